@@ -1,0 +1,2 @@
+//! The sdfg command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Lowering of SDFGs to plans, and the back ends that print them.

@@ -1,0 +1,1 @@
+//! Library nodes and their expansions.

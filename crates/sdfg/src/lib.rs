@@ -1,0 +1,8 @@
+//! Stateful dataflow multigraphs (SDFGs): the intermediate representation, its text and JSON forms,
+//! validation, memlet propagation, analyses and the reference interpreter.
+//!
+//! The reading order is the order of the modules below: element types, symbolic expressions, subsets,
+//! the tasklet language, the graph itself, then what is computed from it.
+#![forbid(unsafe_code)]
+
+pub mod dtype;

@@ -1,0 +1,1 @@
+//! Graph transformations, chains and the strategy search.

@@ -1,0 +1,1 @@
+//! Example programs of the SDFG compiler, each made with the builder.

@@ -1,0 +1,2 @@
+//! Set-up, tests, demo, benchmarks and tidy checks: `cargo xtask help`.
+fn main() {}
