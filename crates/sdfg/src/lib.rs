@@ -6,3 +6,4 @@
 #![forbid(unsafe_code)]
 
 pub mod dtype;
+pub mod syntax;
