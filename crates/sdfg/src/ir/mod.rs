@@ -1,0 +1,29 @@
+//! The graph: containers, nodes, memlets, states and control flow.
+//!
+//! One file for each noun of the paper. The types hold any graph, also a wrong one; what makes a graph right is in
+//! [`validate`](crate::validate), what it means in `docs/semantics.md`.
+
+pub mod container;
+pub mod ids;
+pub mod memlet;
+pub mod multigraph;
+pub mod node;
+pub mod region;
+pub mod schedule;
+pub mod sdfg;
+pub mod source;
+pub mod state;
+pub mod storage;
+
+pub use container::{Container, ContainerKind, Layout};
+pub use ids::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
+pub use memlet::{Access, ConflictResolution, Flow, Memlet, Place, Volume};
+pub use node::{
+    Connector, Consume, LibraryNode, Map, NestedSdfg, Node, NodeKind, Reduce, ScopeExit, Tasklet, TaskletBody,
+};
+pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
+pub use schedule::{Parallelism, Schedule, Sharing};
+pub use sdfg::{FloatMode, Sdfg};
+pub use source::SourceLoc;
+pub use state::{Edge, State};
+pub use storage::{Distribution, Lifetime, Storage};

@@ -1,0 +1,290 @@
+//! The SDFG itself: symbols, containers and control flow.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::container::Container;
+use super::ids::{Arena, BlockId, ContainerId, RegionId, StateId, TransitionId};
+use super::region::{Block, BlockKind, Region, Transition};
+use super::source::SourceLoc;
+use super::state::{State, fresh};
+use crate::dtype::ScalarType;
+use crate::symbolic::Symbol;
+
+/// How floating-point arithmetic of a program may be carried out (`docs/semantics.md`, "Floating-point modes").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum FloatMode {
+    /// Every operation is rounded on its own, in the order written.
+    Strict,
+    /// A product may be fused with the sum that uses it.
+    #[default]
+    Contract,
+    /// Also reassociation, reciprocals and functions with a few units of error; no NaN, infinity or signed zero is
+    /// relied on.
+    Fast,
+}
+
+impl FloatMode {
+    /// Every mode, in order of declaration.
+    pub const ALL: [FloatMode; 3] = [FloatMode::Strict, FloatMode::Contract, FloatMode::Fast];
+
+    /// The name in text programs, JSON and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FloatMode::Strict => "strict",
+            FloatMode::Contract => "contract",
+            FloatMode::Fast => "fast",
+        }
+    }
+}
+
+/// A stateful dataflow multigraph (paper section 3).
+///
+/// A plain data structure that holds any graph, right or wrong; [`validate`](crate::validate) tells which. States are
+/// shared until they are changed, so a clone is a cheap snapshot.
+#[derive(Clone, Debug)]
+pub struct Sdfg {
+    /// Name; also the name of the compiled function.
+    pub name: String,
+    /// How floating-point arithmetic may be carried out.
+    pub float_mode: FloatMode,
+    /// Where it was made.
+    pub loc: Option<SourceLoc>,
+    symbols: IndexMap<Symbol, ScalarType>,
+    containers: Arena<ContainerId, Container>,
+    regions: Arena<RegionId, Region>,
+    blocks: Arena<BlockId, Block>,
+    transitions: Arena<TransitionId, Transition>,
+    states: Arena<StateId, Arc<State>>,
+    body: RegionId,
+}
+
+impl Sdfg {
+    /// An SDFG without containers and with an empty body.
+    pub fn new(name: impl Into<String>) -> Self {
+        let mut regions = Arena::new();
+        let body = regions.insert(Region::default());
+        Sdfg {
+            name: name.into(),
+            float_mode: FloatMode::default(),
+            loc: None,
+            symbols: IndexMap::new(),
+            containers: Arena::new(),
+            regions,
+            blocks: Arena::new(),
+            transitions: Arena::new(),
+            states: Arena::new(),
+            body,
+        }
+    }
+
+    /// Declares a symbol that the caller gives a value, or changes the type of a declared one.
+    pub fn declare_symbol(&mut self, symbol: Symbol, ty: ScalarType) {
+        self.symbols.insert(symbol, ty);
+    }
+
+    /// Takes the declaration of a symbol back.
+    pub fn undeclare_symbol(&mut self, symbol: &Symbol) -> Option<ScalarType> {
+        self.symbols.shift_remove(symbol)
+    }
+
+    /// Declared symbols with their types, in order of declaration.
+    pub fn symbols(&self) -> impl DoubleEndedIterator<Item = (&Symbol, ScalarType)> {
+        self.symbols.iter().map(|(symbol, ty)| (symbol, *ty))
+    }
+
+    /// Type of a declared symbol.
+    pub fn symbol_type(&self, symbol: &Symbol) -> Option<ScalarType> {
+        self.symbols.get(symbol).copied()
+    }
+
+    /// Adds a container. Its name is kept; see [`fresh_container_name`](Sdfg::fresh_container_name).
+    pub fn add_container(&mut self, container: Container) -> ContainerId {
+        self.containers.insert(container)
+    }
+
+    /// Removes a container; uses of it stay behind and fail validation.
+    pub fn remove_container(&mut self, id: ContainerId) -> Option<Container> {
+        self.containers.remove(id)
+    }
+
+    /// Containers in order of declaration.
+    pub fn containers(&self) -> impl DoubleEndedIterator<Item = (ContainerId, &Container)> {
+        self.containers.iter()
+    }
+
+    /// Containers that the caller passes, in order of declaration.
+    pub fn arguments(&self) -> impl DoubleEndedIterator<Item = (ContainerId, &Container)> {
+        self.containers.iter().filter(|(_, container)| container.is_argument())
+    }
+
+    /// The container, if present.
+    pub fn get_container(&self, id: ContainerId) -> Option<&Container> {
+        self.containers.get(id)
+    }
+
+    /// The container.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn container(&self, id: ContainerId) -> &Container {
+        &self.containers[id]
+    }
+
+    /// The container for change.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn container_mut(&mut self, id: ContainerId) -> &mut Container {
+        &mut self.containers[id]
+    }
+
+    /// The container with this name.
+    pub fn find_container(&self, name: &str) -> Option<ContainerId> {
+        self.containers().find(|(_, container)| container.name == name).map(|(id, _)| id)
+    }
+
+    /// `wanted`, or if a container or symbol has this name, `wanted_1`, `wanted_2`, ... whichever is free first.
+    pub fn fresh_container_name(&self, wanted: &str) -> String {
+        fresh(wanted, |name| {
+            self.find_container(name).is_some() || self.symbols.keys().any(|symbol| symbol.as_str() == name)
+        })
+    }
+
+    /// The region that a call runs.
+    pub fn body(&self) -> RegionId {
+        self.body
+    }
+
+    /// Adds an empty region; a loop or branch block is then made of it.
+    pub fn add_region(&mut self) -> RegionId {
+        self.regions.insert(Region::default())
+    }
+
+    /// The region.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn region(&self, id: RegionId) -> &Region {
+        &self.regions[id]
+    }
+
+    /// The region for change.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn region_mut(&mut self, id: RegionId) -> &mut Region {
+        &mut self.regions[id]
+    }
+
+    /// Adds a state with its block to a region; the first block of a region becomes its start.
+    pub fn add_state(&mut self, region: RegionId, state: State) -> (BlockId, StateId) {
+        let (label, loc) = (state.label.clone(), state.loc.clone());
+        let state = self.states.insert(Arc::new(state));
+        let block = self.add_block(region, Block { label, kind: BlockKind::State(state), region, loc });
+        (block, state)
+    }
+
+    /// Adds a block to a region; the first block of a region becomes its start, and the regions inside the block
+    /// become its parts.
+    pub fn add_block(&mut self, region: RegionId, mut block: Block) -> BlockId {
+        block.region = region;
+        let inner = block.kind.regions();
+        let id = self.blocks.insert(block);
+        for part in inner {
+            self.regions[part].parent = Some(id);
+        }
+        let region = &mut self.regions[region];
+        region.blocks.push(id);
+        region.start.get_or_insert(id);
+        id
+    }
+
+    /// Adds a transition to the region of its source block, after the ones that are there.
+    pub fn add_transition(&mut self, transition: Transition) -> TransitionId {
+        let region = self.blocks[transition.src].region;
+        let id = self.transitions.insert(transition);
+        self.regions[region].transitions.push(id);
+        id
+    }
+
+    /// The block.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id]
+    }
+
+    /// The block for change.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+        &mut self.blocks[id]
+    }
+
+    /// The transition.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn transition(&self, id: TransitionId) -> &Transition {
+        &self.transitions[id]
+    }
+
+    /// The transition for change.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn transition_mut(&mut self, id: TransitionId) -> &mut Transition {
+        &mut self.transitions[id]
+    }
+
+    /// Transitions out of a block, in the order in which they are tried.
+    pub fn transitions_from(&self, block: BlockId) -> Vec<TransitionId> {
+        let region = &self.regions[self.blocks[block].region];
+        region.transitions.iter().copied().filter(|id| self.transitions[*id].src == block).collect()
+    }
+
+    /// All blocks, in order of creation.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = (BlockId, &Block)> {
+        self.blocks.iter()
+    }
+
+    /// All transitions, in order of creation.
+    pub fn transitions(&self) -> impl DoubleEndedIterator<Item = (TransitionId, &Transition)> {
+        self.transitions.iter()
+    }
+
+    /// All states, in order of creation; not those of nested SDFGs.
+    pub fn states(&self) -> impl DoubleEndedIterator<Item = (StateId, &State)> {
+        self.states.iter().map(|(id, state)| (id, &**state))
+    }
+
+    /// The state.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn state(&self, id: StateId) -> &State {
+        &self.states[id]
+    }
+
+    /// The state for change; a snapshot that shares it keeps the old one.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn state_mut(&mut self, id: StateId) -> &mut State {
+        Arc::make_mut(&mut self.states[id])
+    }
+
+    /// The block with this label.
+    pub fn find_block(&self, label: &str) -> Option<BlockId> {
+        self.blocks().find(|(_, block)| block.label == label).map(|(id, _)| id)
+    }
+
+    /// `wanted`, or if a block has this label, `wanted_1`, `wanted_2`, ... whichever is free first.
+    pub fn fresh_block_label(&self, wanted: &str) -> String {
+        fresh(wanted, |label| self.find_block(label).is_some())
+    }
+}

@@ -1,0 +1,199 @@
+//! States: acyclic dataflow multigraphs (paper section 3, Appendix A.1 "state").
+
+use super::ids::{EdgeId, NodeId};
+use super::memlet::Memlet;
+use super::multigraph::Multigraph;
+use super::node::{Node, NodeKind};
+use super::source::SourceLoc;
+
+/// An edge of a state: it orders its ends and carries a memlet.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// Where it starts.
+    pub src: NodeId,
+    /// Connector of the source; access nodes and reduce nodes have none.
+    pub src_connector: Option<String>,
+    /// Where it ends.
+    pub dst: NodeId,
+    /// Connector of the destination; access nodes and reduce nodes have none.
+    pub dst_connector: Option<String>,
+    /// What moves.
+    pub memlet: Memlet,
+    /// Where it was made.
+    pub loc: Option<SourceLoc>,
+}
+
+/// A dataflow multigraph that runs as a whole.
+///
+/// Nothing here is checked: [`validate`](crate::validate) says whether the graph is acyclic, its scopes are nested and
+/// its connectors are connected.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Name, unique among the blocks of its SDFG.
+    pub label: String,
+    /// Where it was made.
+    pub loc: Option<SourceLoc>,
+    graph: Multigraph<Node, Edge>,
+}
+
+impl State {
+    /// A state without nodes.
+    pub fn new(label: impl Into<String>) -> Self {
+        State { label: label.into(), loc: None, graph: Multigraph::default() }
+    }
+
+    /// Adds a node. Its label is kept; see [`fresh_label`](State::fresh_label).
+    pub fn add_node(&mut self, node: Node) -> NodeId {
+        self.graph.add_node(node)
+    }
+
+    /// Adds an edge.
+    ///
+    /// # Panics
+    /// If one of its ends is not a node of this state.
+    pub fn add_edge(&mut self, edge: Edge) -> EdgeId {
+        self.graph.add_edge(edge.src, edge.dst, edge)
+    }
+
+    /// Removes a node with its edges.
+    pub fn remove_node(&mut self, id: NodeId) -> Option<Node> {
+        self.graph.remove_node(id)
+    }
+
+    /// Removes an edge.
+    pub fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
+        self.graph.remove_edge(id)
+    }
+
+    /// The node, if present.
+    pub fn get_node(&self, id: NodeId) -> Option<&Node> {
+        self.graph.node(id)
+    }
+
+    /// The edge, if present.
+    pub fn get_edge(&self, id: EdgeId) -> Option<&Edge> {
+        self.graph.edge(id)
+    }
+
+    /// The node.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn node(&self, id: NodeId) -> &Node {
+        self.graph.node(id).unwrap_or_else(|| panic!("{id} names no node"))
+    }
+
+    /// The node for change.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        self.graph.node_mut(id).unwrap_or_else(|| panic!("{id} names no node"))
+    }
+
+    /// The edge.
+    ///
+    /// # Panics
+    /// If it is absent: that is a fault of the calling code.
+    pub fn edge(&self, id: EdgeId) -> &Edge {
+        self.graph.edge(id).unwrap_or_else(|| panic!("{id} names no edge"))
+    }
+
+    /// The memlet of an edge for change. The ends of an edge never change.
+    ///
+    /// # Panics
+    /// If the edge is absent: that is a fault of the calling code.
+    pub fn memlet_mut(&mut self, id: EdgeId) -> &mut Memlet {
+        &mut self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge")).memlet
+    }
+
+    /// Nodes in order of creation.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> {
+        self.graph.node_ids().map(|id| (id, self.node(id)))
+    }
+
+    /// Edges in order of creation.
+    pub fn edges(&self) -> impl DoubleEndedIterator<Item = (EdgeId, &Edge)> {
+        self.graph.edge_ids().map(|id| (id, self.edge(id)))
+    }
+
+    /// Edges that end at a node, in order of creation.
+    pub fn in_edges(&self, id: NodeId) -> Vec<EdgeId> {
+        self.graph.in_edges(id)
+    }
+
+    /// Edges that start at a node, in order of creation.
+    pub fn out_edges(&self, id: NodeId) -> Vec<EdgeId> {
+        self.graph.out_edges(id)
+    }
+
+    /// Number of nodes.
+    pub fn n_nodes(&self) -> usize {
+        self.graph.n_nodes()
+    }
+
+    /// Number of edges.
+    pub fn n_edges(&self) -> usize {
+        self.graph.n_edges()
+    }
+
+    /// The node that ends the scope of `entry`, if there is one.
+    pub fn exit_of(&self, entry: NodeId) -> Option<NodeId> {
+        self.nodes().find(|(_, node)| node.kind.exit_of() == Some(entry)).map(|(id, _)| id)
+    }
+
+    /// The node with this label; of a scope's two nodes, the entry.
+    pub fn find(&self, label: &str) -> Option<NodeId> {
+        self.nodes().find(|(_, node)| node.label == label && node.kind.exit_of().is_none()).map(|(id, _)| id)
+    }
+
+    /// `wanted`, or if a node has this label, `wanted_1`, `wanted_2`, ... whichever is free first.
+    pub fn fresh_label(&self, wanted: &str) -> String {
+        fresh(wanted, |label| self.nodes().any(|(_, node)| node.label == label))
+    }
+
+    /// Nodes such that every edge goes forward, the smallest id first among those that are ready; `None` if there is a
+    /// cycle.
+    pub fn topological_order(&self) -> Option<Vec<NodeId>> {
+        let mut waiting: std::collections::BTreeMap<NodeId, usize> =
+            self.nodes().map(|(id, _)| (id, self.in_edges(id).len())).collect();
+        let mut ready: std::collections::BTreeSet<NodeId> =
+            waiting.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
+        let mut order = Vec::with_capacity(waiting.len());
+        while let Some(id) = ready.pop_first() {
+            order.push(id);
+            for edge in self.out_edges(id) {
+                let dst = self.edge(edge).dst;
+                if let Some(n) = waiting.get_mut(&dst) {
+                    *n -= 1;
+                    if *n == 0 {
+                        ready.insert(dst);
+                    }
+                }
+            }
+        }
+        (order.len() == waiting.len()).then_some(order)
+    }
+
+    /// Access nodes of a container, in order of creation.
+    pub fn accesses_of(&self, container: super::ids::ContainerId) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes()
+            .filter(move |(_, node)| matches!(node.kind, NodeKind::Access(id) if id == container))
+            .map(|(id, _)| id)
+    }
+}
+
+/// `wanted`, or the first of `wanted_1`, `wanted_2`, ... that is not taken.
+pub(crate) fn fresh(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+    if !taken(wanted) {
+        return wanted.to_owned();
+    }
+    let mut n = 1u32;
+    loop {
+        let label = format!("{wanted}_{n}");
+        if !taken(&label) {
+            return label;
+        }
+        n += 1;
+    }
+}
