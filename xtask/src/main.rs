@@ -1,2 +1,72 @@
-//! Set-up, tests, demo, benchmarks and tidy checks: `cargo xtask help`.
-fn main() {}
+//! `cargo xtask`: the project's own commands, from a bare machine to a checked build.
+//!
+//! This file only reads the command line; each command has a module of its own. Heavy work (the demo, the
+//! benchmarks, the long random suites) is not linked in here: those commands build and run the right target
+//! with cargo, after `setup` has made sure that LLVM is there.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
+
+mod checks;
+mod llvm;
+mod setup;
+mod step;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+Usage: cargo xtask COMMAND [OPTIONS]
+
+Commands:
+  setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install what is missing
+  test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
+  tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
+  help              Print this text
+
+LLVM 19 is taken from $LLVM_SYS_191_PREFIX, from llvm-config or llvm-config-19 on PATH, or from the usual
+installation folders, in this order.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<()> {
+    let (command, options) = arguments.split_first().map_or(("help", &[][..]), |(c, o)| (*c, o));
+    match command {
+        "setup" => {
+            no_options(command, options)?;
+            setup::run().map(|_| ())
+        }
+        "test" => checks::run(flag(command, options, "--quick")?),
+        "tidy" => tidy::run(flag(command, options, "--verbose")?),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        unknown => bail!("no command `{unknown}`; `cargo xtask help` lists them"),
+    }
+}
+
+fn no_options(command: &str, options: &[&str]) -> Result<()> {
+    match options.first() {
+        None => Ok(()),
+        Some(option) => bail!("`{command}` takes no `{option}`; see `cargo xtask help`"),
+    }
+}
+
+/// Whether the one option that the command knows was given.
+fn flag(command: &str, options: &[&str], name: &str) -> Result<bool> {
+    let rest: Vec<&str> = options.iter().copied().filter(|option| *option != name).collect();
+    no_options(command, &rest)?;
+    Ok(rest.len() < options.len())
+}

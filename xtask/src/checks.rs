@@ -1,0 +1,67 @@
+//! `cargo xtask test`: every check that CI runs, in the order in which a fault shows soonest.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::setup::{self, Tools};
+use crate::step::{self, Steps};
+use crate::tidy;
+
+/// Runs the checks; `quick` leaves only the tests.
+///
+/// # Errors
+/// At the first check that fails.
+pub(crate) fn run(quick: bool) -> Result<()> {
+    let mut steps = Steps::default();
+    let tools = steps.run("set-up", setup::run)?;
+    if !quick {
+        steps.run("format", || {
+            need_component("fmt", "rustfmt")?;
+            step::check(&mut tools.cargo(&["fmt", "--all", "--check"]))
+        })?;
+        steps.run("tidy", || tidy::run(false))?;
+        steps.run("clippy", || {
+            need_component("clippy", "clippy")?;
+            let lint = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+            step::check(&mut tools.cargo(&lint))
+        })?;
+        steps.run("documentation", || {
+            let mut document = tools.cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+            step::check(document.env("RUSTDOCFLAGS", "--deny warnings"))
+        })?;
+    }
+    steps.run("tests", || step::check(&mut test_command(&tools)))?;
+    if !quick {
+        steps.run("documentation tests", || {
+            step::check(&mut tools.cargo(&["test", "--workspace", "--doc"]))
+        })?;
+    }
+    println!("\nEvery step passed: {}", steps.summary());
+    Ok(())
+}
+
+/// cargo-nextest runs the tests of all crates side by side and has a time limit for each; without it, cargo's own.
+fn test_command(tools: &Tools) -> Command {
+    if step::succeeds(&mut step::cargo(["nextest", "--version"])) {
+        tools.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
+    } else {
+        println!("cargo-nextest is not installed: using cargo test");
+        tools.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"])
+    }
+}
+
+/// A minimal Rust installation lacks these two; rustup can add them without root.
+fn need_component(subcommand: &str, component: &str) -> Result<()> {
+    if step::succeeds(&mut step::cargo([subcommand, "--version"])) {
+        return Ok(());
+    }
+    println!("cargo {subcommand} is missing: adding it with rustup");
+    if step::check(Command::new("rustup").args(["component", "add", component])).is_ok() {
+        return Ok(());
+    }
+    bail!(
+        "`cargo {subcommand}` is needed; install your distribution's {component}, \
+         or Rust from rustup with that component; `cargo xtask test --quick` does without"
+    )
+}

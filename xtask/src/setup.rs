@@ -1,0 +1,155 @@
+//! Making sure that what the build needs is on the machine.
+//!
+//! It installs only where that needs no question: as root, with apt. Anywhere else it says what to install.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::llvm::{self, Llvm, NotFound, PREFIX_VARIABLE, Surroundings};
+use crate::step;
+
+/// The Debian and Ubuntu package with the headers, `llvm-config` and the shared library.
+const PACKAGE: &str = "llvm-19-dev";
+
+/// What the set-up found, as far as later commands need it.
+pub(crate) struct Tools {
+    prefix_to_set: Option<PathBuf>,
+}
+
+impl Tools {
+    /// A cargo command that finds this LLVM.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = step::cargo(arguments);
+        if let Some(prefix) = &self.prefix_to_set {
+            command.env(PREFIX_VARIABLE, prefix);
+        }
+        command
+    }
+}
+
+/// Finds, or as root on a machine with apt installs, everything that the build needs.
+///
+/// # Errors
+/// When something is missing that cannot be installed from here; the message says what to install and how.
+pub(crate) fn run() -> Result<Tools> {
+    let llvm = match llvm::find(&Surroundings::of_process()) {
+        Ok(llvm) => llvm,
+        Err(NotFound::Nowhere { .. }) if is_root() && has_apt() => {
+            install()?;
+            llvm::find(&Surroundings::of_process())
+                .map_err(|missing| anyhow::anyhow!("{PACKAGE} was installed, but {missing}"))?
+        }
+        Err(missing) => bail!(advice(&missing, has_apt())),
+    };
+    report(&llvm);
+    check_compiler()?;
+    Ok(Tools { prefix_to_set: llvm.prefix_to_set })
+}
+
+fn report(llvm: &Llvm) {
+    println!("LLVM {} by {}", llvm.version, llvm.config.display());
+    if let Some(prefix) = &llvm.prefix_to_set {
+        println!(
+            "  xtask passes this on; for cargo by itself: export {PREFIX_VARIABLE}={}",
+            prefix.display()
+        );
+    }
+}
+
+/// Libraries are linked by the C compiler; its OpenMP library is what runs parallel maps.
+fn check_compiler() -> Result<()> {
+    let output = Command::new("cc").arg("--version").output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        bail!("no C compiler `cc` on PATH; install one (Debian and Ubuntu: apt-get install gcc libc6-dev)");
+    };
+    println!("C compiler: {}", String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or("cc"));
+    Ok(())
+}
+
+/// Installs the package; the package lists may be missing or out of date, so a failure has a second try.
+fn install() -> Result<()> {
+    println!("LLVM 19 is missing: installing {PACKAGE} (104 MB to download, 650 MB on disk)");
+    if step::succeeds(&mut apt_install()) {
+        return Ok(());
+    }
+    println!("Not in the package lists as they are: reading them anew");
+    step::check(apt_get().arg("update"))
+        .and_then(|()| step::check(&mut apt_install()))
+        .with_context(|| advice(&NotFound::Nowhere { others: Vec::new() }, true))
+}
+
+fn apt_install() -> Command {
+    let mut command = apt_get();
+    command.args(["install", "--yes", "--no-install-recommends", PACKAGE]);
+    command
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn has_apt() -> bool {
+    step::succeeds(Command::new("apt-get").arg("--version"))
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// What a person can do about a missing LLVM.
+fn advice(missing: &NotFound, apt: bool) -> String {
+    let mut text = missing.to_string();
+    let mut line = |words: &str| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {words}");
+    };
+    match missing {
+        NotFound::WrongPrefix { .. } => {
+            line(&format!(
+                "Set {PREFIX_VARIABLE} to a folder with LLVM 19.1's bin/llvm-config, or unset it."
+            ));
+        }
+        NotFound::Nowhere { .. } => {
+            line("The code generator is built on LLVM 19.1. One of these makes it known:");
+            if apt {
+                line(&format!(
+                    "Debian 12 or later, Ubuntu 24.04 or later: sudo apt-get update && sudo apt-get install {PACKAGE}"
+                ));
+            }
+            line("Fedora: sudo dnf install llvm19-devel");
+            line("Spack, without root: spack install llvm@19 && spack load llvm@19");
+            line("A module system: module load the LLVM 19 module, so that llvm-config is on PATH");
+            line(&format!(
+                "Any other installation: export {PREFIX_VARIABLE}=FOLDER, where FOLDER/bin/llvm-config is"
+            ));
+        }
+    }
+    line("Then repeat the command.");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_names_the_package_only_where_it_helps() {
+        let missing = NotFound::Nowhere { others: vec![] };
+        assert!(advice(&missing, true).contains("apt-get install llvm-19-dev"));
+        assert!(!advice(&missing, false).contains("apt-get"));
+    }
+
+    #[test]
+    fn a_wrong_variable_is_answered_with_the_variable_alone() {
+        let text = advice(&NotFound::WrongPrefix { prefix: "/nowhere".into(), version: None }, true);
+        assert!(
+            text.contains("/nowhere") && text.contains("unset it") && !text.contains("apt-get"),
+            "{text}"
+        );
+    }
+}
