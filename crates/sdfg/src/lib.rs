@@ -7,3 +7,5 @@
 
 pub mod dtype;
 pub mod syntax;
+pub mod tasklet;
+pub mod value;

@@ -1,0 +1,139 @@
+//! Untyped code as programs store it: its text, kept for printing, and the syntax tree of the text.
+
+use std::fmt;
+
+use crate::syntax::{
+    Block, Cursor, Dedented, ParseError, ParseErrorKind, Punctuation, Statement, parse_block,
+};
+use crate::syntax::{Span, Token, TokenKind, print_block};
+
+/// Whose arithmetic the operators of a piece of code mean.
+///
+/// The difference is listed in `docs/semantics-arithmetic.md`: division and remainder of integers, promotion of
+/// narrow integers and of mixed signs, and the width of `int`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// `/` is true division, `//` and `%` round down; types promote by kind and width.
+    #[default]
+    Python,
+    /// `/`, `//` and `%` of integers round towards zero; integers promote as in C. Imported programs use it.
+    C,
+}
+
+/// The code of a tasklet.
+///
+/// Spans in the tree count from the start of [`Code::source`]. Two codes are equal if text and dialect are.
+#[derive(Clone, Debug)]
+pub struct Code {
+    source: String,
+    block: Block,
+    dialect: Dialect,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source && self.dialect == other.dialect
+    }
+}
+
+impl Eq for Code {}
+
+impl Code {
+    /// Parses statements; indentation that all lines share and blanks at both ends are not kept.
+    ///
+    /// # Errors
+    /// Every syntax error, with spans that count from the start of `source`.
+    pub fn parse(source: &str, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
+        Self::parse_at(source, 0, dialect)
+    }
+
+    /// As [`Code::parse`], for a `source` that starts at offset `base` of its file: spans of errors count in the file.
+    ///
+    /// # Errors
+    /// Every syntax error.
+    pub fn parse_at(source: &str, base: u32, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
+        let dedented = Dedented::new(source);
+        match parse_block(dedented.text()) {
+            Ok(block) => Ok(Code { source: dedented.text().to_owned(), block, dialect }),
+            Err(mut errors) => {
+                for error in &mut errors {
+                    error.span = dedented.to_original(error.span, base);
+                }
+                Err(errors)
+            }
+        }
+    }
+
+    /// Parses `{ statements }` at the current token of a larger text. The cursor ends behind the closing brace, also
+    /// when the code has errors.
+    ///
+    /// # Errors
+    /// Every syntax error, with spans in the larger text.
+    pub fn parse_braced(cursor: &mut Cursor<'_>, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
+        let open = cursor.expect(Punctuation::OpenBrace).map_err(|e| vec![e])?;
+        let mut depth = 1_usize;
+        let close = loop {
+            let token: Token = cursor.advance();
+            match token.kind {
+                TokenKind::Punctuation(Punctuation::OpenBrace) => depth += 1,
+                TokenKind::Punctuation(Punctuation::CloseBrace) if depth == 1 => break token,
+                TokenKind::Punctuation(Punctuation::CloseBrace) => depth -= 1,
+                TokenKind::End => {
+                    return Err(vec![ParseError::new(open.span, ParseErrorKind::UnmatchedBrace)]);
+                }
+                _ => {}
+            }
+        };
+        let base = cursor.base();
+        let inner = Span::new(open.span.end - base, close.span.start - base);
+        Self::parse_at(inner.slice(cursor.source()).unwrap_or(""), open.span.end, dialect)
+    }
+
+    /// Code that was generated as a tree; its text is the printed form.
+    ///
+    /// # Errors
+    /// Syntax errors in that text, if the tree holds what no text can express, such as a name with a blank.
+    pub fn from_block(block: &[Statement], dialect: Dialect) -> Result<Self, Vec<ParseError>> {
+        Self::parse(&print_block(block), dialect)
+    }
+
+    /// The text, without common indentation.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The statements.
+    pub fn block(&self) -> &[Statement] {
+        &self.block
+    }
+
+    /// Whose arithmetic is meant.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braced_code_in_a_larger_text() {
+        let text = "x { o = a # }\n    p = b } y { q = = 1 }";
+        let mut cursor = Cursor::new(text, 0);
+        cursor.advance();
+        let code = Code::parse_braced(&mut cursor, Dialect::Python).unwrap();
+        assert_eq!(code.source(), "o = a # }\np = b");
+        assert_eq!(code.block().len(), 2);
+        assert!(cursor.eat_word("y"));
+        let errors = Code::parse_braced(&mut cursor, Dialect::Python).unwrap_err();
+        assert_eq!(errors[0].span.start as usize, text.rfind('=').unwrap());
+        assert!(cursor.at_end());
+    }
+}

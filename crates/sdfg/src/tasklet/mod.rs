@@ -1,0 +1,21 @@
+//! The tasklet language: code of tasklets, of conditions and of assignments between states.
+//!
+//! [`Code`] is what a program stores: text with its syntax tree. [`typecheck`] gives it types under an
+//! [`Environment`] of connectors and symbols; the resulting [`TypedCode`] is what the interpreter, the LLVM back end and
+//! the C writers read. All arithmetic is defined in [`arith`], once.
+mod code;
+mod environment;
+mod error;
+mod external;
+mod function;
+mod typed;
+
+pub use code::{Code, Dialect};
+pub use environment::{Connector, ConnectorId, ConnectorKind, Direction, Environment, SymbolId};
+pub use error::{TypeError, TypeErrorKind};
+pub use external::{ExternalCall, ExternalOrigin};
+pub use function::MathFunction;
+pub use typed::{
+    BinaryOperation, Local, LocalId, TypedCode, TypedExpression, TypedExpressionCode, TypedExpressionKind,
+    TypedStatement, UnaryOperation,
+};
