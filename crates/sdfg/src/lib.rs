@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod dtype;
+pub mod subset;
+pub mod symbolic;
 pub mod syntax;
 pub mod tasklet;
 pub mod value;

@@ -1,0 +1,139 @@
+//! One dimension of a subset, or the values of one map parameter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::symbolic::{Expr, Symbol};
+
+/// The integers `begin + k * step + t` for `k = 0, 1, ...` as long as `begin + k * step` lies before `end`, and
+/// `0 <= t < tile`.
+///
+/// The end is exclusive. With a negative step, values descend and `end` lies below `begin`. A range whose end does
+/// not lie beyond its begin, in the direction of the step, is empty. Steps are never zero, tiles are positive.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Range {
+    /// The first value.
+    pub begin: Expr,
+    /// The bound that starts of tiles do not reach.
+    pub end: Expr,
+    /// The distance between starts of consecutive tiles.
+    pub step: Expr,
+    /// The number of consecutive elements taken at each step, 1 for plain ranges.
+    pub tile: Expr,
+}
+
+impl Range {
+    /// `begin:end` with step 1.
+    #[must_use]
+    pub fn new(begin: impl Into<Expr>, end: impl Into<Expr>) -> Range {
+        Range { begin: begin.into(), end: end.into(), step: Expr::one(), tile: Expr::one() }
+    }
+
+    /// The single value `at`.
+    #[must_use]
+    pub fn index(at: impl Into<Expr>) -> Range {
+        let begin = at.into();
+        let end = &begin + 1;
+        Range::new(begin, end)
+    }
+
+    /// The same range with another step.
+    #[must_use]
+    pub fn with_step(self, step: impl Into<Expr>) -> Range {
+        Range { step: step.into(), ..self }
+    }
+
+    /// The same range with tiles of `tile` elements.
+    #[must_use]
+    pub fn with_tile(self, tile: impl Into<Expr>) -> Range {
+        Range { tile: tile.into(), ..self }
+    }
+
+    /// Whether this is a single value by its form, `i:i + 1`.
+    #[must_use]
+    pub fn is_index(&self) -> bool {
+        self.tile.is_one() && self.step.is_one() && (&self.end - &self.begin).is_one()
+    }
+
+    /// The number of steps, `ceil_div(end - begin, step)`, for a range that is known not to end before it begins.
+    #[must_use]
+    pub fn steps(&self) -> Expr {
+        (&self.end - &self.begin).ceil_div(&self.step)
+    }
+
+    /// The number of elements, `ceil_div(end - begin, step) * tile`.
+    ///
+    /// The range is taken not to end before it begins, so that the size of `0:N` is `N` and shapes compare well.
+    /// [`Range::count`] is right for every range.
+    #[must_use]
+    pub fn size(&self) -> Expr {
+        self.steps() * &self.tile
+    }
+
+    /// The number of elements of any range: [`Range::size`] clamped at 0.
+    #[must_use]
+    pub fn count(&self) -> Expr {
+        Expr::max(&self.steps(), &Expr::zero()) * &self.tile
+    }
+
+    /// The start of the last tile of a non-empty range; for step 1, `end - 1`.
+    #[must_use]
+    pub fn last(&self) -> Expr {
+        &self.begin + (self.steps() - 1) * &self.step
+    }
+
+    /// Replaces symbols by expressions, all at once.
+    #[must_use]
+    pub fn substitute(&self, replacements: &BTreeMap<Symbol, Expr>) -> Range {
+        self.map(|part| part.substitute(replacements))
+    }
+
+    /// Applies a function to begin, end, step and tile.
+    fn map(&self, function: impl Fn(&Expr) -> Expr) -> Range {
+        Range {
+            begin: function(&self.begin),
+            end: function(&self.end),
+            step: function(&self.step),
+            tile: function(&self.tile),
+        }
+    }
+
+    /// Every symbol that occurs.
+    #[must_use]
+    pub fn free_symbols(&self) -> BTreeSet<Symbol> {
+        let mut symbols = self.begin.free_symbols();
+        for part in [&self.end, &self.step, &self.tile] {
+            symbols.append(&mut part.free_symbols());
+        }
+        symbols
+    }
+}
+
+impl From<Expr> for Range {
+    fn from(at: Expr) -> Range {
+        Range::index(at)
+    }
+}
+
+/// `i` for an index, otherwise `begin:end`, `begin:end:step` or `begin:end:step:tile`.
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_index() {
+            return write!(f, "{}", self.begin);
+        }
+        write!(f, "{}:{}", self.begin, self.end)?;
+        if !self.step.is_one() || !self.tile.is_one() {
+            write!(f, ":{}", self.step)?;
+        }
+        if !self.tile.is_one() {
+            write!(f, ":{}", self.tile)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,408 @@
+//! The expression type: constructors, structural queries, substitution.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+use super::polynomial::{Monomial, Polynomial};
+use super::{Atom, Symbol, Term};
+
+/// A pure integer expression over named symbols, in canonical form.
+///
+/// The form is a polynomial with exact rational coefficients over [`Atom`]s, so that expressions that are equal as
+/// polynomials are equal values: `(i + 1) * 2 == 2 * i + 2`, `R**K * R == R**(K + 1)`. An expression is immutable
+/// and clones without copying. Coefficients have no size limit; only evaluation reports overflow.
+///
+/// **Meaning.** Symbols are integers. Intermediate values are exact rationals (`N * (N + 1) / 2` is one polynomial
+/// over the denominator 2), and the value as a whole is asked for as an integer. Canonicalisation keeps the value
+/// wherever the expression that was written is defined, and may define it elsewhere: `(N * K) // N` becomes `K`,
+/// also for `N = 0`. A division by the constant zero stays, and fails when evaluated.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Expr(pub(super) Arc<Polynomial>);
+
+/// A read-only view of the canonical form, `(sum of terms) / denominator`, for lowering.
+///
+/// An integral expression lowers to the integer sum followed by one exact division.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Summands by descending degree; empty for zero.
+    pub terms: &'a [Term],
+    /// Positive, and coprime to the coefficients.
+    pub denominator: &'a BigInt,
+}
+
+/// Expressions of the integers that programs are full of, made once.
+static SMALL: LazyLock<Vec<Expr>> = LazyLock::new(|| SMALL_RANGE.map(constant).collect());
+const SMALL_RANGE: std::ops::RangeInclusive<i64> = -16..=64;
+
+fn constant(value: i64) -> Expr {
+    Expr(Arc::new(Polynomial::constant(BigInt::from(value), BigInt::one())))
+}
+
+impl Expr {
+    /// An integer constant.
+    #[must_use]
+    pub fn int(value: i64) -> Expr {
+        if SMALL_RANGE.contains(&value) {
+            SMALL[(value - SMALL_RANGE.start()) as usize].clone()
+        } else {
+            constant(value)
+        }
+    }
+
+    /// The constant 0.
+    #[must_use]
+    pub fn zero() -> Expr {
+        Expr::int(0)
+    }
+
+    /// The constant 1.
+    #[must_use]
+    pub fn one() -> Expr {
+        Expr::int(1)
+    }
+
+    /// The constant `numerator / denominator`, or `None` for a zero denominator.
+    #[must_use]
+    pub fn rational(numerator: i64, denominator: i64) -> Option<Expr> {
+        (denominator != 0)
+            .then(|| Expr(Arc::new(Polynomial::constant(BigInt::from(numerator), BigInt::from(denominator)))))
+    }
+
+    /// A constant of any size.
+    #[must_use]
+    pub fn constant(value: &BigRational) -> Expr {
+        if value.is_integer()
+            && let Some(small) = value.numer().to_i64()
+        {
+            return Expr::int(small);
+        }
+        Expr(Arc::new(Polynomial::constant(value.numer().clone(), value.denom().clone())))
+    }
+
+    pub(super) fn big(value: BigInt) -> Expr {
+        Expr::constant(&BigRational::from_integer(value))
+    }
+
+    /// The value of a symbol.
+    #[must_use]
+    pub fn symbol(symbol: Symbol) -> Expr {
+        Expr::from_atom(Atom::Symbol(symbol))
+    }
+
+    /// The value of the symbol of a name that the program text fixes, such as `Expr::sym("N")`.
+    ///
+    /// # Panics
+    /// When `name` is not an identifier; use [`Symbol::new`] for names that come from input.
+    #[must_use]
+    #[track_caller]
+    pub fn sym(name: &str) -> Expr {
+        Expr::symbol(Symbol::of(name))
+    }
+
+    /// An opaque integer function of integers. Evaluation knows no such function and fails.
+    #[must_use]
+    pub fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+        Expr::from_atom(Atom::Call(Arc::from(name), arguments))
+    }
+
+    pub(super) fn from_atom(atom: Atom) -> Expr {
+        Expr::from_monomial(Monomial::of(atom))
+    }
+
+    pub(super) fn from_monomial(monomial: Monomial) -> Expr {
+        let terms = vec![Term { monomial, coefficient: BigInt::one() }];
+        Expr(Arc::new(Polynomial { terms, denominator: BigInt::one() }))
+    }
+
+    /// The canonical expression of `(sum of terms) / denominator`, terms in any order.
+    pub(super) fn from_parts(terms: Vec<Term>, denominator: BigInt) -> Expr {
+        Expr(Arc::new(Polynomial::collect(terms, denominator))).unwrap_lone_sums()
+    }
+
+    /// Adds up factored sums that stand alone in a term, as they do when their other factors were divided out.
+    fn unwrap_lone_sums(self) -> Expr {
+        let is_lone = |term: &Term| matches!(term.factors(), [(Atom::Sum(_), 1)]);
+        if !self.0.terms.iter().any(is_lone) {
+            return self;
+        }
+        let denominator = &self.0.denominator;
+        let (lone, rest): (Vec<Term>, Vec<Term>) = self.0.terms.iter().cloned().partition(is_lone);
+        let mut total = Expr(Arc::new(Polynomial::collect(rest, denominator.clone())));
+        for term in lone {
+            if let [(Atom::Sum(sum), 1)] = term.factors() {
+                total = total + sum.scale(&term.coefficient, denominator);
+            }
+        }
+        total
+    }
+
+    /// The structure, for code that lowers or inspects expressions.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        View { terms: &self.0.terms, denominator: &self.0.denominator }
+    }
+
+    /// The constant value, when this is an integer constant that fits.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        if !self.0.denominator.is_one() {
+            return None;
+        }
+        match self.0.terms.as_slice() {
+            [] => Some(0),
+            [term] if term.is_constant() => term.coefficient.to_i64(),
+            _ => None,
+        }
+    }
+
+    /// The constant value, when this is a constant.
+    #[must_use]
+    pub fn as_rational(&self) -> Option<BigRational> {
+        let numerator = match self.0.terms.as_slice() {
+            [] => BigInt::zero(),
+            [term] if term.is_constant() => term.coefficient.clone(),
+            _ => return None,
+        };
+        Some(BigRational::new_raw(numerator, self.0.denominator.clone()))
+    }
+
+    /// The symbol, when this is one and nothing more.
+    #[must_use]
+    pub fn as_symbol(&self) -> Option<&Symbol> {
+        match self.as_atom() {
+            Some(Atom::Symbol(symbol)) => Some(symbol),
+            Some(
+                Atom::FloorDiv(..)
+                | Atom::CeilDiv(..)
+                | Atom::Mod(..)
+                | Atom::Min(_)
+                | Atom::Max(_)
+                | Atom::Pow(..)
+                | Atom::Call(..)
+                | Atom::Sum(_),
+            )
+            | None => None,
+        }
+    }
+
+    /// The atom, when this is one with coefficient and exponent 1.
+    #[must_use]
+    pub fn as_atom(&self) -> Option<&Atom> {
+        match self.0.terms.as_slice() {
+            [term] if term.coefficient.is_one() && self.0.denominator.is_one() => match term.factors() {
+                [(atom, 1)] => Some(atom),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether this is a constant, integral or not.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.0.terms.iter().all(Term::is_constant)
+    }
+
+    /// Whether this is the constant 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0.terms.is_empty()
+    }
+
+    /// Whether this is the constant 1.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.0.denominator.is_one()
+            && matches!(self.0.terms.as_slice(), [term] if term.is_constant() && term.coefficient.is_one())
+    }
+
+    /// Whether coefficients are integers and atoms are integral without assumptions.
+    pub(super) fn is_integer_polynomial(&self) -> bool {
+        self.0.denominator.is_one() && self.0.terms.iter().all(|term| term.monomial.is_integral())
+    }
+
+    /// Whether the first term, the one of highest degree, has a negative coefficient.
+    pub(super) fn leads_negative(&self) -> bool {
+        self.0.terms.first().is_some_and(|term| term.coefficient.is_negative())
+    }
+
+    /// The constant term.
+    pub(super) fn constant_term(&self) -> BigRational {
+        match self.0.terms.last() {
+            Some(term) if term.is_constant() => {
+                BigRational::new(term.coefficient.clone(), self.0.denominator.clone())
+            }
+            Some(_) | None => BigRational::zero(),
+        }
+    }
+
+    /// Every symbol that occurs, also within atoms.
+    #[must_use]
+    pub fn free_symbols(&self) -> BTreeSet<Symbol> {
+        let mut symbols = BTreeSet::new();
+        self.collect_symbols(&mut symbols);
+        symbols
+    }
+
+    fn collect_symbols(&self, symbols: &mut BTreeSet<Symbol>) {
+        for (atom, _) in self.0.terms.iter().flat_map(Term::factors) {
+            if let Atom::Symbol(symbol) = atom {
+                symbols.insert(symbol.clone());
+            }
+            for operand in atom.operands() {
+                operand.collect_symbols(symbols);
+            }
+        }
+    }
+
+    /// Whether any symbol that satisfies `wanted` occurs.
+    pub(super) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
+        self.0.terms.iter().flat_map(Term::factors).any(|(atom, _)| atom.mentions(wanted))
+    }
+
+    /// Whether `symbol` occurs.
+    #[must_use]
+    pub fn depends_on(&self, symbol: &Symbol) -> bool {
+        self.mentions(&|candidate| candidate == symbol)
+    }
+
+    /// Replaces symbols by expressions, all at once: `{i: j, j: i}` swaps.
+    #[must_use]
+    pub fn substitute(&self, replacements: &BTreeMap<Symbol, Expr>) -> Expr {
+        self.map_symbols(&|symbol| replacements.get(symbol))
+    }
+
+    /// Replaces one symbol by an expression.
+    #[must_use]
+    pub fn with_symbol(&self, symbol: &Symbol, value: &Expr) -> Expr {
+        self.map_symbols(&|candidate| (candidate == symbol).then_some(value))
+    }
+
+    fn map_symbols<'e>(&self, replacement: &dyn Fn(&Symbol) -> Option<&'e Expr>) -> Expr {
+        self.map_atoms(&|atom| match atom {
+            Atom::Symbol(symbol) => replacement(symbol).cloned(),
+            Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Call(..)
+            | Atom::Sum(_) => atom.mentions(&|symbol| replacement(symbol).is_some()).then(|| {
+                let operands: Vec<Expr> =
+                    atom.operands().map(|operand| operand.map_symbols(replacement)).collect();
+                atom.with_operands(&operands)
+            }),
+        })
+    }
+
+    /// Replaces atoms of the polynomial itself, not those within other atoms; `None` keeps an atom.
+    pub(super) fn map_atoms(&self, replacement: &dyn Fn(&Atom) -> Option<Expr>) -> Expr {
+        let mut kept = Vec::new();
+        let mut changed: Option<Expr> = None;
+        for term in &self.0.terms {
+            let mut stay = Vec::new();
+            let mut product: Option<Expr> = None;
+            for (atom, exponent) in term.factors() {
+                match replacement(atom) {
+                    None => stay.push((atom.clone(), *exponent)),
+                    Some(value) => {
+                        let power = value.power_of(*exponent);
+                        product = Some(match product {
+                            None => power,
+                            Some(product) => product * power,
+                        });
+                    }
+                }
+            }
+            match product {
+                None => kept.push(term.clone()),
+                Some(product) => {
+                    let rest = Expr::from_monomial(Monomial::from_sorted(stay));
+                    let value = (product * rest).scale(&term.coefficient, &self.0.denominator);
+                    changed = Some(match changed {
+                        None => value,
+                        Some(sum) => sum + value,
+                    });
+                }
+            }
+        }
+        match changed {
+            None => self.clone(),
+            Some(changed) => Expr::from_parts(kept, self.0.denominator.clone()) + changed,
+        }
+    }
+
+    /// `self * numerator / denominator` for a denominator that is not zero.
+    pub(super) fn scale(&self, numerator: &BigInt, denominator: &BigInt) -> Expr {
+        if numerator == denominator {
+            return self.clone();
+        }
+        if numerator.is_zero() {
+            return Expr::zero();
+        }
+        let scaled = |term: &Term| Term {
+            monomial: term.monomial.clone(),
+            coefficient: &term.coefficient * numerator,
+        };
+        let terms = self.0.terms.iter().map(scaled).collect();
+        Expr(Arc::new(Polynomial::collect(terms, &self.0.denominator * denominator)))
+    }
+}
+
+impl Atom {
+    pub(super) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
+        match self {
+            Atom::Symbol(symbol) => wanted(symbol),
+            Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Call(..)
+            | Atom::Sum(_) => self.operands().any(|operand| operand.mentions(wanted)),
+        }
+    }
+}
+
+/// Orders by structure, which has nothing to do with values; it serves sorted containers and canonical order.
+///
+/// `a.min(b)` of two owned expressions resolves to this trait before it finds [`Expr::min`], so both mean the
+/// minimum of the values, here too.
+impl Ord for Expr {
+    fn cmp(&self, other: &Expr) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+
+    fn min(self, other: Expr) -> Expr {
+        Expr::min(&self, &other)
+    }
+
+    fn max(self, other: Expr) -> Expr {
+        Expr::max(&self, &other)
+    }
+}
+
+impl PartialOrd for Expr {
+    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl From<i64> for Expr {
+    fn from(value: i64) -> Expr {
+        Expr::int(value)
+    }
+}
+
+impl From<Symbol> for Expr {
+    fn from(symbol: Symbol) -> Expr {
+        Expr::symbol(symbol)
+    }
+}

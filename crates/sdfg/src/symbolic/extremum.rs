@@ -1,0 +1,98 @@
+//! Minima and maxima: flattened, sorted, without operands that another one always beats.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+
+use super::{Atom, Expr};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extremum {
+    Min,
+    Max,
+}
+
+impl Expr {
+    /// The lesser of the two.
+    #[must_use]
+    pub fn min(&self, other: &Expr) -> Expr {
+        Expr::min_of(vec![self.clone(), other.clone()])
+    }
+
+    /// The greater of the two.
+    #[must_use]
+    pub fn max(&self, other: &Expr) -> Expr {
+        Expr::max_of(vec![self.clone(), other.clone()])
+    }
+
+    /// The least of the operands, of which there is at least one.
+    pub(super) fn min_of(operands: Vec<Expr>) -> Expr {
+        extremum(Extremum::Min, operands)
+    }
+
+    /// The greatest of the operands, of which there is at least one.
+    pub(super) fn max_of(operands: Vec<Expr>) -> Expr {
+        extremum(Extremum::Max, operands)
+    }
+}
+
+fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
+    // min(-a, -b) == -max(a, b): one of the two forms is enough.
+    if operands.iter().all(Expr::leads_negative) {
+        let negated = operands.iter().map(|operand| -operand).collect();
+        let opposite = match kind {
+            Extremum::Min => Extremum::Max,
+            Extremum::Max => Extremum::Min,
+        };
+        return -extremum(opposite, negated);
+    }
+    let mut flat = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match (kind, operand.as_atom()) {
+            (Extremum::Min, Some(Atom::Min(inner))) | (Extremum::Max, Some(Atom::Max(inner))) => {
+                flat.extend(inner.iter().cloned());
+            }
+            _ => flat.push(operand),
+        }
+    }
+    let mut kept: Vec<Expr> = Vec::with_capacity(flat.len());
+    for operand in flat {
+        // Operands that differ by a constant are ordered now; the better one takes the place.
+        let rival = kept.iter().position(|other| (&operand - other).is_constant());
+        match rival {
+            None => kept.push(operand),
+            Some(at) => {
+                let difference = (&operand - &kept[at]).constant_term();
+                let better = match kind {
+                    Extremum::Min => difference < BigRational::zero(),
+                    Extremum::Max => difference > BigRational::zero(),
+                };
+                if better {
+                    kept[at] = operand;
+                }
+            }
+        }
+    }
+    if let [only] = kept.as_slice() {
+        return only.clone();
+    }
+    let offset = shared_offset(&kept);
+    let mut operands: Vec<Expr> =
+        if offset.is_zero() { kept } else { kept.iter().map(|operand| operand - &offset).collect() };
+    operands.sort();
+    offset
+        + Expr::from_atom(match kind {
+            Extremum::Min => Atom::Min(operands),
+            Extremum::Max => Atom::Max(operands),
+        })
+}
+
+/// The integer that leaves the extremum: `min(a - 1, b + 3) == min(a, b + 4) - 1`, so that the last element of a
+/// range plus one is its end again. Not where an operand is a constant: `min(i + 8, 100)` reads better as it is.
+fn shared_offset(operands: &[Expr]) -> Expr {
+    if operands.iter().any(Expr::is_constant) {
+        return Expr::zero();
+    }
+    let least = operands.iter().map(|operand| operand.constant_term().floor().to_integer()).min();
+    Expr::big(least.unwrap_or_else(BigInt::zero))
+}

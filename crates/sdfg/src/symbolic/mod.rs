@@ -1,0 +1,27 @@
+//! Symbolic integer expressions: sizes, bounds and indices over named symbols.
+//!
+//! [`Expr`] is the expression in canonical form; [`Atom`], [`Term`] and [`View`] show its structure to code that
+//! lowers it. Answers about all values of the symbols are three-valued ([`Truth`]).
+//!
+//! The form, and why it is ours, is described in `docs/adr/`. The files follow the operations: `polynomial` holds
+//! the representation and its invariants, `arithmetic`, `division` and `extremum` the operations that keep it
+//! canonical, `eval` and `display` what is read from it.
+
+mod arithmetic;
+mod display;
+mod division;
+mod eval;
+mod expr;
+mod extremum;
+mod polynomial;
+mod symbol;
+mod truth;
+
+pub use eval::{Environment, EvalError};
+pub use expr::{Expr, View};
+pub use polynomial::{Atom, TERM_LIMIT, Term};
+pub use symbol::{InvalidSymbol, Symbol};
+pub use truth::Truth;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! The representation under [`Expr`]: atoms, monomials, and integer polynomials over a common denominator.
+//!
+//! It stands apart from the operations so that the invariants of the canonical form are stated, and established,
+//! in one place.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, Zero};
+
+use super::{Expr, Symbol};
+
+/// An indivisible factor of a polynomial.
+///
+/// Operands are canonical expressions. Matching on an atom is the way to lower an expression; making one is the
+/// business of the constructors of [`Expr`], which simplify.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Atom {
+    /// A symbol.
+    Symbol(Symbol),
+    /// `a // b`: the largest integer that is not above the quotient.
+    FloorDiv(Expr, Expr),
+    /// `ceil_div(a, b)`: the smallest integer that is not below the quotient.
+    CeilDiv(Expr, Expr),
+    /// `a % b = a - b * (a // b)`: the remainder with the sign of the divisor.
+    Mod(Expr, Expr),
+    /// The least of two or more operands, sorted and distinct.
+    Min(Vec<Expr>),
+    /// The greatest of two or more operands, sorted and distinct.
+    Max(Vec<Expr>),
+    /// `base ** exponent` with an exponent that is not a small constant.
+    Pow(Expr, Expr),
+    /// An opaque integer function of integers, known by its name only.
+    Call(Arc<str>, Vec<Expr>),
+    /// A sum of at least two terms kept as a factor, because multiplying it out would exceed
+    /// [`TERM_LIMIT`]. Its coefficients are integers without a common factor, the first one positive.
+    Sum(Expr),
+}
+
+/// Products of two sums are multiplied out while the number of products of terms stays at or below this.
+///
+/// Sizes and indices of real programs stay far below; the limit keeps `(a + b + ...)**40` from filling memory.
+pub const TERM_LIMIT: usize = 256;
+
+/// Powers of atoms, sorted by atom; exponents are at least 1, and that of [`Atom::Pow`] is 1.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Monomial(Arc<[(Atom, u32)]>);
+
+/// One summand of a polynomial: an integer coefficient times powers of distinct atoms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    pub(super) monomial: Monomial,
+    pub(super) coefficient: BigInt,
+}
+
+/// `(terms) / denominator`.
+///
+/// Invariants: terms are sorted by monomial and distinct, coefficients are not zero, the denominator is positive
+/// and has no factor in common with all coefficients; zero has no terms and denominator 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Polynomial {
+    pub(super) terms: Vec<Term>,
+    pub(super) denominator: BigInt,
+}
+
+impl Atom {
+    /// Whether the atom is an integer for all integer values of its symbols, without assumptions.
+    pub(super) fn is_integral(&self) -> bool {
+        match self {
+            Atom::Symbol(_) | Atom::FloorDiv(..) | Atom::CeilDiv(..) | Atom::Call(..) => true,
+            Atom::Mod(a, b) => a.is_integer_polynomial() && b.is_integer_polynomial(),
+            Atom::Min(operands) | Atom::Max(operands) => operands.iter().all(Expr::is_integer_polynomial),
+            // A negative exponent gives a fraction.
+            Atom::Pow(..) => false,
+            Atom::Sum(sum) => sum.is_integer_polynomial(),
+        }
+    }
+
+    /// The operands of the atom, in order; a symbol has none.
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
+        let (pair, list): ([Option<&Expr>; 2], &[Expr]) = match self {
+            Atom::Symbol(_) => ([None, None], &[]),
+            Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b) | Atom::Mod(a, b) | Atom::Pow(a, b) => {
+                ([Some(a), Some(b)], &[])
+            }
+            Atom::Min(operands) | Atom::Max(operands) | Atom::Call(_, operands) => ([None, None], operands),
+            Atom::Sum(sum) => ([Some(sum), None], &[]),
+        };
+        pair.into_iter().flatten().chain(list)
+    }
+
+    /// The canonical expression that applies the same operation to `operands`, which must be as many as
+    /// [`Atom::operands`] gives.
+    pub(super) fn with_operands(&self, operands: &[Expr]) -> Expr {
+        match (self, operands) {
+            (Atom::FloorDiv(..), [a, b]) => a.floor_div(b),
+            (Atom::CeilDiv(..), [a, b]) => a.ceil_div(b),
+            (Atom::Mod(..), [a, b]) => a.modulo(b),
+            (Atom::Pow(..), [a, b]) => a.pow(b),
+            (Atom::Min(_), operands) => Expr::min_of(operands.to_vec()),
+            (Atom::Max(_), operands) => Expr::max_of(operands.to_vec()),
+            (Atom::Call(name, _), operands) => Expr::call(name, operands.to_vec()),
+            (Atom::Sum(_), [sum]) => sum.clone(),
+            (
+                Atom::Symbol(_)
+                | Atom::FloorDiv(..)
+                | Atom::CeilDiv(..)
+                | Atom::Mod(..)
+                | Atom::Pow(..)
+                | Atom::Sum(_),
+                _,
+            ) => Expr::from_atom(self.clone()),
+        }
+    }
+}
+
+impl Monomial {
+    /// The empty product.
+    pub(super) fn one() -> Monomial {
+        Monomial(Arc::from([]))
+    }
+
+    /// One atom to the first power.
+    pub(super) fn of(atom: Atom) -> Monomial {
+        Monomial(Arc::from([(atom, 1)]))
+    }
+
+    /// A product of powers that are sorted and distinct already.
+    pub(super) fn from_sorted(factors: Vec<(Atom, u32)>) -> Monomial {
+        Monomial(Arc::from(factors))
+    }
+
+    pub(super) fn factors(&self) -> &[(Atom, u32)] {
+        &self.0
+    }
+
+    pub(super) fn is_one(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn is_integral(&self) -> bool {
+        self.0.iter().all(|(atom, _)| atom.is_integral())
+    }
+
+    pub(super) fn has_symbolic_power(&self) -> bool {
+        self.0.iter().any(|(atom, _)| matches!(atom, Atom::Pow(..)))
+    }
+
+    fn degree(&self) -> u64 {
+        self.0.iter().map(|(_, exponent)| u64::from(*exponent)).sum()
+    }
+
+    /// The product, adding the exponents of equal atoms and nothing else; `None` when an exponent overflows or
+    /// two [`Atom::Pow`] coincide.
+    pub(super) fn times(&self, other: &Monomial) -> Option<Monomial> {
+        if self.is_one() {
+            return Some(other.clone());
+        }
+        if other.is_one() {
+            return Some(self.clone());
+        }
+        let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut product = Vec::with_capacity(self.0.len() + other.0.len());
+        while let (Some((a, m)), Some((b, n))) = (left.peek().copied(), right.peek().copied()) {
+            match a.cmp(b) {
+                Ordering::Less => product.extend(left.next().cloned()),
+                Ordering::Greater => product.extend(right.next().cloned()),
+                Ordering::Equal => {
+                    if matches!(a, Atom::Pow(..)) {
+                        return None;
+                    }
+                    product.push((a.clone(), m.checked_add(*n)?));
+                    left.next();
+                    right.next();
+                }
+            }
+        }
+        product.extend(left.cloned());
+        product.extend(right.cloned());
+        Some(Monomial::from_sorted(product))
+    }
+
+    /// The quotient when `divisor` divides this product of atoms.
+    pub(super) fn divided_by(&self, divisor: &Monomial) -> Option<Monomial> {
+        if divisor.is_one() {
+            return Some(self.clone());
+        }
+        let mut quotient = Vec::with_capacity(self.0.len());
+        let mut remaining = divisor.0.iter().peekable();
+        for (atom, exponent) in self.0.iter() {
+            match remaining.peek() {
+                Some((wanted, times)) if wanted == atom => {
+                    match exponent.cmp(times) {
+                        Ordering::Less => return None,
+                        Ordering::Equal => {}
+                        Ordering::Greater => quotient.push((atom.clone(), exponent - times)),
+                    }
+                    remaining.next();
+                }
+                Some(_) | None => quotient.push((atom.clone(), *exponent)),
+            }
+        }
+        remaining.next().is_none().then(|| Monomial::from_sorted(quotient))
+    }
+
+    /// The greatest monomial that divides both.
+    pub(super) fn gcd(&self, other: &Monomial) -> Monomial {
+        let mut shared = Vec::new();
+        for (atom, exponent) in self.0.iter() {
+            if let Ok(at) = other.0.binary_search_by(|(candidate, _)| candidate.cmp(atom)) {
+                shared.push((atom.clone(), (*exponent).min(other.0[at].1)));
+            }
+        }
+        Monomial::from_sorted(shared)
+    }
+}
+
+/// Graded lexicographic order, greatest monomial first: higher total degree, then higher powers of earlier atoms.
+/// The constant term comes last.
+impl Ord for Monomial {
+    fn cmp(&self, other: &Monomial) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ordering::Equal;
+        }
+        other.degree().cmp(&self.degree()).then_with(|| {
+            for ((a, m), (b, n)) in self.0.iter().zip(other.0.iter()) {
+                let order = a.cmp(b).then_with(|| n.cmp(m));
+                if order != Ordering::Equal {
+                    return order;
+                }
+            }
+            other.0.len().cmp(&self.0.len())
+        })
+    }
+}
+
+impl PartialOrd for Monomial {
+    fn partial_cmp(&self, other: &Monomial) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Term {
+    fn cmp(&self, other: &Term) -> Ordering {
+        self.monomial.cmp(&other.monomial).then_with(|| self.coefficient.cmp(&other.coefficient))
+    }
+}
+
+impl PartialOrd for Term {
+    fn partial_cmp(&self, other: &Term) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Term {
+    /// The integer coefficient, never zero.
+    #[must_use]
+    pub fn coefficient(&self) -> &BigInt {
+        &self.coefficient
+    }
+
+    /// Atoms with their exponents, sorted; empty for the constant term.
+    #[must_use]
+    pub fn factors(&self) -> &[(Atom, u32)] {
+        self.monomial.factors()
+    }
+
+    pub(super) fn constant(value: BigInt) -> Term {
+        Term { monomial: Monomial::one(), coefficient: value }
+    }
+
+    pub(super) fn is_constant(&self) -> bool {
+        self.monomial.is_one()
+    }
+}
+
+impl Polynomial {
+    pub(super) fn constant(numerator: BigInt, denominator: BigInt) -> Polynomial {
+        let terms = if numerator.is_zero() { Vec::new() } else { vec![Term::constant(numerator)] };
+        let mut polynomial = Polynomial { terms, denominator };
+        polynomial.reduce();
+        polynomial
+    }
+
+    /// Establishes every invariant for terms in any order, with repeated monomials and zero coefficients.
+    pub(super) fn collect(mut terms: Vec<Term>, denominator: BigInt) -> Polynomial {
+        terms.sort_by(|a, b| a.monomial.cmp(&b.monomial));
+        terms.dedup_by(|next, kept| {
+            let same = next.monomial == kept.monomial;
+            if same {
+                kept.coefficient += &next.coefficient;
+            }
+            same
+        });
+        terms.retain(|term| !term.coefficient.is_zero());
+        let mut polynomial = Polynomial { terms, denominator };
+        polynomial.reduce();
+        polynomial
+    }
+
+    /// Makes the denominator positive and coprime to the coefficients.
+    fn reduce(&mut self) {
+        if self.denominator.is_one() {
+            return;
+        }
+        if self.terms.is_empty() {
+            self.denominator = BigInt::one();
+            return;
+        }
+        let mut shared = self.denominator.clone();
+        for term in &self.terms {
+            if shared.is_one() {
+                break;
+            }
+            shared = shared.gcd(&term.coefficient);
+        }
+        if self.denominator.is_negative() {
+            shared = -shared.abs();
+        }
+        if !shared.is_one() {
+            self.denominator /= &shared;
+            for term in &mut self.terms {
+                term.coefficient /= &shared;
+            }
+        }
+    }
+
+    /// `self * own + other * others` by one merge of the sorted terms.
+    pub(super) fn combine(&self, own: &BigInt, other: &Polynomial, others: &BigInt) -> Polynomial {
+        let common = self.denominator.lcm(&other.denominator);
+        let own = own * (&common / &self.denominator);
+        let others = others * (&common / &other.denominator);
+        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (Some(a), Some(b)) => a.monomial.cmp(&b.monomial),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let a = if order == Ordering::Greater { None } else { left.next() };
+            let b = if order == Ordering::Less { None } else { right.next() };
+            let monomial = a.or(b).map_or_else(Monomial::one, |term| term.monomial.clone());
+            let mut coefficient = BigInt::zero();
+            if let Some(a) = a {
+                coefficient += &a.coefficient * &own;
+            }
+            if let Some(b) = b {
+                coefficient += &b.coefficient * &others;
+            }
+            if !coefficient.is_zero() {
+                terms.push(Term { monomial, coefficient });
+            }
+        }
+        let mut sum = Polynomial { terms, denominator: common };
+        sum.reduce();
+        sum
+    }
+
+    /// The greatest common divisor of the coefficients; 0 for the zero polynomial.
+    pub(super) fn content(&self) -> BigInt {
+        let mut content = BigInt::zero();
+        for term in &self.terms {
+            content = content.gcd(&term.coefficient);
+            if content.is_one() {
+                break;
+            }
+        }
+        content
+    }
+}
