@@ -1,0 +1,73 @@
+//! Memory of a plan: buffers, and positions in them.
+
+use sdfg::dtype::ElementType;
+use sdfg::symbolic::Expr;
+use sdfg::value::Value;
+
+/// A buffer of a [`Plan`](super::Plan), by position in [`Plan::buffers`](super::Plan::buffers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub(crate) u32);
+
+impl BufferId {
+    /// The position in [`Plan::buffers`](super::Plan::buffers).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A piece of memory that overlaps no other buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Unique name, for generated code and messages.
+    pub name: String,
+    /// Type of one element.
+    pub element: ElementType,
+    /// Number of elements.
+    pub size: Expr,
+    /// Where the memory comes from.
+    pub allocation: Allocation,
+}
+
+/// Where a buffer's memory comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Allocation {
+    /// The caller: position in [`Plan::arguments`](super::Plan::arguments). Nothing is known of its alignment beyond that of the element's
+    /// component type.
+    Argument(usize),
+    /// The stack of the function (of the parallel region, if it is used in one); the size is a small constant.
+    Stack,
+    /// Memory of the handle, 64-byte aligned, large enough from before the first statement; the size uses symbol
+    /// arguments only. Its contents are not defined at the start of a run.
+    Handle,
+    /// Memory of the handle that is kept from run to run.
+    Persistent,
+    /// One copy for each thread of the parallel loop that lists it in [`ParallelLoop::locals`](super::ParallelLoop::locals); 64-byte aligned. The size
+    /// uses only variables that are set outside of the loop.
+    Thread,
+    /// Allocated by [`Statement::Allocate`](super::Statement::Allocate) and freed by [`Statement::Free`](super::Statement::Free); 64-byte aligned.
+    Dynamic,
+    /// Constant contents, as many as the size.
+    Constant(Vec<Value>),
+}
+
+/// The position of one element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Elements from its start.
+    pub offset: Expr,
+}
+
+/// A part of a buffer that is indexed by integers from 0.
+///
+/// Index `(i0, i1, ...)` is at `origin.offset + i0 * strides[0] + i1 * strides[1] + ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strided {
+    /// Where all indices are zero.
+    pub origin: Location,
+    /// Extent of each dimension; an index is below it.
+    pub extents: Vec<Expr>,
+    /// Elements between neighbours along each dimension.
+    pub strides: Vec<Expr>,
+}

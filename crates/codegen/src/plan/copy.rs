@@ -1,0 +1,32 @@
+//! Copies of rectangular parts of buffers.
+
+use sdfg::symbolic::Expr;
+
+use super::buffer::Location;
+use super::write::Resolved;
+
+/// For every index: element of `from` to element of `to`. The two parts do not overlap unless they are the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Copy {
+    /// Label of the edge, for comments and debug information.
+    pub label: String,
+    /// First element that is read.
+    pub from: Location,
+    /// First element that is written.
+    pub to: Location,
+    /// Dimensions, outermost first; none copies one element. An extent that is not positive copies nothing.
+    pub dimensions: Vec<CopyDimension>,
+    /// What happens to the old value.
+    pub write: Resolved,
+}
+
+/// One dimension of a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyDimension {
+    /// Number of indices.
+    pub extent: Expr,
+    /// Elements between neighbours that are read.
+    pub from_stride: Expr,
+    /// Elements between neighbours that are written.
+    pub to_stride: Expr,
+}

@@ -1,0 +1,23 @@
+//! The plan: a lowered program in one small structured language, between the graph and the back ends (ADR 0008).
+//!
+//! Every choice is made when a plan is made: where memory is allocated and for how long, which loops are shared by threads,
+//! how each write conflict is resolved, what a copy looks like. A back end prints a plan and decides nothing.
+//!
+//! Sizes, bounds and positions are [`Expr`](sdfg::symbolic::Expr)s over the plan's variables. Names of variables are unique in the whole plan,
+//! also where the graph uses one name for several symbols, so no reader has to think about scopes. Positions count
+//! elements from the start of a buffer. Different buffers never overlap.
+
+mod buffer;
+mod copy;
+mod program;
+mod statement;
+mod write;
+
+pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
+pub use copy::{Copy, CopyDimension};
+pub use program::{Argument, Plan, SymbolArgument};
+pub use statement::{
+    Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,
+    Private, Scalar, Statement, While,
+};
+pub use write::{Realisation, Resolved};

@@ -1,0 +1,74 @@
+//! A whole lowered program.
+
+use indexmap::IndexMap;
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::FloatMode;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::ExternalOrigin;
+
+use super::buffer::{Buffer, BufferId};
+use super::statement::Statement;
+
+/// A lowered program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Name of the compiled function.
+    pub name: String,
+    /// How floating-point arithmetic may be carried out.
+    pub float_mode: FloatMode,
+    /// Containers that the caller passes, in signature order.
+    pub arguments: Vec<Argument>,
+    /// Symbols that the caller passes, after the containers.
+    pub symbols: Vec<SymbolArgument>,
+    /// Memory.
+    pub buffers: Vec<Buffer>,
+    /// Every variable with its type, in order of first use: symbol arguments, loop variables, symbols of the program.
+    ///
+    /// A variable of an index expression is converted to a 64-bit signed integer. Names are unique.
+    pub variables: IndexMap<Symbol, ScalarType>,
+    /// What a run does.
+    pub body: Vec<Statement>,
+    /// Where the functions of external tasklets come from, in order of first use, each once.
+    pub externals: Vec<ExternalOrigin>,
+}
+
+/// A container that the caller passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Name in the signature.
+    pub name: String,
+    /// Type of one element.
+    pub element: ElementType,
+    /// Shape over symbol arguments; empty for a scalar.
+    pub shape: Vec<Expr>,
+    /// Elements between neighbours along each dimension.
+    pub strides: Vec<Expr>,
+    /// Elements that the caller has to provide.
+    pub size: Expr,
+    /// Whether it is a scalar that is only read, passed by value; others are passed as pointers.
+    pub by_value: bool,
+    /// Whether the program may read it.
+    pub read: bool,
+    /// Whether the program may write it.
+    pub written: bool,
+    /// Its buffer.
+    pub buffer: BufferId,
+}
+
+/// A symbol that the caller passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolArgument {
+    /// Name in the signature and in [`Plan::variables`].
+    pub name: Symbol,
+    /// Its type.
+    pub ty: ScalarType,
+    /// Whether it must not be negative: it is in the shape of an argument.
+    pub non_negative: bool,
+}
+
+impl Plan {
+    /// The buffer.
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.index()]
+    }
+}

@@ -1,0 +1,244 @@
+//! Statements of a plan.
+
+use sdfg::dtype::ElementType;
+use sdfg::ir::{ConflictResolution, Sharing};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::{TypedCode, TypedExpressionCode};
+
+use super::buffer::{BufferId, Location, Strided};
+use super::copy::Copy;
+use super::write::Resolved;
+
+/// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JumpTarget(pub(crate) u32);
+
+impl JumpTarget {
+    /// Its number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// A heading for readers of the generated code: a state, a map.
+    Comment(String),
+    /// Sets a variable to the value of an integer expression.
+    Let {
+        /// The variable.
+        variable: Symbol,
+        /// Its value.
+        value: Expr,
+    },
+    /// Sets a variable to the value of a typed expression of the variable's type.
+    Set {
+        /// The variable.
+        variable: Symbol,
+        /// Its value.
+        value: Scalar,
+    },
+    /// A loop that one thread runs.
+    For(For),
+    /// A loop that a team of threads shares.
+    Parallel(ParallelLoop),
+    /// A loop with a condition.
+    While(While),
+    /// A choice.
+    If(If),
+    /// Statements that [`Leave`](Statement::Leave) can leave.
+    Block {
+        /// Name of the block.
+        target: JumpTarget,
+        /// The statements.
+        body: Vec<Statement>,
+    },
+    /// Goes on after the block, while loop or dispatch of this name.
+    Leave(JumpTarget),
+    /// Goes on with the update of the while loop of this name.
+    Repeat(JumpTarget),
+    /// Irregular control flow: runs the first case; [`Goto`](Statement::Goto) goes to another; after the end of a case it goes on after the dispatch.
+    Dispatch {
+        /// Name of the dispatch.
+        target: JumpTarget,
+        /// The cases.
+        cases: Vec<Vec<Statement>>,
+    },
+    /// Goes to a case of the dispatch of this name, from inside it.
+    Goto {
+        /// The dispatch.
+        target: JumpTarget,
+        /// The position of the case.
+        case: usize,
+    },
+    /// Allocates a [`Dynamic`](super::Allocation::Dynamic) buffer; without memory the run ends with a status.
+    Allocate(BufferId),
+    /// Frees a [`Dynamic`](super::Allocation::Dynamic) buffer.
+    Free(BufferId),
+    /// A tasklet.
+    Compute(Compute),
+    /// A tasklet that calls a C function.
+    External(ExternalCompute),
+    /// A copy between buffers.
+    Copy(Copy),
+}
+
+/// A typed expression with what its names stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalar {
+    /// The expression.
+    pub code: TypedExpressionCode,
+    /// What each connector of the environment stands for.
+    pub bindings: Vec<Binding>,
+    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
+    pub symbols: Vec<Expr>,
+}
+
+/// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
+/// step. The sign of `step` is known: it is a nonzero constant, or positive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopDimension {
+    /// The variable.
+    pub variable: Symbol,
+    /// Its first value.
+    pub begin: Expr,
+    /// Exclusive end.
+    pub end: Expr,
+    /// Distance of its values.
+    pub step: Expr,
+}
+
+/// A loop that one thread runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct For {
+    /// Variable and range.
+    pub dimension: LoopDimension,
+    /// Whether it is proved that no iteration touches an element that another one writes.
+    pub independent: bool,
+    /// Whether the body is to be copied out for every iteration.
+    pub unroll: bool,
+    /// What is repeated. It does not set the loop variable.
+    pub body: Vec<Statement>,
+}
+
+/// A loop whose iterations a team of threads shares. It is never inside of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParallelLoop {
+    /// Label of the map, for symbols and debug information.
+    pub label: String,
+    /// The shared iteration space, outermost first: one or more dimensions whose bounds do not use each other's variables.
+    pub dimensions: Vec<LoopDimension>,
+    /// How iterations are handed out.
+    pub sharing: Sharing,
+    /// Iterations handed out at a time; `None` is the default of the sharing.
+    pub chunk: Option<Expr>,
+    /// Number of threads; `None` is that of the handle.
+    pub threads: Option<Expr>,
+    /// The work as a number of innermost iterations; little work is done by the calling thread alone. `None` is unknown.
+    pub work: Option<Expr>,
+    /// Per-thread accumulators.
+    pub privates: Vec<Private>,
+    /// Buffers of which every thread has its own.
+    pub locals: Vec<BufferId>,
+    /// One iteration. It leaves the loop by no jump.
+    pub body: Vec<Statement>,
+    /// Whether it is proved that no iteration touches an element that another one writes; holds for the last dimension alone too.
+    pub independent: bool,
+}
+
+/// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,
+/// in order of threads if so asked, after its last one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Private {
+    /// The accumulator, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
+    pub buffer: BufferId,
+    /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
+    pub target: Strided,
+    /// How; it has an identity.
+    pub resolution: ConflictResolution,
+}
+
+/// A loop with a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct While {
+    /// Name of the loop: [`Leave`](Statement::Leave) goes on after it, [`Repeat`](Statement::Repeat) with `update`.
+    pub target: JumpTarget,
+    /// The loop goes on while this holds.
+    pub condition: Scalar,
+    /// Whether the condition is first tested after body and update.
+    pub test_after: bool,
+    /// What is repeated.
+    pub body: Vec<Statement>,
+    /// What follows the body each time.
+    pub update: Vec<Statement>,
+    /// Whether the body is to be copied out for every iteration.
+    pub unroll: bool,
+}
+
+/// A choice: the first arm whose condition holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// Conditions with what they guard, tried in order.
+    pub arms: Vec<(Scalar, Vec<Statement>)>,
+    /// What is run if no condition holds.
+    pub otherwise: Vec<Statement>,
+}
+
+/// A tasklet with what its names stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compute {
+    /// Label of the tasklet, for symbols and debug information.
+    pub label: String,
+    /// The code.
+    pub code: TypedCode,
+    /// What each connector of the environment stands for.
+    pub bindings: Vec<Binding>,
+    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
+    pub symbols: Vec<Expr>,
+}
+
+/// What a connector stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binding {
+    /// An element that is loaded before the code runs.
+    Load(Location),
+    /// An element that is written after the code has run, if the code assigned it.
+    Store {
+        /// The element.
+        to: Location,
+        /// What happens to the old value.
+        write: Resolved,
+    },
+    /// Elements that are read while the code runs.
+    View(Strided),
+    /// Elements that are written while the code runs.
+    ViewMut {
+        /// The elements.
+        to: Strided,
+        /// What happens to the old value.
+        write: Resolved,
+    },
+}
+
+/// A tasklet that calls a C function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalCompute {
+    /// Label of the tasklet.
+    pub label: String,
+    /// Name of the C function.
+    pub symbol: String,
+    /// Its arguments.
+    pub arguments: Vec<ExternalArgument>,
+    /// Where its result goes, with the result's type; without, it returns nothing.
+    pub result: Option<(ElementType, Location)>,
+}
+
+/// An argument of a C function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExternalArgument {
+    /// A value, of the expression's type. Its bindings are loads.
+    Value(Scalar),
+    /// The address of an element; what follows it in memory may be read and written through it.
+    Pointer(Location),
+}
