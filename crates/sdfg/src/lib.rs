@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod dtype;
+pub mod ir;
 pub mod subset;
 pub mod symbolic;
 pub mod syntax;

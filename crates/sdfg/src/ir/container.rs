@@ -91,14 +91,18 @@ impl ContainerKind {
         match self {
             ContainerKind::Scalar => &[],
             ContainerKind::Stream { shape, .. } => shape,
-            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => &layout.shape,
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                &layout.shape
+            }
         }
     }
 
     /// Where elements lie; `None` for scalars and streams.
     pub fn layout(&self) -> Option<&Layout> {
         match self {
-            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => Some(layout),
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                Some(layout)
+            }
             ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
         }
     }
