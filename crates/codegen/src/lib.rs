@@ -1,1 +1,13 @@
 //! Lowering of SDFGs to plans, and the back ends that print them.
+//!
+//! `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
+//! libraries, `header` their C interface, and `load` calls compiled programs from Rust.
+
+pub mod header;
+pub mod interface;
+pub mod link;
+#[cfg(feature = "llvm")]
+pub mod llvm;
+pub mod load;
+pub mod object;
+pub mod plan;

@@ -1,0 +1,147 @@
+//! The C header of a compiled program, for C99 and C++.
+//!
+//! It is text made from the [`Interface`] alone: the same header serves the static and the shared library.
+
+use std::fmt::Write;
+
+use sdfg::dtype::ScalarType;
+
+use crate::interface::{Argument, ArgumentKind, Interface, Status, is_c_identifier};
+
+/// The text of the header for `interface`.
+pub fn c_header(interface: &Interface) -> String {
+    let name = interface.name();
+    let guard = format!("SDFG_{}_H", name.to_ascii_uppercase());
+    let mut text = String::new();
+    // Writing to a string cannot fail, here and below.
+    let _ = write!(
+        text,
+        "/* Interface of the SDFG program `{name}`. Generated; do not edit.\n *\n * {LINKING} */\n\
+         #ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
+    );
+    if interface.arguments().iter().any(|argument| argument.element().lane().is_complex()) {
+        text.push_str(COMPLEX_TYPES);
+    }
+    text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    status_codes(&mut text, name);
+    let _ = write!(
+        text,
+        "/* One instance of the program: its scratch memory and its last error. A handle runs one call at a time;\n \
+         * different handles may run at the same time. */\n\
+         typedef struct {name}_t {name}_t;\n\n\
+         /* Configuration of an instance. Set it to zero, then `size` to its size in bytes. */\n\
+         typedef struct {name}_config {{\n\
+         \x20   size_t size;         /* sizeof({name}_config) */\n\
+         \x20   int32_t num_threads; /* threads of parallel regions; 0: the default */\n\
+         }} {name}_config;\n\n\
+         /* Makes an instance; `config` may be NULL. `*handle` is set to NULL on failure. */\n\
+         int32_t {name}_create(const {name}_config *config, {name}_t **handle);\n\n\
+         /* Why the last call on `handle` failed; an empty text if it did not. Owned by the handle. */\n\
+         const char *{name}_error(const {name}_t *handle);\n\n\
+         /* Frees an instance; NULL is ignored. */\n\
+         void {name}_destroy({name}_t *handle);\n\n"
+    );
+    text.push_str("/* Runs the program. Arrays are dense and row-major unless stated, need no alignment beyond that of\n \
+                   * their elements, and must not overlap if one of them is written.\n *\n");
+    for argument in interface.arguments() {
+        let _ = writeln!(text, " * {}", describe(argument));
+    }
+    let parameters: Vec<String> = interface.arguments().iter().map(parameter).collect();
+    let with_handle = [format!("{name}_t *handle")].into_iter().chain(parameters.iter().cloned());
+    let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(",\n    ") };
+    let _ = write!(
+        text,
+        " */\nint32_t {name}_run(\n    {});\n\n\
+         /* The same with an instance of its own, for a single call. */\n\
+         int32_t {name}(\n    {one_shot});\n\n\
+         #ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n",
+        with_handle.collect::<Vec<_>>().join(",\n    ")
+    );
+    text
+}
+
+const LINKING: &str =
+    "Link with -lm, and with an OpenMP runtime (-lgomp or -lomp) when the static library is used.";
+
+/// Complex numbers have the same layout in C and C++ but no common name.
+const COMPLEX_TYPES: &str = "\
+#ifndef SDFG_COMPLEX_TYPES
+#define SDFG_COMPLEX_TYPES
+#ifdef __cplusplus
+#include <complex>
+typedef std::complex<float> sdfg_complex64;
+typedef std::complex<double> sdfg_complex128;
+#else
+typedef float _Complex sdfg_complex64;
+typedef double _Complex sdfg_complex128;
+#endif
+#endif
+
+";
+
+fn status_codes(text: &mut String, name: &str) {
+    let prefix = name.to_ascii_uppercase();
+    text.push_str("/* Results of the functions below. */\nenum {\n");
+    let last = Status::ALL.len() - 1;
+    for (index, status) in Status::ALL.into_iter().enumerate() {
+        let comma = if index == last { "" } else { "," };
+        let _ = writeln!(
+            text,
+            "    {prefix}_{} = {}{comma} /* {} */",
+            status.constant_suffix(),
+            status.code(),
+            status.message()
+        );
+    }
+    text.push_str("};\n\n");
+}
+
+/// `const double *A`, `int64_t N`.
+fn parameter(argument: &Argument) -> String {
+    let ty = c_type(argument.element().lane());
+    let name = parameter_name(&argument.name);
+    match (argument.by_pointer(), argument.is_written()) {
+        (true, true) => format!("{ty} *{name}"),
+        (true, false) => format!("const {ty} *{name}"),
+        (false, _) => format!("{ty} {name}"),
+    }
+}
+
+fn parameter_name(name: &str) -> String {
+    if is_c_identifier(name) { name.to_owned() } else { format!("{name}_") }
+}
+
+/// One line for the comment above the prototype.
+fn describe(argument: &Argument) -> String {
+    let name = parameter_name(&argument.name);
+    let element = argument.element();
+    match &argument.kind {
+        ArgumentKind::Array { shape, access, .. } => {
+            let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            format!("{name}: {element}[{}], {access}", extents.join(", "))
+        }
+        ArgumentKind::Scalar { access, .. } => format!("{name}: {element}, {access}"),
+        ArgumentKind::Symbol { .. } => format!("{name}: size or parameter"),
+    }
+}
+
+/// The C type of one lane.
+const fn c_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::Bool => "bool",
+        ScalarType::I8 => "int8_t",
+        ScalarType::I16 => "int16_t",
+        ScalarType::I32 => "int32_t",
+        ScalarType::I64 => "int64_t",
+        ScalarType::U8 => "uint8_t",
+        ScalarType::U16 => "uint16_t",
+        ScalarType::U32 => "uint32_t",
+        ScalarType::U64 => "uint64_t",
+        // The bits of an IEEE 754 binary16: C and C++ have no common portable type.
+        ScalarType::F16 => "uint16_t",
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+        ScalarType::Complex64 => "sdfg_complex64",
+        ScalarType::Complex128 => "sdfg_complex128",
+    }
+}

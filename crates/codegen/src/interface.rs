@@ -1,0 +1,442 @@
+//! How a compiled program is called: its name, its arguments and its status codes.
+//!
+//! It stands apart from the IR and from the back ends because the header, the emitter of entry points and the caller
+//! must agree on it, and because a library on disk is opened with nothing but this.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::symbolic::{Expr, Symbol};
+
+/// Whether a program reads an argument, writes it, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Only read.
+    Read,
+    /// Only written; elements that the program does not write keep their value.
+    Write,
+    /// Read and written.
+    ReadWrite,
+}
+
+impl Access {
+    /// Whether the program may write the argument.
+    pub const fn writes(self) -> bool {
+        matches!(self, Access::Write | Access::ReadWrite)
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "written",
+            Access::ReadWrite => "read and written",
+        })
+    }
+}
+
+/// What an argument is, and by that how it is passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// A pointer to the first element of an array in row-major order.
+    Array {
+        /// The type of one element.
+        element: ElementType,
+        /// Extents, outermost first, over the program's symbols.
+        shape: Vec<Expr>,
+        /// The number of elements behind the pointer; more than the product of the shape when the array is
+        /// strided or padded.
+        elements: Expr,
+        /// Use by the program.
+        access: Access,
+    },
+    /// A scalar: by value when it is only read and not complex, else by pointer ([`Argument::by_pointer`]).
+    Scalar {
+        /// The type.
+        element: ElementType,
+        /// Use by the program.
+        access: Access,
+    },
+    /// A free symbol of the program, by value.
+    Symbol {
+        /// The type in the signature, an integer type.
+        ty: ScalarType,
+    },
+}
+
+/// One argument of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The name in the program.
+    pub name: String,
+    /// What it is.
+    pub kind: ArgumentKind,
+}
+
+impl Argument {
+    /// Whether the C signature takes a pointer.
+    ///
+    /// Complex scalars and short vectors always travel by pointer: how a C compiler passes them by value differs
+    /// between platforms and languages.
+    pub fn by_pointer(&self) -> bool {
+        match &self.kind {
+            ArgumentKind::Array { .. } => true,
+            ArgumentKind::Scalar { element, access } => {
+                access.writes() || element.lanes() > 1 || element.lane().is_complex()
+            }
+            ArgumentKind::Symbol { .. } => false,
+        }
+    }
+
+    /// Whether the program may write the argument.
+    pub fn is_written(&self) -> bool {
+        match &self.kind {
+            ArgumentKind::Array { access, .. } | ArgumentKind::Scalar { access, .. } => access.writes(),
+            ArgumentKind::Symbol { .. } => false,
+        }
+    }
+
+    /// The type of one element, or of the value.
+    pub fn element(&self) -> ElementType {
+        match &self.kind {
+            ArgumentKind::Array { element, .. } | ArgumentKind::Scalar { element, .. } => *element,
+            ArgumentKind::Symbol { ty } => ElementType::scalar(*ty),
+        }
+    }
+}
+
+/// The result of a program's entry points, an `int32_t` in C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// The call did what it says.
+    Success,
+    /// The configuration given to `create` is malformed.
+    InvalidConfiguration,
+    /// Memory for the handle or for transients could not be allocated.
+    OutOfMemory,
+    /// An argument is outside what the program accepts: a null handle, a negative size.
+    InvalidArgument,
+    /// The program came to a point that has no meaning, such as a wait for data that nobody sends.
+    Trap,
+}
+
+impl Status {
+    /// Every status, in the order of its code.
+    pub const ALL: [Status; 5] = [
+        Status::Success,
+        Status::InvalidConfiguration,
+        Status::OutOfMemory,
+        Status::InvalidArgument,
+        Status::Trap,
+    ];
+
+    /// The number in C.
+    pub const fn code(self) -> i32 {
+        match self {
+            Status::Success => 0,
+            Status::InvalidConfiguration => 1,
+            Status::OutOfMemory => 2,
+            Status::InvalidArgument => 3,
+            Status::Trap => 4,
+        }
+    }
+
+    /// The status with this number.
+    pub fn from_code(code: i32) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.code() == code)
+    }
+
+    /// The suffix of the C constant, after the program's name.
+    pub const fn constant_suffix(self) -> &'static str {
+        match self {
+            Status::Success => "SUCCESS",
+            Status::InvalidConfiguration => "INVALID_CONFIGURATION",
+            Status::OutOfMemory => "OUT_OF_MEMORY",
+            Status::InvalidArgument => "INVALID_ARGUMENT",
+            Status::Trap => "TRAP",
+        }
+    }
+
+    /// What the status means, as part of a message.
+    pub const fn message(self) -> &'static str {
+        match self {
+            Status::Success => "success",
+            Status::InvalidConfiguration => "the configuration is malformed",
+            Status::OutOfMemory => "memory could not be allocated",
+            Status::InvalidArgument => "an argument is outside what the program accepts",
+            Status::Trap => "the program came to a point that has no meaning",
+        }
+    }
+}
+
+/// The C interface of a program: `NAME_create`, `NAME_run`, `NAME_error`, `NAME_destroy` and `NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    name: String,
+    arguments: Vec<Argument>,
+}
+
+/// Why a list of arguments is no interface.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InterfaceError {
+    /// The program's name cannot name C functions.
+    #[error(
+        "`{name}` cannot name a C function: expected a letter, then letters, digits or underscores, and no keyword of C or C++"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Two arguments of one name.
+    #[error("program `{program}` has two arguments named `{argument}`")]
+    Duplicate {
+        /// The program.
+        program: String,
+        /// The name.
+        argument: String,
+    },
+    /// A shape names a symbol that is not an argument.
+    #[error("the shape of argument `{argument}` uses `{symbol}`, which is no symbol argument of `{program}`")]
+    UnknownSymbol {
+        /// The program.
+        program: String,
+        /// The array.
+        argument: String,
+        /// The symbol.
+        symbol: Symbol,
+    },
+    /// A symbol with a type that is not an integer type.
+    #[error("symbol argument `{argument}` has type {ty}, which is no integer type")]
+    SymbolType {
+        /// The symbol.
+        argument: String,
+        /// Its type.
+        ty: ScalarType,
+    },
+}
+
+impl Interface {
+    /// The interface of the program `name` with `arguments` in signature order: containers, then symbols.
+    ///
+    /// # Errors
+    /// [`InterfaceError`] when a name cannot be used in C or twice, or a shape uses an unknown symbol.
+    pub fn new(name: &str, arguments: Vec<Argument>) -> Result<Self, InterfaceError> {
+        if !is_c_identifier(name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return Err(InterfaceError::Name { name: name.to_owned() });
+        }
+        let mut names = BTreeSet::new();
+        for argument in &arguments {
+            if !names.insert(argument.name.as_str()) {
+                return Err(InterfaceError::Duplicate {
+                    program: name.to_owned(),
+                    argument: argument.name.clone(),
+                });
+            }
+        }
+        let symbols: BTreeSet<&str> = arguments
+            .iter()
+            .filter(|argument| matches!(argument.kind, ArgumentKind::Symbol { .. }))
+            .map(|argument| argument.name.as_str())
+            .collect();
+        for argument in &arguments {
+            match &argument.kind {
+                ArgumentKind::Array { shape, elements, .. } => {
+                    for extent in shape.iter().chain([elements]) {
+                        if let Some(symbol) =
+                            extent.free_symbols().into_iter().find(|s| !symbols.contains(s.as_str()))
+                        {
+                            return Err(InterfaceError::UnknownSymbol {
+                                program: name.to_owned(),
+                                argument: argument.name.clone(),
+                                symbol,
+                            });
+                        }
+                    }
+                }
+                ArgumentKind::Scalar { .. } => {}
+                ArgumentKind::Symbol { ty } => {
+                    if !ty.is_integer() {
+                        return Err(InterfaceError::SymbolType { argument: argument.name.clone(), ty: *ty });
+                    }
+                }
+            }
+        }
+        Ok(Interface { name: name.to_owned(), arguments })
+    }
+
+    /// The program's name, the prefix of every exported function.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments in signature order.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    /// The position of the argument `name`.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.arguments.iter().position(|argument| argument.name == name)
+    }
+
+    /// The exported function with the suffix of `entry`.
+    pub fn symbol(&self, entry: EntryPoint) -> String {
+        format!("{}{}", self.name, entry.suffix())
+    }
+}
+
+/// The functions that a compiled program exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryPoint {
+    /// `NAME(arguments...)`: create, run and destroy.
+    OneShot,
+    /// `NAME_create(configuration, handle out)`.
+    Create,
+    /// `NAME_run(handle, arguments...)`.
+    Run,
+    /// `NAME_error(handle)`: the text of the last failure.
+    Error,
+    /// `NAME_destroy(handle)`.
+    Destroy,
+    /// `NAME__invoke(handle, pointers to arguments)`: `NAME_run` behind a signature that does not depend on the
+    /// program, for callers without a C compiler. A pointer argument is passed as itself, a value by a pointer to it.
+    Invoke,
+}
+
+impl EntryPoint {
+    /// Every entry point.
+    pub const ALL: [EntryPoint; 6] = [
+        EntryPoint::OneShot,
+        EntryPoint::Create,
+        EntryPoint::Run,
+        EntryPoint::Error,
+        EntryPoint::Destroy,
+        EntryPoint::Invoke,
+    ];
+
+    /// What follows the program's name in the exported symbol.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            EntryPoint::OneShot => "",
+            EntryPoint::Create => "_create",
+            EntryPoint::Run => "_run",
+            EntryPoint::Error => "_error",
+            EntryPoint::Destroy => "_destroy",
+            EntryPoint::Invoke => "__invoke",
+        }
+    }
+}
+
+/// Whether `name` is an identifier that is no keyword of C or C++.
+pub(crate) fn is_c_identifier(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !C_KEYWORDS.contains(&name)
+}
+
+/// Keywords of C17 and C++20, and the names that the generated header uses itself.
+const C_KEYWORDS: [&str; 100] = [
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "handle",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "main",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "config",
+    "std",
+    "NULL",
+    "complex",
+];

@@ -1,0 +1,55 @@
+//! What can go wrong when a library is written.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file was not written. Nothing is left behind in that case.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// No linker on the machine.
+    #[error("no linker was found (tried {}): install one (Debian: `apt-get install gcc` or `lld`), or name one in the variable SDFG_LINKER", tried.join(", "))]
+    NoLinker {
+        /// The programs that were tried.
+        tried: Vec<String>,
+    },
+    /// A linker that cannot be started.
+    #[error("the linker `{program}` could not be run: {source}")]
+    NotRunnable {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A linker that reported an error.
+    #[error("the linker `{program}` failed ({status}):\n{messages}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// Its exit status.
+        status: std::process::ExitStatus,
+        /// What it printed.
+        messages: String,
+    },
+    /// No OpenMP runtime to link with.
+    #[error("the program has parallel regions, but no OpenMP runtime was found (looked for {} in {}): install gcc's (Debian: `apt-get install libgomp1`) or LLVM's (`libomp5`), or add its folder to LIBRARY_PATH", names.join(", "), folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", "))]
+    NoOpenMp {
+        /// File names that were looked for.
+        names: Vec<&'static str>,
+        /// Where.
+        folders: Vec<PathBuf>,
+    },
+    /// The C or mathematics library is missing, which only matters to a bare linker.
+    #[error("the system library {name} was not found: install the C library, or a C compiler to link with")]
+    NoSystemLibrary {
+        /// The file name.
+        name: &'static str,
+    },
+    /// The file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}

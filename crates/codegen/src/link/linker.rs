@@ -1,0 +1,130 @@
+//! Which linker there is and how it is spoken to.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::error::LinkError;
+
+/// The variable that names the linker: a compiler driver or a bare linker, as a name or a path.
+pub const LINKER_VARIABLE: &str = "SDFG_LINKER";
+
+/// Compiler drivers and bare linkers, in the order in which they are tried.
+const CANDIDATES: [&str; 8] = ["cc", "clang", "gcc", "clang-19", "ld", "ld.lld", "lld", "rust-lld"];
+
+/// How a linker takes its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavour {
+    /// A C compiler, which knows the system's libraries and passes `-Wl,` arguments on.
+    Driver,
+    /// `ld` and its relatives.
+    Bare,
+    /// An `lld` that has to be told which linker to be.
+    GenericLld,
+}
+
+/// A linker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Linker {
+    pub(super) program: PathBuf,
+    pub(super) flavour: Flavour,
+}
+
+impl Linker {
+    /// The linker of the variable [`LINKER_VARIABLE`], else the first one of this machine.
+    pub(super) fn find() -> Result<Self, LinkError> {
+        if let Some(program) = std::env::var_os(LINKER_VARIABLE).filter(|program| !program.is_empty()) {
+            return Ok(Linker::named(Path::new(&program)));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let from_path = |name: &str| {
+            std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+        };
+        CANDIDATES
+            .into_iter()
+            .find_map(from_path)
+            .or_else(rust_lld)
+            .map(|program| Linker::named(&program))
+            .ok_or_else(|| LinkError::NoLinker { tried: CANDIDATES.map(str::to_owned).to_vec() })
+    }
+
+    fn named(program: &Path) -> Self {
+        let name = program.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        // `ld.lld-19`, `x86_64-linux-gnu-ld`: the version and the target are no part of the kind.
+        let is = |kind: &str| name.split(['-', '.']).any(|part| part == kind) || name == kind;
+        let flavour = if is("ld") || is("mold") || is("gold") {
+            Flavour::Bare
+        } else if is("lld") {
+            Flavour::GenericLld
+        } else {
+            Flavour::Driver
+        };
+        Linker { program: program.to_owned(), flavour }
+    }
+
+    /// A command line that has nothing but the program and, if needed, its flavour.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if self.flavour == Flavour::GenericLld {
+            command.args(["-flavor", "gnu"]);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `command` and keeps what it prints for the error message.
+    pub(super) fn run(&self, mut command: Command) -> Result<(), LinkError> {
+        let program = self.program.display().to_string();
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(source) => return Err(LinkError::NotRunnable { program, source }),
+        };
+        if output.status.success() {
+            return Ok(());
+        }
+        let messages = [output.stdout, output.stderr].concat();
+        let messages = String::from_utf8_lossy(&messages).trim_end().to_owned();
+        Err(LinkError::Failed { program, status: output.status, messages })
+    }
+
+    /// Where a compiler driver finds the library `name`, or nothing.
+    pub(super) fn locate(&self, name: &str) -> Option<PathBuf> {
+        if self.flavour != Flavour::Driver {
+            return None;
+        }
+        let output = self.command().arg(format!("-print-file-name={name}")).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+        // A library that is not found is printed as it was asked for.
+        (path.is_absolute() && path.is_file()).then_some(path)
+    }
+}
+
+/// The linker that comes with the Rust compiler.
+fn rust_lld() -> Option<PathBuf> {
+    let output = Command::new("rustc").args(["--print", "target-libdir"]).output().ok()?;
+    let folder = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    let program = folder.parent()?.join("bin").join("rust-lld");
+    program.is_file().then_some(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flavours_are_told_by_name() {
+        for (name, flavour) in [
+            ("cc", Flavour::Driver),
+            ("/usr/bin/clang-19", Flavour::Driver),
+            ("x86_64-linux-gnu-gcc-12", Flavour::Driver),
+            ("ld", Flavour::Bare),
+            ("/opt/bin/ld.lld-19", Flavour::Bare),
+            ("x86_64-linux-gnu-ld.gold", Flavour::Bare),
+            ("mold", Flavour::Bare),
+            ("rust-lld", Flavour::GenericLld),
+            ("lld", Flavour::GenericLld),
+        ] {
+            assert_eq!(Linker::named(Path::new(name)).flavour, flavour, "{name}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Writing compiled programs to files: object, static and shared libraries.
+//!
+//! Every file appears whole or not at all, and holds no paths, times or addresses of this machine.
+
+mod error;
+mod libraries;
+mod linker;
+mod output;
+
+use std::ffi::OsString;
+use std::io::{self, Cursor, Write};
+use std::path::Path;
+
+use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
+
+pub use error::LinkError;
+pub use linker::LINKER_VARIABLE;
+pub use output::write_file;
+
+use crate::object::ObjectCode;
+use linker::{Flavour, Linker};
+
+/// Links `object` to a shared library at `path`, whose file name becomes the name that programs ask for.
+///
+/// The linker is that of the variable `SDFG_LINKER`, else the first of a C compiler, `ld`, `lld` and the linker of the Rust
+/// toolchain.
+///
+/// # Errors
+/// Every [`LinkError`].
+pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError> {
+    let failed = |source| LinkError::Write { path: path.to_owned(), source };
+    let name = path
+        .file_name()
+        .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
+    let linker = Linker::find()?;
+    let mut input = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
+    input.write_all(&object.bytes).map_err(failed)?;
+    let result = output::beside(path)?;
+
+    let mut command = linker.command();
+    let mut soname = OsString::new();
+    match linker.flavour {
+        Flavour::Driver => {
+            soname.push("-Wl,-soname,");
+            soname.push(name);
+            command.arg("-shared").arg(soname).args(["-Wl,-z,defs", "-Wl,--as-needed"]);
+        }
+        Flavour::Bare | Flavour::GenericLld => {
+            soname.push("-soname=");
+            soname.push(name);
+            command.arg("-shared").arg(soname).args(["-z", "defs", "--as-needed"]);
+        }
+    }
+    command.arg("-o").arg(&result).arg(input.path());
+    for library in &object.requirements.libraries {
+        command.arg(libraries::external(&linker, library));
+    }
+    if object.requirements.openmp {
+        command.arg(libraries::openmp(&linker)?);
+    }
+    match linker.flavour {
+        Flavour::Driver => {
+            command.arg("-lm");
+        }
+        Flavour::Bare | Flavour::GenericLld => {
+            command.arg(libraries::system("libm.so.6")?).arg(libraries::system("libc.so.6")?);
+        }
+    }
+    linker.run(command)?;
+    result.persist(path).map_err(|error| failed(error.error))
+}
+
+/// Writes `object` as a static library with a symbol index at `path`.
+///
+/// # Errors
+/// [`LinkError::Write`].
+pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError> {
+    let member = format!("{}.o", object.interface.name());
+    let members = [NewArchiveMember::new(object.bytes.as_slice(), &DEFAULT_OBJECT_READER, member)];
+    let mut bytes = Cursor::new(Vec::new());
+    write_archive_to_stream(&mut bytes, &members, ArchiveKind::Gnu, false, None)
+        .map_err(|source| LinkError::Write { path: path.to_owned(), source })?;
+    write_file(path, bytes.get_ref())
+}

@@ -1,0 +1,66 @@
+//! What can go wrong between a plan and an object file.
+
+use inkwell::builder::BuilderError;
+
+/// Why LLVM produced no code.
+#[derive(Debug, thiserror::Error)]
+pub enum LlvmError {
+    /// The machine's architecture is not one that code is generated for.
+    #[error("native code can be generated on x86_64 and aarch64 machines; this one is `{triple}`")]
+    UnsupportedHost {
+        /// LLVM's target triple of this machine.
+        triple: String,
+    },
+    /// A processor or feature name that cannot be one.
+    #[error(
+        "`{text}` is not a processor or feature list that LLVM accepts: expected letters, digits, `-`, `_` and, between features, `,` and `+` or `-`"
+    )]
+    MalformedCpu {
+        /// The text.
+        text: String,
+    },
+    /// LLVM made no code generator for the target.
+    #[error("LLVM has no code generator for `{triple}`: {message}")]
+    NoTarget {
+        /// LLVM's target triple of this machine.
+        triple: String,
+        /// LLVM's words.
+        message: String,
+    },
+    /// The plan asks for something that this back end cannot do.
+    #[error("the CPU back end does not support {what}")]
+    Unsupported {
+        /// What, as in "pipes between kernels".
+        what: String,
+    },
+    /// The emitted instructions do not fit together: a defect of the emitter, not of the program.
+    #[error("internal defect: malformed LLVM IR for `{program}`: {message}")]
+    Malformed {
+        /// The program's name.
+        program: String,
+        /// LLVM's words.
+        message: String,
+    },
+    /// An optimisation pass failed.
+    #[error("LLVM's optimiser failed on `{program}`: {message}")]
+    Passes {
+        /// The program's name.
+        program: String,
+        /// LLVM's words.
+        message: String,
+    },
+    /// No machine code could be written.
+    #[error("LLVM wrote no machine code for `{program}`: {message}")]
+    Emission {
+        /// The program's name.
+        program: String,
+        /// LLVM's words.
+        message: String,
+    },
+}
+
+impl From<BuilderError> for LlvmError {
+    fn from(error: BuilderError) -> Self {
+        LlvmError::Malformed { program: "this program".to_owned(), message: error.to_string() }
+    }
+}

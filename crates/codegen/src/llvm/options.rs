@@ -1,0 +1,103 @@
+//! What a user chooses about native compilation: optimisation, processor, floating-point freedom, threads.
+//!
+//! They stand apart from the emitter because the command line and the benchmarks speak of them too.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use sdfg::ir::FloatMode;
+
+/// How much time is spent on making the code fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OptLevel {
+    /// No optimisation: the shortest way to code that runs, for looking at what was generated.
+    O0,
+    /// A short pass list of our own (promotion to registers, simplification, loop-invariant code motion,
+    /// vectorisation of loops) and cheap instruction selection: for interactive use.
+    Quick,
+    /// LLVM's `default<O1>`.
+    O1,
+    /// LLVM's `default<O2>`.
+    O2,
+    /// LLVM's `default<O3>`.
+    #[default]
+    O3,
+}
+
+impl OptLevel {
+    /// Every level, from least to most work.
+    pub const ALL: [OptLevel; 5] = [OptLevel::O0, OptLevel::Quick, OptLevel::O1, OptLevel::O2, OptLevel::O3];
+
+    /// The name on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OptLevel::O0 => "0",
+            OptLevel::Quick => "quick",
+            OptLevel::O1 => "1",
+            OptLevel::O2 => "2",
+            OptLevel::O3 => "3",
+        }
+    }
+}
+
+impl fmt::Display for OptLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The processor that code is generated for; its architecture is always that of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cpu {
+    /// The processor of this machine with all its features.
+    #[default]
+    Host,
+    /// A processor by LLVM's name for it (`x86-64-v3`, `znver4`, `neoverse-n1`, `generic`).
+    Named {
+        /// The name.
+        name: String,
+        /// Features to add or remove, as in `+avx2,-fma`; empty for what the name implies.
+        features: String,
+    },
+}
+
+impl Cpu {
+    /// The processor with LLVM's name `name`, with the features that the name implies; `host` is this machine.
+    pub fn named(name: &str) -> Self {
+        if name == "host" { Cpu::Host } else { Cpu::Named { name: name.to_owned(), features: String::new() } }
+    }
+}
+
+/// Choices of one native compilation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CompileOptions {
+    /// How much to optimise.
+    pub level: OptLevel,
+    /// The processor.
+    pub cpu: Cpu,
+    /// The freedom in floating-point rounding; `None` is what the program says.
+    pub floats: Option<FloatMode>,
+    /// Threads of parallel regions when the caller's configuration names no number; `None` leaves it to the OpenMP
+    /// runtime (`OMP_NUM_THREADS`, else one a core).
+    pub threads: Option<NonZeroU32>,
+}
+
+/// A text that names no optimisation level.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an optimisation level: expected one of 0, quick, 1, 2, 3")]
+pub struct ParseOptLevelError {
+    /// What was read.
+    pub text: String,
+}
+
+impl FromStr for OptLevel {
+    type Err = ParseOptLevelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        OptLevel::ALL
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| ParseOptLevelError { text: text.to_owned() })
+    }
+}

@@ -1,0 +1,360 @@
+//! One call of a program: arguments by name, every check before the jump.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::num::NonZeroU32;
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::buffer::{ArgumentBuffer, Bytes, Element, bytes_of};
+use super::error::CallError;
+use super::library::Library;
+use crate::interface::{Argument, ArgumentKind};
+
+/// A value for one argument.
+#[derive(Debug)]
+enum Value<'a> {
+    /// An array, or a scalar in the caller's memory.
+    Buffer(ArgumentBuffer<'a>),
+    /// A scalar by value; sixteen bytes hold the largest.
+    Scalar {
+        element: ElementType,
+        bytes: [u8; 16],
+    },
+    Symbol(i64),
+}
+
+impl Value<'_> {
+    const fn kind(&self) -> &'static str {
+        match self {
+            Value::Buffer(_) => "an array",
+            Value::Scalar { .. } => "a value",
+            Value::Symbol(_) => "a symbol",
+        }
+    }
+}
+
+/// A call that is being prepared.
+///
+/// Symbols that are an extent of a given array need not be given. Errors wait for [`Call::run`].
+///
+/// ```no_run
+/// # fn example(library: &sdfg_codegen::load::Library) -> Result<(), sdfg_codegen::load::CallError> {
+/// let x = vec![1.0; 1000];
+/// let mut y = vec![2.0; 1000];
+/// library.call().scalar("a", 3.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000]).run()
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "a call does nothing until `run`"]
+pub struct Call<'lib, 'data> {
+    library: &'lib Library,
+    values: Vec<(String, Value<'data>)>,
+    threads: i32,
+}
+
+impl<'lib, 'data> Call<'lib, 'data> {
+    pub(super) fn new(library: &'lib Library) -> Self {
+        Call { library, values: Vec::new(), threads: 0 }
+    }
+
+    /// Runs parallel regions with this many threads.
+    pub fn threads(mut self, threads: NonZeroU32) -> Self {
+        self.threads = i32::try_from(threads.get()).unwrap_or(i32::MAX);
+        self
+    }
+
+    /// An array, or a scalar in memory, that is only read. `shape` lists extents, outermost first.
+    pub fn array<T: Element>(self, name: &str, values: &'data [T], shape: &[usize]) -> Self {
+        self.buffer(name, ArgumentBuffer::from_slice(values, shape))
+    }
+
+    /// An array that the program may write.
+    pub fn array_mut<T: Element>(self, name: &str, values: &'data mut [T], shape: &[usize]) -> Self {
+        self.buffer(name, ArgumentBuffer::from_slice_mut(values, shape))
+    }
+
+    /// Memory whose element type is known at run time only.
+    pub fn buffer(mut self, name: &str, buffer: ArgumentBuffer<'data>) -> Self {
+        self.values.push((name.to_owned(), Value::Buffer(buffer)));
+        self
+    }
+
+    /// A scalar that the program only reads.
+    pub fn scalar<T: Element>(mut self, name: &str, value: T) -> Self {
+        let mut bytes = [0; 16];
+        let source = bytes_of(std::slice::from_ref(&value));
+        bytes[..source.len()].copy_from_slice(source);
+        self.values.push((name.to_owned(), Value::Scalar { element: T::SCALAR.into(), bytes }));
+        self
+    }
+
+    /// A scalar that the program may write.
+    pub fn scalar_mut<T: Element>(self, name: &str, value: &'data mut T) -> Self {
+        self.buffer(name, ArgumentBuffer::from_slice_mut(std::slice::from_mut(value), &[]))
+    }
+
+    /// The value of a symbol.
+    pub fn symbol(mut self, name: &str, value: i64) -> Self {
+        self.values.push((name.to_owned(), Value::Symbol(value)));
+        self
+    }
+
+    /// Checks names, types, ranks and sizes, then runs the program.
+    ///
+    /// # Errors
+    /// Every [`CallError`]; unless it is [`CallError::Failed`], the program was not started.
+    pub fn run(mut self) -> Result<(), CallError> {
+        let arguments = self.library.interface().arguments();
+        let order = self.order()?;
+        for (argument, value) in arguments.iter().zip(&order) {
+            if let Some(index) = value {
+                check_value(argument, &self.values[*index].1)?;
+            }
+        }
+        let symbols = self.bind_symbols(&order)?;
+        for (argument, value) in arguments.iter().zip(&order) {
+            if let Some(index) = value {
+                check_sizes(argument, &self.values[*index].1, &symbols)?;
+            }
+        }
+        // Values travel by pointers into this list, which is complete before the first address is taken.
+        let mut immediate = Vec::with_capacity(arguments.len());
+        for (argument, value) in arguments.iter().zip(&order) {
+            immediate.push(match (&argument.kind, value) {
+                (ArgumentKind::Symbol { ty }, _) => symbol_bytes(argument, *ty, &symbols)?,
+                (_, Some(index)) => match &self.values[*index].1 {
+                    Value::Scalar { bytes, .. } => Immediate(*bytes),
+                    Value::Buffer(_) | Value::Symbol(_) => Immediate([0; 16]),
+                },
+                (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
+            });
+        }
+        let mut pointers: Vec<*mut c_void> = Vec::with_capacity(arguments.len());
+        for (value, bytes) in order.iter().zip(&mut immediate) {
+            let buffer = value.and_then(|index| match &mut self.values[index].1 {
+                Value::Buffer(buffer) => Some(buffer.bytes.address()),
+                Value::Scalar { .. } | Value::Symbol(_) => None,
+            });
+            pointers.push(buffer.unwrap_or(bytes.0.as_mut_ptr()).cast());
+        }
+        // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
+        // to mutable memory where the program writes; the borrows in `self` and `immediate` live until the return.
+        unsafe { self.library.invoke(self.threads, &pointers) }
+    }
+
+    /// For each argument, the position of its value.
+    fn order(&self) -> Result<Vec<Option<usize>>, CallError> {
+        let interface = self.library.interface();
+        let mut order = vec![None; interface.arguments().len()];
+        for (index, (name, _)) in self.values.iter().enumerate() {
+            let position = interface.position(name).ok_or_else(|| CallError::UnknownArgument {
+                program: interface.name().to_owned(),
+                argument: name.clone(),
+                known: interface.arguments().iter().map(|argument| argument.name.clone()).collect(),
+            })?;
+            if order[position].replace(index).is_some() {
+                return Err(CallError::Duplicate { argument: name.clone() });
+            }
+        }
+        Ok(order)
+    }
+
+    /// The values of all symbols, from the caller and from extents that are a plain symbol.
+    fn bind_symbols(&self, order: &[Option<usize>]) -> Result<Symbols, CallError> {
+        let mut symbols = Symbols::default();
+        for (argument, value) in self.library.interface().arguments().iter().zip(order) {
+            match (&argument.kind, value.map(|index| &self.values[index].1)) {
+                (ArgumentKind::Symbol { .. }, Some(Value::Symbol(value))) => {
+                    symbols.bind(&argument.name, *value, || "the caller".to_owned())?;
+                }
+                (ArgumentKind::Array { shape, .. }, Some(Value::Buffer(buffer))) => {
+                    for (dimension, (extent, given)) in shape.iter().zip(&buffer.shape).enumerate() {
+                        if let Some(symbol) = extent.as_symbol() {
+                            let given = i64::try_from(*given).unwrap_or(i64::MAX);
+                            symbols.bind(symbol.as_str(), given, || {
+                                format!("dimension {dimension} of `{}`", argument.name)
+                            })?;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for argument in self.library.interface().arguments() {
+            if matches!(argument.kind, ArgumentKind::Symbol { .. }) && symbols.get(&argument.name).is_none() {
+                return Err(CallError::Missing { argument: argument.name.clone() });
+            }
+        }
+        Ok(symbols)
+    }
+}
+
+/// Sixteen bytes at an address where every scalar type may lie.
+#[repr(C, align(16))]
+struct Immediate([u8; 16]);
+
+/// Values of symbols, each with the place that it was found at.
+#[derive(Default)]
+struct Symbols(BTreeMap<String, (i64, String)>);
+
+impl Symbols {
+    fn get(&self, name: &str) -> Option<i64> {
+        self.0.get(name).map(|(value, _)| *value)
+    }
+
+    fn bind(&mut self, name: &str, value: i64, source: impl Fn() -> String) -> Result<(), CallError> {
+        match self.0.get(name) {
+            None => {
+                self.0.insert(name.to_owned(), (value, source()));
+                Ok(())
+            }
+            Some((first, _)) if *first == value => Ok(()),
+            Some((first, first_source)) => Err(CallError::Inconsistent {
+                symbol: name.to_owned(),
+                first: *first,
+                first_source: first_source.clone(),
+                second: value,
+                second_source: source(),
+            }),
+        }
+    }
+}
+
+/// Whether `value` is of the kind, element type, access and rank of `argument`.
+fn check_value(argument: &Argument, value: &Value<'_>) -> Result<(), CallError> {
+    let kind_error =
+        |expected| CallError::Kind { argument: argument.name.clone(), expected, given: value.kind() };
+    let element_error =
+        |expected, given| CallError::Element { argument: argument.name.clone(), expected, given };
+    match (&argument.kind, value) {
+        (ArgumentKind::Array { element, shape, access, .. }, Value::Buffer(buffer)) => {
+            check_buffer(argument, *element, access.writes(), buffer)?;
+            if shape.len() != buffer.shape.len() {
+                return Err(CallError::Rank {
+                    argument: argument.name.clone(),
+                    expected: shape.len(),
+                    given: buffer.shape.len(),
+                });
+            }
+            Ok(())
+        }
+        (ArgumentKind::Scalar { element, access }, Value::Buffer(buffer)) => {
+            check_buffer(argument, *element, access.writes(), buffer)?;
+            check_length(argument, *element, 1, &buffer.bytes)
+        }
+        (ArgumentKind::Scalar { element, access }, Value::Scalar { element: given, .. }) => {
+            if element != given {
+                Err(element_error(*element, *given))
+            } else if access.writes() {
+                Err(CallError::ReadOnly { argument: argument.name.clone() })
+            } else {
+                Ok(())
+            }
+        }
+        (ArgumentKind::Symbol { .. }, Value::Symbol(_)) => Ok(()),
+        (ArgumentKind::Array { .. }, Value::Scalar { .. } | Value::Symbol(_)) => Err(kind_error("an array")),
+        (ArgumentKind::Scalar { .. }, Value::Symbol(_)) => Err(kind_error("a scalar")),
+        (ArgumentKind::Symbol { .. }, Value::Buffer(_) | Value::Scalar { .. }) => Err(kind_error("a symbol")),
+    }
+}
+
+fn check_buffer(
+    argument: &Argument,
+    element: ElementType,
+    writes: bool,
+    buffer: &ArgumentBuffer<'_>,
+) -> Result<(), CallError> {
+    // Short vectors may be given as a slice of their lanes.
+    if buffer.element != element && buffer.element != ElementType::scalar(element.lane()) {
+        return Err(CallError::Element {
+            argument: argument.name.clone(),
+            expected: element,
+            given: buffer.element,
+        });
+    }
+    if writes && !buffer.bytes.is_mutable() {
+        return Err(CallError::ReadOnly { argument: argument.name.clone() });
+    }
+    Ok(())
+}
+
+/// Whether the extents of an array are those of the program, and its memory as large as needed.
+fn check_sizes(argument: &Argument, value: &Value<'_>, symbols: &Symbols) -> Result<(), CallError> {
+    let (ArgumentKind::Array { element, shape, elements, .. }, Value::Buffer(buffer)) =
+        (&argument.kind, value)
+    else {
+        return Ok(());
+    };
+    for (dimension, (extent, given)) in shape.iter().zip(&buffer.shape).enumerate() {
+        let expected = size(argument, extent, symbols)?;
+        if u64::try_from(expected) != Ok(*given as u64) {
+            return Err(CallError::Extent {
+                argument: argument.name.clone(),
+                dimension,
+                expression: extent.to_string(),
+                expected,
+                given: *given,
+            });
+        }
+    }
+    check_length(argument, *element, size(argument, elements, symbols)?.unsigned_abs(), &buffer.bytes)
+}
+
+fn check_length(
+    argument: &Argument,
+    element: ElementType,
+    elements: u64,
+    bytes: &Bytes<'_>,
+) -> Result<(), CallError> {
+    let expected = u128::from(elements) * element.size() as u128;
+    if bytes.len() as u128 == expected {
+        Ok(())
+    } else {
+        Err(CallError::Length { argument: argument.name.clone(), expected, given: bytes.len() })
+    }
+}
+
+fn size(argument: &Argument, expression: &Expr, symbols: &Symbols) -> Result<i64, CallError> {
+    let value = expression.eval(&|symbol: &Symbol| symbols.get(symbol.as_str())).map_err(|source| {
+        CallError::Shape { argument: argument.name.clone(), expression: expression.to_string(), source }
+    })?;
+    if value < 0 {
+        return Err(CallError::NegativeSize {
+            argument: argument.name.clone(),
+            expression: expression.to_string(),
+            value,
+        });
+    }
+    Ok(value)
+}
+
+/// The value of a symbol in the bytes of its type.
+fn symbol_bytes(argument: &Argument, ty: ScalarType, symbols: &Symbols) -> Result<Immediate, CallError> {
+    let missing = || CallError::Missing { argument: argument.name.clone() };
+    let value = symbols.get(&argument.name).ok_or_else(missing)?;
+    let fits = match ty {
+        ScalarType::I8 => i8::try_from(value).is_ok(),
+        ScalarType::I16 => i16::try_from(value).is_ok(),
+        ScalarType::I32 => i32::try_from(value).is_ok(),
+        ScalarType::U8 => u8::try_from(value).is_ok(),
+        ScalarType::U16 => u16::try_from(value).is_ok(),
+        ScalarType::U32 => u32::try_from(value).is_ok(),
+        ScalarType::U64 => value >= 0,
+        ScalarType::I64 => true,
+        ScalarType::Bool
+        | ScalarType::F16
+        | ScalarType::F32
+        | ScalarType::F64
+        | ScalarType::Complex64
+        | ScalarType::Complex128 => false,
+    };
+    if !fits {
+        return Err(CallError::SymbolRange { symbol: argument.name.clone(), value, ty: ty.into() });
+    }
+    let mut bytes = [0; 16];
+    // Hosts are little-endian, so the low bytes of the value are the narrower integer.
+    bytes[..8].copy_from_slice(&value.to_le_bytes());
+    Ok(Immediate(bytes))
+}

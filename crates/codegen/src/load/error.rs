@@ -1,0 +1,186 @@
+//! What can go wrong when compiled code is loaded or called.
+
+use std::path::PathBuf;
+
+use sdfg::dtype::ElementType;
+use sdfg::symbolic::EvalError;
+
+use crate::interface::Status;
+
+/// Why compiled code could not be made callable.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The dynamic loader refused the file.
+    #[error("cannot open the library {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The loader's reason.
+        source: libloading::Error,
+    },
+    /// A library without the functions of the program.
+    #[error("{} has no function `{symbol}`: it is not the library of this program", path.display())]
+    MissingEntry {
+        /// The file.
+        path: PathBuf,
+        /// The function.
+        symbol: String,
+    },
+    /// No OpenMP runtime.
+    #[error("the program has parallel regions, but no OpenMP runtime was found (tried {}): install gcc's (Debian: `apt-get install libgomp1`) or LLVM's (`libomp5`), or add its folder to LD_LIBRARY_PATH", tried.join(", "))]
+    NoOpenMp {
+        /// The file names that were tried.
+        tried: Vec<&'static str>,
+    },
+    /// The in-process loader failed.
+    #[error("cannot load the compiled code of `{program}` into this process: {message}")]
+    Jit {
+        /// The program.
+        program: String,
+        /// LLVM's words.
+        message: String,
+    },
+}
+
+/// Why a compiled program was not run, or did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// A name that the program does not have.
+    #[error("`{program}` has no argument `{argument}`; it has {}", known.join(", "))]
+    UnknownArgument {
+        /// The program.
+        program: String,
+        /// The name that was given.
+        argument: String,
+        /// The names that it has.
+        known: Vec<String>,
+    },
+    /// A name given twice.
+    #[error("argument `{argument}` was given twice")]
+    Duplicate {
+        /// The name.
+        argument: String,
+    },
+    /// An argument without a value.
+    #[error("argument `{argument}` was not given")]
+    Missing {
+        /// The name.
+        argument: String,
+    },
+    /// An array where a value belongs, or the reverse.
+    #[error("argument `{argument}` is {expected}, but {given} was given")]
+    Kind {
+        /// The name.
+        argument: String,
+        /// What the program takes.
+        expected: &'static str,
+        /// What was given.
+        given: &'static str,
+    },
+    /// Another element type.
+    #[error("argument `{argument}` has elements of type {expected}, but {given} was given")]
+    Element {
+        /// The name.
+        argument: String,
+        /// The type that the program takes.
+        expected: ElementType,
+        /// The type that was given.
+        given: ElementType,
+    },
+    /// Read-only memory for something that the program writes.
+    #[error("the program writes argument `{argument}`, but read-only memory was given")]
+    ReadOnly {
+        /// The name.
+        argument: String,
+    },
+    /// Another number of dimensions.
+    #[error("argument `{argument}` has {expected} dimensions, but an array of {given} was given")]
+    Rank {
+        /// The name.
+        argument: String,
+        /// The rank that the program takes.
+        expected: usize,
+        /// The rank that was given.
+        given: usize,
+    },
+    /// Another extent.
+    #[error(
+        "dimension {dimension} of argument `{argument}` must be {expression} = {expected}, but is {given}"
+    )]
+    Extent {
+        /// The name.
+        argument: String,
+        /// The dimension, from 0.
+        dimension: usize,
+        /// The extent in the program.
+        expression: String,
+        /// Its value.
+        expected: i64,
+        /// The extent that was given.
+        given: usize,
+    },
+    /// A slice that is not as long as its shape says, or as the program needs.
+    #[error("argument `{argument}` needs {expected} bytes, but {given} were given")]
+    Length {
+        /// The name.
+        argument: String,
+        /// The bytes that shape and element type ask for.
+        expected: u128,
+        /// The bytes that were given.
+        given: usize,
+    },
+    /// A symbol that two arguments, or an argument and the caller, give different values.
+    #[error("symbol `{symbol}` is {first} by {first_source}, but {second} by {second_source}")]
+    Inconsistent {
+        /// The symbol.
+        symbol: String,
+        /// The value found first.
+        first: i64,
+        /// Where it was found, as in "dimension 0 of `A`".
+        first_source: String,
+        /// The other value.
+        second: i64,
+        /// Where that was found.
+        second_source: String,
+    },
+    /// A value outside a symbol's type.
+    #[error("symbol `{symbol}` is {value}, which does not fit in {ty}")]
+    SymbolRange {
+        /// The symbol.
+        symbol: String,
+        /// The value.
+        value: i64,
+        /// The type in the signature.
+        ty: ElementType,
+    },
+    /// A shape that has no value at these sizes.
+    #[error("the size {expression} of argument `{argument}` cannot be computed: {source}")]
+    Shape {
+        /// The name.
+        argument: String,
+        /// The size.
+        expression: String,
+        /// Why.
+        source: EvalError,
+    },
+    /// A negative size.
+    #[error("the size {expression} of argument `{argument}` is {value}: sizes are not negative")]
+    NegativeSize {
+        /// The name.
+        argument: String,
+        /// The size.
+        expression: String,
+        /// Its value.
+        value: i64,
+    },
+    /// The program ended with another status than success.
+    #[error("`{program}` failed: {message}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// The status, if the number is one that programs return.
+        status: Option<Status>,
+        /// The program's explanation.
+        message: String,
+    },
+}

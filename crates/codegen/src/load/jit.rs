@@ -1,0 +1,134 @@
+//! In-process loading: an object file becomes callable code through LLVM's ORC.
+//!
+//! The same object can be linked to a library on disk, so both ways run the same machine code.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::{
+    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetGlobalPrefix,
+    LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
+};
+use inkwell::llvm_sys::orc2::{
+    LLVMOrcCreateDynamicLibrarySearchGeneratorForPath, LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess,
+    LLVMOrcDefinitionGeneratorRef, LLVMOrcJITDylibAddGenerator,
+};
+use inkwell::targets::{InitializationConfig, Target};
+
+use super::error::LoadError;
+use super::openmp;
+use crate::object::ObjectCode;
+
+/// The mathematics library, which is not in every process.
+const LIBM: &str = "libm.so.6";
+
+/// Machine code in this process; freed when dropped.
+pub(super) struct JitCode {
+    jit: LLVMOrcLLJITRef,
+    program: String,
+}
+
+// SAFETY: an LLJIT instance may be used from any thread; lookups lock its session.
+unsafe impl Send for JitCode {}
+// SAFETY: as above.
+unsafe impl Sync for JitCode {}
+
+impl JitCode {
+    /// Links `object` into this process.
+    pub(super) fn new(object: &ObjectCode) -> Result<Self, LoadError> {
+        let program = object.interface.name();
+        let defect = |message: String| LoadError::Jit { program: program.to_owned(), message };
+        Target::initialize_native(&InitializationConfig::default()).map_err(&defect)?;
+        let mut libraries: Vec<&str> = object.requirements.libraries.iter().map(String::as_str).collect();
+        if object.requirements.openmp {
+            libraries.push(openmp::runtime()?);
+        }
+        libraries.push(LIBM);
+
+        let mut jit = ptr::null_mut();
+        // SAFETY: a null builder asks for the defaults; `jit` is written on success only.
+        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) }).map_err(&defect)?;
+        let code = JitCode { jit, program: program.to_owned() };
+        // SAFETY: `jit` is a live instance, its main library lives as long as it.
+        let (main, prefix) = unsafe { (LLVMOrcLLJITGetMainJITDylib(jit), LLVMOrcLLJITGetGlobalPrefix(jit)) };
+        let add = |generator: LLVMOrcDefinitionGeneratorRef| {
+            // SAFETY: the generator was just made; the library takes ownership of it.
+            unsafe { LLVMOrcJITDylibAddGenerator(main, generator) };
+        };
+        for library in libraries {
+            let path = CString::new(library).map_err(|error| defect(error.to_string()))?;
+            let mut generator = ptr::null_mut();
+            // SAFETY: `path` is NUL-terminated; no filter is given, so no context is needed.
+            check(unsafe {
+                LLVMOrcCreateDynamicLibrarySearchGeneratorForPath(
+                    &mut generator,
+                    path.as_ptr(),
+                    prefix,
+                    None,
+                    ptr::null_mut(),
+                )
+            })
+            .map_err(&defect)?;
+            add(generator);
+        }
+        let mut generator = ptr::null_mut();
+        // SAFETY: as above.
+        check(unsafe {
+            LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                &mut generator,
+                prefix,
+                None,
+                ptr::null_mut(),
+            )
+        })
+        .map_err(&defect)?;
+        add(generator);
+
+        // SAFETY: the range is that of `bytes`, which LLVM copies; the name is NUL-terminated.
+        let buffer = unsafe {
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                object.bytes.as_ptr().cast(),
+                object.bytes.len(),
+                c"object".as_ptr(),
+            )
+        };
+        // SAFETY: `main` belongs to `jit`, which takes ownership of `buffer`.
+        check(unsafe { LLVMOrcLLJITAddObjectFile(jit, main, buffer) }).map_err(&defect)?;
+        Ok(code)
+    }
+
+    /// The address of the exported function `symbol`.
+    pub(super) fn address(&self, symbol: &str) -> Result<*mut c_void, LoadError> {
+        let defect = |message: String| LoadError::Jit { program: self.program.clone(), message };
+        let name = CString::new(symbol).map_err(|error| defect(error.to_string()))?;
+        let mut address = 0;
+        // SAFETY: `jit` is live and `name` is NUL-terminated.
+        check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) }).map_err(defect)?;
+        Ok(ptr::with_exposed_provenance_mut(address as usize))
+    }
+}
+
+impl Drop for JitCode {
+    fn drop(&mut self) {
+        // SAFETY: `jit` is live and is not used again. An error here could only be told to nobody.
+        let error = unsafe { LLVMOrcDisposeLLJIT(self.jit) };
+        let _ = check(error);
+    }
+}
+
+/// LLVM's error as its message; the error is consumed.
+fn check(error: LLVMErrorRef) -> Result<(), String> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: a non-null error is consumed by the first call; the message is a NUL-terminated text that is freed
+    // after it was copied.
+    unsafe {
+        let message = LLVMGetErrorMessage(error);
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Err(text)
+    }
+}

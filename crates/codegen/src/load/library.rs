@@ -1,0 +1,198 @@
+//! Callable programs: the entry points of loaded code, and the instances that calls run on.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use super::call::Call;
+use super::error::{CallError, LoadError};
+use crate::interface::{EntryPoint, Interface, Status};
+#[cfg(feature = "llvm")]
+use crate::object::ObjectCode;
+
+/// `NAME_config` of the C header.
+#[repr(C)]
+struct Configuration {
+    size: usize,
+    num_threads: i32,
+}
+
+type CreateFn = unsafe extern "C" fn(*const Configuration, *mut *mut c_void) -> i32;
+type InvokeFn = unsafe extern "C" fn(*mut c_void, *const *mut c_void) -> i32;
+type ErrorFn = unsafe extern "C" fn(*const c_void) -> *const c_char;
+type DestroyFn = unsafe extern "C" fn(*mut c_void);
+
+#[derive(Clone, Copy)]
+struct Entries {
+    create: CreateFn,
+    invoke: InvokeFn,
+    error: ErrorFn,
+    destroy: DestroyFn,
+}
+
+/// What keeps the code in memory.
+enum Code {
+    #[cfg(feature = "llvm")]
+    Jit(#[expect(dead_code, reason = "owned for its Drop, which frees the code")] super::jit::JitCode),
+    /// Opened from a file and never closed: closing could unload an OpenMP runtime whose threads are waiting.
+    Permanent,
+}
+
+/// A compiled program, ready to be called from any thread.
+///
+/// Calls that run at the same time use instances of their own; idle instances are kept and used again.
+pub struct Library {
+    interface: Interface,
+    entries: Entries,
+    /// Idle instances with the thread count that each was made for.
+    idle: Mutex<Vec<Instance>>,
+    _code: Code,
+}
+
+struct Instance {
+    handle: *mut c_void,
+    threads: i32,
+}
+
+// SAFETY: a handle is a heap object of the program without ties to a thread.
+unsafe impl Send for Instance {}
+
+impl Library {
+    /// Links `object` into this process, in about a millisecond.
+    ///
+    /// # Errors
+    /// [`LoadError`] when no OpenMP runtime is there for a program that needs one, or a library of an external
+    /// tasklet is missing.
+    #[cfg(feature = "llvm")]
+    pub fn load(object: &ObjectCode) -> Result<Self, LoadError> {
+        let code = super::jit::JitCode::new(object)?;
+        let interface = object.interface.clone();
+        let entries = Entries::find(&interface, |symbol| code.address(symbol))?;
+        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Jit(code) })
+    }
+
+    /// Opens the shared library at `path`, which was compiled from a program with `interface`.
+    ///
+    /// The library stays in the process after the value is dropped.
+    ///
+    /// # Safety
+    /// The file must be a library that this crate wrote for a program with exactly this interface, and must not
+    /// change while it is open: opening runs its code, and calls trust the interface.
+    ///
+    /// # Errors
+    /// [`LoadError`] when the file cannot be opened or is not the library of a program of this name.
+    pub unsafe fn open(path: &Path, interface: Interface) -> Result<Self, LoadError> {
+        // A path without a folder would be searched for in the system's folders.
+        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // SAFETY: the caller vouches for the file.
+        let library = unsafe { libloading::Library::new(&full) }
+            .map_err(|source| LoadError::Open { path: path.to_owned(), source })?;
+        let entries = Entries::find(&interface, |symbol| {
+            // SAFETY: the type is an address, which `Entries::find` gives its function type.
+            unsafe { library.get::<*mut c_void>(symbol.as_bytes()) }
+                .map(|address| *address)
+                .map_err(|_| LoadError::MissingEntry { path: path.to_owned(), symbol: symbol.to_owned() })
+        })?;
+        std::mem::forget(library);
+        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Permanent })
+    }
+
+    /// How the program is called.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Begins a call; arguments are added by name, then [`Call::run`] checks and runs it.
+    pub fn call(&self) -> Call<'_, '_> {
+        Call::new(self)
+    }
+
+    /// Runs the program on an idle or new instance.
+    ///
+    /// # Safety
+    /// `arguments` holds one entry for each argument of the interface: an address that the program may use as its
+    /// interface says.
+    pub(super) unsafe fn invoke(&self, threads: i32, arguments: &[*mut c_void]) -> Result<(), CallError> {
+        let instance = self.take_instance(threads)?;
+        // SAFETY: the handle is live and used by this thread alone; the caller vouches for the arguments.
+        let code = unsafe { (self.entries.invoke)(instance.handle, arguments.as_ptr()) };
+        let result = if code == Status::Success.code() {
+            Ok(())
+        } else {
+            // SAFETY: the handle is live; the text is NUL-terminated and owned by the program.
+            let text = unsafe { CStr::from_ptr((self.entries.error)(instance.handle)) };
+            Err(self.failure(code, text.to_string_lossy().into_owned()))
+        };
+        self.idle_instances().push(instance);
+        result
+    }
+
+    fn take_instance(&self, threads: i32) -> Result<Instance, CallError> {
+        let mut idle = self.idle_instances();
+        if let Some(position) = idle.iter().position(|instance| instance.threads == threads) {
+            return Ok(idle.swap_remove(position));
+        }
+        drop(idle);
+        let configuration = Configuration { size: size_of::<Configuration>(), num_threads: threads };
+        let mut handle = ptr::null_mut();
+        // SAFETY: both addresses are valid for the call, and the configuration states its size.
+        let code = unsafe { (self.entries.create)(&configuration, &mut handle) };
+        if code == Status::Success.code() {
+            Ok(Instance { handle, threads })
+        } else {
+            Err(self.failure(code, String::new()))
+        }
+    }
+
+    fn failure(&self, code: i32, text: String) -> CallError {
+        let status = Status::from_code(code);
+        let message = match status {
+            _ if !text.is_empty() => text,
+            Some(status) => status.message().to_owned(),
+            None => format!("status {code}"),
+        };
+        CallError::Failed { program: self.interface.name().to_owned(), status, message }
+    }
+
+    fn idle_instances(&self) -> std::sync::MutexGuard<'_, Vec<Instance>> {
+        // The list is whole at every moment, so a panic elsewhere does not spoil it.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        let instances = std::mem::take(&mut *self.idle_instances());
+        for instance in instances {
+            // SAFETY: the handle is live, idle, and forgotten after this.
+            unsafe { (self.entries.destroy)(instance.handle) };
+        }
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("interface", &self.interface).finish_non_exhaustive()
+    }
+}
+
+impl Entries {
+    fn find(
+        interface: &Interface,
+        address: impl Fn(&str) -> Result<*mut c_void, LoadError>,
+    ) -> Result<Self, LoadError> {
+        let find = |entry| address(&interface.symbol(entry));
+        let (create, invoke) = (find(EntryPoint::Create)?, find(EntryPoint::Invoke)?);
+        let (error, destroy) = (find(EntryPoint::Error)?, find(EntryPoint::Destroy)?);
+        // SAFETY: the emitter gives these entry points exactly these signatures.
+        unsafe {
+            Ok(Entries {
+                create: std::mem::transmute::<*mut c_void, CreateFn>(create),
+                invoke: std::mem::transmute::<*mut c_void, InvokeFn>(invoke),
+                error: std::mem::transmute::<*mut c_void, ErrorFn>(error),
+                destroy: std::mem::transmute::<*mut c_void, DestroyFn>(destroy),
+            })
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Running compiled programs in this process: loading object code or a library on disk, and calling it with checked
+//! arguments.
+
+mod buffer;
+mod call;
+mod error;
+#[cfg(feature = "llvm")]
+mod jit;
+mod library;
+mod openmp;
+
+pub use buffer::{ArgumentBuffer, Element};
+pub use call::Call;
+pub use error::{CallError, LoadError};
+pub use library::Library;
+pub(crate) use openmp::RUNTIMES as OPENMP_RUNTIMES;

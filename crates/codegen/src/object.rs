@@ -1,0 +1,28 @@
+//! Compiled code before it is loaded or linked: one object file and what it needs from its surroundings.
+//!
+//! It stands apart because loading in process and linking to a file both start from it, with or without LLVM.
+
+use crate::interface::Interface;
+
+/// A relocatable object file of the host's format, with the interface of the program in it.
+///
+/// The bytes are a function of the program and the compile options alone.
+#[derive(Clone, Debug)]
+pub struct ObjectCode {
+    /// How the program is called.
+    pub interface: Interface,
+    /// The object file.
+    pub bytes: Vec<u8>,
+    /// What the code calls that is not in it.
+    pub requirements: Requirements,
+}
+
+/// Libraries that compiled code calls, beyond the C and mathematics libraries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// The code has parallel regions, which an OpenMP runtime runs.
+    pub openmp: bool,
+    /// Libraries of external tasklets, in order: a path, or a file name that the dynamic loader finds
+    /// (`libblas.so.3`).
+    pub libraries: Vec<String>,
+}
