@@ -3,11 +3,13 @@
 //! [`Code`] is what a program stores: text with its syntax tree. [`typecheck`] gives it types under an
 //! [`Environment`] of connectors and symbols; the resulting [`TypedCode`] is what the interpreter, the LLVM back end and
 //! the C writers read. All arithmetic is defined in [`arith`], once.
+pub mod arith;
 mod code;
 mod environment;
 mod error;
 mod external;
 mod function;
+mod promote;
 mod typed;
 
 pub use code::{Code, Dialect};

@@ -37,10 +37,18 @@ pub(super) fn promote(a: ScalarType, b: ScalarType, dialect: Dialect) -> ScalarT
         },
         (ScalarKind::Unsigned | ScalarKind::Signed, ScalarKind::Float | ScalarKind::Complex) => high,
         (ScalarKind::Float, ScalarKind::Complex) => {
-            if low == ScalarType::F64 { ScalarType::Complex128 } else { high }
+            if low == ScalarType::F64 {
+                ScalarType::Complex128
+            } else {
+                high
+            }
         }
         _ => {
-            if low.size() >= high.size() { low } else { high }
+            if low.size() >= high.size() {
+                low
+            } else {
+                high
+            }
         }
     }
 }
@@ -61,7 +69,11 @@ pub(super) fn adopt(literal: ScalarType, other: ScalarType) -> ScalarType {
     match (literal.kind(), other.kind()) {
         (_, ScalarKind::Complex) => other,
         (ScalarKind::Complex, ScalarKind::Float) => {
-            if other == ScalarType::F64 { ScalarType::Complex128 } else { ScalarType::Complex64 }
+            if other == ScalarType::F64 {
+                ScalarType::Complex128
+            } else {
+                ScalarType::Complex64
+            }
         }
         (ScalarKind::Complex, _) => ScalarType::Complex128,
         (_, ScalarKind::Float) => other,
