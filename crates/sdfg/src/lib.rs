@@ -11,4 +11,5 @@ pub mod subset;
 pub mod symbolic;
 pub mod syntax;
 pub mod tasklet;
+pub mod tensor;
 pub mod value;
