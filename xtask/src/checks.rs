@@ -27,7 +27,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
             step::check(&mut tools.cargo(&lint))
         })?;
         steps.run("documentation", || {
-            let mut document = tools.cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+            let mut document = tools.cargo(&["doc", "--workspace", "--no-deps"]);
             step::check(document.env("RUSTDOCFLAGS", "--deny warnings"))
         })?;
     }
