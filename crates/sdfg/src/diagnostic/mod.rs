@@ -1,0 +1,159 @@
+//! Diagnostics: what is wrong, where, why and what to do, as data.
+//!
+//! Validation and the text form make them; [`render`] prints them with carets under the source, [`wire::Report`] is their
+//! JSON form, and [`pages`] explains each code. They stand apart from validation because the text form, the builder
+//! and the command line speak of them, too.
+
+mod code;
+pub mod pages;
+mod path;
+mod render;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use code::{Code, UnknownCode};
+pub use path::{Element, ElementPath, End};
+pub use render::{Style, render};
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::ir::SourceLoc;
+use crate::syntax::{ParseError, Span};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The program has a meaning, but probably not the intended one.
+    Warning,
+    /// The program has no meaning.
+    Error,
+}
+
+impl Severity {
+    /// The word in messages and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Another place that has to do with a diagnostic.
+#[derive(Clone, Debug)]
+pub struct Secondary {
+    /// What is there.
+    pub message: String,
+    /// Where it is.
+    pub path: ElementPath,
+    /// Where it was made.
+    pub loc: Option<SourceLoc>,
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// What kind of finding.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong here, with the names and numbers of this program.
+    pub message: String,
+    /// The element it is about.
+    pub path: ElementPath,
+    /// Where the element was made.
+    pub loc: Option<SourceLoc>,
+    /// More facts.
+    pub notes: Vec<String>,
+    /// What to do.
+    pub suggestion: Option<String>,
+    /// Other places.
+    pub secondary: Vec<Secondary>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(code: Code, path: ElementPath, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            path,
+            loc: None,
+            notes: Vec::new(),
+            suggestion: None,
+            secondary: Vec::new(),
+        }
+    }
+
+    /// A warning.
+    pub fn warning(code: Code, path: ElementPath, message: impl Into<String>) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, path, message) }
+    }
+
+    /// A syntax error in a text that the user knows as `file`.
+    pub fn syntax(error: &ParseError, file: &str, text: &str) -> Self {
+        let loc = Some(locate(file, text, error.span));
+        let suggestion = error.help();
+        Diagnostic {
+            loc,
+            suggestion,
+            ..Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string())
+        }
+    }
+
+    /// The same with the place where the element was made.
+    #[must_use]
+    pub fn at(self, loc: Option<&SourceLoc>) -> Self {
+        Diagnostic { loc: loc.cloned(), ..self }
+    }
+
+    /// The same with another fact.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The same with what to do.
+    #[must_use]
+    pub fn suggest(self, suggestion: impl Into<String>) -> Self {
+        Diagnostic { suggestion: Some(suggestion.into()), ..self }
+    }
+
+    /// The same with another place.
+    #[must_use]
+    pub fn also(mut self, secondary: Secondary) -> Self {
+        self.secondary.push(secondary);
+        self
+    }
+
+    /// Whether this is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// One line: severity, code, path and message.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]: ", self.severity.name(), self.code)?;
+        if !self.path.scopes.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// The place of a span in a text that the user knows as `file`.
+pub fn locate(file: &str, text: &str, span: Span) -> SourceLoc {
+    let start = (span.start as usize).min(text.len());
+    let before = text.get(..start).unwrap_or(text);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count();
+    let column = before.chars().rev().take_while(|c| *c != '\n').count();
+    let count = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+    SourceLoc { file: Arc::from(file), line: count(line), column: count(column), span: Some(span) }
+}

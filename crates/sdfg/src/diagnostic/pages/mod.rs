@@ -1,0 +1,43 @@
+//! The pages behind the codes: why each is an error, what to do, and a wrong and a right program.
+//!
+//! This is the one table that `sdfg explain`, the generated documentation and the tests are made from.
+
+use super::Code;
+
+/// What there is to say about a code.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// The code.
+    pub code: Code,
+    /// Why it is wrong.
+    pub why: &'static str,
+    /// What to do.
+    pub action: &'static str,
+    /// How it looks.
+    pub example: Example,
+}
+
+/// A wrong program and the same one put right.
+#[derive(Clone, Copy, Debug)]
+pub enum Example {
+    /// Two programs in the text form.
+    Programs {
+        /// Validation answers this one with the code of the page.
+        bad: &'static str,
+        /// Validation accepts this one without a word.
+        good: &'static str,
+    },
+    /// The text form cannot express it: only programs that are built or read from JSON can be wrong in this way.
+    NotInText,
+}
+
+/// All pages, in order of codes.
+pub fn all() -> impl Iterator<Item = &'static Page> {
+    let groups: [&[Page]; 0] = [];
+    groups.into_iter().flatten()
+}
+
+/// The page of a code.
+pub fn page(code: Code) -> Option<&'static Page> {
+    all().find(|page| page.code == code)
+}
