@@ -5,6 +5,7 @@
 //! the tasklet language, the graph itself, then what is computed from it.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod diagnostic;
 pub mod dtype;
 pub mod ir;

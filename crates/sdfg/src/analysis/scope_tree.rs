@@ -1,0 +1,150 @@
+//! Which node lies in which scope (paper section 3.3: a scope is what its entry dominates and its exit
+//! post-dominates).
+//!
+//! Apart from the state, because scopes follow from the edges and change with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ir::{EdgeId, NodeId, State};
+
+/// The nesting of scopes of one state.
+///
+/// An entry and its exit belong to the scope outside; what lies between them belongs to the scope of the entry.
+/// Every node of a scope is reached from its entry, if need be by an edge that only orders: a node without incoming
+/// edges belongs to no scope.
+#[derive(Clone, Debug)]
+pub struct ScopeTree {
+    scopes: BTreeMap<NodeId, Option<NodeId>>,
+    children: BTreeMap<Option<NodeId>, Vec<NodeId>>,
+    exits: BTreeMap<NodeId, NodeId>,
+    crossing: Vec<EdgeId>,
+}
+
+impl ScopeTree {
+    /// The scopes of a state.
+    ///
+    /// In a wrong graph a node gets the scope that its first incoming edge suggests, nodes on cycles the one that is
+    /// known when they are met; [`crossing_edges`](ScopeTree::crossing_edges) has the edges that disagree.
+    pub fn of(state: &State) -> Self {
+        let mut exits = BTreeMap::new();
+        for (id, node) in state.nodes() {
+            if let Some(entry) = node.kind.exit_of() {
+                exits.entry(entry).or_insert(id);
+            }
+        }
+        let mut scopes: BTreeMap<NodeId, Option<NodeId>> = BTreeMap::new();
+        let mut children: BTreeMap<Option<NodeId>, Vec<NodeId>> = BTreeMap::new();
+        for id in order(state) {
+            let scope = match state.node(id).kind.exit_of() {
+                Some(entry) => scopes.get(&entry).copied().flatten(),
+                None => state
+                    .in_edges(id)
+                    .first()
+                    .and_then(|edge| scope_behind(state, &scopes, state.edge(*edge).src)),
+            };
+            scopes.insert(id, scope);
+            children.entry(scope).or_default().push(id);
+        }
+        let crossing = state
+            .edges()
+            .filter(|(_, edge)| {
+                scope_behind(state, &scopes, edge.src) != scope_before(state, &scopes, edge.dst)
+            })
+            .map(|(id, _)| id)
+            .collect();
+        ScopeTree { scopes, children, exits, crossing }
+    }
+
+    /// The entry of the scope that a node lies in; `None` at the top level of the state. An entry and its exit lie in
+    /// the scope outside.
+    pub fn scope_of(&self, node: NodeId) -> Option<NodeId> {
+        self.scopes.get(&node).copied().flatten()
+    }
+
+    /// Nodes that lie directly in the scope of an entry, or with `None` at the top level. Every edge among them goes
+    /// forward in this order, the smallest id first among those that are ready.
+    pub fn children(&self, scope: Option<NodeId>) -> &[NodeId] {
+        self.children.get(&scope).map_or(&[], Vec::as_slice)
+    }
+
+    /// The exit of an entry.
+    pub fn exit_of(&self, entry: NodeId) -> Option<NodeId> {
+        self.exits.get(&entry).copied()
+    }
+
+    /// The scope that an edge lies in: inside the scope for edges out of its entry and into its exit.
+    pub fn scope_of_edge(&self, state: &State, edge: EdgeId) -> Option<NodeId> {
+        scope_behind(state, &self.scopes, state.get_edge(edge)?.src)
+    }
+
+    /// Entries of the scopes that hold a node, the innermost first.
+    pub fn enclosing(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.scope_of(node), |entry| self.scope_of(*entry)).take(self.scopes.len())
+    }
+
+    /// Entries of the scopes that hold a place in `scope`, that of `scope` itself first.
+    pub fn enclosing_scope(&self, scope: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(scope, |entry| self.scope_of(*entry)).take(self.scopes.len())
+    }
+
+    /// Number of scopes around a node.
+    pub fn depth(&self, node: NodeId) -> usize {
+        self.enclosing(node).count()
+    }
+
+    /// All entries, outer scopes before the ones in them.
+    pub fn entries(&self) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let mut waiting = vec![None];
+        while let Some(scope) = waiting.pop() {
+            let inner: Vec<NodeId> =
+                self.children(scope).iter().copied().filter(|id| self.exits.contains_key(id)).collect();
+            waiting.extend(inner.iter().rev().map(|id| Some(*id)));
+            found.extend(scope);
+        }
+        found
+    }
+
+    /// Edges whose ends lie in different scopes; empty in a right graph.
+    pub fn crossing_edges(&self) -> &[EdgeId] {
+        &self.crossing
+    }
+}
+
+/// The scope of what follows a node.
+fn scope_behind(state: &State, scopes: &BTreeMap<NodeId, Option<NodeId>>, node: NodeId) -> Option<NodeId> {
+    if state.node(node).kind.is_scope_entry() { Some(node) } else { scopes.get(&node).copied().flatten() }
+}
+
+/// The scope of what comes before a node.
+fn scope_before(state: &State, scopes: &BTreeMap<NodeId, Option<NodeId>>, node: NodeId) -> Option<NodeId> {
+    match state.node(node).kind.exit_of() {
+        Some(entry) => Some(entry),
+        None => scopes.get(&node).copied().flatten(),
+    }
+}
+
+/// All nodes, in topological order as far as there is one.
+fn order(state: &State) -> Vec<NodeId> {
+    if let Some(order) = state.topological_order() {
+        return order;
+    }
+    // On a cycle no order is right: nodes that cycles do not reach come first, the others by id.
+    let mut done = BTreeSet::new();
+    let mut order = Vec::new();
+    loop {
+        let ready: Vec<NodeId> = state
+            .nodes()
+            .map(|(id, _)| id)
+            .filter(|id| !done.contains(id))
+            .filter(|id| state.in_edges(*id).iter().all(|edge| done.contains(&state.edge(*edge).src)))
+            .collect();
+        if ready.is_empty() {
+            break;
+        }
+        done.extend(ready.iter().copied());
+        order.extend(ready);
+    }
+    order.extend(state.nodes().map(|(id, _)| id).filter(|id| !done.contains(id)));
+    order
+}
