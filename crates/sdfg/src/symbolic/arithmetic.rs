@@ -51,7 +51,29 @@ impl Expr {
         if m > 1 && n > 1 && m * n > TERM_LIMIT {
             return self.factored(1).expand(&other.factored(1));
         }
+        if self.has_factor_like(other) || other.has_factor_like(self) {
+            return self.factored(1).expand(&other.factored(1));
+        }
         self.expand(other)
+    }
+
+    /// Whether this is one term with a factored sum that `other` is a constant multiple of.
+    fn has_factor_like(&self, other: &Expr) -> bool {
+        let [term] = self.0.terms.as_slice() else { return false };
+        term.factors().iter().any(|(atom, _)| match atom {
+            Atom::Sum(sum) if sum.0.terms.len() == other.0.terms.len() => {
+                other.exact_div(sum).is_some_and(|quotient| quotient.is_constant())
+            }
+            Atom::Sum(_)
+            | Atom::Symbol(_)
+            | Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Call(..) => false,
+        })
     }
 
     /// The product, multiplied out whatever its size.
@@ -88,6 +110,18 @@ impl Expr {
             && self.constant_power_fits(i64::from(exponent))
         {
             return self.power_of(exponent);
+        }
+        if let (Some(base), Some(exponent)) = (self.as_rational(), exponent.as_int())
+            && !base.is_zero()
+            && self.constant_power_fits(exponent)
+        {
+            return if base.numer().abs().is_one() && base.is_integer() {
+                if exponent % 2 == 0 { Expr::one() } else { self.clone() }
+            } else {
+                // A base that is not a unit only fits with a small exponent.
+                i32::try_from(exponent)
+                    .map_or_else(|_| Expr::one(), |exponent| Expr::constant(&base.pow(exponent)))
+            };
         }
         if self.is_one() {
             return Expr::one();

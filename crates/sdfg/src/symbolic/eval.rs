@@ -67,12 +67,7 @@ impl Expr {
             let mut product = term.coefficient.to_i128()?;
             for (atom, exponent) in term.factors() {
                 let value = atom.eval_quick(environment)?;
-                for _ in 0..*exponent {
-                    product = product.checked_mul(value)?;
-                    if product == 0 {
-                        break;
-                    }
-                }
+                product = product.checked_mul(value.checked_pow(*exponent)?)?;
             }
             sum = sum.checked_add(product)?;
         }

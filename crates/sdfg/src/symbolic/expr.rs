@@ -338,6 +338,38 @@ impl Expr {
         }
     }
 
+    /// The integer polynomial over the common denominator, which has the same sign.
+    pub(super) fn numerator(&self) -> Expr {
+        self.scale(&self.0.denominator, &BigInt::one())
+    }
+
+    /// The atoms of the polynomial, in the order of its terms, with repetitions.
+    pub(super) fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        self.0.terms.iter().flat_map(Term::factors).map(|(atom, _)| atom)
+    }
+
+    /// Replaces one atom of the polynomial, not where it occurs within other atoms.
+    pub(super) fn with_atom(&self, atom: &Atom, value: &Expr) -> Expr {
+        self.map_atoms(&|candidate| (candidate == atom).then(|| value.clone()))
+    }
+
+    /// The coefficients of the powers of an atom, by exponent; none is zero.
+    pub(super) fn coefficients_of(&self, atom: &Atom) -> BTreeMap<u32, Expr> {
+        let mut powers: BTreeMap<u32, Vec<Term>> = BTreeMap::new();
+        for term in &self.0.terms {
+            let (own, rest): (Vec<_>, Vec<_>) =
+                term.factors().iter().cloned().partition(|(candidate, _)| candidate == atom);
+            let exponent = own.first().map_or(0, |(_, exponent)| *exponent);
+            let coefficient = term.coefficient.clone();
+            powers
+                .entry(exponent)
+                .or_default()
+                .push(Term { monomial: Monomial::from_sorted(rest), coefficient });
+        }
+        let coefficient = |terms| Expr::from_parts(terms, self.0.denominator.clone());
+        powers.into_iter().map(|(exponent, terms)| (exponent, coefficient(terms))).collect()
+    }
+
     /// `self * numerator / denominator` for a denominator that is not zero.
     pub(super) fn scale(&self, numerator: &BigInt, denominator: &BigInt) -> Expr {
         if numerator == denominator {

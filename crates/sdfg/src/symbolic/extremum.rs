@@ -12,6 +12,15 @@ enum Extremum {
     Max,
 }
 
+impl Extremum {
+    fn opposite(self) -> Extremum {
+        match self {
+            Extremum::Min => Extremum::Max,
+            Extremum::Max => Extremum::Min,
+        }
+    }
+}
+
 impl Expr {
     /// The lesser of the two.
     #[must_use]
@@ -37,22 +46,11 @@ impl Expr {
 }
 
 fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
-    // min(-a, -b) == -max(a, b): one of the two forms is enough.
-    if operands.iter().all(Expr::leads_negative) {
-        let negated = operands.iter().map(|operand| -operand).collect();
-        let opposite = match kind {
-            Extremum::Min => Extremum::Max,
-            Extremum::Max => Extremum::Min,
-        };
-        return -extremum(opposite, negated);
-    }
     let mut flat = Vec::with_capacity(operands.len());
     for operand in operands {
-        match (kind, operand.as_atom()) {
-            (Extremum::Min, Some(Atom::Min(inner))) | (Extremum::Max, Some(Atom::Max(inner))) => {
-                flat.extend(inner.iter().cloned());
-            }
-            _ => flat.push(operand),
+        match nested(kind, &operand) {
+            Some(inner) => flat.extend(inner),
+            None => flat.push(operand),
         }
     }
     let mut kept: Vec<Expr> = Vec::with_capacity(flat.len());
@@ -76,6 +74,10 @@ fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
     if let [only] = kept.as_slice() {
         return only.clone();
     }
+    // min(-a, -b) == -max(a, b): one of the two forms is enough.
+    if kept.iter().all(Expr::leads_negative) {
+        return -extremum(kind.opposite(), kept.iter().map(|operand| -operand).collect());
+    }
     let offset = shared_offset(&kept);
     let mut operands: Vec<Expr> =
         if offset.is_zero() { kept } else { kept.iter().map(|operand| operand - &offset).collect() };
@@ -85,6 +87,20 @@ fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
             Extremum::Min => Atom::Min(operands),
             Extremum::Max => Atom::Max(operands),
         })
+}
+
+/// The operands of an operand that is an extremum of the same kind, up to sign and a constant offset:
+/// `min(min(a, b) + 1, c) == min(a + 1, b + 1, c)`, `min(-max(a, b), c) == min(-a, -b, c)`.
+fn nested(kind: Extremum, operand: &Expr) -> Option<Vec<Expr>> {
+    let offset = Expr::constant(&operand.constant_term());
+    let bare = operand - &offset;
+    let negated = bare.leads_negative();
+    let inner =
+        match (if negated { -bare } else { bare }.as_atom()?, if negated { kind.opposite() } else { kind }) {
+            (Atom::Min(inner), Extremum::Min) | (Atom::Max(inner), Extremum::Max) => inner.clone(),
+            _ => return None,
+        };
+    Some(inner.iter().map(|operand| if negated { &offset - operand } else { operand + &offset }).collect())
 }
 
 /// The integer that leaves the extremum: `min(a - 1, b + 3) == min(a, b + 4) - 1`, so that the last element of a

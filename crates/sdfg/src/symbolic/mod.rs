@@ -8,15 +8,25 @@
 //! canonical, `eval` and `display` what is read from it.
 
 mod arithmetic;
+mod assumptions;
+mod bounds;
+mod compare;
+mod direction;
 mod display;
 mod division;
 mod eval;
 mod expr;
 mod extremum;
+mod integrality;
 mod polynomial;
+mod prove;
+mod sum;
 mod symbol;
 mod truth;
 
+pub use assumptions::Assumptions;
+pub use bounds::Bounds;
+pub use compare::Sign;
 pub use eval::{Environment, EvalError};
 pub use expr::{Expr, View};
 pub use polynomial::{Atom, TERM_LIMIT, Term};

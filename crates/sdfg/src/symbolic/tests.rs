@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{EvalError, Expr, Symbol};
 
+mod compare;
+mod properties;
+mod tree;
+
 fn n() -> Expr {
     Expr::sym("N")
 }

@@ -1,0 +1,88 @@
+//! What is known of symbols: bounds and further facts.
+
+use std::collections::BTreeMap;
+
+use super::{Expr, Symbol};
+
+/// Restrictions on the values of symbols under which a statement is to be decided.
+///
+/// Bounds may mention other symbols, as in `0 <= j <= i - 1` for a triangular loop. Without assumptions, a symbol
+/// is any integer. Contradictory assumptions make every statement provable, as they admit no values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    bounds: BTreeMap<Symbol, SymbolBounds>,
+    facts: Vec<Expr>,
+}
+
+/// Inclusive bounds of one symbol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SymbolBounds {
+    pub(super) lower: Option<Expr>,
+    pub(super) upper: Option<Expr>,
+}
+
+impl Assumptions {
+    /// No assumptions.
+    #[must_use]
+    pub fn new() -> Assumptions {
+        Assumptions::default()
+    }
+
+    /// Assumes `symbol >= 0`, as of every symbol that occurs in a shape.
+    pub fn nonnegative(&mut self, symbol: Symbol) -> &mut Assumptions {
+        self.at_least(symbol, 0)
+    }
+
+    /// Assumes `symbol >= 1`.
+    pub fn positive(&mut self, symbol: Symbol) -> &mut Assumptions {
+        self.at_least(symbol, 1)
+    }
+
+    fn at_least(&mut self, symbol: Symbol, least: i64) -> &mut Assumptions {
+        let bounds = self.bounds.entry(symbol.clone()).or_default();
+        match &bounds.lower {
+            None => bounds.lower = Some(Expr::int(least)),
+            Some(known) => match known.as_int() {
+                Some(known) => bounds.lower = Some(Expr::int(known.max(least))),
+                None => self.facts.push(Expr::symbol(symbol) - least),
+            },
+        }
+        self
+    }
+
+    /// Sets the inclusive bounds of a symbol, in place of any that it had; `None` leaves that side open.
+    pub fn set_range(
+        &mut self,
+        symbol: Symbol,
+        lower: Option<Expr>,
+        upper: Option<Expr>,
+    ) -> &mut Assumptions {
+        self.bounds.insert(symbol, SymbolBounds { lower, upper });
+        self
+    }
+
+    /// Assumes `expression >= 0`.
+    pub fn assume_nonnegative(&mut self, expression: Expr) -> &mut Assumptions {
+        self.facts.push(expression);
+        self
+    }
+
+    /// The inclusive bounds of a symbol.
+    #[must_use]
+    pub fn range_of(&self, symbol: &Symbol) -> (Option<&Expr>, Option<&Expr>) {
+        match self.bounds.get(symbol) {
+            Some(bounds) => (bounds.lower.as_ref(), bounds.upper.as_ref()),
+            None => (None, None),
+        }
+    }
+
+    /// Expressions that are at least 0.
+    #[must_use]
+    pub fn facts(&self) -> &[Expr] {
+        &self.facts
+    }
+
+    pub(super) fn bounds(&self) -> &BTreeMap<Symbol, SymbolBounds> {
+        &self.bounds
+    }
+}

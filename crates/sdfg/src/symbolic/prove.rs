@@ -1,0 +1,421 @@
+//! Proofs that an expression is never negative under assumptions.
+//!
+//! The method eliminates one variable at a time, iteration symbols before the symbols that their bounds mention:
+//! an expression that is affine in a variable takes its least value at a bound, and one of higher degree is
+//! expanded around a bound, where non-negative coefficients suffice. Minima and maxima are split into cases,
+//! quotients and remainders are replaced by their bounds. Every step is sound for all values that satisfy the
+//! assumptions; none is complete, and the number of steps is limited, so "not shown" means nothing.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+use super::direction::Direction;
+use super::{Assumptions, Atom, Expr, Symbol, Term};
+
+/// Steps that one proof may take. The proofs that programs need take a few dozen.
+const PROOF_STEPS: u32 = 400;
+
+/// How many facts may be used one after the other.
+const FACT_DEPTH: u32 = 3;
+
+/// One attempt at a proof.
+pub(super) struct Prover<'a> {
+    assumptions: &'a Assumptions,
+    steps: Cell<u32>,
+}
+
+/// What holds on the current branch besides the assumptions.
+#[derive(Clone, Default)]
+struct Branch {
+    facts: Vec<Expr>,
+    facts_used: u32,
+}
+
+impl<'a> Prover<'a> {
+    pub(super) fn new(assumptions: &'a Assumptions) -> Prover<'a> {
+        Prover { assumptions, steps: Cell::new(PROOF_STEPS) }
+    }
+
+    /// Whether `expression >= 0` was shown.
+    pub(super) fn nonnegative(&self, expression: &Expr) -> bool {
+        let branch = Branch { facts: self.assumptions.facts().to_vec(), facts_used: 0 };
+        self.prove(expression, &branch)
+    }
+
+    /// Whether `expression > 0` was shown.
+    pub(super) fn positive(&self, expression: &Expr) -> bool {
+        // The numerator has the same sign, and is an integer wherever the atoms are.
+        self.nonnegative(&(expression.numerator() - 1))
+    }
+
+    fn prove(&self, goal: &Expr, branch: &Branch) -> bool {
+        if let Some(value) = goal.as_rational() {
+            return !value.is_negative();
+        }
+        let Some(left) = self.steps.get().checked_sub(1) else { return false };
+        self.steps.set(left);
+        let goal = tighten(goal);
+        if goal.0.terms.iter().all(|term| self.term_is_nonnegative(term)) {
+            return true;
+        }
+        if let Some(atom) = first_extremum(&goal) {
+            return self.split(&goal, &atom, branch);
+        }
+        self.eliminate_next(&goal, branch) || self.use_fact(&goal, branch)
+    }
+
+    /// A quick look at one term: a positive coefficient and factors that are evidently not negative.
+    fn term_is_nonnegative(&self, term: &Term) -> bool {
+        term.coefficient().is_positive()
+            && term.factors().iter().all(|(atom, exponent)| {
+                exponent % 2 == 0
+                    || match atom {
+                        Atom::Symbol(symbol) => self
+                            .assumptions
+                            .range_of(symbol)
+                            .0
+                            .and_then(Expr::as_rational)
+                            .is_some_and(|lower| !lower.is_negative()),
+                        Atom::Mod(_, divisor) => {
+                            divisor.as_rational().is_some_and(|divisor| divisor.is_positive())
+                        }
+                        Atom::FloorDiv(..)
+                        | Atom::CeilDiv(..)
+                        | Atom::Min(_)
+                        | Atom::Max(_)
+                        | Atom::Pow(..)
+                        | Atom::Call(..)
+                        | Atom::Sum(_) => false,
+                    }
+            })
+    }
+
+    /// Each operand in turn may be the extremum; on its branch it beats the others.
+    fn split(&self, goal: &Expr, atom: &Atom, branch: &Branch) -> bool {
+        let operands: Vec<&Expr> = atom.operands().collect();
+        operands.iter().all(|chosen| {
+            let mut branch = branch.clone();
+            for other in operands.iter().filter(|other| *other != chosen) {
+                branch.facts.push(match atom {
+                    Atom::Min(_) => *other - *chosen,
+                    _ => *chosen - *other,
+                });
+            }
+            self.prove(&goal.with_atom(atom, chosen), &branch)
+        })
+    }
+
+    /// Eliminates the variable that no other one depends on.
+    fn eliminate_next(&self, goal: &Expr, branch: &Branch) -> bool {
+        let symbols = goal.free_symbols();
+        if let Some(symbol) = self.innermost(&symbols) {
+            let (lower, upper) = self.assumptions.range_of(symbol);
+            let (lower, upper) = (lower.cloned(), upper.cloned());
+            let mut branch = branch.clone();
+            if let (Some(lower), Some(upper)) = (&lower, &upper) {
+                // The symbol has a value, so there is room for one between its bounds.
+                let room = upper - lower;
+                if !room.is_constant() && !branch.facts.contains(&room) {
+                    branch.facts.push(room);
+                }
+            }
+            let branch = &branch;
+            let variable = Atom::Symbol(symbol.clone());
+            let within: Vec<Atom> = goal
+                .atoms()
+                .filter(|atom| **atom != variable && atom.mentions(&|candidate| candidate == symbol))
+                .cloned()
+                .collect();
+            if !within.is_empty() {
+                // A monotone expression takes its least value at a bound, wherever the symbol occurs.
+                let bound = match self.direction(goal, symbol) {
+                    Some(Direction::Up) => lower.as_ref(),
+                    Some(Direction::Down) => upper.as_ref(),
+                    Some(Direction::Constant) | None => None,
+                };
+                if let Some(bound) = bound
+                    && self.prove(&goal.with_symbol(symbol, bound), branch)
+                {
+                    return true;
+                }
+                if within.iter().any(|atom| self.eliminate_atom(goal, atom, branch)) {
+                    return true;
+                }
+            }
+            return self.eliminate(goal, &variable, lower.as_slice(), upper.as_slice(), branch);
+        }
+        let atoms: BTreeSet<Atom> = goal.atoms().cloned().collect();
+        atoms.iter().any(|atom| self.eliminate_atom(goal, atom, branch))
+    }
+
+    /// Among symbols with a bound, one that occurs in the bounds of no other; the last of them by name.
+    fn innermost<'s>(&self, symbols: &'s BTreeSet<Symbol>) -> Option<&'s Symbol> {
+        let bounds = self.assumptions.bounds();
+        let bounded = || symbols.iter().rev().filter(|symbol| bounds.contains_key(symbol));
+        let is_outer = |symbol: &Symbol| {
+            bounded().filter(|other| *other != symbol).any(|other| {
+                let (lower, upper) = self.assumptions.range_of(other);
+                [lower, upper].into_iter().flatten().any(|bound| bound.depends_on(symbol))
+            })
+        };
+        bounded().find(|symbol| !is_outer(symbol)).or_else(|| bounded().next())
+    }
+
+    fn eliminate_atom(&self, goal: &Expr, atom: &Atom, branch: &Branch) -> bool {
+        if matches!(atom, Atom::Symbol(_)) {
+            return self.eliminate(goal, atom, &[], &[], branch);
+        }
+        let (lower, upper) = self.atom_bounds(atom, branch);
+        self.eliminate(goal, atom, &lower, &upper, branch)
+    }
+
+    /// Shows the goal for every value of `variable` between any of the lower and any of the upper bounds.
+    fn eliminate(
+        &self,
+        goal: &Expr,
+        variable: &Atom,
+        lower: &[Expr],
+        upper: &[Expr],
+        branch: &Branch,
+    ) -> bool {
+        let coefficients = goal.coefficients_of(variable);
+        let at = |bound: &Expr| self.prove(&goal.with_atom(variable, bound), branch);
+        let at_both_ends =
+            || !lower.is_empty() && !upper.is_empty() && lower.iter().any(at) && upper.iter().any(at);
+        let Some((degree, top)) = coefficients.last_key_value() else { return false };
+        match degree {
+            0 => false,
+            1 => match top.as_rational() {
+                Some(slope) if slope.is_positive() => lower.iter().any(at),
+                Some(_) => upper.iter().any(at),
+                None => {
+                    (!lower.is_empty() && self.prove(top, branch) && lower.iter().any(at))
+                        || (!upper.is_empty() && self.prove(&-top, branch) && upper.iter().any(at))
+                        || at_both_ends()
+                }
+            },
+            _ => {
+                let even = coefficients.keys().all(|exponent| exponent % 2 == 0);
+                (even && coefficients.values().all(|coefficient| self.prove(coefficient, branch)))
+                    || self.expand_around(goal, variable, lower, upper, branch)
+                    // A concave expression takes its least value at an end.
+                    || (*degree == 2 && self.prove(&-top, branch) && at_both_ends())
+            }
+        }
+    }
+
+    /// With `variable = bound ± t` and `t >= 0`, non-negative coefficients of the powers of `t` suffice.
+    fn expand_around(
+        &self,
+        goal: &Expr,
+        variable: &Atom,
+        lower: &[Expr],
+        upper: &[Expr],
+        branch: &Branch,
+    ) -> bool {
+        let around = |bound: &Expr, sign: i64| {
+            // The variable itself stands for t from here on, which only works where it does not end up in a
+            // factored sum.
+            let expanded = goal.with_atom(variable, &(Expr::from_atom(variable.clone()) * sign + bound));
+            let factored = expanded.atoms().any(|atom| matches!(atom, Atom::Sum(_)));
+            !factored
+                && expanded
+                    .coefficients_of(variable)
+                    .values()
+                    .all(|coefficient| self.prove(coefficient, branch))
+        };
+        let is_free = |bound: &&Expr| match variable {
+            Atom::Symbol(symbol) => !bound.depends_on(symbol),
+            Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Call(..)
+            | Atom::Sum(_) => !bound.atoms().any(|atom| atom == variable),
+        };
+        lower.iter().filter(is_free).any(|bound| around(bound, 1))
+            || upper.iter().filter(is_free).any(|bound| around(bound, -1))
+    }
+
+    /// Lower and upper bounds of an atom, each valid on its own.
+    fn atom_bounds(&self, atom: &Atom, branch: &Branch) -> (Vec<Expr>, Vec<Expr>) {
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        let shown = |expression: &Expr| self.prove(expression, branch);
+        match atom {
+            Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b) => {
+                let is_floor = matches!(atom, Atom::FloorDiv(..));
+                let integral = a.is_integer_polynomial() && b.is_integer_polynomial();
+                let slack = if integral { b - 1 } else { b.clone() };
+                if let Some(quotient) =
+                    b.as_rational().filter(Signed::is_positive).and_then(|_| a.exact_div(b))
+                {
+                    let slack = slack.exact_div(b).unwrap_or_else(Expr::one);
+                    if is_floor {
+                        lower.push(&quotient - slack);
+                        upper.push(quotient);
+                    } else {
+                        upper.push(&quotient + slack);
+                        lower.push(quotient);
+                    }
+                }
+                if integral && shown(&(b - 1)) {
+                    if shown(a) {
+                        lower.push(if !is_floor && shown(&(a - 1)) { Expr::one() } else { Expr::zero() });
+                        upper.push(a.clone());
+                        if is_floor && shown(&(b - a - 1)) {
+                            upper.push(Expr::zero());
+                        }
+                    }
+                    if is_floor && shown(&(a - b)) {
+                        lower.push(Expr::one());
+                    }
+                    if !is_floor && shown(&(b - a)) {
+                        upper.push(Expr::one());
+                    }
+                }
+            }
+            Atom::Mod(a, b) => {
+                let integral = a.is_integer_polynomial() && b.is_integer_polynomial();
+                if integral && shown(&(b - 1)) {
+                    lower.push(Expr::zero());
+                    upper.push(b - 1);
+                    if shown(a) {
+                        upper.push(a.clone());
+                    }
+                }
+            }
+            Atom::Pow(base, exponent) => {
+                if shown(exponent) && base.is_integer_polynomial() && shown(&(base - 1)) {
+                    lower.push(Expr::one());
+                } else if shown(base) {
+                    lower.push(Expr::zero());
+                }
+            }
+            Atom::Sum(sum) => {
+                if shown(sum) {
+                    lower.push(Expr::zero());
+                } else if shown(&-sum) {
+                    upper.push(Expr::zero());
+                }
+            }
+            Atom::Symbol(_) | Atom::Min(_) | Atom::Max(_) | Atom::Call(..) => {}
+        }
+        (lower, upper)
+    }
+
+    /// Subtracts a positive multiple of something that is not negative, chosen so that a term cancels.
+    fn use_fact(&self, goal: &Expr, branch: &Branch) -> bool {
+        if branch.facts_used == FACT_DEPTH {
+            return false;
+        }
+        let mut facts = branch.facts.clone();
+        facts.extend(goal.atoms().flat_map(|atom| self.quotient_facts(atom)));
+        facts.extend(neighbour_facts(goal));
+        for (index, fact) in facts.iter().enumerate() {
+            let mut tried: Vec<BigRational> = Vec::new();
+            for term in fact.0.terms.iter().filter(|term| !term.is_constant()) {
+                let Some(wanted) = goal.0.terms.iter().find(|other| other.monomial == term.monomial) else {
+                    continue;
+                };
+                let multiple = BigRational::new(
+                    &wanted.coefficient * &fact.0.denominator,
+                    &term.coefficient * &goal.0.denominator,
+                );
+                if !multiple.is_positive() || tried.contains(&multiple) {
+                    continue;
+                }
+                let rest = goal - fact.scale(multiple.numer(), multiple.denom());
+                tried.push(multiple);
+                let mut branch = branch.clone();
+                if index < branch.facts.len() {
+                    branch.facts.remove(index);
+                }
+                branch.facts_used += 1;
+                if self.prove(&rest, &branch) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// `b * (a // b) <= a < b * (a // b) + b` for a symbolic divisor `b >= 1`, each side as an expression `>= 0`.
+    fn quotient_facts(&self, atom: &Atom) -> Vec<Expr> {
+        let quotient = Expr::from_atom(atom.clone());
+        match atom {
+            Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b)
+                if a.is_integer_polynomial()
+                    && b.is_integer_polynomial()
+                    && !b.is_constant()
+                    && self.prove(&(b - 1), &Branch::default()) =>
+            {
+                let rest =
+                    if matches!(atom, Atom::FloorDiv(..)) { a - b * &quotient } else { b * &quotient - a };
+                vec![rest.clone(), b - 1 - rest]
+            }
+            Atom::Symbol(_)
+            | Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Call(..)
+            | Atom::Sum(_) => Vec::new(),
+        }
+    }
+}
+
+/// How quotients of neighbouring numerators by the same constant lie to each other, each fact as an expression
+/// `>= 0`: with `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`.
+fn neighbour_facts(goal: &Expr) -> Vec<Expr> {
+    let mut quotients: Vec<(Expr, &Expr, Expr)> = Vec::new();
+    for atom in goal.atoms() {
+        let (Atom::FloorDiv(a, c) | Atom::CeilDiv(a, c)) = atom else { continue };
+        let positive = c.as_int().is_some_and(|value| value > 0);
+        if positive && a.is_integer_polynomial() {
+            let numerator = if matches!(atom, Atom::FloorDiv(..)) { a.clone() } else { a + c - 1 };
+            quotients.push((numerator, c, Expr::from_atom(atom.clone())));
+        }
+    }
+    let mut facts = Vec::new();
+    for (index, (a, divisor, lesser)) in quotients.iter().enumerate() {
+        for (b, other, greater) in &quotients[index + 1..] {
+            let distance = b - a;
+            if divisor == other && distance.is_constant() && !distance.is_zero() {
+                let gap = greater - lesser;
+                facts.push(&gap - distance.floor_div(divisor));
+                facts.push(distance.ceil_div(divisor) - gap);
+            }
+        }
+    }
+    facts
+}
+
+/// An equivalent goal with smaller numbers: `3*i + 5 >= 0` exactly when `i + 1 >= 0`.
+fn tighten(goal: &Expr) -> Expr {
+    let goal = goal.numerator();
+    let content = goal
+        .0
+        .terms
+        .iter()
+        .filter(|term| !term.is_constant())
+        .fold(BigInt::zero(), |gcd, term| gcd.gcd(&term.coefficient));
+    if content.is_one() || !goal.is_integer_polynomial() {
+        return goal;
+    }
+    let constant = goal.constant_term();
+    let floor = (&constant / BigRational::from_integer(content.clone())).floor();
+    (goal - Expr::constant(&constant)).scale(&BigInt::one(), &content) + Expr::constant(&floor)
+}
+
+fn first_extremum(goal: &Expr) -> Option<Atom> {
+    goal.atoms().find(|atom| matches!(atom, Atom::Min(_) | Atom::Max(_))).cloned()
+}

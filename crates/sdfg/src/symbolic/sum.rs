@@ -1,0 +1,81 @@
+//! Affine parts and closed forms of sums.
+
+use num_bigint::BigInt;
+use num_integer::binomial;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+
+use super::{Atom, Expr, Symbol};
+use crate::subset::Range;
+
+/// The highest power of a symbol that is summed in closed form.
+const DEGREE_LIMIT: u32 = 16;
+
+impl Expr {
+    /// `(coefficient, rest)` with `self == coefficient * symbol + rest` and neither part dependent on the symbol.
+    #[must_use]
+    pub fn linear_in(&self, symbol: &Symbol) -> Option<(Expr, Expr)> {
+        let mut coefficients = self.polynomial_in(symbol)?;
+        let degree = coefficients.keys().next_back().copied().unwrap_or(0);
+        let mut take = |exponent| coefficients.remove(&exponent).unwrap_or_else(Expr::zero);
+        (degree <= 1).then(|| (take(1), take(0)))
+    }
+
+    /// The sum over all values of `symbol` in the range, as a closed form in the bounds.
+    ///
+    /// `None` unless the expression is a polynomial of moderate degree in the symbol and the tile of the range is
+    /// one. The form counts [`Range::steps`] values and is therefore the sum only where the range does not end before
+    /// it begins: an empty range gives 0 when its end equals its begin, but not when it lies further back.
+    #[must_use]
+    pub fn sum_over(&self, symbol: &Symbol, range: &Range) -> Option<Expr> {
+        if !range.tile.is_one() {
+            return None;
+        }
+        // The k-th value is begin + k * step; summing over k = 0, 1, ..., n - 1 only needs sums of powers of k.
+        let count = range.steps();
+        let value = &range.begin + Expr::symbol(symbol.clone()) * &range.step;
+        if range.begin.depends_on(symbol) || range.step.depends_on(symbol) || count.depends_on(symbol) {
+            return None;
+        }
+        self.polynomial_in(symbol)?;
+        let coefficients = self.with_symbol(symbol, &value).polynomial_in(symbol)?;
+        let mut sum = Expr::zero();
+        for (exponent, coefficient) in coefficients {
+            if exponent > DEGREE_LIMIT {
+                return None;
+            }
+            sum = sum + coefficient * power_sum(&count, exponent);
+        }
+        Some(sum)
+    }
+
+    /// The coefficients of the powers of a symbol, which occurs nowhere else.
+    fn polynomial_in(&self, symbol: &Symbol) -> Option<std::collections::BTreeMap<u32, Expr>> {
+        let coefficients = self.coefficients_of(&Atom::Symbol(symbol.clone()));
+        coefficients.values().all(|coefficient| !coefficient.depends_on(symbol)).then_some(coefficients)
+    }
+}
+
+/// `0**p + 1**p + ... + (n - 1)**p` as a polynomial in `n`, by Faulhaber's formula with Bernoulli numbers.
+fn power_sum(n: &Expr, p: u32) -> Expr {
+    let bernoulli = bernoulli_numbers(p);
+    let mut sum = Expr::zero();
+    for (j, number) in (0..=p).zip(&bernoulli) {
+        let weight = number * BigRational::from_integer(binomial(BigInt::from(p + 1), BigInt::from(j)));
+        sum = sum + n.pow(&Expr::int(i64::from(p + 1 - j))) * Expr::constant(&weight);
+    }
+    sum.scale(&BigInt::one(), &BigInt::from(p + 1))
+}
+
+/// The Bernoulli numbers `B_0` to `B_p`, with `B_1 = -1/2`.
+fn bernoulli_numbers(p: u32) -> Vec<BigRational> {
+    let mut numbers: Vec<BigRational> = vec![BigRational::one()];
+    for m in 1..=p {
+        let mut sum = BigRational::zero();
+        for (j, number) in (0..m).zip(&numbers) {
+            sum += number * BigRational::from_integer(binomial(BigInt::from(m + 1), BigInt::from(j)));
+        }
+        numbers.push(-sum / BigRational::from_integer(BigInt::from(m + 1)));
+    }
+    numbers
+}

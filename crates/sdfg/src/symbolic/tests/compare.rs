@@ -1,0 +1,207 @@
+//! Comparisons never claim what a point contradicts, and show what programs need.
+
+use proptest::prelude::*;
+
+use super::tree::{NAMES, Point, at, point, tree};
+use crate::symbolic::{Assumptions, Bounds, Expr, Symbol, Truth};
+
+/// Inclusive bounds for each symbol, an offset from an earlier one or a constant.
+type Ranges = [(i64, i64); 4];
+
+/// Assumptions `low <= N <= high`, `low <= a`, `N - low <= b <= N + high`, `a <= i <= a + high`.
+fn assumptions(ranges: &Ranges) -> Assumptions {
+    let symbol = |index: usize| Symbol::of(NAMES[index]);
+    let mut assumptions = Assumptions::new();
+    let (n, a) = (Expr::sym("N"), Expr::sym("a"));
+    assumptions.set_range(
+        symbol(0),
+        Some(Expr::int(ranges[0].0)),
+        Some(Expr::int(ranges[0].0 + ranges[0].1)),
+    );
+    assumptions.set_range(symbol(1), Some(Expr::int(ranges[1].0)), None);
+    assumptions.set_range(symbol(2), Some(&n - ranges[2].0), Some(&n + ranges[2].1));
+    assumptions.set_range(symbol(3), Some(a.clone()), Some(&a + ranges[3].1));
+    assumptions.assume_nonnegative(Expr::sym("b") - &a);
+    assumptions
+}
+
+fn admits(assumptions: &Assumptions, point: &Point) -> bool {
+    let holds = |expression: &Expr| expression.eval(&at(point)).unwrap() >= 0;
+    NAMES.iter().all(|name| {
+        let (lower, upper) = assumptions.range_of(&Symbol::of(name));
+        lower.is_none_or(|lower| holds(&(Expr::sym(name) - lower)))
+            && upper.is_none_or(|upper| holds(&(upper - Expr::sym(name))))
+    }) && assumptions.facts().iter().all(holds)
+}
+
+fn ranges() -> impl Strategy<Value = Ranges> {
+    prop::array::uniform4((-3_i64..=3, 0_i64..=6))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_hold_at_every_point(
+        a in tree(),
+        b in tree(),
+        ranges in ranges(),
+        points in prop::collection::vec(point(), 48),
+    ) {
+        let assumptions = assumptions(&ranges);
+        let (left, right) = (a.to_expr(), b.to_expr());
+        let le = left.le(&right, &assumptions);
+        let lt = left.lt(&right, &assumptions);
+        let equal = left.equals(&right, &assumptions);
+        let divides = left.divides(&right, &assumptions);
+        for point in points.iter().filter(|point| admits(&assumptions, point)) {
+            let (Some(x), Some(y)) = (a.value(point), b.value(point)) else { continue };
+            let agrees = |truth: Truth, holds: bool| truth == Truth::Unknown || truth == Truth::from_bool(holds);
+            prop_assert!(agrees(le, x <= y), "{left} <= {right} at {point:?} under {assumptions:?}");
+            prop_assert!(agrees(lt, x < y), "{left} < {right} at {point:?} under {assumptions:?}");
+            prop_assert!(agrees(equal, x == y), "{left} == {right} at {point:?} under {assumptions:?}");
+            let zero = num_rational::BigRational::from_integer(0.into());
+            let multiple = if x == zero { y == zero } else { (&y / &x).is_integer() };
+            if x != zero {
+                prop_assert!(agrees(divides, multiple), "{left} | {right} at {point:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold_and_are_attained(tree in tree(), begin in -4_i64..4, length in 0_i64..6, point in point()) {
+        let expression = tree.to_expr();
+        let symbol = Symbol::of("i");
+        let (begin_expr, last_expr) = (Expr::int(begin), Expr::int(begin + length));
+        let bounds = expression.bounds_over(&symbol, &begin_expr, &last_expr, &Assumptions::new());
+        check(&bounds, begin, length, |value| {
+            let mut point = point;
+            point[3] = value;
+            tree.value(&point)
+        }, &point)?;
+    }
+
+    #[test]
+    fn triangular_bounds_hold(tree in tree(), size in 1_i64..6, point in point()) {
+        let expression = tree.to_expr();
+        let ranges = [
+            (Symbol::of("a"), Expr::zero(), Expr::sym("N") - 1),
+            (Symbol::of("i"), Expr::zero(), Expr::sym("a")),
+        ];
+        let mut assumptions = Assumptions::new();
+        assumptions.positive(Symbol::of("N"));
+        let bounds = expression.bounds_over_all(&ranges, &assumptions);
+        let mut outer = point;
+        outer[0] = size;
+        let mut values = Vec::new();
+        for a in 0..size {
+            for i in 0..=a {
+                let mut point = outer;
+                (point[1], point[3]) = (a, i);
+                let Some(value) = tree.value(&point) else { return Ok(()) };
+                values.push(value);
+            }
+        }
+        for (bound, is_lower) in [(&bounds.lower, true), (&bounds.upper, false)] {
+            if let Some(bound) = bound
+                && let Ok(bound) = bound.eval_exact(&at(&outer))
+            {
+                prop_assert!(values.iter().all(|value| if is_lower { bound <= *value } else { bound >= *value }),
+                    "{expression}: {bounds:?}");
+                prop_assert!(!bounds.exact || values.contains(&bound), "{expression}: {bounds:?}");
+            }
+        }
+    }
+}
+
+fn check(
+    bounds: &Bounds,
+    begin: i64,
+    length: i64,
+    value: impl Fn(i64) -> Option<num_rational::BigRational>,
+    point: &Point,
+) -> Result<(), TestCaseError> {
+    let Some(values) = (begin..=begin + length).map(value).collect::<Option<Vec<_>>>() else { return Ok(()) };
+    let extremes = [(&bounds.lower, values.iter().min(), true), (&bounds.upper, values.iter().max(), false)];
+    for (bound, best, is_lower) in extremes {
+        let (Some(bound), Some(best)) = (bound, best) else { continue };
+        prop_assert!(!bound.depends_on(&Symbol::of("i")));
+        // A bound may be undefined where an atom of it is, such as a quotient by a symbol.
+        let Ok(bound) = bound.eval_exact(&at(point)) else { continue };
+        prop_assert!(!bounds.exact || bound == *best, "{bounds:?}: {bound} is not {best}");
+        prop_assert!(
+            if is_lower { bound <= *best } else { bound >= *best },
+            "{bounds:?}: {bound} against {best}"
+        );
+    }
+    Ok(())
+}
+
+fn shape_assumptions() -> Assumptions {
+    let mut assumptions = Assumptions::new();
+    for name in ["N", "K", "T"] {
+        assumptions.nonnegative(Symbol::of(name));
+    }
+    assumptions.set_range(Symbol::of("i"), Some(Expr::zero()), Some(Expr::sym("N") - 1));
+    assumptions.set_range(Symbol::of("j"), Some(Expr::zero()), Some(Expr::sym("i") - 1));
+    assumptions.set_range(Symbol::of("k"), Some(Expr::zero()), Some(Expr::sym("K") - 1));
+    assumptions
+}
+
+/// What the compiler has to show for ordinary programs; the list grows with what is met.
+#[test]
+fn shows_what_programs_need() {
+    let s = Expr::sym;
+    let (n, k, i, j) = (s("N"), s("K"), s("i"), s("j"));
+    let four = Expr::int(4);
+    let proved = [
+        (Expr::zero(), &n * &k),
+        (i.clone(), &n - 1),
+        (j.clone(), &n - 2),
+        (&i * &k + s("k"), &n * &k - 1),
+        (j.clone() + 1, i.clone()),
+        (&i + &j, &n * 2 - 3),
+        (n.floor_div(&four) * 4, n.clone()),
+        (i.floor_div(&four), n.floor_div(&four)),
+        (Expr::zero(), n.floor_div(&four)),
+        (n.clone(), n.ceil_div(&four) * 4),
+        (n.modulo(&four), Expr::int(3)),
+        (Expr::min(&n, &k), n.clone()),
+        (Expr::min(&n, &(&i + 32)), n.clone()),
+        (Expr::min(&n, &(&i + 32)) - &i, Expr::int(32)),
+        (i.clone() + 1, Expr::min(&n, &(&i + 32))),
+        (Expr::zero(), (&n * &n + &n).exact_div(&Expr::int(2)).unwrap()),
+        (&i * &i, &n * &n),
+        (Expr::zero(), &i * (&n - &i)),
+        (Expr::one(), Expr::int(2).pow(&k)),
+        (n.floor_div(&(&k + 1)), n.clone()),
+        (n.floor_div(&(&k + 1)) * (&k + 1), n.clone()),
+        (i.modulo(&(&k + 1)), k.clone()),
+    ];
+    let assumptions = shape_assumptions();
+    for (a, b) in proved {
+        assert_eq!(a.le(&b, &assumptions), Truth::Proved, "{a} <= {b}");
+        assert_eq!(b.lt(&a, &assumptions), Truth::Refuted, "{b} < {a}");
+    }
+    assert_eq!((&i * 2).equals(&(&j * 2 + 1), &assumptions), Truth::Refuted);
+    assert_eq!(i.equals(&j, &assumptions), Truth::Refuted);
+    assert_eq!((n.floor_div(&four) * 4 + n.modulo(&four)).equals(&n, &assumptions), Truth::Proved);
+    assert_eq!(n.le(&k, &assumptions), Truth::Unknown);
+    assert_eq!(four.divides(&(&n * 8 + 4), &assumptions), Truth::Proved);
+    assert_eq!(four.divides(&(&n * 8 + 2), &assumptions), Truth::Refuted);
+    assert_eq!(four.divides(&n, &assumptions), Truth::Unknown);
+}
+
+#[test]
+fn powers_with_symbolic_exponents_compare() {
+    // The index R**(K - 1) * i + j of a butterfly stays within R**K.
+    let (r, k) = (Expr::sym("R"), Expr::sym("K"));
+    let block = r.pow(&(&k - 1));
+    let mut assumptions = Assumptions::new();
+    assumptions.positive(Symbol::of("R")).positive(Symbol::of("K"));
+    assumptions.set_range(Symbol::of("i"), Some(Expr::zero()), Some(&r - 1));
+    assumptions.set_range(Symbol::of("j"), Some(Expr::zero()), Some(&block - 1));
+    let index = &block * Expr::sym("i") + Expr::sym("j");
+    assert_eq!(index.lt(&r.pow(&k), &assumptions), Truth::Proved);
+    assert_eq!(Expr::zero().le(&index, &assumptions), Truth::Proved);
+}

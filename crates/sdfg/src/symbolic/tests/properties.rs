@@ -1,0 +1,149 @@
+//! Canonical expressions have the value of what was written, wherever that is defined.
+
+use std::collections::BTreeMap;
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use proptest::prelude::*;
+
+use super::tree::{NAMES, at, constants, point, polynomial, tree};
+use crate::subset::Range;
+use crate::symbolic::{Assumptions, EvalError, Expr, Symbol};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn construction_keeps_the_value(tree in tree(), points in prop::collection::vec(point(), 4)) {
+        let expression = tree.to_expr();
+        for point in points {
+            let Some(value) = tree.value(&point) else { continue };
+            prop_assert_eq!(expression.eval_exact(&at(&point)), Ok(value.clone()), "{}", expression);
+            let integer = expression.eval(&at(&point));
+            match (value.is_integer(), value.to_i64()) {
+                (false, _) => prop_assert_eq!(integer, Err(EvalError::NotIntegral { value })),
+                (true, None) => prop_assert_eq!(integer, Err(EvalError::Overflow)),
+                (true, Some(value)) => prop_assert_eq!(integer, Ok(value)),
+            }
+        }
+    }
+
+    #[test]
+    fn substitution_keeps_the_value(tree in tree(), inner in polynomial(), point in point()) {
+        let expression = tree.to_expr();
+        let Some(value) = inner.value(&point).and_then(|value| value.to_i64()) else { return Ok(()) };
+        let mut moved = point;
+        moved[1] = value;
+        moved[2] = point[1];
+        let Some(expected) = tree.value(&moved) else { return Ok(()) };
+        let replacements = BTreeMap::from([
+            (Symbol::of("a"), inner.to_expr()),
+            (Symbol::of("b"), Expr::sym("a")),
+        ]);
+        let substituted = expression.substitute(&replacements);
+        prop_assert_eq!(substituted.eval_exact(&at(&point)), Ok(expected.clone()), "{}", substituted);
+        // With constants for all symbols, nothing is left.
+        prop_assert_eq!(expression.substitute(&constants(&moved)).as_rational(), Some(expected), "{}", expression);
+    }
+
+    #[test]
+    fn rebuilding_changes_nothing(tree in tree()) {
+        let expression = tree.to_expr();
+        let identity = NAMES.iter().map(|name| (Symbol::of(name), Expr::sym(name))).collect();
+        prop_assert_eq!(expression.substitute(&identity), expression);
+    }
+
+    #[test]
+    fn equal_polynomials_are_one_value(a in polynomial(), b in polynomial(), c in polynomial()) {
+        let (a, b, c) = (a.to_expr(), b.to_expr(), c.to_expr());
+        prop_assert_eq!((&a + &b) * &c, &c * &b + &a * &c);
+        prop_assert_eq!(&a - &b + &b, a.clone());
+        prop_assert_eq!((&a + &b).pow(&Expr::int(2)), &a * &a + &b * &b + &a * &b * 2);
+        if !b.is_zero() {
+            prop_assert_eq!((&a * &b).exact_div(&b), Some(a));
+        }
+    }
+
+    #[test]
+    fn exact_division_multiplies_back(a in polynomial(), b in polynomial()) {
+        let (a, b) = (a.to_expr(), b.to_expr());
+        if let Some(quotient) = a.exact_div(&b) {
+            prop_assert_eq!(quotient * b, a);
+        }
+    }
+
+    #[test]
+    fn integrality_agrees_with_values(tree in tree(), points in prop::collection::vec(point(), 8)) {
+        let truth = tree.to_expr().is_integral(&Assumptions::new());
+        for point in points {
+            let Some(value) = tree.value(&point) else { continue };
+            prop_assert!(!truth.is_proved() || value.is_integer(), "{}", tree.to_expr());
+            prop_assert!(!truth.is_refuted() || !value.is_integer(), "{}", tree.to_expr());
+        }
+    }
+
+    #[test]
+    fn sums_agree_with_adding_up(
+        tree in polynomial(),
+        divisor in 1_i64..4,
+        begin in -5_i64..5,
+        count in 0_i64..8,
+        step in prop_oneof![-3_i64..=-1, 1_i64..=3],
+        point in point(),
+    ) {
+        let summand = tree.to_expr().exact_div(&Expr::int(divisor)).unwrap();
+        // The end is symbolic, so that the closed form is one.
+        let range = Range::new(begin, Expr::sym("M")).with_step(step);
+        let Some(closed) = summand.sum_over(&Symbol::of("i"), &range) else {
+            prop_assert!(summand.depends_on(&Symbol::of("i")));
+            return Ok(());
+        };
+        prop_assert!(!closed.depends_on(&Symbol::of("i")));
+        let mut expected = BigRational::from_integer(0.into());
+        for k in 0..count {
+            let mut point = point;
+            point[3] = begin + k * step;
+            expected += tree.value(&point).unwrap() / BigRational::from_integer(divisor.into());
+        }
+        let environment = |symbol: &Symbol| {
+            if symbol.as_str() == "M" { Some(begin + count * step) } else { at(&point)(symbol) }
+        };
+        prop_assert_eq!(closed.eval_exact(&environment), Ok(expected), "{}", closed);
+    }
+
+    #[test]
+    fn affine_parts_add_up(tree in tree()) {
+        let expression = tree.to_expr();
+        let symbol = Symbol::of("i");
+        if let Some((coefficient, rest)) = expression.linear_in(&symbol) {
+            prop_assert!(!coefficient.depends_on(&symbol) && !rest.depends_on(&symbol));
+            prop_assert_eq!(coefficient * Expr::symbol(symbol) + rest, expression);
+        }
+    }
+}
+
+#[test]
+fn large_products_stay_factored() {
+    let sum: Expr = (0..40).map(|k| Expr::sym(&format!("x{k}"))).sum();
+    let square = (&sum + 1).pow(&Expr::int(2));
+    let product = (&sum + 1) * (&sum + 1);
+    assert_eq!(square, product);
+    assert!(square.view().terms.len() < 3);
+    let environment = |_: &Symbol| Some(2);
+    assert_eq!(square.eval(&environment), Ok(81 * 81));
+    assert_eq!(square.exact_div(&(&sum + 1)), None);
+    assert_eq!((&product * 3 - product.clone() * 3), Expr::zero());
+    let cube = (sum.clone() * 2 + 2).pow(&Expr::int(3));
+    assert_eq!(cube, square * (sum + 1) * 8);
+}
+
+#[test]
+fn huge_powers_are_not_computed() {
+    let huge = Expr::int(i64::from(u32::MAX));
+    assert!(Expr::int(3).pow(&huge).as_rational().is_none());
+    assert_eq!(Expr::int(3).pow(&huge).eval(&|_| None), Err(EvalError::Overflow));
+    assert_eq!(Expr::int(-1).pow(&huge).as_int(), Some(-1));
+    let power = Expr::sym("N").pow(&huge) * Expr::sym("N").pow(&huge);
+    assert_eq!(power.eval(&|_| Some(1)), Ok(1));
+    assert_eq!((Expr::sym("N") + 1).pow(&huge).eval(&|_| Some(0)), Ok(1));
+}
