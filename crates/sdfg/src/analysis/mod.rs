@@ -4,9 +4,11 @@
 //! goes stale. All of them take any graph, also a wrong one, and give partial answers there: validation uses them to
 //! find out what is wrong.
 
+mod connectors;
 mod memlet_path;
 mod scope_tree;
 
+pub use connectors::{TaskletConnectors, control_environment};
 pub use memlet_path::{is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub use scope_tree::ScopeTree;
 

@@ -16,6 +16,7 @@ mod print;
 mod span;
 mod statement;
 mod token;
+mod visit;
 
 #[cfg(test)]
 pub(crate) mod arbitrary;
@@ -35,3 +36,4 @@ pub use print::print_block;
 pub use span::Span;
 pub use statement::parse_block;
 pub use token::{Punctuation, Token, TokenKind};
+pub use visit::{subscripted_names, visit_block, visit_targets};
