@@ -14,4 +14,5 @@ pub mod symbolic;
 pub mod syntax;
 pub mod tasklet;
 pub mod tensor;
+pub mod validate;
 pub mod value;

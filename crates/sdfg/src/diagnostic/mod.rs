@@ -8,6 +8,7 @@ mod code;
 pub mod pages;
 mod path;
 mod render;
+mod similar;
 pub mod wire;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 pub use code::{Code, UnknownCode};
 pub use path::{Element, ElementPath, End};
 pub use render::{Style, render};
+pub(crate) use similar::did_you_mean;
 
 use std::fmt;
 use std::sync::Arc;

@@ -170,6 +170,11 @@ impl Sdfg {
         &self.regions[id]
     }
 
+    /// The region, if present.
+    pub fn get_region(&self, id: RegionId) -> Option<&Region> {
+        self.regions.get(id)
+    }
+
     /// The region for change.
     ///
     /// # Panics
@@ -217,6 +222,11 @@ impl Sdfg {
         &self.blocks[id]
     }
 
+    /// The block, if present.
+    pub fn get_block(&self, id: BlockId) -> Option<&Block> {
+        self.blocks.get(id)
+    }
+
     /// The block for change.
     ///
     /// # Panics
@@ -231,6 +241,11 @@ impl Sdfg {
     /// If it is absent: that is a fault of the calling code.
     pub fn transition(&self, id: TransitionId) -> &Transition {
         &self.transitions[id]
+    }
+
+    /// The transition, if present.
+    pub fn get_transition(&self, id: TransitionId) -> Option<&Transition> {
+        self.transitions.get(id)
     }
 
     /// The transition for change.
@@ -268,6 +283,11 @@ impl Sdfg {
     /// If it is absent: that is a fault of the calling code.
     pub fn state(&self, id: StateId) -> &State {
         &self.states[id]
+    }
+
+    /// The state, if present.
+    pub fn get_state(&self, id: StateId) -> Option<&State> {
+        self.states.get(id).map(|state| &**state)
     }
 
     /// The state for change; a snapshot that shares it keeps the old one.

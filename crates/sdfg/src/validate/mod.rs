@@ -1,0 +1,80 @@
+//! Validation: the rules that make a graph a program, checked all at once.
+//!
+//! [`validate`] takes a graph and gives back a proof, [`Validated`], that the interpreter and code generation ask for: what
+//! they do not support they say, but they need not be afraid of a wrong graph. The first phase checks the structure;
+//! only where that is right do the later rules make sense, and the second phase checks everything else. Each rule is a
+//! function of its own, in a file for each topic; each finding has a code that is explained in
+//! [`diagnostic::pages`](crate::diagnostic::pages).
+
+mod site;
+mod structure;
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, ElementPath, Style, render};
+use crate::ir::Sdfg;
+use site::{Findings, Program};
+
+/// A program that passed validation; cheap to clone and to share between threads.
+#[derive(Clone, Debug)]
+pub struct Validated {
+    program: Arc<Checked>,
+}
+
+#[derive(Debug)]
+struct Checked {
+    sdfg: Sdfg,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Validated {
+    /// The program.
+    pub fn sdfg(&self) -> &Sdfg {
+        &self.program.sdfg
+    }
+
+    /// What looks unintended.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.program.warnings
+    }
+
+    /// The program for change: the proof ends, and the program is copied if it is shared.
+    pub fn into_sdfg(self) -> Sdfg {
+        Arc::try_unwrap(self.program).map_or_else(|shared| shared.sdfg.clone(), |checked| checked.sdfg)
+    }
+}
+
+/// A graph that is no program.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", summary(.diagnostics))]
+pub struct Rejected {
+    /// Errors and warnings, at least one error.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The graph, given back.
+    pub sdfg: Box<Sdfg>,
+}
+
+fn summary(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let shown = render(diagnostics, None, Style::Plain);
+    format!(
+        "the program is not valid: {errors} error{}\n\n{}",
+        if errors == 1 { "" } else { "s" },
+        shown.trim_end()
+    )
+}
+
+/// Checks a graph with everything nested in it.
+///
+/// # Errors
+/// Every error that was found, with the warnings. Errors in the structure hide others, which would follow from them.
+pub fn validate(sdfg: Sdfg) -> Result<Validated, Rejected> {
+    let mut findings = Findings::default();
+    let program = Program::new(&sdfg, ElementPath::sdfg(&sdfg.name), 0);
+    structure::check(&program, &mut findings);
+    if findings.has_errors() {
+        return Err(Rejected { diagnostics: findings.into_vec(), sdfg: Box::new(sdfg) });
+    }
+    drop(program);
+    Ok(Validated { program: Arc::new(Checked { sdfg, warnings: findings.into_vec() }) })
+}

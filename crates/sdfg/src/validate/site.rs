@@ -1,0 +1,161 @@
+//! Where a rule looks: an SDFG or a state with the paths of its elements, and the place where findings gather.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
+use crate::ir::{
+    BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NodeId, Sdfg, SourceLoc, State, StateId,
+};
+
+/// Findings in the order in which rules made them.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Findings {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        self.diagnostics.extend(diagnostics);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.diagnostics.len()
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}
+
+/// One SDFG, the outermost or a nested one.
+#[derive(Clone)]
+pub(super) struct Program<'a> {
+    pub(super) sdfg: &'a Sdfg,
+    pub(super) path: ElementPath,
+    /// Number of SDFGs around it.
+    pub(super) depth: usize,
+    labels: BTreeMap<StateId, BlockId>,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn new(sdfg: &'a Sdfg, path: ElementPath, depth: usize) -> Self {
+        let labels = sdfg.blocks().filter_map(|(id, block)| match block.kind {
+            BlockKind::State(state) => Some((state, id)),
+            BlockKind::Loop(_)
+            | BlockKind::Branch(_)
+            | BlockKind::Break
+            | BlockKind::Continue
+            | BlockKind::Return => None,
+        });
+        Program { sdfg, path, depth, labels: labels.collect() }
+    }
+
+    /// The SDFG that a nested node calls.
+    pub(super) fn nested(&self, site: &Site<'_>, node: NodeId, sdfg: &'a Sdfg) -> Program<'a> {
+        Program::new(sdfg, site.path.enter(&site.state.node(node).label), self.depth + 1)
+    }
+
+    /// Every state with its path.
+    pub(super) fn sites(&self) -> impl Iterator<Item = Site<'a>> + '_ {
+        self.sdfg.states().map(|(id, state)| self.site(id, state))
+    }
+
+    fn site(&self, id: StateId, state: &'a State) -> Site<'a> {
+        let label = self.labels.get(&id).map_or(&state.label, |block| &self.sdfg.block(*block).label);
+        Site { sdfg: self.sdfg, state, id, path: self.path.enter(label) }
+    }
+
+    /// The block that runs a state.
+    pub(super) fn block_of(&self, state: StateId) -> Option<BlockId> {
+        self.labels.get(&state).copied()
+    }
+
+    pub(super) fn block_path(&self, block: BlockId) -> ElementPath {
+        self.path.to(Element::Block(self.block_label(block)))
+    }
+
+    pub(super) fn block_label(&self, block: BlockId) -> String {
+        self.sdfg.get_block(block).map_or_else(|| block.to_string(), |block| block.label.clone())
+    }
+
+    pub(super) fn transition_path(&self, source: BlockId, destination: BlockId) -> ElementPath {
+        let (source, destination) = (self.block_label(source), self.block_label(destination));
+        self.path.to(Element::Transition { source, destination })
+    }
+
+    /// An error about a container.
+    pub(super) fn container_error(&self, code: Code, container: &Container, message: String) -> Diagnostic {
+        let path = self.path.to(Element::Container(container.name.clone()));
+        Diagnostic::error(code, path, message).at(container.loc.as_ref())
+    }
+
+    /// An error about a block.
+    pub(super) fn block_error(&self, code: Code, block: BlockId, message: String) -> Diagnostic {
+        let loc = self.sdfg.get_block(block).and_then(|block| block.loc.as_ref());
+        Diagnostic::error(code, self.block_path(block), message).at(loc)
+    }
+}
+
+/// One state.
+pub(super) struct Site<'a> {
+    pub(super) sdfg: &'a Sdfg,
+    pub(super) state: &'a State,
+    pub(super) id: StateId,
+    pub(super) path: ElementPath,
+}
+
+impl<'a> Site<'a> {
+    /// The name of a container, for messages.
+    pub(super) fn name(&self, container: ContainerId) -> String {
+        self.sdfg.get_container(container).map_or_else(|| container.to_string(), |found| found.name.clone())
+    }
+
+    /// A node as the text form writes it at the end of an edge.
+    pub(super) fn end(&self, node: NodeId, connector: Option<&str>) -> End {
+        let Some(found) = self.state.get_node(node) else { return End::node(node.to_string()) };
+        let is_scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
+        let shown = connector.map(|name| match name.strip_prefix("IN_").or(name.strip_prefix("OUT_")) {
+            Some(short) if is_scope => short.to_owned(),
+            _ => name.to_owned(),
+        });
+        End { node: found.label.clone(), connector: shown }
+    }
+
+    /// The edge as the text form writes it.
+    pub(super) fn edge_path(&self, edge: &Edge) -> ElementPath {
+        self.path.to(Element::Edge {
+            source: self.end(edge.src, edge.src_connector.as_deref()),
+            destination: self.end(edge.dst, edge.dst_connector.as_deref()),
+        })
+    }
+
+    /// An error about a node or one of its connectors.
+    pub(super) fn node_error(
+        &self,
+        code: Code,
+        node: NodeId,
+        connector: Option<&str>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        let path = self.path.to(Element::Node(self.end(node, connector)));
+        Diagnostic::error(code, path, message).at(self.node_loc(node))
+    }
+
+    /// An error about an edge.
+    pub(super) fn edge_error(&self, code: Code, edge: EdgeId, message: impl Into<String>) -> Diagnostic {
+        let edge = self.state.edge(edge);
+        Diagnostic::error(code, self.edge_path(edge), message).at(edge.loc.as_ref())
+    }
+
+    pub(super) fn node_loc(&self, node: NodeId) -> Option<&'a SourceLoc> {
+        self.state.get_node(node).and_then(|node| node.loc.as_ref())
+    }
+}

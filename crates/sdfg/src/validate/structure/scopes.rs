@@ -1,0 +1,123 @@
+//! Scopes: each entry with one exit, everything between them enclosed; and no cycles.
+
+use super::super::site::{Findings, Site};
+use crate::analysis::ScopeTree;
+use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
+use crate::ir::{NodeId, NodeKind, State};
+
+/// Checks that a state is acyclic and its scopes nest.
+pub(super) fn check(site: &Site<'_>, findings: &mut Findings) {
+    let is_acyclic = acyclic(site, findings);
+    let has_exits = exits(site, findings);
+    // Which scope a node is in has no answer in a cyclic graph or one whose scopes do not end.
+    if is_acyclic && has_exits {
+        let scopes = ScopeTree::of(site.state);
+        crossings(site, &scopes, findings);
+        if scopes.crossing_edges().is_empty() {
+            dead_ends(site, &scopes, findings);
+        }
+    }
+}
+
+fn acyclic(site: &Site<'_>, findings: &mut Findings) -> bool {
+    if site.state.topological_order().is_some() {
+        return true;
+    }
+    let cycle: Vec<String> =
+        on_cycles(site.state).into_iter().map(|id| site.end(id, None).to_string()).collect();
+    let message = format!("there is a cycle through {}", cycle.join(", "));
+    let error = Diagnostic::error(Code::Cycle, site.path.clone(), message).at(site.state.loc.as_ref());
+    findings.push(error.suggest("split the state, or use another access node for what is written"));
+    false
+}
+
+/// Nodes that remain when nodes without incoming edges, and then those without outgoing edges, are taken away.
+fn on_cycles(state: &State) -> Vec<NodeId> {
+    let mut left: Vec<NodeId> = state.nodes().map(|(id, _)| id).collect();
+    loop {
+        let is_inner = |id: &NodeId| {
+            state.in_edges(*id).iter().any(|edge| left.contains(&state.edge(*edge).src))
+                && state.out_edges(*id).iter().any(|edge| left.contains(&state.edge(*edge).dst))
+        };
+        let next: Vec<NodeId> = left.iter().copied().filter(is_inner).collect();
+        if next.len() == left.len() {
+            return next;
+        }
+        left = next;
+    }
+}
+
+/// Every entry has exactly one exit, of the same kind and label, and every exit an entry.
+fn exits(site: &Site<'_>, findings: &mut Findings) -> bool {
+    let before = findings.len();
+    for (id, node) in site.state.nodes() {
+        if node.kind.is_scope_entry() {
+            let exits = site.state.nodes().filter(|(_, other)| other.kind.exit_of() == Some(id)).count();
+            if exits != 1 {
+                let message = format!("this scope has {exits} exits");
+                findings.push(site.node_error(Code::MalformedScope, id, None, message));
+            }
+        } else if let Some(entry) = node.kind.exit_of() {
+            let found = site.state.get_node(entry);
+            let fits = match found.map(|entry| &entry.kind) {
+                Some(NodeKind::MapEntry(_)) => matches!(node.kind, NodeKind::MapExit(_)),
+                Some(NodeKind::ConsumeEntry(_)) => matches!(node.kind, NodeKind::ConsumeExit(_)),
+                Some(_) | None => false,
+            };
+            if !fits {
+                let message =
+                    format!("this {} ends {entry}, which does not begin such a scope", node.kind.noun());
+                findings.push(site.node_error(Code::MalformedScope, id, None, message));
+            } else if found.is_some_and(|entry| entry.label != node.label) {
+                let message = "an exit has the label of its entry, this one has another".to_owned();
+                findings.push(site.node_error(Code::MalformedScope, id, None, message));
+            }
+        }
+    }
+    findings.len() == before
+}
+
+/// Edges stay in their scope or go through its entry or exit.
+fn crossings(site: &Site<'_>, scopes: &ScopeTree, findings: &mut Findings) {
+    for id in scopes.crossing_edges() {
+        let edge = site.state.edge(*id);
+        let name = |scope: Option<NodeId>| match scope {
+            Some(entry) => format!("in the scope `{}`", site.state.node(entry).label),
+            None => "outside of all scopes".to_owned(),
+        };
+        let (from, to) = (&site.state.node(edge.src).label, &site.state.node(edge.dst).label);
+        let inner = scopes.scope_of_edge(site.state, *id);
+        let outer = site.state.node(edge.dst).kind.exit_of().or_else(|| scopes.scope_of(edge.dst));
+        let message = format!("`{from}` is {}, `{to}` is {}", name(inner), name(outer));
+        let mut error = site.edge_error(Code::EdgeCrossesScope, *id, message);
+        if site.state.in_edges(edge.src).is_empty() && outer.is_some() {
+            error = error.note(format!("`{from}` has no incoming edge, so nothing puts it into a scope"));
+        }
+        error = error.suggest(
+            "lead the edge through the entry or exit of each scope, or order the node after the entry",
+        );
+        if let Some(entry) = outer.or(inner) {
+            error = error.also(Secondary {
+                message: "the scope".to_owned(),
+                path: site.path.to(Element::Node(site.end(entry, None))),
+                loc: site.node_loc(entry).cloned(),
+            });
+        }
+        findings.push(error);
+    }
+}
+
+/// Every node of a scope leads to its exit: as edges do not leave the scope, it is enough that each goes on.
+fn dead_ends(site: &Site<'_>, scopes: &ScopeTree, findings: &mut Findings) {
+    for (id, node) in site.state.nodes() {
+        let scope = if node.kind.is_scope_entry() { Some(id) } else { scopes.scope_of(id) };
+        if let (Some(entry), true) = (scope, site.state.out_edges(id).is_empty()) {
+            let label = &site.state.node(entry).label;
+            let message = format!("nothing leads from `{}` to the exit of `{label}`", node.label);
+            let error = site.node_error(Code::NodeNotEnclosed, id, None, message);
+            findings.push(
+                error.suggest(format!("write `order {} -> {label}`, or use what it produces", node.label)),
+            );
+        }
+    }
+}
