@@ -114,10 +114,13 @@ fn code_node(
     findings: &mut Findings,
 ) {
     let kind = &site.state.node(node).kind;
-    let (declared, noun) = match side {
-        Side::Input => (kind.inputs(), side.noun()),
-        Side::Output => (kind.outputs(), side.noun()),
+    let noun = side.noun();
+    let declared = match side {
+        Side::Input => kind.inputs(),
+        Side::Output => kind.outputs(),
     };
+    // One value may go to several places; whether it is one value is a matter of the second phase.
+    let may_fan_out = side == Side::Output && matches!(kind, NodeKind::Tasklet(_));
     let is_declared = |name: &str| declared.iter().any(|connector| connector.name == name);
     for (name, edges) in used {
         let first = edges.first().copied();
@@ -126,7 +129,7 @@ fn code_node(
             let error =
                 site.edge_error(Code::UnknownConnector, edge, format!("`{label}` has no {noun} `{name}`"));
             findings.push(suggest_connector(error, name, declared));
-        } else if edges.len() > 1 {
+        } else if edges.len() > 1 && !may_fan_out {
             too_many(site, node, name, edges, findings);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::site::{Findings, Program, Site};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
-use crate::ir::{Connector, NodeId};
+use crate::ir::{Connector, NodeId, NodeKind};
 use crate::syntax::{ExpressionKind, parse_expression};
 
 /// Whether a name can stand in code and be a C identifier: ASCII letters, digits and `_`, and no word of the language.
@@ -82,6 +82,15 @@ pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
         }
         connector_names(site, id, node.kind.inputs(), findings);
         connector_names(site, id, node.kind.outputs(), findings);
+        if let NodeKind::Tasklet(tasklet) = &node.kind {
+            for input in
+                tasklet.inputs.iter().filter(|input| tasklet.outputs.iter().any(|o| o.name == input.name))
+            {
+                let message =
+                    format!("`{}` is an input and an output, code cannot tell which it means", input.name);
+                findings.push(site.node_error(Code::DuplicateConnector, id, Some(&input.name), message));
+            }
+        }
         // A scope's exit shares the label of its entry; that it does is a rule of scopes.
         if node.kind.exit_of().is_some() {
             continue;
