@@ -1,5 +1,6 @@
 //! Ranges and subsets: which elements of a container a memlet names, and which values a map parameter takes.
 
+mod parse;
 mod range;
 
 use std::collections::{BTreeMap, BTreeSet};

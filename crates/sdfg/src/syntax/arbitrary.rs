@@ -57,10 +57,7 @@ fn index(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = Index> {
     let part = || prop::option::of(inner.clone());
     prop_oneof![
         3 => inner.clone().prop_map(Index::Point),
-        1 => (part(), part(), part()).prop_map(|(begin, end, step)| Index::Range {
-            begin,
-            end,
-            step,
+        1 => (part(), part(), part(), part()).prop_map(|(begin, end, step, tile)| Index::Range { begin, end, step, tile,
             span: Default::default()
         }),
     ]
@@ -136,4 +133,31 @@ pub(crate) fn block() -> BoxedStrategy<Block> {
         ]
     });
     vec(statement, 1..4).boxed()
+}
+
+/// Expressions of integer arithmetic over a few names, all of which have a symbolic form.
+pub(crate) fn integer_expression() -> BoxedStrategy<Expression> {
+    let name = prop::sample::select(vec!["a", "b", "N", "i"]).prop_map(Expression::name);
+    let leaf = prop_oneof![name, (-9_i64..10).prop_map(Expression::integer)];
+    let operators = vec![
+        BinaryOp::Add,
+        BinaryOp::Subtract,
+        BinaryOp::Multiply,
+        BinaryOp::FloorDivide,
+        BinaryOp::Modulo,
+        BinaryOp::ShiftLeft,
+    ];
+    let functions = vec!["min", "max", "ceil_div", "f"];
+    leaf.prop_recursive(4, 16, 2, move |inner| {
+        prop_oneof![
+            3 => (prop::sample::select(operators.clone()), inner.clone(), inner.clone())
+                .prop_map(|(op, left, right)| Expression::binary(op, left, right)),
+            1 => (prop::sample::select(functions.clone()), inner.clone(), inner.clone())
+                .prop_map(|(function, left, right)| Expression::call(function, vec![left, right])),
+            1 => inner.clone().prop_map(|operand| Expression::unary(UnaryOp::Negate, operand)),
+            1 => (inner, 0_i64..4)
+                .prop_map(|(base, n)| Expression::binary(BinaryOp::Power, base, Expression::integer(n))),
+        ]
+    })
+    .boxed()
 }

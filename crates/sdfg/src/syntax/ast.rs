@@ -127,7 +127,7 @@ pub enum ExpressionKind {
 pub enum Index {
     /// A single position.
     Point(Expression),
-    /// `begin:end:step`; the end is exclusive, each part may be left out.
+    /// `begin:end:step:tile`; the end is exclusive, each part may be left out.
     Range {
         /// The first position.
         begin: Option<Expression>,
@@ -135,6 +135,8 @@ pub enum Index {
         end: Option<Expression>,
         /// The distance between positions.
         step: Option<Expression>,
+        /// The number of consecutive positions covered at each step.
+        tile: Option<Expression>,
         /// Where the range stands.
         span: Span,
     },
@@ -145,9 +147,9 @@ impl PartialEq for Index {
         match (self, other) {
             (Index::Point(a), Index::Point(b)) => a == b,
             (
-                Index::Range { begin, end, step, span: _ },
-                Index::Range { begin: b, end: e, step: s, span: _ },
-            ) => begin == b && end == e && step == s,
+                Index::Range { begin, end, step, tile, span: _ },
+                Index::Range { begin: b, end: e, step: s, tile: t, span: _ },
+            ) => begin == b && end == e && step == s && tile == t,
             (Index::Point(_), Index::Range { .. }) | (Index::Range { .. }, Index::Point(_)) => false,
         }
     }

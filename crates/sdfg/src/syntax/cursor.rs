@@ -15,8 +15,12 @@ const RESERVED: [&str; 15] = [
     "true", "false",
 ];
 
-/// Nesting beyond which expressions and blocks are refused; it bounds the stack of every walk over a tree.
-pub(super) const MAX_DEPTH: u32 = 256;
+/// Nesting of brackets, operands and blocks beyond which a text is refused; it bounds the stack of the parser.
+const MAX_DEPTH: u32 = 200;
+
+/// Height beyond which an expression is refused; it bounds the stack of every walk over a tree. It is larger than the
+/// nesting, since a long sum is as high as it has terms.
+const MAX_HEIGHT: u32 = 600;
 
 /// A reading position in the tokens of a source text.
 #[derive(Clone, Debug)]
@@ -28,7 +32,7 @@ pub struct Cursor<'s> {
     /// Open brackets: inside them, line ends do not count.
     joined: u32,
     /// Levels of nesting that the parser is in.
-    pub(super) depth: u32,
+    depth: u32,
     errors: Vec<ParseError>,
 }
 
@@ -258,19 +262,23 @@ impl<'s> Cursor<'s> {
 
     /// Runs `parse` one level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
-        self.check_depth(self.depth + 1)?;
+        self.check_limit(self.depth + 1, MAX_DEPTH)?;
         self.depth += 1;
         let result = parse(self);
         self.depth -= 1;
         result
     }
 
-    /// Refuses a tree of this depth at the current token.
-    pub(super) fn check_depth(&self, depth: u32) -> ParseResult<()> {
-        if depth <= MAX_DEPTH {
+    /// Refuses an expression of this height at the current token.
+    pub(super) fn check_height(&self, height: u32) -> ParseResult<()> {
+        self.check_limit(height, MAX_HEIGHT)
+    }
+
+    fn check_limit(&self, value: u32, limit: u32) -> ParseResult<()> {
+        if value <= limit {
             return Ok(());
         }
-        Err(ParseError::new(self.peek().span, ParseErrorKind::TooDeep { limit: MAX_DEPTH }))
+        Err(ParseError::new(self.peek().span, ParseErrorKind::TooDeep { limit }))
     }
 
     /// Moves to the next token at or after the current one for which `stop` holds (or to the end) and returns it.

@@ -175,7 +175,7 @@ impl Cursor<'_> {
 
     /// A tree one level above subtrees of `height`.
     fn grow(&self, kind: ExpressionKind, span: Span, height: u32) -> ParseResult<Tree> {
-        self.check_depth(height + 1)?;
+        self.check_height(height + 1)?;
         Ok(Tree { expression: Expression { kind, span }, height: height + 1 })
     }
 
@@ -339,25 +339,26 @@ impl Cursor<'_> {
 
     fn index(&mut self, height: &mut u32) -> ParseResult<Index> {
         let start = self.peek().span.start;
-        let mut part = |cursor: &mut Self| {
-            let at_edge = cursor.at_end()
-                || [Punctuation::Colon, Punctuation::Comma, Punctuation::CloseBracket]
-                    .iter()
-                    .any(|&p| cursor.at(p));
-            if at_edge {
-                return Ok(None);
-            }
-            let tree = cursor.conditional()?;
-            *height = (*height).max(tree.height);
-            Ok(Some(tree.expression))
-        };
-        let begin = part(self)?;
-        if !self.eat(Punctuation::Colon) {
+        let begin = self.index_part(height)?;
+        if !self.at(Punctuation::Colon) {
             return begin.map(Index::Point).ok_or_else(|| self.expected("an index"));
         }
-        let end = part(self)?;
-        let step = if self.eat(Punctuation::Colon) { part(self)? } else { None };
-        Ok(Index::Range { begin, end, step, span: self.span_from(start) })
+        let mut part = |cursor: &mut Self| {
+            if cursor.eat(Punctuation::Colon) { cursor.index_part(height) } else { Ok(None) }
+        };
+        let (end, step, tile) = (part(self)?, part(self)?, part(self)?);
+        Ok(Index::Range { begin, end, step, tile, span: self.span_from(start) })
+    }
+
+    /// One part of a range, which may be left out.
+    fn index_part(&mut self, height: &mut u32) -> ParseResult<Option<Expression>> {
+        let edges = [Punctuation::Colon, Punctuation::Comma, Punctuation::CloseBracket];
+        if self.at_end() || edges.iter().any(|&edge| self.at(edge)) {
+            return Ok(None);
+        }
+        let tree = self.conditional()?;
+        *height = (*height).max(tree.height);
+        Ok(Some(tree.expression))
     }
 
     fn binary_operator(&self) -> Option<BinaryOp> {

@@ -23,7 +23,7 @@ impl Display for Index {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Index::Point(expression) => expression.fmt(f),
-            Index::Range { begin, end, step, span: _ } => {
+            Index::Range { begin, end, step, tile, span: _ } => {
                 if let Some(begin) = begin {
                     begin.fmt(f)?;
                 }
@@ -34,7 +34,11 @@ impl Display for Index {
                 if let Some(step) = step {
                     write!(f, ":{step}")?;
                 }
-                Ok(())
+                match tile {
+                    Some(tile) if step.is_none() => write!(f, "::{tile}"),
+                    Some(tile) => write!(f, ":{tile}"),
+                    None => Ok(()),
+                }
             }
         }
     }

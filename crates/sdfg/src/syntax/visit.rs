@@ -54,8 +54,8 @@ impl Expression {
 fn visit_index<'a>(index: &'a Index, visit: &mut dyn FnMut(&'a Expression)) {
     match index {
         Index::Point(expression) => expression.visit(visit),
-        Index::Range { begin, end, step, span: _ } => {
-            [begin, end, step].into_iter().flatten().for_each(|part| part.visit(visit));
+        Index::Range { begin, end, step, tile, span: _ } => {
+            [begin, end, step, tile].into_iter().flatten().for_each(|part| part.visit(visit));
         }
     }
 }
