@@ -1,13 +1,16 @@
 //! Scopes and memlet paths of hand-made graphs, right and wrong.
 
+use super::symbols::{DefinedSymbols, symbol_types};
 use super::*;
+use crate::dtype::{ElementType, ScalarType};
 use crate::ir::{
-    Access, Connector, ContainerId, Edge, EdgeId, Map, Memlet, Node, NodeId, NodeKind, ScopeExit, State,
-    Tasklet, TaskletBody,
+    Access, BlockId, Connector, Container, ContainerId, ContainerKind, Edge, EdgeId, Layout, Map, Memlet,
+    Node, NodeId, NodeKind, ScopeExit, Sdfg, State, Tasklet, TaskletBody, Transition,
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
-use crate::tasklet::{Code, Dialect};
+use crate::syntax::Expression;
+use crate::tasklet::{Code, ConnectorKind, Dialect};
 
 pub(super) fn node(label: &str, kind: NodeKind) -> Node {
     Node { label: label.to_owned(), kind, loc: None }
@@ -129,4 +132,85 @@ fn wrong_graphs_give_partial_answers() {
     let tree = ScopeTree::of(&state);
     assert_eq!(tree.scope_of(inner), None);
     assert_eq!(memlet_path(&state, reads[0]), []);
+}
+
+#[test]
+fn connector_roles_follow_memlets_and_code() {
+    let mut sdfg = Sdfg::new("p");
+    let shape = vec![Expr::sym("N"), Expr::sym("N")];
+    let f64 = ElementType::scalar(ScalarType::F64);
+    let a = sdfg.add_container(Container::new("A", f64, ContainerKind::Array(Layout::packed(shape))));
+    let queues = ContainerKind::Stream { shape: Vec::new(), capacity: None };
+    let q = sdfg.add_container(Container::new("Q", f64, queues));
+    let mut s = State::new("s");
+    let read = s.add_node(node("a", NodeKind::Access(a)));
+    let queue = s.add_node(node("q", NodeKind::Access(q)));
+    let names = ["value", "element", "row", "pop"];
+    let t = s.add_node(tasklet("t", &names, &["push"], "push = value + element[0] + row[0] + pop"));
+    let i = Expr::sym("i");
+    let element = Subset::element(&[i.clone(), i.clone()]);
+    let row = Subset(vec![Range::index(i), Range::new(0, Expr::sym("N"))]);
+    for (name, subset) in [("value", &element), ("element", &element), ("row", &row)] {
+        join(&mut s, (read, ""), (t, name), Memlet::read(Access::elements(a, subset.clone())));
+    }
+    join(&mut s, (queue, ""), (t, "pop"), Memlet::read(Access::queues(q, Subset(vec![]))));
+    join(&mut s, (t, "push"), (queue, ""), Memlet::write(Access::queues(q, Subset(vec![]))));
+    let NodeKind::Tasklet(code) = &s.node(t).kind else { panic!("{t} is a tasklet") };
+    let environment = TaskletConnectors::of(&sdfg, &s, t, code, []).environment;
+    let kind = |name| environment.connector(name).unwrap().1.kind;
+    assert_eq!(kind("value"), ConnectorKind::Value);
+    assert_eq!(kind("element"), ConnectorKind::Pointer { rank: 1 });
+    assert_eq!(kind("row"), ConnectorKind::Pointer { rank: 1 });
+    assert_eq!(kind("pop"), ConnectorKind::Value);
+    assert_eq!(kind("push"), ConnectorKind::Stream);
+    let free: Vec<String> = symbols::free_symbols_of_state(&s).iter().map(|s| s.to_string()).collect();
+    assert_eq!(free, ["N", "i"]);
+    let sets = AccessSets::of_node(&s, t);
+    assert_eq!(sets.reads, [a, q].into());
+    assert_eq!(sets.writes, [q].into());
+}
+
+#[test]
+fn surplus_single_indices_are_dropped_from_the_left() {
+    let i = || Range::index(Expr::sym("i"));
+    let subset = Subset(vec![i(), Range::new(0, 4), i()]);
+    assert_eq!(bound_dimensions(&subset, 3), Some(vec![0, 1, 2]));
+    assert_eq!(bound_dimensions(&subset, 2), Some(vec![1, 2]));
+    assert_eq!(bound_dimensions(&subset, 1), Some(vec![1]));
+    assert_eq!(bound_dimensions(&subset, 0), None);
+    assert_eq!(bound_dimensions(&subset, 4), None);
+}
+
+fn go(sdfg: &mut Sdfg, src: BlockId, dst: BlockId, condition: Option<&str>, set: &[&str]) {
+    let assignments = set.iter().map(|name| (Symbol::of(name), Expression::integer(1))).collect();
+    let condition = condition.map(Expression::name);
+    sdfg.add_transition(Transition { src, dst, condition, assignments, loc: None });
+}
+
+#[test]
+fn symbols_are_defined_where_every_path_sets_them() {
+    let mut sdfg = Sdfg::new("p");
+    sdfg.declare_symbol(Symbol::of("N"), ScalarType::I32);
+    let body = sdfg.body();
+    let mut state = |label: &str| sdfg.add_state(body, State::new(label)).0;
+    let [start, left, right, end] = ["start", "left", "right", "end"].map(&mut state);
+    go(&mut sdfg, start, left, Some("N"), &["x", "y"]);
+    go(&mut sdfg, start, right, None, &["x"]);
+    go(&mut sdfg, left, end, None, &[]);
+    go(&mut sdfg, right, end, None, &["z"]);
+    go(&mut sdfg, end, start, Some("N"), &[]);
+    let defined = DefinedSymbols::of(&sdfg);
+    let names = |block| {
+        let set = defined.before(block).unwrap();
+        set.iter().map(|symbol| symbol.as_str().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(start), "N");
+    assert_eq!(names(left), "N x y");
+    assert_eq!(names(end), "N x");
+    let types = symbol_types(&sdfg);
+    assert_eq!(types[&Symbol::of("N")], ScalarType::I32);
+    assert_eq!(types[&Symbol::of("z")], ScalarType::I64);
+    assert_eq!(symbols::free_symbols(&sdfg), [Symbol::of("N")].into());
+    go(&mut sdfg, end, left, Some("y"), &[]);
+    assert_eq!(symbols::free_symbols(&sdfg), [Symbol::of("N"), Symbol::of("y")].into());
 }

@@ -1,0 +1,131 @@
+//! Which containers nodes, states and regions read and write.
+//!
+//! Sets of containers, not of elements: the memlets hold the subsets. An access to a view or reference counts for the
+//! alias; [`alias_targets`] tells what it may name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ir::{BlockKind, ContainerId, EdgeId, Flow, NodeId, RegionId, Sdfg, State};
+use crate::syntax::Expression;
+
+/// Containers that are read and written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessSets {
+    /// Read by memlets, conditions or assignments, or combined with by a conflict resolution.
+    pub reads: BTreeSet<ContainerId>,
+    /// Written by memlets.
+    pub writes: BTreeSet<ContainerId>,
+}
+
+impl AccessSets {
+    /// What the edges at a node read and write: for an entry or exit, all that passes through its scope.
+    pub fn of_node(state: &State, node: NodeId) -> Self {
+        let mut sets = AccessSets::default();
+        for edge in state.in_edges(node).into_iter().chain(state.out_edges(node)) {
+            sets.add_edge(state, edge);
+        }
+        sets
+    }
+
+    /// What a state reads and writes.
+    pub fn of_state(state: &State) -> Self {
+        let mut sets = AccessSets::default();
+        for (edge, _) in state.edges() {
+            sets.add_edge(state, edge);
+        }
+        sets
+    }
+
+    /// What the states, conditions and assignments of a region read and write, regions inside it included.
+    pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
+        let mut sets = AccessSets::default();
+        let mut waiting = vec![region];
+        while let Some(region) = waiting.pop() {
+            let region = sdfg.region(region);
+            for block in &region.blocks {
+                let kind = &sdfg.block(*block).kind;
+                if let BlockKind::State(state) = kind {
+                    sets.merge(AccessSets::of_state(sdfg.state(*state)));
+                }
+                for expression in block_expressions(kind) {
+                    sets.reads.extend(containers_in(sdfg, expression));
+                }
+                waiting.extend(kind.regions());
+            }
+            for transition in &region.transitions {
+                let transition = sdfg.transition(*transition);
+                let values =
+                    transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+                sets.reads.extend(values.flat_map(|value| containers_in(sdfg, value)));
+            }
+        }
+        sets
+    }
+
+    /// Whether both access a container that at least one of them writes.
+    pub fn conflicts_with(&self, other: &AccessSets) -> bool {
+        !self.writes.is_disjoint(&other.writes)
+            || !self.writes.is_disjoint(&other.reads)
+            || !self.reads.is_disjoint(&other.writes)
+    }
+
+    fn merge(&mut self, other: AccessSets) {
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+    }
+
+    fn add_edge(&mut self, state: &State, edge: EdgeId) {
+        let memlet = &state.edge(edge).memlet;
+        self.reads.extend(memlet.read_access().map(|access| access.container));
+        if let Some(access) = memlet.write_access() {
+            self.writes.insert(access.container);
+            if memlet.resolution().is_some() {
+                self.reads.insert(access.container);
+            }
+        }
+    }
+}
+
+/// Containers that conditions and assignments of an SDFG read.
+pub fn control_flow_reads(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
+    let mut found = BTreeSet::new();
+    for (_, block) in sdfg.blocks() {
+        for expression in block_expressions(&block.kind) {
+            found.extend(containers_in(sdfg, expression));
+        }
+    }
+    for (_, transition) in sdfg.transitions() {
+        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+        found.extend(values.flat_map(|value| containers_in(sdfg, value)));
+    }
+    found
+}
+
+/// For each view and reference that some state binds, the containers that it is bound to.
+pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
+    let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
+    for (_, state) in sdfg.states() {
+        for (_, edge) in state.edges() {
+            let Flow::Bind(target) = &edge.memlet.flow else { continue };
+            let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
+            for alias in ends.into_iter().flatten().filter(|alias| *alias != target.container) {
+                targets.entry(alias).or_default().insert(target.container);
+            }
+        }
+    }
+    targets
+}
+
+fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
+    match kind {
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+        BlockKind::Loop(repeated) => {
+            repeated.init.iter().chain([&repeated.condition]).chain(&repeated.update).collect()
+        }
+        BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
+    }
+}
+
+fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {
+    expression.names().into_iter().filter_map(|name| sdfg.find_container(name)).collect()
+}

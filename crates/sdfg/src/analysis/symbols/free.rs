@@ -1,0 +1,187 @@
+//! Free symbols: those whose value comes from outside.
+
+use std::collections::BTreeSet;
+
+use super::super::scope_tree::ScopeTree;
+use super::{DefinedSymbols, bound_symbols};
+use crate::ir::{
+    BlockKind, Container, ContainerKind, Distribution, Memlet, NodeId, NodeKind, Parallelism, Sdfg, State,
+    Tasklet, TaskletBody, Volume,
+};
+use crate::symbolic::{Expr, Symbol};
+use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets};
+
+/// Symbols that the caller of an SDFG gives: declared ones, and those that occur where nothing inside gives them a
+/// value on every path.
+///
+/// Names of containers in conditions, and names in code that belong to connectors or locals, are no symbols.
+pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
+    let mut free: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+    for (_, container) in sdfg.containers() {
+        free.extend(symbols_of_container(container));
+    }
+    let defined = DefinedSymbols::of(sdfg);
+    for (id, block) in sdfg.blocks() {
+        let Some(before) = defined.before(id) else { continue };
+        let mut used = BTreeSet::new();
+        match &block.kind {
+            BlockKind::State(state) => used.extend(free_symbols_of_state(sdfg.state(*state))),
+            BlockKind::Loop(repeated) => {
+                used.extend(repeated.init.iter().flat_map(|init| control_symbols(sdfg, init)));
+                let own = repeated.symbol.as_ref().filter(|_| repeated.init.is_some());
+                let tests = [Some(&repeated.condition), repeated.update.as_ref()];
+                let tested = tests.into_iter().flatten().flat_map(|test| control_symbols(sdfg, test));
+                used.extend(tested.filter(|symbol| Some(symbol) != own));
+            }
+            BlockKind::Branch(branch) => {
+                used.extend(branch.arms.iter().flat_map(|(condition, _)| control_symbols(sdfg, condition)));
+            }
+            BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+        }
+        free.extend(used.into_iter().filter(|symbol| !before.contains(symbol)));
+    }
+    for (_, transition) in sdfg.transitions() {
+        let Some(after) = defined.after(transition.src) else { continue };
+        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+        let used = values.flat_map(|value| control_symbols(sdfg, value));
+        free.extend(used.filter(|symbol| !after.contains(symbol)));
+    }
+    free
+}
+
+/// Symbols that occur in a state and are not bound by a scope around the place.
+pub fn free_symbols_of_state(state: &State) -> BTreeSet<Symbol> {
+    let tree = ScopeTree::of(state);
+    let mut free = BTreeSet::new();
+    let mut add = |scope: Option<NodeId>, used: BTreeSet<Symbol>| {
+        let bound: BTreeSet<Symbol> =
+            tree.enclosing_scope(scope).flat_map(|entry| bound_symbols(state, entry)).collect();
+        free.extend(used.into_iter().filter(|symbol| !bound.contains(symbol)));
+    };
+    for (id, edge) in state.edges() {
+        add(tree.scope_of_edge(state, id), symbols_of_memlet(&edge.memlet));
+    }
+    for (id, node) in state.nodes() {
+        add(tree.scope_of(id), symbols_of_node(state, id, &node.kind));
+    }
+    free
+}
+
+/// Symbols in an access, volume or binding.
+fn symbols_of_memlet(memlet: &Memlet) -> BTreeSet<Symbol> {
+    let mut used: BTreeSet<Symbol> =
+        memlet.accesses().flat_map(|access| access.subset().free_symbols()).collect();
+    match &memlet.volume {
+        Volume::Exact(n) | Volume::AtMost(n) => used.extend(n.free_symbols()),
+        Volume::Dynamic => {}
+    }
+    used
+}
+
+/// Symbols in shape, layout and distribution.
+fn symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
+    let mut parts: Vec<&Expr> = container.shape().iter().collect();
+    if let Some(layout) = container.kind.layout() {
+        parts.extend(layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+    }
+    if let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind {
+        parts.push(capacity);
+    }
+    if let Distribution::Block { grid } = &container.distribution {
+        parts.extend(grid);
+    }
+    parts.into_iter().flat_map(Expr::free_symbols).collect()
+}
+
+/// Symbols that a node uses and does not bind itself.
+fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbol> {
+    match kind {
+        NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) | NodeKind::Library(_) => {
+            BTreeSet::new()
+        }
+        NodeKind::Tasklet(tasklet) => symbols_of_tasklet(tasklet),
+        NodeKind::MapEntry(map) => {
+            let mut used = map.ranges.free_symbols();
+            used.extend(symbols_of_parallelism(&map.parallelism));
+            for symbol in bound_symbols(state, id) {
+                used.remove(&symbol);
+            }
+            used
+        }
+        NodeKind::ConsumeEntry(consume) => {
+            let mut used = consume.elements.free_symbols();
+            used.extend(consume.chunk.free_symbols());
+            used.extend(symbols_of_parallelism(&consume.parallelism));
+            used
+        }
+        NodeKind::Nested(nested) => {
+            let mut used = BTreeSet::new();
+            for symbol in free_symbols(&nested.sdfg) {
+                match nested.symbol_mapping.iter().find(|(inner, _)| *inner == symbol) {
+                    Some((_, value)) => used.extend(value.free_symbols()),
+                    None if nested.inputs.iter().any(|input| input.name == symbol.as_str()) => {}
+                    None => {
+                        used.insert(symbol);
+                    }
+                }
+            }
+            used
+        }
+        NodeKind::Reduce(reduce) => reduce.identity.iter().flat_map(symbols_of_expression).collect(),
+    }
+}
+
+fn symbols_of_parallelism(parallelism: &Parallelism) -> BTreeSet<Symbol> {
+    parallelism.chunk.iter().chain(&parallelism.threads).flat_map(Expr::free_symbols).collect()
+}
+
+/// Names in the code of a tasklet that are neither connectors nor locals.
+fn symbols_of_tasklet(tasklet: &Tasklet) -> BTreeSet<Symbol> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut own: BTreeSet<&str> =
+        tasklet.inputs.iter().chain(&tasklet.outputs).map(|connector| connector.name.as_str()).collect();
+    match &tasklet.body {
+        TaskletBody::Code(code) => {
+            visit_block(code.block(), &mut |expression| {
+                if let ExpressionKind::Name(name) = &expression.kind {
+                    names.insert(name);
+                }
+            });
+            visit_targets(code.block(), &mut |target| {
+                own.insert(&target.name.text);
+            });
+            loop_variables(code.block(), &mut own);
+        }
+        TaskletBody::External(call) => names.extend(call.arguments.iter().flat_map(Expression::names)),
+    }
+    names.difference(&own).filter_map(|name| Symbol::new(name).ok()).collect()
+}
+
+fn loop_variables<'c>(block: &'c [Statement], found: &mut BTreeSet<&'c str>) {
+    for statement in block {
+        match &statement.kind {
+            StatementKind::For { variable, body, .. } => {
+                found.insert(&variable.text);
+                loop_variables(body, found);
+            }
+            StatementKind::While { body, .. } => loop_variables(body, found),
+            StatementKind::If { branches, otherwise } => {
+                branches.iter().for_each(|(_, body)| loop_variables(body, found));
+                loop_variables(otherwise, found);
+            }
+            StatementKind::Assign { .. } | StatementKind::Augmented { .. } | StatementKind::Pass => {}
+        }
+    }
+}
+
+/// Names in an expression; constants such as `math.pi`, which are no identifiers, are left out.
+fn symbols_of_expression(expression: &Expression) -> BTreeSet<Symbol> {
+    expression.names().into_iter().filter_map(|name| Symbol::new(name).ok()).collect()
+}
+
+/// Names in a condition or assignment that are not containers.
+fn control_symbols(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<Symbol> {
+    let mut symbols = symbols_of_expression(expression);
+    symbols.retain(|symbol| sdfg.find_container(symbol.as_str()).is_none());
+    symbols
+}

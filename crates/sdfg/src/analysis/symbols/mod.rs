@@ -1,0 +1,87 @@
+//! Symbols: which there are, of which type, and where they have a value.
+//!
+//! The caller gives declared symbols their values; loops and transitions set symbols for the rest of the SDFG call, and
+//! map and consume scopes bind symbols inside (`docs/semantics.md`).
+
+mod defined;
+mod free;
+
+use indexmap::IndexMap;
+
+use super::scope_tree::ScopeTree;
+use crate::dtype::ScalarType;
+use crate::ir::{BlockKind, NodeId, NodeKind, Sdfg, State};
+use crate::symbolic::Symbol;
+
+pub use defined::DefinedSymbols;
+pub use free::{free_symbols, free_symbols_of_state};
+
+/// The type of a symbol that nothing declares.
+pub const UNDECLARED_SYMBOL: ScalarType = ScalarType::I64;
+
+/// Types of the symbols of an SDFG, whether they have a value or not: declared ones first, then those that loops and
+/// transitions set, which are `i64` unless declared.
+pub fn symbol_types(sdfg: &Sdfg) -> IndexMap<Symbol, ScalarType> {
+    let mut types: IndexMap<Symbol, ScalarType> =
+        sdfg.symbols().map(|(symbol, ty)| (symbol.clone(), ty)).collect();
+    for symbol in assigned_symbols(sdfg) {
+        types.entry(symbol).or_insert(UNDECLARED_SYMBOL);
+    }
+    types
+}
+
+/// Symbols that loops and transitions set, in order of creation of the loops, then of the transitions.
+pub fn assigned_symbols(sdfg: &Sdfg) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    for (_, block) in sdfg.blocks() {
+        if let BlockKind::Loop(repeated) = &block.kind {
+            found.extend(repeated.symbol.clone());
+        }
+    }
+    for (_, transition) in sdfg.transitions() {
+        found.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
+    }
+    found
+}
+
+/// Symbols that an entry binds in its scope: map parameters, the processing element, and symbols that get their value
+/// from data. Empty for other nodes.
+pub fn bound_symbols(state: &State, entry: NodeId) -> Vec<Symbol> {
+    let Some(node) = state.get_node(entry) else { return Vec::new() };
+    let mut bound: Vec<Symbol> = match &node.kind {
+        NodeKind::MapEntry(map) => map.params.clone(),
+        NodeKind::ConsumeEntry(consume) => vec![consume.element.clone()],
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => return Vec::new(),
+    };
+    for edge in state.in_edges(entry) {
+        if let Some(name) = &state.edge(edge).dst_connector
+            && !name.starts_with("IN_")
+        {
+            bound.extend(Symbol::new(name));
+        }
+    }
+    bound
+}
+
+/// As [`symbol_types`], for a place in a scope of a state (`None`: outside all scopes): with the symbols that the
+/// enclosing scopes bind, which are `i64` and hide others of their name.
+pub fn symbol_types_in(
+    sdfg: &Sdfg,
+    state: &State,
+    tree: &ScopeTree,
+    scope: Option<NodeId>,
+) -> IndexMap<Symbol, ScalarType> {
+    let mut types = symbol_types(sdfg);
+    let mut entries: Vec<NodeId> = tree.enclosing_scope(scope).collect();
+    entries.reverse();
+    for symbol in entries.into_iter().flat_map(|entry| bound_symbols(state, entry)) {
+        types.insert(symbol, UNDECLARED_SYMBOL);
+    }
+    types
+}
