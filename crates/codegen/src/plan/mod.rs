@@ -11,6 +11,7 @@ mod buffer;
 mod copy;
 mod program;
 mod statement;
+mod walk;
 mod write;
 
 pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
@@ -20,4 +21,5 @@ pub use statement::{
     Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,
     Private, Scalar, Statement, While,
 };
-pub use write::{Realisation, Resolved};
+pub use walk::{Touch, touches};
+pub use write::{Realisation, Resolved, identity};

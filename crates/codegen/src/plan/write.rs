@@ -1,7 +1,10 @@
 //! How a write treats the value that was there before.
 
+use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
 use sdfg::tasklet::TypedExpressionCode;
+use sdfg::tasklet::arith::cast;
+use sdfg::value::Value;
 
 /// What a write does to the old value.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,4 +29,45 @@ pub enum Realisation {
     Plain,
     /// One atomic step; other threads combine into the same element.
     Atomic,
+}
+
+/// The value that a resolution leaves every other value unchanged with, in one lane of an element; `None` if there is none.
+///
+/// The sum of floating-point numbers has -0.0: adding 0.0 would turn -0.0 into 0.0.
+pub fn identity(resolution: &ConflictResolution, element: ElementType) -> Option<Value> {
+    let ty = element.lane();
+    let of = |value: f64| cast(Value::F64(value), ty);
+    match resolution {
+        ConflictResolution::Sum => Some(if ty.is_integer() { of(0.0) } else { of(-0.0) }).filter(|_| ty.kind() != ScalarKind::Bool),
+        ConflictResolution::Product => Some(of(1.0)).filter(|_| ty.kind() != ScalarKind::Bool),
+        ConflictResolution::Min => extreme(ty, true),
+        ConflictResolution::Max => extreme(ty, false),
+        ConflictResolution::And => Some(of(1.0)),
+        ConflictResolution::Or | ConflictResolution::Xor => Some(of(0.0)),
+        ConflictResolution::BitAnd => match ty.kind() {
+            ScalarKind::Bool => Some(Value::Bool(true)),
+            ScalarKind::Signed => Some(cast(Value::I64(-1), ty)),
+            ScalarKind::Unsigned => Some(cast(Value::U64(u64::MAX), ty)),
+            ScalarKind::Float | ScalarKind::Complex => None,
+        },
+        ConflictResolution::BitOr | ConflictResolution::BitXor => {
+            Some(of(0.0)).filter(|_| matches!(ty.kind(), ScalarKind::Bool | ScalarKind::Signed | ScalarKind::Unsigned))
+        }
+        ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
+    }
+}
+
+/// The largest value of a type, or the smallest.
+fn extreme(ty: ScalarType, largest: bool) -> Option<Value> {
+    match ty.kind() {
+        ScalarKind::Bool => Some(Value::Bool(largest)),
+        // Conversions from floating-point numbers saturate.
+        ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Float => {
+            Some(cast(Value::F64(if largest { f64::INFINITY } else { f64::NEG_INFINITY }), ty))
+        }
+        ScalarKind::Complex => None,
+    }
 }

@@ -1,0 +1,140 @@
+//! Walks over statements: every place of a buffer that they touch.
+
+use super::buffer::{Location, Strided};
+use super::statement::{Binding, ExternalArgument, Scalar, Statement};
+use super::write::Resolved;
+
+/// A place that a statement touches.
+pub enum Touch<'a> {
+    /// An element that is read.
+    Load(&'a mut Location),
+    /// Elements that are read.
+    View(&'a mut Strided),
+    /// An element that is written.
+    Store(&'a mut Location, &'a mut Resolved),
+    /// Elements that are written.
+    ViewMut(&'a mut Strided, &'a mut Resolved),
+    /// First element that a copy reads.
+    CopyFrom(&'a mut Location),
+    /// First element that a copy writes.
+    CopyTo {
+        /// The element.
+        to: &'a mut Location,
+        /// What happens to the old value.
+        write: &'a mut Resolved,
+        /// Whether no other element is written.
+        single: bool,
+    },
+    /// Memory from this element on that a C function may read and write.
+    Pointer(&'a mut Location),
+    /// Elements into which an accumulator is combined.
+    Merge(&'a mut Strided),
+}
+
+/// Calls `visit` for everything that the statements touch, in order.
+pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
+    for statement in statements {
+        match statement {
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Goto { .. }
+            | Statement::Allocate(_)
+            | Statement::Free(_) => {}
+            Statement::Set { variable: _, value } => in_scalar(value, visit),
+            Statement::For(repeated) => touches(&mut repeated.body, visit),
+            Statement::Parallel(shared) => {
+                touches(&mut shared.body, visit);
+                for private in &mut shared.privates {
+                    visit(Touch::Merge(&mut private.target));
+                }
+            }
+            Statement::While(repeated) => {
+                in_scalar(&mut repeated.condition, visit);
+                touches(&mut repeated.body, visit);
+                touches(&mut repeated.update, visit);
+            }
+            Statement::If(choice) => {
+                for (condition, body) in &mut choice.arms {
+                    in_scalar(condition, visit);
+                    touches(body, visit);
+                }
+                touches(&mut choice.otherwise, visit);
+            }
+            Statement::Block { target: _, body } => touches(body, visit),
+            Statement::Dispatch { target: _, cases } => cases.iter_mut().for_each(|case| touches(case, visit)),
+            Statement::Compute(compute) => in_bindings(&mut compute.bindings, visit),
+            Statement::External(call) => {
+                for argument in &mut call.arguments {
+                    match argument {
+                        ExternalArgument::Value(value) => in_scalar(value, visit),
+                        ExternalArgument::Pointer(location) => visit(Touch::Pointer(location)),
+                    }
+                }
+                if let Some((_, to)) = &mut call.result {
+                    visit(Touch::Store(to, &mut Resolved::Store));
+                }
+            }
+            Statement::Copy(copy) => {
+                visit(Touch::CopyFrom(&mut copy.from));
+                let single = copy.dimensions.is_empty();
+                visit(Touch::CopyTo { to: &mut copy.to, write: &mut copy.write, single });
+            }
+        }
+    }
+}
+
+fn in_scalar(scalar: &mut Scalar, visit: &mut dyn FnMut(Touch<'_>)) {
+    in_bindings(&mut scalar.bindings, visit);
+}
+
+fn in_bindings(bindings: &mut [Binding], visit: &mut dyn FnMut(Touch<'_>)) {
+    for binding in bindings {
+        match binding {
+            Binding::Load(location) => visit(Touch::Load(location)),
+            Binding::View(strided) => visit(Touch::View(strided)),
+            Binding::Store { to, write } => visit(Touch::Store(to, write)),
+            Binding::ViewMut { to, write } => visit(Touch::ViewMut(to, write)),
+        }
+    }
+}
+
+impl Touch<'_> {
+    /// The buffer that is touched.
+    pub fn buffer(&self) -> super::BufferId {
+        self.location().buffer
+    }
+
+    /// The element that is touched, or the first one.
+    pub fn location(&self) -> &Location {
+        match self {
+            Touch::Load(location)
+            | Touch::Store(location, _)
+            | Touch::CopyFrom(location)
+            | Touch::CopyTo { to: location, .. }
+            | Touch::Pointer(location) => location,
+            Touch::View(strided) | Touch::ViewMut(strided, _) | Touch::Merge(strided) => &strided.origin,
+        }
+    }
+
+    /// The element that is touched, or the first one, for change.
+    pub fn location_mut(&mut self) -> &mut Location {
+        match self {
+            Touch::Load(location)
+            | Touch::Store(location, _)
+            | Touch::CopyFrom(location)
+            | Touch::CopyTo { to: location, .. }
+            | Touch::Pointer(location) => location,
+            Touch::View(strided) | Touch::ViewMut(strided, _) | Touch::Merge(strided) => &mut strided.origin,
+        }
+    }
+
+    /// What happens to the old value of what is written.
+    pub fn write_mut(&mut self) -> Option<&mut Resolved> {
+        match self {
+            Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => Some(write),
+            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => None,
+        }
+    }
+}
