@@ -15,26 +15,37 @@ pub struct Dedented {
 
 impl Dedented {
     /// Removes blank lines at both ends, blanks at line ends and the indentation that all lines share.
-    ///
-    /// When text stands on the first line already (behind a brace), that line's own indentation is unknown and the
-    /// others share theirs.
     pub fn new(original: &str) -> Self {
-        let mut lines = Vec::new();
-        let mut offset = 0;
-        for line in original.split_inclusive('\n') {
-            lines.push((offset, line.trim_end()));
-            offset += line.len();
-        }
-        let first_full = usize::from(lines.first().is_some_and(|(_, line)| !line.is_empty()));
-        let shared = common_indentation(lines.iter().skip(first_full).map(|(_, line)| *line));
+        let lines = split(original);
+        let shared = common_indentation(lines.iter().map(|(_, line)| *line));
+        Self::remove(&lines, shared, shared)
+    }
+
+    /// As [`Dedented::new`], for a text that starts behind an opening brace.
+    ///
+    /// If a statement stands on the line of the brace, its own indentation is not known: it is taken for that of the
+    /// least indented other line, or for less if it opens a block that this line belongs to.
+    pub fn behind_brace(original: &str) -> Self {
+        let lines = split(original);
+        let Some(((_, first), others)) = lines.split_first().filter(|((_, first), _)| !first.is_empty())
+        else {
+            return Self::new(original);
+        };
+        let shared = common_indentation(others.iter().map(|(_, line)| *line));
+        let next = common_indentation(
+            others.iter().map(|(_, line)| *line).find(|line| !line.is_empty()).into_iter(),
+        );
+        let opens_block = first.ends_with(':') && next == shared;
+        let others = if opens_block { shared.saturating_sub(if shared > 4 { 4 } else { 1 }) } else { shared };
+        Self::remove(&lines, first.len() - first.trim_start().len(), others)
+    }
+
+    /// Removes so many bytes from the first line and from each other one.
+    fn remove(lines: &[(usize, &str)], first: usize, others: usize) -> Self {
         let mut dedented = Dedented { text: String::new(), lines: Vec::new() };
         let used = lines.iter().rposition(|(_, line)| !line.is_empty()).map_or(0, |last| last + 1);
         for (number, &(offset, line)) in lines[..used].iter().enumerate() {
-            let removed = if number < first_full {
-                line.len() - line.trim_start().len()
-            } else {
-                shared.min(line.len())
-            };
+            let removed = if number == 0 { first } else { others }.min(line.len());
             if dedented.lines.is_empty() && line.is_empty() {
                 continue;
             }
@@ -60,6 +71,19 @@ impl Dedented {
         };
         Span::new(map(span.start), map(span.end))
     }
+}
+
+/// The lines with their offsets, without blanks at their ends.
+fn split(original: &str) -> Vec<(usize, &str)> {
+    let mut offset = 0;
+    original
+        .split_inclusive('\n')
+        .map(|text| {
+            let start = offset;
+            offset += text.len();
+            (start, text.trim_end())
+        })
+        .collect()
 }
 
 /// The number of bytes of the longest run of blanks that starts every line which is not blank.
@@ -91,7 +115,15 @@ mod tests {
         let span = dedented.to_original(Span::new(at, at + 5), 0);
         assert_eq!(span.slice(original), Some("d = e"));
         assert_eq!(Dedented::new(" o = a; p = b ").text(), "o = a; p = b");
-        assert_eq!(Dedented::new("o = a\n      p = b\n      q = c").text(), "o = a\np = b\nq = c");
+        assert_eq!(Dedented::new("if a:\n  o = b").text(), "if a:\n  o = b");
+        for (braced, expected) in [
+            (" o = a\n      p = b\n      q = c ", "o = a\np = b\nq = c"),
+            (" if a:\n      o = b\n", "if a:\n    o = b"),
+            (" if a:\n      o = b\n  else:\n      o = c", "if a:\n    o = b\nelse:\n    o = c"),
+            ("\n  if a:\n    o = b", "if a:\n  o = b"),
+        ] {
+            assert_eq!(Dedented::behind_brace(braced).text(), expected);
+        }
         assert_eq!(Dedented::new(" \n \n").text(), "");
     }
 }

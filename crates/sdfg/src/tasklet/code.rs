@@ -44,15 +44,10 @@ impl Code {
     /// # Errors
     /// Every syntax error, with spans that count from the start of `source`.
     pub fn parse(source: &str, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
-        Self::parse_at(source, 0, dialect)
+        Self::parse_dedented(&Dedented::new(source), 0, dialect)
     }
 
-    /// As [`Code::parse`], for a `source` that starts at offset `base` of its file: spans of errors count in the file.
-    ///
-    /// # Errors
-    /// Every syntax error.
-    pub fn parse_at(source: &str, base: u32, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
-        let dedented = Dedented::new(source);
+    fn parse_dedented(dedented: &Dedented, base: u32, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
         match parse_block(dedented.text()) {
             Ok(block) => Ok(Code { source: dedented.text().to_owned(), block, dialect }),
             Err(mut errors) => {
@@ -86,7 +81,8 @@ impl Code {
         };
         let base = cursor.base();
         let inner = Span::new(open.span.end - base, close.span.start - base);
-        Self::parse_at(inner.slice(cursor.source()).unwrap_or(""), open.span.end, dialect)
+        let dedented = Dedented::behind_brace(inner.slice(cursor.source()).unwrap_or(""));
+        Self::parse_dedented(&dedented, open.span.end, dialect)
     }
 
     /// Code that was generated as a tree; its text is the printed form.

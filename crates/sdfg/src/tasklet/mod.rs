@@ -4,6 +4,7 @@
 //! [`Environment`] of connectors and symbols; the resulting [`TypedCode`] is what the interpreter, the LLVM back end and
 //! the C writers read. All arithmetic is defined in [`arith`], once.
 pub mod arith;
+mod check;
 mod code;
 mod environment;
 mod error;
@@ -12,6 +13,7 @@ mod function;
 mod promote;
 mod typed;
 
+pub use check::{ExternalArgument, TypedExternal, typecheck, typecheck_expression, typecheck_external};
 pub use code::{Code, Dialect};
 pub use environment::{Connector, ConnectorId, ConnectorKind, Direction, Environment, SymbolId};
 pub use error::{TypeError, TypeErrorKind};
