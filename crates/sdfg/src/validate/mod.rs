@@ -6,14 +6,30 @@
 //! function of its own, in a file for each topic; each finding has a code that is explained in
 //! [`diagnostic::pages`](crate::diagnostic::pages).
 
+mod bounds;
+mod conflicts;
+mod containers;
+mod control;
+mod dataflow;
+mod frame;
+mod memlets;
+mod nested;
+mod reduce;
+mod resolutions;
+mod scopes;
 mod site;
+mod storage;
 mod structure;
+mod symbols;
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render};
-use crate::ir::Sdfg;
+use crate::ir::{NodeKind, Sdfg};
+use frame::{Frame, Frames};
 use site::{Findings, Program};
+use storage::Device;
+use symbols::SymbolTable;
 
 /// A program that passed validation; cheap to clone and to share between threads.
 #[derive(Clone, Debug)]
@@ -69,12 +85,45 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
 /// # Errors
 /// Every error that was found, with the warnings. Errors in the structure hide others, which would follow from them.
 pub fn validate(sdfg: Sdfg) -> Result<Validated, Rejected> {
-    let mut findings = Findings::default();
-    let program = Program::new(&sdfg, ElementPath::sdfg(&sdfg.name), 0);
-    structure::check(&program, &mut findings);
+    let findings = diagnose(&sdfg);
     if findings.has_errors() {
         return Err(Rejected { diagnostics: findings.into_vec(), sdfg: Box::new(sdfg) });
     }
-    drop(program);
     Ok(Validated { program: Arc::new(Checked { sdfg, warnings: findings.into_vec() }) })
+}
+
+fn diagnose(sdfg: &Sdfg) -> Findings {
+    let mut findings = Findings::default();
+    let program = Program::new(sdfg, ElementPath::sdfg(&sdfg.name), 0, Device::default());
+    structure::check(&program, &mut findings);
+    if !findings.has_errors() {
+        meaning(&program, &mut findings);
+    }
+    findings
+}
+
+/// The second phase, for one SDFG and the ones nested in it.
+fn meaning(program: &Program<'_>, findings: &mut Findings) {
+    let table = SymbolTable::of(program.sdfg);
+    containers::check(program, &table, findings);
+    control::check(program, findings);
+    for site in program.sites() {
+        let defined =
+            program.block_of(site.id).map_or_else(|| table.everywhere(), |block| table.before(block));
+        let frames = Frames::of(&site, Frame::outermost(program.sdfg, defined.clone()));
+        memlets::check(&site, &frames, findings);
+        scopes::check(&site, &frames, findings);
+        reduce::check(&site, findings);
+        nested::check(&site, &frames, findings);
+        storage::check(&site, &frames, findings);
+        conflicts::check(&site, &frames, findings);
+        dataflow::check_state(&site, findings);
+        for (id, node) in site.state.nodes() {
+            if let NodeKind::Nested(nested) = &node.kind {
+                let device = storage::device_at(&site, &frames, frames.scopes.scope_of(id));
+                meaning(&program.nested(&site, id, &nested.sdfg, device), findings);
+            }
+        }
+    }
+    dataflow::never_written(program, findings);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::storage::Device;
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
     BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NodeId, Sdfg, SourceLoc, State, StateId,
@@ -42,11 +43,13 @@ pub(super) struct Program<'a> {
     pub(super) path: ElementPath,
     /// Number of SDFGs around it.
     pub(super) depth: usize,
+    /// What runs it.
+    pub(super) device: Device,
     labels: BTreeMap<StateId, BlockId>,
 }
 
 impl<'a> Program<'a> {
-    pub(super) fn new(sdfg: &'a Sdfg, path: ElementPath, depth: usize) -> Self {
+    pub(super) fn new(sdfg: &'a Sdfg, path: ElementPath, depth: usize, device: Device) -> Self {
         let labels = sdfg.blocks().filter_map(|(id, block)| match block.kind {
             BlockKind::State(state) => Some((state, id)),
             BlockKind::Loop(_)
@@ -55,12 +58,18 @@ impl<'a> Program<'a> {
             | BlockKind::Continue
             | BlockKind::Return => None,
         });
-        Program { sdfg, path, depth, labels: labels.collect() }
+        Program { sdfg, path, depth, device, labels: labels.collect() }
     }
 
-    /// The SDFG that a nested node calls.
-    pub(super) fn nested(&self, site: &Site<'_>, node: NodeId, sdfg: &'a Sdfg) -> Program<'a> {
-        Program::new(sdfg, site.path.enter(&site.state.node(node).label), self.depth + 1)
+    /// The SDFG that a nested node calls, and that `device` runs.
+    pub(super) fn nested(
+        &self,
+        site: &Site<'_>,
+        node: NodeId,
+        sdfg: &'a Sdfg,
+        device: Device,
+    ) -> Program<'a> {
+        Program::new(sdfg, site.path.enter(&site.state.node(node).label), self.depth + 1, device)
     }
 
     /// Every state with its path.
@@ -70,7 +79,7 @@ impl<'a> Program<'a> {
 
     fn site(&self, id: StateId, state: &'a State) -> Site<'a> {
         let label = self.labels.get(&id).map_or(&state.label, |block| &self.sdfg.block(*block).label);
-        Site { sdfg: self.sdfg, state, id, path: self.path.enter(label) }
+        Site { sdfg: self.sdfg, state, id, path: self.path.enter(label), device: self.device }
     }
 
     /// The block that runs a state.
@@ -110,6 +119,7 @@ pub(super) struct Site<'a> {
     pub(super) state: &'a State,
     pub(super) id: StateId,
     pub(super) path: ElementPath,
+    pub(super) device: Device,
 }
 
 impl<'a> Site<'a> {

@@ -1,0 +1,140 @@
+//! Declarations: symbols and containers, apart from how they are used.
+
+use super::frame::Frame;
+use super::site::{Findings, Program};
+use super::symbols::SymbolTable;
+use crate::diagnostic::{Code, Diagnostic, Element};
+use crate::ir::{Container, ContainerKind, Distribution, NodeKind};
+use crate::symbolic::Expr;
+
+/// Checks all declarations of an SDFG.
+pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
+    symbol_types(program, findings);
+    let frame = Frame::outermost(program.sdfg, table.everywhere().clone());
+    let mut inner = frame.clone();
+    for (_, state) in program.sdfg.states() {
+        inner.defined.extend(state.nodes().flat_map(|(_, node)| match &node.kind {
+            NodeKind::MapEntry(map) => map.params.clone(),
+            NodeKind::ConsumeEntry(consume) => vec![consume.element.clone()],
+            NodeKind::Access(_)
+            | NodeKind::Tasklet(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => Vec::new(),
+        }));
+    }
+    for (_, container) in program.sdfg.containers() {
+        // A transient may be allocated inside a scope, with a size that depends on it; an argument is there before.
+        shape(program, container, if container.transient { &inner } else { &frame }, findings);
+        alias(program, container, findings);
+        constant(program, container, findings);
+        distribution(program, container, findings);
+    }
+}
+
+/// Symbols are integers.
+fn symbol_types(program: &Program<'_>, findings: &mut Findings) {
+    for (symbol, ty) in program.sdfg.symbols() {
+        if !ty.is_integer() {
+            let path = program.path.to(Element::Symbol(symbol.as_str().to_owned()));
+            let error =
+                Diagnostic::error(Code::SymbolType, path, format!("the symbol `{symbol}` has type {ty}"));
+            findings.push(error.suggest("use an integer type, or a scalar container"));
+        }
+    }
+}
+
+/// Sizes are integers with known symbols; arrays have dimensions, none of them negative, and as many strides.
+fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: &mut Findings) {
+    let error = |code, message| program.container_error(code, container, message);
+    for extent in container.shape() {
+        frame.check(program.sdfg, extent, "size", &error, findings);
+        if extent.as_int().is_some_and(|extent| extent < 0) {
+            findings.push(error(Code::BadShape, format!("`{}` has an extent of {extent}", container.name)));
+        }
+    }
+    match &container.kind {
+        ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+            if layout.shape.is_empty() {
+                let message = format!("the array `{}` has no dimensions", container.name);
+                findings.push(
+                    error(Code::BadShape, message).suggest("declare a scalar, or one dimension of extent 1"),
+                );
+            }
+            if layout.strides.len() != layout.shape.len() {
+                let (dimensions, strides) = (layout.shape.len(), layout.strides.len());
+                let message =
+                    format!("`{}` has {dimensions} dimensions and {strides} strides", container.name);
+                findings.push(error(Code::LayoutRank, message));
+            }
+            for stride in &layout.strides {
+                frame.check(program.sdfg, stride, "stride", &error, findings);
+            }
+            frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
+            frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
+        }
+        ContainerKind::Stream { shape: _, capacity: Some(capacity) } => {
+            frame.check(program.sdfg, capacity, "capacity", &error, findings);
+            if capacity.as_int().is_some_and(|capacity| capacity < 1) {
+                let message = format!("a queue of `{}` holds {capacity} elements", container.name);
+                findings.push(
+                    error(Code::BadCapacity, message).suggest("leave the capacity out for unbounded queues"),
+                );
+            }
+        }
+        ContainerKind::Scalar | ContainerKind::Stream { .. } => {}
+    }
+}
+
+/// Views and references name memory of others, so the caller cannot pass them.
+fn alias(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    if container.is_alias() && !container.transient {
+        let message =
+            format!("`{}` names memory of another container, so it cannot be an argument", container.name);
+        let error = program.container_error(Code::AliasNotTransient, container, message);
+        findings.push(error.suggest("make it transient, or an array"));
+    }
+}
+
+/// Contents of a constant have the type of its elements and fill its shape.
+fn constant(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    let Some(values) = &container.constant else { return };
+    let error = |message| program.container_error(Code::BadConstant, container, message);
+    if container.is_stream() || container.is_alias() {
+        findings
+            .push(error(format!("`{}` is neither array nor scalar and cannot be constant", container.name)));
+        return;
+    }
+    let lanes = i64::from(container.element.lanes());
+    let size: Expr = container.shape().iter().cloned().product::<Expr>() * lanes;
+    match size.as_int() {
+        None => findings.push(error(format!("the constant `{}` needs a constant shape", container.name))),
+        Some(size) if usize::try_from(size) != Ok(values.len()) => {
+            let message = format!("`{}` has {size} elements and {} values", container.name, values.len());
+            findings.push(error(message));
+        }
+        Some(_) => {}
+    }
+    if let Some(value) = values.iter().find(|value| value.ty() != container.element.lane()) {
+        let message = format!(
+            "`{}` has elements of {}, but {value} is {}",
+            container.name,
+            container.element,
+            value.ty()
+        );
+        findings.push(error(message));
+    }
+}
+
+/// A process grid has as many dimensions as what it cuts.
+fn distribution(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    if let Distribution::Block { grid } = &container.distribution
+        && grid.len() != container.shape().len()
+    {
+        let (dimensions, grid) = (container.shape().len(), grid.len());
+        let message = format!("`{}` has {dimensions} dimensions, its process grid {grid}", container.name);
+        findings.push(program.container_error(Code::DistributionRank, container, message));
+    }
+}

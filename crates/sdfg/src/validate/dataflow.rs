@@ -1,0 +1,120 @@
+//! Rules about a whole SDFG's dataflow: transients that nothing writes, views that nothing binds, queues.
+
+use std::collections::BTreeSet;
+
+use super::site::{Findings, Program, Site};
+use crate::diagnostic::{Code, Diagnostic, Element};
+use crate::ir::{BlockKind, ContainerId, ContainerKind, Flow, NodeKind};
+use crate::syntax::Expression;
+
+/// Checks one state.
+pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
+    unbound_views(site, findings);
+    queues(site, findings);
+}
+
+/// A view is bound in every state that uses it.
+fn unbound_views(site: &Site<'_>, findings: &mut Findings) {
+    let is_view = |id| matches!(site.sdfg.container(id).kind, ContainerKind::View(_));
+    let mut seen = BTreeSet::new();
+    for (id, node) in site.state.nodes() {
+        let Some(container) = node.kind.container().filter(|id| is_view(*id)) else { continue };
+        if !seen.insert(container) {
+            continue;
+        }
+        let is_bound = site.state.accesses_of(container).any(|access| {
+            let edges = site.state.in_edges(access).into_iter().chain(site.state.out_edges(access));
+            edges.into_iter().any(|edge| matches!(site.state.edge(edge).memlet.flow, Flow::Bind(_)))
+        });
+        if !is_bound {
+            let name = site.name(container);
+            let message = format!("nothing tells here what the view `{name}` shows");
+            let error = site.node_error(Code::UnboundAlias, id, None, message);
+            findings.push(error.suggest(format!("write `bind a -> {}: A[...]`", node.label)));
+        }
+    }
+}
+
+/// A connector of a tasklet pops from or pushes to one queue.
+fn queues(site: &Site<'_>, findings: &mut Findings) {
+    for (id, edge) in site.state.edges() {
+        let access = match &edge.memlet.flow {
+            Flow::Read(access) if is_tasklet(site, edge.dst) => access,
+            Flow::Write { to, .. } if is_tasklet(site, edge.src) => to,
+            Flow::Bind(target) if target.is_queue() => {
+                let message = "queues cannot be viewed or referred to".to_owned();
+                findings.push(site.edge_error(Code::StreamUse, id, message));
+                continue;
+            }
+            Flow::Read(_)
+            | Flow::Write { .. }
+            | Flow::Order
+            | Flow::Copy { .. }
+            | Flow::Value
+            | Flow::Bind(_) => continue,
+        };
+        let queues = access.subset().volume();
+        if access.is_queue() && queues.as_int().is_some_and(|queues| queues != 1) {
+            let message = format!(
+                "the connector stands for {queues} queues of `{}`, it uses one",
+                site.name(access.container)
+            );
+            findings.push(site.edge_error(Code::StreamUse, id, message));
+        }
+    }
+}
+
+fn is_tasklet(site: &Site<'_>, node: crate::ir::NodeId) -> bool {
+    matches!(site.state.node(node).kind, NodeKind::Tasklet(_))
+}
+
+/// Transients that are read somewhere and written nowhere.
+pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
+    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    for (_, state) in program.sdfg.states() {
+        for (_, edge) in state.edges() {
+            read.extend(edge.memlet.read_access().map(|access| access.container));
+            written.extend(edge.memlet.write_access().map(|access| access.container));
+            if let Flow::Bind(target) = &edge.memlet.flow {
+                // What is written through a view is not followed here.
+                written.insert(target.container);
+                written.extend(state.node(edge.src).kind.container());
+                written.extend(state.node(edge.dst).kind.container());
+            }
+        }
+    }
+    for name in control_names(program) {
+        read.extend(program.sdfg.find_container(name));
+    }
+    let is_source = |id: &&ContainerId| {
+        let container = program.sdfg.container(**id);
+        container.transient && container.constant.is_none() && !written.contains(*id)
+    };
+    for id in read.iter().filter(is_source) {
+        let container = program.sdfg.container(*id);
+        let message = format!("`{}` is read, but nothing writes it", container.name);
+        let path = program.path.to(Element::Container(container.name.clone()));
+        let warning = Diagnostic::warning(Code::NeverWritten, path, message).at(container.loc.as_ref());
+        findings.push(warning.suggest("write it first, or make it an argument"));
+    }
+}
+
+/// Names in conditions and assignments.
+fn control_names<'a>(program: &Program<'a>) -> BTreeSet<&'a str> {
+    let sdfg = program.sdfg;
+    let blocks = sdfg.blocks().flat_map(|(_, block)| block_expressions(&block.kind));
+    let transitions = sdfg.transitions().flat_map(|(_, transition)| {
+        transition.condition.iter().chain(transition.assignments.iter().map(|(_, value)| value))
+    });
+    blocks.chain(transitions).flat_map(Expression::names).collect()
+}
+
+fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
+    match kind {
+        BlockKind::Loop(repeated) => {
+            repeated.init.iter().chain([&repeated.condition]).chain(&repeated.update).collect()
+        }
+        BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+    }
+}

@@ -1,0 +1,225 @@
+//! What holds at one place of a program: symbols with a value, and what is known of their values.
+
+use std::collections::BTreeMap;
+
+use super::site::{Findings, Site};
+use super::symbols::Defined;
+use crate::analysis::ScopeTree;
+use crate::diagnostic::{Code, Diagnostic, did_you_mean};
+use crate::dtype::ScalarType;
+use crate::ir::{NodeId, NodeKind, Sdfg};
+use crate::subset::{Range, Subset};
+use crate::symbolic::{Assumptions, Expr, Symbol};
+
+/// A scope parameter with the values that it takes.
+#[derive(Clone, Debug)]
+pub(super) struct Parameter {
+    pub(super) symbol: Symbol,
+    /// Smallest and largest value of a scope that runs at all; `None` where the direction of the range is not known.
+    pub(super) ends: Option<(Expr, Expr)>,
+    /// Number of values.
+    pub(super) count: Expr,
+}
+
+/// Symbols and assumptions at the top of a state or inside a scope.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) defined: Defined,
+    pub(super) assumptions: Assumptions,
+    /// Parameters of the scopes around, the outermost first.
+    pub(super) parameters: Vec<Parameter>,
+}
+
+impl Frame {
+    /// Where no scope is around: symbols in shapes are not negative, of others nothing is known.
+    pub(super) fn outermost(sdfg: &Sdfg, defined: Defined) -> Self {
+        let mut assumptions = Assumptions::new();
+        for (_, container) in sdfg.containers() {
+            for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
+                assumptions.nonnegative(symbol);
+            }
+        }
+        Frame { defined, assumptions, parameters: Vec::new() }
+    }
+
+    /// The frame within a range that a parameter runs through, given that it does at least once.
+    fn bind(&mut self, symbol: &Symbol, range: &Range) {
+        let ends = ends(range);
+        if let Some((first, last)) = &ends {
+            self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
+            self.assumptions.assume_nonnegative(last - first);
+        }
+        self.defined.insert(symbol.clone());
+        self.parameters.push(Parameter { symbol: symbol.clone(), ends, count: range.size() });
+    }
+
+    /// Checks an expression: its symbols have values, and it is an integer whatever they are.
+    ///
+    /// `what` is a noun for the expression, `error` makes a diagnostic at its place.
+    pub(super) fn check(
+        &self,
+        sdfg: &Sdfg,
+        expression: &Expr,
+        what: &str,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+        findings: &mut Findings,
+    ) {
+        for symbol in expression.free_symbols() {
+            if !self.defined.contains(&symbol) {
+                findings.push(self.undefined(
+                    sdfg,
+                    symbol.as_str(),
+                    &format!("the {what} `{expression}`"),
+                    error,
+                ));
+            }
+        }
+        if !expression.is_integral(&self.assumptions).is_proved() {
+            let message =
+                format!("the {what} `{expression}` is not an integer for all values of its symbols");
+            let suggestion = "divide with `//` to round down, or with ceil_div(a, b) to round up";
+            findings.push(error(Code::NonIntegral, message).suggest(suggestion));
+        }
+    }
+
+    /// As [`Frame::check`], for all parts of a subset.
+    pub(super) fn check_subset(
+        &self,
+        sdfg: &Sdfg,
+        subset: &Subset,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+        findings: &mut Findings,
+    ) {
+        for range in &subset.0 {
+            if range.is_index() {
+                self.check(sdfg, &range.begin, "index", error, findings);
+                continue;
+            }
+            for (part, what) in
+                [(&range.begin, "begin"), (&range.end, "end"), (&range.step, "step"), (&range.tile, "tile")]
+            {
+                self.check(sdfg, part, what, error, findings);
+            }
+            bad_step(range, error, findings);
+        }
+    }
+
+    /// A diagnostic that a name has no value.
+    pub(super) fn undefined(
+        &self,
+        sdfg: &Sdfg,
+        name: &str,
+        user: &str,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+    ) -> Diagnostic {
+        if sdfg.find_container(name).is_some() {
+            return error(Code::ContainerAsSymbol, format!("{user} uses the container `{name}` as a symbol"))
+                .suggest("bring the value in through a connector, or assign it to a symbol on a transition");
+        }
+        let found = error(Code::UndefinedSymbol, format!("{user} uses `{name}`, which has no value here"));
+        match did_you_mean(name, self.defined.iter().map(Symbol::as_str)) {
+            Some(suggestion) => found.suggest(suggestion),
+            None => found.suggest(format!("declare it: `symbol {name}: i64`")),
+        }
+    }
+}
+
+/// The smallest and largest value of a range that is not empty, if its direction is known.
+pub(super) fn ends(range: &Range) -> Option<(Expr, Expr)> {
+    let step = range.step.as_int()?;
+    let reach = &range.tile - 1;
+    if step > 0 {
+        Some((range.begin.clone(), range.last() + reach))
+    } else {
+        Some((range.last(), &range.begin + reach))
+    }
+}
+
+/// Steps are not zero, tiles are positive.
+fn bad_step(range: &Range, error: &dyn Fn(Code, String) -> Diagnostic, findings: &mut Findings) {
+    if range.step.is_zero() {
+        findings.push(error(Code::BadStep, format!("the range `{range}` never moves on: its step is 0")));
+    }
+    if range.tile.as_int().is_some_and(|tile| tile < 1) {
+        findings.push(error(
+            Code::BadStep,
+            format!("the range `{range}` takes {} elements at each step", range.tile),
+        ));
+    }
+}
+
+/// The frames of a state: one for its top and one for the inside of each scope.
+pub(super) struct Frames {
+    pub(super) scopes: ScopeTree,
+    frames: BTreeMap<Option<NodeId>, Frame>,
+}
+
+impl Frames {
+    pub(super) fn of(site: &Site<'_>, outermost: Frame) -> Self {
+        let scopes = ScopeTree::of(site.state);
+        let mut frames: BTreeMap<Option<NodeId>, Frame> = BTreeMap::new();
+        for entry in scopes.entries() {
+            let outer = frames.get(&scopes.scope_of(entry)).unwrap_or(&outermost);
+            let mut inner = outer.clone();
+            inner.defined.extend(scope_symbols(site, entry));
+            match &site.state.node(entry).kind {
+                NodeKind::MapEntry(map) => {
+                    for (parameter, range) in map.params.iter().zip(&map.ranges.0) {
+                        inner.bind(parameter, range);
+                    }
+                }
+                NodeKind::ConsumeEntry(consume) => {
+                    inner.bind(&consume.element, &Range::new(Expr::zero(), consume.elements.clone()));
+                }
+                NodeKind::Access(_)
+                | NodeKind::Tasklet(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Nested(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => {}
+            }
+            frames.insert(Some(entry), inner);
+        }
+        frames.insert(None, outermost);
+        Frames { scopes, frames }
+    }
+
+    /// The frame at the top of the state.
+    pub(super) fn top(&self) -> &Frame {
+        &self.frames[&None]
+    }
+
+    /// The frame inside a scope.
+    pub(super) fn inside(&self, scope: Option<NodeId>) -> &Frame {
+        self.frames.get(&scope).unwrap_or_else(|| self.top())
+    }
+
+    /// The frame where a node stands; for an entry or exit, outside of its scope.
+    pub(super) fn at(&self, node: NodeId) -> &Frame {
+        self.inside(self.scopes.scope_of(node))
+    }
+
+    /// The frame where the ranges of an entry are evaluated: outside of its scope, with its symbol connectors.
+    pub(super) fn ranges_of(&self, site: &Site<'_>, entry: NodeId) -> Frame {
+        let mut frame = self.at(entry).clone();
+        frame.defined.extend(scope_symbols(site, entry));
+        frame
+    }
+}
+
+/// Symbols that connectors of an entry give a value.
+fn scope_symbols(site: &Site<'_>, entry: NodeId) -> Vec<Symbol> {
+    let edges = site.state.in_edges(entry).into_iter();
+    edges.filter_map(|id| symbol_connector(site.state.edge(id).dst_connector.as_deref()?)).collect()
+}
+
+/// The symbol that a connector of a scope entry gives a value; `None` for `IN_x`.
+pub(super) fn symbol_connector(connector: &str) -> Option<Symbol> {
+    if connector.starts_with("IN_") { None } else { Symbol::new(connector).ok() }
+}
+
+/// Names and types of defined symbols, as code sees them.
+pub(super) fn typed(sdfg: &Sdfg, defined: &Defined) -> Vec<(String, ScalarType)> {
+    defined.iter().map(|symbol| (symbol.as_str().to_owned(), super::symbols::type_of(sdfg, symbol))).collect()
+}
