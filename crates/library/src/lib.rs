@@ -1,1 +1,15 @@
 //! Library nodes and their expansions.
+//!
+//! A library node and a [`Reduce`](sdfg::ir::Reduce) have one meaning and several ways to be carried out. [`expand()`] replaces each by a
+//! nested SDFG that means the same and that code generation knows how to lower. Apart from `sdfg`, so that the graph does not know
+//! how its operations are carried out, and apart from code generation, so that transformations see the expanded graph.
+#![forbid(unsafe_code)]
+
+mod error;
+mod expand;
+mod reduce;
+mod registry;
+
+pub use error::{ExpandError, ExpandErrorKind, StatePath};
+pub use expand::expand;
+pub use registry::{BuiltIn, Context, Registry};
