@@ -124,6 +124,10 @@ pub enum ExpressionKind {
 
 /// One dimension of a subscript or subset.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "ranges are as frequent as points, and boxes would cost every reader a match"
+)]
 pub enum Index {
     /// A single position.
     Point(Expression),

@@ -8,6 +8,7 @@ mod check;
 mod code;
 mod environment;
 mod error;
+mod evaluate;
 mod external;
 mod function;
 mod promote;
@@ -17,6 +18,7 @@ pub use check::{ExternalArgument, TypedExternal, typecheck, typecheck_expression
 pub use code::{Code, Dialect};
 pub use environment::{Connector, ConnectorId, ConnectorKind, Direction, Environment, SymbolId};
 pub use error::{TypeError, TypeErrorKind};
+pub use evaluate::{Access, CompiledCode, Frame, NoAccess, Trap};
 pub use external::{ExternalCall, ExternalOrigin};
 pub use function::MathFunction;
 pub use typed::{
