@@ -1,13 +1,21 @@
 //! Ranges and subsets: which elements of a container a memlet names, and which values a map parameter takes.
 
+mod approx;
+mod combine;
+mod image;
 mod parse;
 mod range;
+mod relation;
+#[cfg(test)]
+mod tests;
+mod translate;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::symbolic::{Expr, Symbol};
 
+pub use approx::Approx;
 pub use range::Range;
 
 /// The elements of a container whose index in every dimension lies in the range of that dimension.

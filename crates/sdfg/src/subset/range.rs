@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::symbolic::{Expr, Symbol};
+use crate::symbolic::{Assumptions, Atom, Expr, Sign, Symbol, Term, Truth};
 
 /// The integers `begin + k * step + t` for `k = 0, 1, ...` as long as `begin + k * step` lies before `end`, and
 /// `0 <= t < tile`.
 ///
 /// The end is exclusive. With a negative step, values descend and `end` lies below `begin`. A range whose end does
-/// not lie beyond its begin, in the direction of the step, is empty. Steps are never zero, tiles are positive.
+/// not lie beyond its begin, in the direction of the step, is empty. Steps are never zero; a tile is no longer than
+/// its step where there is more than one, and is empty when it is not positive.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Range {
     /// The first value.
@@ -82,6 +83,77 @@ impl Range {
         &self.begin + (self.steps() - 1) * &self.step
     }
 
+    /// Whether the range holds no value. Proved and refuted for all admissible values of its symbols.
+    #[must_use]
+    pub fn is_empty(&self, assumptions: &Assumptions) -> Truth {
+        let no_tile = self.tile.le(&Expr::zero(), assumptions);
+        let no_start = match self.step.sign(assumptions) {
+            Sign::Positive => self.end.le(&self.begin, assumptions),
+            Sign::Negative => self.begin.le(&self.end, assumptions),
+            Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => {
+                // A first value is there in either direction only if the ends differ.
+                if self.begin == self.end { Truth::Proved } else { Truth::Unknown }
+            }
+        };
+        no_start.or(no_tile)
+    }
+
+    /// The same values in ascending order, with adjoining tiles joined; `None` when the sign of the step is not
+    /// known.
+    pub(super) fn ascending(&self, assumptions: &Assumptions) -> Option<Range> {
+        let mut range = match self.step.sign(assumptions) {
+            Sign::Positive => self.clone(),
+            Sign::Negative => {
+                Range { begin: self.last(), end: &self.begin + 1, step: -&self.step, tile: self.tile.clone() }
+            }
+            Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => return None,
+        };
+        if !range.step.is_one() {
+            let steps = range.steps();
+            if steps.is_one() {
+                range = Range::new(range.begin.clone(), range.begin + &range.tile);
+            } else if range.tile == range.step {
+                range = Range::new(range.begin.clone(), range.begin + steps * &range.step);
+            }
+        }
+        Some(range)
+    }
+
+    /// Of an ascending range, a bound above all values: exact for step 1, otherwise up to a step too high.
+    pub(super) fn stop(&self) -> Expr {
+        &self.end + &self.tile - 1
+    }
+
+    /// Of an ascending range that is not empty, one above the greatest value.
+    pub(super) fn exact_stop(&self) -> Expr {
+        if self.step.is_one() { self.stop() } else { self.last() + &self.tile }
+    }
+
+    /// Whether the values are consecutive by form.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.step.is_one() && self.tile.is_one()
+    }
+
+    /// Assumes of `symbol` that it takes values of this range, as a map parameter does in its scope.
+    pub fn constrain(&self, symbol: Symbol, assumptions: &mut Assumptions) {
+        let (lower, upper) = match self.step.sign(assumptions) {
+            Sign::Positive => {
+                // The exact last value is the better bound where it is no harder to reason about.
+                let last = self.exact_stop() - 1;
+                let simple = last
+                    .view()
+                    .terms
+                    .iter()
+                    .flat_map(Term::factors)
+                    .all(|(atom, _)| matches!(atom, Atom::Symbol(_)));
+                (Some(self.begin.clone()), Some(if simple { last } else { self.stop() - 1 }))
+            }
+            Sign::Negative => (Some(&self.end + 1), Some(&self.begin + &self.tile - 1)),
+            Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => (None, None),
+        };
+        assumptions.set_range(symbol, lower, upper);
+    }
+
     /// Replaces symbols by expressions, all at once.
     #[must_use]
     pub fn substitute(&self, replacements: &BTreeMap<Symbol, Expr>) -> Range {
@@ -89,7 +161,7 @@ impl Range {
     }
 
     /// Applies a function to begin, end, step and tile.
-    fn map(&self, function: impl Fn(&Expr) -> Expr) -> Range {
+    pub(super) fn map(&self, function: impl Fn(&Expr) -> Expr) -> Range {
         Range {
             begin: function(&self.begin),
             end: function(&self.end),

@@ -7,7 +7,9 @@ use super::{Expr, Symbol};
 /// Restrictions on the values of symbols under which a statement is to be decided.
 ///
 /// Bounds may mention other symbols, as in `0 <= j <= i - 1` for a triangular loop. Without assumptions, a symbol
-/// is any integer. Contradictory assumptions make every statement provable, as they admit no values.
+/// is any integer. That bounds leave room for a value (`N >= 1` for `0 <= i <= N - 1`) is used in statements that
+/// mention the symbol, and not in others, so that a table may hold parameters of scopes that never run.
+/// Contradictory assumptions make every statement provable, as they admit no values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumptions {
     bounds: BTreeMap<Symbol, SymbolBounds>,

@@ -21,6 +21,7 @@ mod integrality;
 mod parse;
 mod polynomial;
 mod prove;
+mod simplify;
 mod sum;
 mod symbol;
 mod truth;

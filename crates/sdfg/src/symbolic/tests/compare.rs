@@ -69,6 +69,20 @@ proptest! {
     }
 
     #[test]
+    fn simplification_keeps_the_value(
+        tree in tree(),
+        ranges in ranges(),
+        points in prop::collection::vec(point(), 48),
+    ) {
+        let assumptions = assumptions(&ranges);
+        let simplified = tree.to_expr().simplify(&assumptions);
+        for point in points.iter().filter(|point| admits(&assumptions, point)) {
+            let Some(value) = tree.value(point) else { continue };
+            prop_assert_eq!(simplified.eval_exact(&at(point)), Ok(value), "{} to {}", tree.to_expr(), simplified);
+        }
+    }
+
+    #[test]
     fn bounds_hold_and_are_attained(tree in tree(), begin in -4_i64..4, length in 0_i64..6, point in point()) {
         let expression = tree.to_expr();
         let symbol = Symbol::of("i");

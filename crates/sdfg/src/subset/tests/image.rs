@@ -1,0 +1,142 @@
+//! Images under map parameters against running the map.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::{check, elements};
+use crate::subset::{Approx, Range, Subset};
+use crate::symbolic::{Assumptions, Expr, Symbol};
+
+fn environment(point: [i64; 4]) -> impl Fn(&Symbol) -> Option<i64> {
+    move |symbol| ["N", "K", "i", "j"].iter().position(|name| *name == symbol.as_str()).map(|at| point[at])
+}
+
+/// An index expression in the parameters `i` and `j` and the size `K`.
+fn index() -> impl Strategy<Value = Expr> {
+    let slope = || prop_oneof![3 => Just(0_i64), 3 => Just(1), 1 => -3_i64..=4];
+    let atom = prop_oneof![
+        6 => Just(Expr::zero()),
+        1 => Just(Expr::sym("i").floor_div(&Expr::int(2))),
+        1 => Just(Expr::sym("j").modulo(&Expr::int(3))),
+        1 => Just(Expr::min(&(Expr::sym("i") * 4 + 4), &Expr::sym("N"))),
+        1 => Just(Expr::sym("i") * Expr::sym("K")),
+        1 => Just(Expr::sym("i") * Expr::sym("j")),
+    ];
+    (slope(), slope(), -2_i64..=3, atom)
+        .prop_map(|(a, b, c, atom)| Expr::sym("i") * a + Expr::sym("j") * b + atom + c)
+}
+
+fn dimension() -> impl Strategy<Value = Range> {
+    let length = prop_oneof![4 => Just(Expr::one()), 2 => (0_i64..=5).prop_map(Expr::int), 1 => Just(Expr::sym("K")), 1 => index()];
+    (index(), length, prop_oneof![5 => Just(1_i64), 1 => 2_i64..=3, 1 => Just(-1)]).prop_map(
+        |(begin, length, step)| {
+            let length = if step < 0 { -length } else { length };
+            Range::new(begin.clone(), begin + length).with_step(step)
+        },
+    )
+}
+
+fn parameter(outer: Option<&'static str>) -> impl Strategy<Value = Range> {
+    let bound = move || {
+        let outer = outer.map_or_else(
+            || Just(Expr::zero()).boxed(),
+            |name| prop_oneof![Just(Expr::zero()), Just(Expr::sym(name)), Just(Expr::sym(name) * 2)].boxed(),
+        );
+        (outer, 0_i64..=2).prop_map(|(outer, constant)| outer + constant)
+    };
+    let size = prop_oneof![Just(Expr::sym("N")), Just(Expr::sym("K")), (0_i64..=5).prop_map(Expr::int)];
+    (bound(), size, bound(), prop_oneof![4 => Just(1_i64), 1 => 2_i64..=4, 1 => -2_i64..=-1]).prop_map(
+        |(begin, size, more, step)| {
+            if step < 0 {
+                Range::new(begin.clone() + size, begin - 1).with_step(step)
+            } else {
+                Range::new(begin, size + more).with_step(step)
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn images_agree_with_running_the_map(
+        dimensions in prop::collection::vec(dimension(), 1..=2),
+        outer in parameter(None),
+        inner in parameter(Some("i")),
+    ) {
+        let subset = Subset(dimensions);
+        let parameters = [(Symbol::of("i"), outer.clone()), (Symbol::of("j"), inner.clone())];
+        let mut assumptions = Assumptions::new();
+        assumptions.nonnegative(Symbol::of("N")).nonnegative(Symbol::of("K"));
+        let Some(image) = subset.image(&parameters, &assumptions) else { return Ok(()) };
+        for symbol in image.as_inner().free_symbols() {
+            prop_assert!(symbol.as_str() != "i" && symbol.as_str() != "j", "{image:?}");
+        }
+        for (n, k) in [(0, 0), (0, 2), (1, 0), (1, 3), (4, 1), (5, 2)] {
+            let mut expected = BTreeSet::new();
+            for i in super::values(&outer, &environment([n, k, 0, 0])) {
+                for j in super::values(&inner, &environment([n, k, i, 0])) {
+                    expected.extend(elements(&subset, &environment([n, k, i, j])));
+                }
+            }
+            check(&image, &expected, &environment([n, k, 0, 0]))?;
+        }
+    }
+}
+
+fn image(subset: Vec<Range>, parameters: &[(&str, Range)]) -> Approx<Subset> {
+    let mut assumptions = Assumptions::new();
+    assumptions.positive(Symbol::of("N")).positive(Symbol::of("K"));
+    let parameters: Vec<_> =
+        parameters.iter().map(|(name, range)| (Symbol::of(name), range.clone())).collect();
+    Subset(subset).image(&parameters, &assumptions).unwrap()
+}
+
+fn exact(text: &str) -> (bool, String) {
+    (true, text.to_owned())
+}
+
+fn over(text: &str) -> (bool, String) {
+    (false, text.to_owned())
+}
+
+/// The shapes of access that programs are made of have the images that one expects.
+#[test]
+fn images_of_usual_accesses() {
+    let s = Expr::sym;
+    let (n, k, i, j) = (s("N"), s("K"), s("i"), s("j"));
+    let whole = |end: &Expr| Range::new(0, end.clone());
+    let index = |at: Expr| Range::index(at);
+    let ij = [("i", whole(&n)), ("j", whole(&k))];
+    let shown = |approx: Approx<Subset>| (approx.is_exact(), approx.into_inner().to_string());
+    let cases = [
+        (image(vec![index(i.clone())], &ij[..1]), exact("0:N")),
+        (image(vec![index(i.clone()), index(j.clone())], &ij), exact("0:N, 0:K")),
+        (image(vec![index(i.clone() + 1)], &ij[..1]), exact("1:N + 1")),
+        (image(vec![index(&n - 1 - &i)], &ij[..1]), exact("0:N")),
+        (image(vec![index(&i * &k + &j)], &ij), exact("0:K*N")),
+        (image(vec![index(&i * 2)], &ij[..1]), exact("0:2*N - 1:2")),
+        (image(vec![Range::new(i.clone() - 1, i.clone() + 2)], &ij[..1]), exact("-1:N + 1")),
+        (image(vec![Range::new(&i * 4, &i * 4 + 2)], &ij[..1]), exact("0:4*N - 3:4:2")),
+        (image(vec![index(i.clone()), index(i.clone())], &ij[..1]), over("0:N, 0:N")),
+        (image(vec![index(j.clone())], &[("i", whole(&n)), ("j", whole(&(&i + 1)))]), exact("0:N")),
+        (image(vec![index(j.clone())], &[("i", Range::new(1, &n + 1)), ("j", whole(&i))]), exact("0:N")),
+        (
+            image(vec![index(i.clone()), index(j.clone())], &[("i", whole(&n)), ("j", whole(&(&i + 1)))]),
+            over("0:N, 0:N"),
+        ),
+        (
+            // A tiled loop with a clamped last tile.
+            image(
+                vec![index(j.clone())],
+                &[("i", whole(&n).with_step(32)), ("j", Range::new(i.clone(), Expr::min(&n, &(&i + 32))))],
+            ),
+            exact("0:N"),
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(shown(found), expected);
+    }
+}
