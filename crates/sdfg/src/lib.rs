@@ -14,5 +14,6 @@ pub mod symbolic;
 pub mod syntax;
 pub mod tasklet;
 pub mod tensor;
+pub mod text;
 pub mod validate;
 pub mod value;

@@ -106,6 +106,16 @@ impl ContainerKind {
             ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
         }
     }
+
+    /// Where elements lie, for change; `None` for scalars and streams.
+    pub fn layout_mut(&mut self) -> Option<&mut Layout> {
+        match self {
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                Some(layout)
+            }
+            ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
+        }
+    }
 }
 
 impl Container {

@@ -260,6 +260,16 @@ impl<'s> Cursor<'s> {
         result
     }
 
+    /// Takes line ends as blanks until [`Cursor::end_joined`]: [`Cursor::joined`] for a parser that owns its cursor.
+    pub(crate) fn begin_joined(&mut self) {
+        self.joined += 1;
+    }
+
+    /// Ends what [`Cursor::begin_joined`] began.
+    pub(crate) fn end_joined(&mut self) {
+        self.joined = self.joined.saturating_sub(1);
+    }
+
     /// Runs `parse` one level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         self.check_limit(self.depth + 1, MAX_DEPTH)?;

@@ -1,0 +1,19 @@
+//! The text form of whole SDFGs (`.sdft`): parser and printer. `docs/text-format.md` is the specification.
+//!
+//! Reading and writing stand side by side, one file for each part of a program on both sides; what they share (which
+//! names need quotes, how values are written) has files of its own. Expressions and statements are those of
+//! [`syntax`](crate::syntax).
+
+mod error;
+mod implied;
+mod names;
+mod parse;
+mod print;
+pub(crate) mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ParseError, ParseErrorKind};
+pub use parse::parse;
+pub use print::{PrintOptions, Printed, PrintedElement, SpanTable, print, print_with, print_with_spans};

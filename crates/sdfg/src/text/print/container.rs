@@ -1,0 +1,88 @@
+//! Declarations: symbols and containers.
+
+use super::super::names::written;
+use super::super::values::print_value;
+use super::{PrintedElement, Printer, list};
+use crate::ir::{Container, ContainerKind, Distribution, Layout, Lifetime, Sdfg, Storage};
+
+impl Printer {
+    pub(super) fn declarations(&mut self, sdfg: &Sdfg) {
+        for (symbol, ty) in sdfg.symbols() {
+            self.line(&format!("symbol {symbol}: {ty}"), PrintedElement::Symbol(symbol.clone()));
+        }
+        for (id, container) in sdfg.containers() {
+            self.line(&declaration(container), PrintedElement::Container(id));
+        }
+    }
+}
+
+/// `transient array A: f64[N, M] storage(register)`.
+fn declaration(container: &Container) -> String {
+    let mut text = String::new();
+    if container.transient && !container.is_alias() {
+        text.push_str("transient ");
+    }
+    if container.constant.is_some() {
+        text.push_str("constant ");
+    }
+    let word = match &container.kind {
+        ContainerKind::Scalar => "scalar",
+        ContainerKind::Array(_) => "array",
+        ContainerKind::Stream { .. } => "stream",
+        ContainerKind::View(_) => "view",
+        ContainerKind::Reference(_) => "reference",
+    };
+    text.push_str(&format!("{word} {}: {}", written(&container.name), container.element));
+    match &container.kind {
+        ContainerKind::Scalar => {}
+        ContainerKind::Stream { shape, capacity } => {
+            if !shape.is_empty() {
+                text.push_str(&format!("[{}]", list(shape)));
+            }
+            if let Some(capacity) = capacity {
+                text.push_str(&format!(" capacity({capacity})"));
+            }
+        }
+        ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+            text.push_str(&format!("[{}]", list(&layout.shape)));
+            push_layout(&mut text, layout);
+        }
+    }
+    push_properties(&mut text, container);
+    if let Some(values) = &container.constant {
+        let values: Vec<String> = values.iter().map(|value| print_value(*value)).collect();
+        match (&container.kind, values.as_slice()) {
+            (ContainerKind::Scalar, [value]) => text.push_str(&format!(" = {value}")),
+            _ => text.push_str(&format!(" = [{}]", list(&values))),
+        }
+    }
+    text
+}
+
+/// What differs from the packed layout of the shape.
+fn push_layout(text: &mut String, layout: &Layout) {
+    let packed = Layout::packed(layout.shape.clone());
+    if layout.strides != packed.strides {
+        text.push_str(&format!(" strides({})", list(&layout.strides)));
+    }
+    if layout.offset != packed.offset {
+        text.push_str(&format!(" offset({})", layout.offset));
+    }
+    if layout.total_size != packed.total_size {
+        text.push_str(&format!(" size({})", layout.total_size));
+    }
+}
+
+fn push_properties(text: &mut String, container: &Container) {
+    if container.storage != Storage::default() {
+        text.push_str(&format!(" storage({})", container.storage.name()));
+    }
+    if container.lifetime != Lifetime::default() {
+        text.push_str(&format!(" lifetime({})", container.lifetime.name()));
+    }
+    match &container.distribution {
+        Distribution::Replicated => {}
+        Distribution::Local => text.push_str(" distribution(local)"),
+        Distribution::Block { grid } => text.push_str(&format!(" distribution(block({}))", list(grid))),
+    }
+}
