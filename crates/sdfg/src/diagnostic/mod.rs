@@ -133,6 +133,12 @@ impl Diagnostic {
         self
     }
 
+    /// The same as a warning.
+    #[must_use]
+    pub fn into_warning(self) -> Self {
+        Diagnostic { severity: Severity::Warning, ..self }
+    }
+
     /// Whether this is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

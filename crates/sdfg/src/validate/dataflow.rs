@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::site::{Findings, Program, Site};
+use crate::analysis::accesses::control_flow_reads;
 use crate::diagnostic::{Code, Diagnostic, Element};
-use crate::ir::{BlockKind, ContainerId, ContainerKind, Flow, NodeKind};
-use crate::syntax::Expression;
+use crate::ir::{ContainerId, ContainerKind, Flow, NodeKind};
 
 /// Checks one state.
 pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
@@ -83,9 +83,7 @@ pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
             }
         }
     }
-    for name in control_names(program) {
-        read.extend(program.sdfg.find_container(name));
-    }
+    read.extend(control_flow_reads(program.sdfg));
     let is_source = |id: &&ContainerId| {
         let container = program.sdfg.container(**id);
         container.transient && container.constant.is_none() && !written.contains(*id)
@@ -96,25 +94,5 @@ pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
         let path = program.path.to(Element::Container(container.name.clone()));
         let warning = Diagnostic::warning(Code::NeverWritten, path, message).at(container.loc.as_ref());
         findings.push(warning.suggest("write it first, or make it an argument"));
-    }
-}
-
-/// Names in conditions and assignments.
-fn control_names<'a>(program: &Program<'a>) -> BTreeSet<&'a str> {
-    let sdfg = program.sdfg;
-    let blocks = sdfg.blocks().flat_map(|(_, block)| block_expressions(&block.kind));
-    let transitions = sdfg.transitions().flat_map(|(_, transition)| {
-        transition.condition.iter().chain(transition.assignments.iter().map(|(_, value)| value))
-    });
-    blocks.chain(transitions).flat_map(Expression::names).collect()
-}
-
-fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
-    match kind {
-        BlockKind::Loop(repeated) => {
-            repeated.init.iter().chain([&repeated.condition]).chain(&repeated.update).collect()
-        }
-        BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
-        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
     }
 }

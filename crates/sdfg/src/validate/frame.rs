@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::site::{Findings, Site};
 use super::symbols::Defined;
 use crate::analysis::ScopeTree;
+use crate::analysis::symbols::UNDECLARED_SYMBOL;
 use crate::diagnostic::{Code, Diagnostic, did_you_mean};
 use crate::dtype::ScalarType;
 use crate::ir::{NodeId, NodeKind, Sdfg};
@@ -28,6 +29,8 @@ pub(super) struct Frame {
     pub(super) assumptions: Assumptions,
     /// Parameters of the scopes around, the outermost first.
     pub(super) parameters: Vec<Parameter>,
+    /// Symbols that the scopes around bind; they hide others of their name.
+    bound: Defined,
 }
 
 impl Frame {
@@ -39,7 +42,7 @@ impl Frame {
                 assumptions.nonnegative(symbol);
             }
         }
-        Frame { defined, assumptions, parameters: Vec::new() }
+        Frame { defined, assumptions, parameters: Vec::new(), bound: Defined::new() }
     }
 
     /// The frame within a range that a parameter runs through, given that it does at least once.
@@ -49,8 +52,29 @@ impl Frame {
             self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
             self.assumptions.assume_nonnegative(last - first);
         }
-        self.defined.insert(symbol.clone());
+        self.define([symbol.clone()]);
         self.parameters.push(Parameter { symbol: symbol.clone(), ends, count: range.size() });
+    }
+
+    /// Gives symbols a value in a scope.
+    fn define(&mut self, symbols: impl IntoIterator<Item = Symbol>) {
+        for symbol in symbols {
+            self.defined.insert(symbol.clone());
+            self.bound.insert(symbol);
+        }
+    }
+
+    /// Names and types of the symbols that have a value, as code sees them.
+    pub(super) fn typed(&self, sdfg: &Sdfg) -> Vec<(String, ScalarType)> {
+        let ty = |symbol: &Symbol| {
+            if self.bound.contains(symbol) { UNDECLARED_SYMBOL } else { type_of(sdfg, symbol) }
+        };
+        self.defined.iter().map(|symbol| (symbol.as_str().to_owned(), ty(symbol))).collect()
+    }
+
+    /// As [`Frame::typed`], for control flow.
+    pub(super) fn typed_symbols(sdfg: &Sdfg, defined: &Defined) -> Vec<(String, ScalarType)> {
+        defined.iter().map(|symbol| (symbol.as_str().to_owned(), type_of(sdfg, symbol))).collect()
     }
 
     /// Checks an expression: its symbols have values, and it is an integer whatever they are.
@@ -161,7 +185,7 @@ impl Frames {
         for entry in scopes.entries() {
             let outer = frames.get(&scopes.scope_of(entry)).unwrap_or(&outermost);
             let mut inner = outer.clone();
-            inner.defined.extend(scope_symbols(site, entry));
+            inner.define(scope_symbols(site, entry));
             match &site.state.node(entry).kind {
                 NodeKind::MapEntry(map) => {
                     for (parameter, range) in map.params.iter().zip(&map.ranges.0) {
@@ -219,7 +243,7 @@ pub(super) fn symbol_connector(connector: &str) -> Option<Symbol> {
     if connector.starts_with("IN_") { None } else { Symbol::new(connector).ok() }
 }
 
-/// Names and types of defined symbols, as code sees them.
-pub(super) fn typed(sdfg: &Sdfg, defined: &Defined) -> Vec<(String, ScalarType)> {
-    defined.iter().map(|symbol| (symbol.as_str().to_owned(), super::symbols::type_of(sdfg, symbol))).collect()
+/// The type of a symbol that no scope binds.
+fn type_of(sdfg: &Sdfg, symbol: &Symbol) -> ScalarType {
+    sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL)
 }

@@ -7,6 +7,7 @@
 //! [`diagnostic::pages`](crate::diagnostic::pages).
 
 mod bounds;
+mod code;
 mod conflicts;
 mod containers;
 mod control;
@@ -107,11 +108,14 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
     let table = SymbolTable::of(program.sdfg);
     containers::check(program, &table, findings);
     control::check(program, findings);
+    code::check_control(program, &table, findings);
     for site in program.sites() {
         let defined =
             program.block_of(site.id).map_or_else(|| table.everywhere(), |block| table.before(block));
         let frames = Frames::of(&site, Frame::outermost(program.sdfg, defined.clone()));
         memlets::check(&site, &frames, findings);
+        code::check_tasklets(&site, &frames, findings);
+        code::check_consume(program, &site, &frames, findings);
         scopes::check(&site, &frames, findings);
         reduce::check(&site, findings);
         nested::check(&site, &frames, findings);

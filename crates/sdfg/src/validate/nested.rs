@@ -1,11 +1,15 @@
 //! Nested SDFGs: the interface between a call and what it calls.
 
+use std::collections::BTreeMap;
+
 use super::frame::Frames;
 use super::site::{Findings, Site};
+use crate::analysis::bound_dimensions;
 use crate::diagnostic::{Code, did_you_mean};
 use crate::ir::{
     Access, Connector, Container, ContainerKind, Edge, Flow, NestedSdfg, NodeId, NodeKind, Sdfg,
 };
+use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 
 /// Checks the interface of every nested SDFG of a state.
@@ -152,35 +156,31 @@ fn mismatch(outer: &Container, access: &Access, inner: &Container, nested: &Nest
         let kind = |container: &Container| if container.is_stream() { "a stream" } else { "no stream" };
         return Some(format!("`{}` is {} outside and {} inside", inner.name, kind(outer), kind(inner)));
     }
-    let sizes = access.subset().sizes();
-    let rank = inner.shape().len();
-    let singles = access.subset().0.iter().filter(|range| range.is_index() || range.size().is_one()).count();
-    if rank > sizes.len() || sizes.len() - rank > singles {
+    let (subset, rank) = (access.subset(), inner.shape().len());
+    let Some(kept) = bound_dimensions(subset, rank) else {
         return Some(format!(
-            "`{}` has {rank} dimensions inside, the memlet has {} of which {singles} are single",
+            "`{}` has {rank} dimensions inside, the memlet {} of which {} are single indices",
             inner.name,
-            sizes.len()
+            subset.rank(),
+            subset.0.iter().filter(|range| range.is_index()).count()
         ));
-    }
+    };
     if matches!(inner.kind, ContainerKind::Scalar)
         && access.subset().volume().as_int().is_some_and(|n| n != 1)
     {
         let volume = access.subset().volume();
         return Some(format!("`{}` is one element inside, the memlet has {volume}", inner.name));
     }
-    extents(&sizes, inner, nested)
+    extents(subset, &kept, inner, nested)
 }
 
-/// Extents that are the same numbers, whatever symbols are worth, when all dimensions are kept.
-fn extents(sizes: &[Expr], inner: &Container, nested: &NestedSdfg) -> Option<String> {
-    if sizes.len() != inner.shape().len() {
-        return None;
-    }
-    let mapping: std::collections::BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
-    let pairs = sizes.iter().zip(inner.shape()).enumerate();
-    for (dimension, (outside, inside)) in pairs {
+/// Extents that are numbers on both sides agree.
+fn extents(subset: &Subset, kept: &[usize], inner: &Container, nested: &NestedSdfg) -> Option<String> {
+    let mapping: BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
+    let sizes = kept.iter().filter_map(|dimension| subset.0.get(*dimension)).map(Range::size);
+    for (dimension, (outside, inside)) in sizes.zip(inner.shape()).enumerate() {
         if let (Some(outside), Some(inside)) = (outside.as_int(), inside.substitute(&mapping).as_int())
-            && outside != inside
+            && outside < inside
         {
             return Some(format!(
                 "dimension {dimension} of `{}` has {inside} elements inside, the memlet has {outside}",

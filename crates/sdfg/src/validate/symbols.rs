@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dtype::ScalarType;
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 use crate::symbolic::Symbol;
 
@@ -104,9 +103,4 @@ pub(super) fn assigned_by(sdfg: &Sdfg, block: BlockId, defined: &mut Defined) {
     for part in block.kind.regions() {
         assigned_in(sdfg, part, defined);
     }
-}
-
-/// The type of a symbol: declared, or `i64`.
-pub(super) fn type_of(sdfg: &Sdfg, symbol: &Symbol) -> ScalarType {
-    sdfg.symbol_type(symbol).unwrap_or(ScalarType::I64)
 }

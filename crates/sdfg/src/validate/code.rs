@@ -1,0 +1,339 @@
+//! Code: tasklets, conditions, assignments and custom resolutions have names and types that fit.
+
+use std::collections::BTreeSet;
+
+use super::frame::{Frame, Frames};
+use super::site::{Findings, Program, Site};
+use super::symbols::{Defined, SymbolTable};
+use crate::analysis::{TaskletConnectors, control_environment};
+use crate::diagnostic::{Code, Diagnostic, did_you_mean};
+use crate::dtype::ScalarType;
+use crate::ir::{BlockId, BlockKind, NodeId, NodeKind, Tasklet, TaskletBody, Volume};
+use crate::syntax::{Expression, Span};
+use crate::tasklet::{
+    ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement, typecheck,
+    typecheck_expression, typecheck_external,
+};
+
+/// Checks the code of every tasklet of a state.
+pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+    for (id, node) in site.state.nodes() {
+        if let NodeKind::Tasklet(tasklet) = &node.kind {
+            let frame = frames.at(id);
+            let connectors =
+                TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg));
+            untyped(site, id, &connectors, findings);
+            one_value(site, id, tasklet, &connectors, findings);
+            match &tasklet.body {
+                TaskletBody::Code(code) => match typecheck(code, &connectors.environment) {
+                    Ok(typed) => {
+                        let mut assigned = BTreeSet::new();
+                        collect_assigned(&typed.body, &mut assigned);
+                        unassigned(site, id, &connectors, &assigned, findings);
+                    }
+                    Err(errors) => {
+                        for error in errors {
+                            let known = known_names(&connectors.environment);
+                            let diagnostic = |code, message| site.node_error(code, id, None, message);
+                            findings.push(type_error(&error, code.source(), &known, &diagnostic));
+                        }
+                    }
+                },
+                TaskletBody::External(call) => external(site, id, call, &connectors, findings),
+            }
+        }
+    }
+}
+
+/// The element type of every connector is known.
+fn untyped(site: &Site<'_>, id: NodeId, connectors: &TaskletConnectors, findings: &mut Findings) {
+    for name in &connectors.untyped {
+        let message = format!("nothing tells the element type of `{name}`");
+        let error = site.node_error(Code::ElementMismatch, id, Some(name), message);
+        findings.push(error.suggest(format!("declare it, as in `{name}: f64`")));
+    }
+}
+
+/// An output with several edges is one value for all of them.
+fn one_value(
+    site: &Site<'_>,
+    id: NodeId,
+    tasklet: &Tasklet,
+    connectors: &TaskletConnectors,
+    findings: &mut Findings,
+) {
+    for output in &tasklet.outputs {
+        let Some((position, connector)) = connectors.environment.connector(&output.name) else { continue };
+        let edges = connectors.edges.get(position.index()).map_or(&[][..], Vec::as_slice);
+        let is_value = connector.kind == ConnectorKind::Value
+            && edges.iter().all(|edge| {
+                let memlet = &site.state.edge(*edge).memlet;
+                memlet.write_access().is_none_or(|access| !access.is_queue() && access.subset().is_element())
+            });
+        if edges.len() > 1 && !is_value {
+            let message =
+                format!("{} edges take `{}` on, which is not a single value", edges.len(), output.name);
+            findings.push(site.node_error(Code::ConnectorReused, id, Some(&output.name), message));
+        }
+    }
+}
+
+/// Connectors that statements assign, store to or push to, by position.
+fn collect_assigned(statements: &[TypedStatement], assigned: &mut BTreeSet<usize>) {
+    for statement in statements {
+        match statement {
+            TypedStatement::Output { connector, .. }
+            | TypedStatement::Store { connector, .. }
+            | TypedStatement::Push { connector, .. } => {
+                assigned.insert(connector.index());
+            }
+            TypedStatement::If { then, otherwise, .. } => {
+                collect_assigned(then, assigned);
+                collect_assigned(otherwise, assigned);
+            }
+            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
+                collect_assigned(body, assigned)
+            }
+            TypedStatement::Local { .. } => {}
+        }
+    }
+}
+
+/// Every output is assigned somewhere. One that only may be written is left alone with a warning.
+fn unassigned(
+    site: &Site<'_>,
+    id: NodeId,
+    connectors: &TaskletConnectors,
+    assigned: &BTreeSet<usize>,
+    findings: &mut Findings,
+) {
+    for (position, (name, connector)) in connectors.environment.connectors().enumerate() {
+        if connector.direction == Direction::In || assigned.contains(&position) {
+            continue;
+        }
+        let edges = connectors.edges.get(position).map_or(&[][..], Vec::as_slice);
+        let must = connector.kind == ConnectorKind::Value
+            && edges.iter().any(|edge| matches!(site.state.edge(*edge).memlet.volume, Volume::Exact(_)));
+        let message = format!("the code never assigns the output `{name}`");
+        let error = site.node_error(Code::UnassignedOutput, id, Some(name), message);
+        let error = error.suggest(format!("assign it: `{name} = ...`, or remove the connector"));
+        findings.push(if must { error } else { error.into_warning() });
+    }
+}
+
+fn external(
+    site: &Site<'_>,
+    id: NodeId,
+    call: &crate::tasklet::ExternalCall,
+    connectors: &TaskletConnectors,
+    findings: &mut Findings,
+) {
+    let error = |message: String| site.node_error(Code::ExternalArgument, id, None, message);
+    match typecheck_external(call, &connectors.environment) {
+        Ok(_) => {}
+        Err(errors) => {
+            for found in errors {
+                let diagnostic = error(format!("in the call of `{}`: {found}", call.symbol));
+                findings.push(match found.help() {
+                    Some(help) => diagnostic.suggest(help),
+                    None => diagnostic,
+                });
+            }
+        }
+    }
+    for (name, connector) in connectors.environment.connectors() {
+        if connector.kind == ConnectorKind::Stream {
+            findings.push(error(format!("the stream `{name}` cannot be passed to a C function")));
+        }
+    }
+}
+
+/// Checks the conditions and assignments of an SDFG.
+pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
+    let sdfg = program.sdfg;
+    for (id, block) in sdfg.blocks() {
+        let expressions = Expressions::new(program, table.before(id));
+        let error = |code, message| program.block_error(code, id, message);
+        match &block.kind {
+            BlockKind::Loop(repeated) => {
+                let inside = inside_loop(program, table, id);
+                let inside = Expressions::new(program, &inside);
+                if let Some(init) = &repeated.init {
+                    expressions.assignment(init, "the first value", &error, findings);
+                }
+                inside.condition(&repeated.condition, &error, findings);
+                if let Some(update) = &repeated.update {
+                    inside.assignment(update, "the next value", &error, findings);
+                }
+            }
+            BlockKind::Branch(branch) => {
+                for (condition, _) in &branch.arms {
+                    expressions.condition(condition, &error, findings);
+                }
+            }
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+        }
+    }
+    for (_, transition) in sdfg.transitions() {
+        if transition.condition.is_none() && transition.assignments.is_empty() {
+            continue;
+        }
+        let expressions = Expressions::new(program, &table.after(sdfg, transition.src));
+        let path = program.transition_path(transition.src, transition.dst);
+        let error = |code, message: String| {
+            Diagnostic::error(code, path.clone(), message).at(transition.loc.as_ref())
+        };
+        if let Some(condition) = &transition.condition {
+            expressions.condition(condition, &error, findings);
+        }
+        for (symbol, value) in &transition.assignments {
+            expressions.assignment(value, &format!("the value of `{symbol}`"), &error, findings);
+        }
+    }
+}
+
+/// Symbols that may have a value when the condition of a loop is tested.
+fn inside_loop(program: &Program<'_>, table: &SymbolTable, id: BlockId) -> Defined {
+    let mut defined = table.before(id).clone();
+    super::symbols::assigned_by(program.sdfg, id, &mut defined);
+    defined
+}
+
+/// Checks consume conditions, which may ask for symbols and containers like those of control flow.
+pub(super) fn check_consume(
+    program: &Program<'_>,
+    site: &Site<'_>,
+    frames: &Frames,
+    findings: &mut Findings,
+) {
+    for (id, node) in site.state.nodes() {
+        if let NodeKind::ConsumeEntry(consume) = &node.kind
+            && let Some(condition) = &consume.condition
+        {
+            let error = |code, message: String| site.node_error(code, id, None, message);
+            let expressions = Expressions::new(program, &frames.at(id).defined);
+            expressions.condition(condition, &error, findings);
+        }
+    }
+}
+
+/// What conditions and assignments at one place may name.
+struct Expressions {
+    environment: Environment,
+    known: Vec<String>,
+}
+
+impl Expressions {
+    fn new(program: &Program<'_>, defined: &Defined) -> Self {
+        let symbols = Frame::typed_symbols(program.sdfg, defined);
+        let environment = control_environment(program.sdfg, symbols);
+        let known = known_names(&environment);
+        Expressions { environment, known }
+    }
+
+    fn condition(
+        &self,
+        expression: &Expression,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+        findings: &mut Findings,
+    ) {
+        let Some(ty) = self.type_of(expression, error, findings) else { return };
+        if ty.is_none_or(ScalarType::is_complex) {
+            let message = format!("`{expression}` is neither true nor false");
+            findings.push(error(Code::ConditionType, message).suggest("compare it with something"));
+        }
+    }
+
+    fn assignment(
+        &self,
+        expression: &Expression,
+        what: &str,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+        findings: &mut Findings,
+    ) {
+        let Some(ty) = self.type_of(expression, error, findings) else { return };
+        if !ty.is_some_and(|ty| ty.is_integer() || ty == ScalarType::Bool) {
+            let shown = ty.map_or_else(|| "a vector".to_owned(), |ty| ty.to_string());
+            let message = format!("{what}, `{expression}`, is {shown}, and symbols are integers");
+            findings.push(error(Code::ConditionType, message).suggest("convert it, as in `i64(x)`"));
+        }
+    }
+
+    /// The scalar type of an expression (`None` inside for a vector); `None` if it has none, which is reported.
+    #[expect(clippy::option_option, reason = "an expression without a type is not an expression with lanes")]
+    fn type_of(
+        &self,
+        expression: &Expression,
+        error: &dyn Fn(Code, String) -> Diagnostic,
+        findings: &mut Findings,
+    ) -> Option<Option<ScalarType>> {
+        match typecheck_expression(expression, Dialect::Python, &self.environment) {
+            Ok(typed) => Some(typed.expression.ty.as_scalar()),
+            Err(errors) => {
+                let source = expression.to_string();
+                for found in errors {
+                    // Spans count in the text that the expression was read from, which is not at hand.
+                    let found = TypeError::new(Span::default(), found.kind);
+                    findings.push(control_error(&found, &source, &self.known, error));
+                }
+                None
+            }
+        }
+    }
+}
+
+fn known_names(environment: &Environment) -> Vec<String> {
+    let connectors = environment.connectors().map(|(name, _)| name.to_owned());
+    connectors.chain(environment.symbols().map(|(name, _)| name.to_owned())).collect()
+}
+
+/// The diagnostic for a type error in the code of a tasklet.
+fn type_error(
+    found: &TypeError,
+    source: &str,
+    known: &[String],
+    error: &dyn Fn(Code, String) -> Diagnostic,
+) -> Diagnostic {
+    let code = match &found.kind {
+        TypeErrorKind::UnknownName { .. } => Code::UnknownName,
+        _ => Code::CodeType,
+    };
+    let diagnostic = with_help(error(code, found.to_string()), found, known);
+    match line_of(source, found.span) {
+        Some(line) => diagnostic.note(format!("in `{line}`")),
+        None => diagnostic,
+    }
+}
+
+/// The diagnostic for a type error in a condition or assignment.
+fn control_error(
+    found: &TypeError,
+    source: &str,
+    known: &[String],
+    error: &dyn Fn(Code, String) -> Diagnostic,
+) -> Diagnostic {
+    let code = match &found.kind {
+        TypeErrorKind::UnknownName { .. } => Code::UndefinedSymbol,
+        _ => Code::ConditionType,
+    };
+    with_help(error(code, found.to_string()), found, known).note(format!("in `{source}`"))
+}
+
+fn with_help(diagnostic: Diagnostic, found: &TypeError, known: &[String]) -> Diagnostic {
+    let closest = match &found.kind {
+        TypeErrorKind::UnknownName { name, .. } => did_you_mean(name, known.iter().map(String::as_str)),
+        _ => None,
+    };
+    match closest.or_else(|| found.help()) {
+        Some(help) => diagnostic.suggest(help),
+        None => diagnostic,
+    }
+}
+
+/// The line of code that a span starts in.
+fn line_of(source: &str, span: Span) -> Option<&str> {
+    let start = span.start as usize;
+    let before = source.get(..start)?;
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    source.get(begin..)?.lines().next().map(str::trim)
+}
