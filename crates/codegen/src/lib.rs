@@ -9,5 +9,6 @@ pub mod link;
 #[cfg(feature = "llvm")]
 pub mod llvm;
 pub mod load;
+pub mod lower;
 pub mod object;
 pub mod plan;

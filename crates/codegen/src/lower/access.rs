@@ -1,0 +1,69 @@
+//! Accesses: from memlets to places in buffers, and the record of which elements each loop touches.
+
+use sdfg::ir::{Access, ConflictResolution, Place};
+use sdfg::subset::Subset;
+
+use super::Lowering;
+use super::bound::Bound;
+use super::error::LowerError;
+use super::frame::Frame;
+use super::memory::is_memory;
+use crate::plan::BufferId;
+
+/// One access of the program, at the place where it was lowered.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// The buffer.
+    pub(super) buffer: BufferId,
+    /// Which elements, in the buffer's own dimensions; `None` is any.
+    pub(super) subset: Option<Subset>,
+    /// How.
+    pub(super) kind: AccessKind,
+    /// Numbers of the loops around it, outermost first.
+    pub(super) loops: Vec<usize>,
+}
+
+/// How elements are accessed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum AccessKind {
+    /// Read.
+    Read,
+    /// Replaced.
+    Write,
+    /// Combined with a new value.
+    Combine(ConflictResolution),
+}
+
+impl<'g> Lowering<'g> {
+    /// The part of a buffer that an access names, and which of its dimensions are single indices.
+    pub(super) fn resolve(&self, frame: &Frame<'g>, access: &Access, label: &str) -> Result<(Bound, Vec<bool>), LowerError> {
+        let container = frame.sdfg.container(access.container);
+        let subset = match &access.place {
+            Place::Elements(subset) if is_memory(&container.kind) => frame.translate_subset(subset),
+            Place::Elements(_) | Place::Queues(_) => {
+                return Err(LowerError::Unsupported { what: format!("stream `{}`", container.name), path: frame.at(label) });
+            }
+        };
+        if subset.0.iter().any(|range| !range.tile.is_one()) {
+            return Err(LowerError::Unsupported { what: "a memlet with tiles".to_owned(), path: frame.at(label) });
+        }
+        let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
+            what: format!("`{}` before it is bound", container.name),
+            path: frame.at(label),
+        })?;
+        if bound.axes.len() != subset.rank() {
+            return Err(LowerError::Invalid {
+                what: format!("`{}` has {} dimensions, its memlet {}", container.name, bound.axes.len(), subset.rank()),
+                path: frame.at(label),
+            });
+        }
+        Ok((bound.select(&subset), subset.0.iter().map(sdfg::subset::Range::is_index).collect()))
+    }
+
+    /// Notes that the statement being lowered accesses a part of a buffer.
+    pub(super) fn record(&mut self, part: &Bound, kind: AccessKind) {
+        let loops = self.loops.iter().map(|open| open.number).collect();
+        self.records.push(Record { buffer: part.origin.buffer, subset: part.root_subset(), kind, loops });
+    }
+
+}

@@ -1,0 +1,103 @@
+//! What a container name stands for while a graph is lowered: a strided part of a buffer.
+//!
+//! Nested SDFGs and views name parts of memory that has another name outside. All positions are carried through to the
+//! buffer at the root, and with them the indices in the root's own dimensions, which is where independence is decided.
+
+use sdfg::dtype::ElementType;
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Expr;
+
+use crate::plan::{BufferId, Location, Strided};
+
+/// A strided part of a buffer with a shape.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    /// Element with all indices zero.
+    pub(super) origin: Location,
+    /// Type of one element.
+    pub(super) element: ElementType,
+    /// Dimensions.
+    pub(super) axes: Vec<Axis>,
+    /// Index of the origin in the dimensions of the buffer; `None` if the part has been reshaped.
+    pub(super) root: Option<Vec<Expr>>,
+}
+
+/// One dimension of a [`Bound`].
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    /// Number of indices.
+    pub(super) extent: Expr,
+    /// Elements between neighbours.
+    pub(super) stride: Expr,
+    /// Dimension of the buffer that it runs along, and by how many indices of it.
+    pub(super) root: Option<(usize, Expr)>,
+}
+
+impl Bound {
+    /// All of a buffer with the given layout.
+    pub(super) fn whole(buffer: BufferId, element: ElementType, shape: &[Expr], strides: &[Expr], offset: &Expr) -> Self {
+        let axes = shape.iter().zip(strides).enumerate();
+        Bound {
+            origin: Location { buffer, offset: offset.clone() },
+            element,
+            axes: axes
+                .map(|(d, (extent, stride))| Axis {
+                    extent: extent.clone(),
+                    stride: stride.clone(),
+                    root: Some((d, Expr::one())),
+                })
+                .collect(),
+            root: Some(vec![Expr::zero(); shape.len()]),
+        }
+    }
+
+    /// The part that a subset over the plan's variables selects. Every dimension stays, single indices with extent one.
+    pub(super) fn select(&self, subset: &Subset) -> Bound {
+        let mut part = self.clone();
+        for (axis, range) in part.axes.iter_mut().zip(&subset.0) {
+            part.origin.offset = &part.origin.offset + &(&range.begin * &axis.stride);
+            if let (Some(root), Some((d, step))) = (&mut part.root, &axis.root) {
+                root[*d] = &root[*d] + &(&range.begin * step);
+            }
+            axis.extent = if range.is_index() { Expr::one() } else { range.size() };
+            axis.stride = &axis.stride * &range.step;
+            if let Some((_, step)) = &mut axis.root {
+                *step = &*step * &range.step;
+            }
+        }
+        part
+    }
+
+    /// Without the dimensions at the given positions of a mask, which have extent one.
+    pub(super) fn without(mut self, dropped: &[bool]) -> Bound {
+        let mut dropped = dropped.iter();
+        self.axes.retain(|_| !dropped.next().copied().unwrap_or(false));
+        self
+    }
+
+    /// As the plan writes it.
+    pub(super) fn strided(&self) -> Strided {
+        Strided {
+            origin: self.origin.clone(),
+            extents: self.axes.iter().map(|axis| axis.extent.clone()).collect(),
+            strides: self.axes.iter().map(|axis| axis.stride.clone()).collect(),
+        }
+    }
+
+    /// The indices in the dimensions of the buffer; `None` if they are not known.
+    pub(super) fn root_subset(&self) -> Option<Subset> {
+        let root = self.root.as_ref()?;
+        let mut ranges: Vec<Range> = root.iter().map(|index| Range::index(index.clone())).collect();
+        for axis in &self.axes {
+            let (d, step) = axis.root.as_ref()?;
+            if axis.extent.is_one() {
+                continue;
+            }
+            let begin = root[*d].clone();
+            // The end is one step behind the last index, so that a negative step stays a proper range.
+            let end = &begin + &(&axis.extent * step);
+            ranges[*d] = Range::new(begin, end).with_step(step.clone());
+        }
+        Some(Subset(ranges))
+    }
+}

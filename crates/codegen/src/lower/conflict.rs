@@ -1,0 +1,349 @@
+//! Which loops are independent, and how conflicting writes are made safe.
+//!
+//! Every loop is closed with the record of what its body touches. A write with conflict resolution then stays plain if no
+//! two iterations that run at once can meet; goes into an accumulator of each thread if the target is small; and becomes
+//! atomic otherwise. In a loop that one thread runs, a target that does not move with the loop is accumulated in a register.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::dtype::ElementType;
+use sdfg::ir::ConflictResolution;
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Expr, Symbol, Truth};
+use sdfg::tasklet::{Environment, TypedCode, TypedExpressionKind, TypedStatement};
+use sdfg::value::Value;
+
+use super::Lowering;
+use super::access::{AccessKind, Record};
+use super::memory::RootShape;
+use super::scalar::{less, typed};
+use crate::plan::{
+    Allocation, Binding, Buffer, BufferId, Compute, Copy, If, Location, LoopDimension, Private, Realisation, Resolved, Statement, Strided,
+    Touch, identity, touches,
+};
+
+/// A loop around the current place.
+#[derive(Clone, Debug)]
+pub(super) struct OpenLoop {
+    /// Its number, unique.
+    pub(super) number: usize,
+    /// Its variable.
+    pub(super) variable: Symbol,
+    /// The values of its variable.
+    pub(super) range: Range,
+    /// Whether threads share it.
+    pub(super) parallel: bool,
+    /// Number of variables of the plan before its own; loops that are shared together have theirs side by side.
+    pub(super) first_variable: usize,
+    /// Number of variables of the plan before its body.
+    pub(super) n_variables: usize,
+    /// Number of buffers of the plan before it.
+    pub(super) n_buffers: usize,
+    /// Number of records before it.
+    pub(super) n_records: usize,
+    /// Buffers of which each of its threads has one.
+    pub(super) locals: Vec<BufferId>,
+}
+
+/// What closing a shared loop decides.
+pub(super) struct Closed {
+    pub(super) privates: Vec<Private>,
+    pub(super) locals: Vec<BufferId>,
+    pub(super) independent: bool,
+}
+
+impl<'g> Lowering<'g> {
+    /// Opens a loop over a dimension; the plan had `first_variable` variables before those of the loops that it is shared with.
+    pub(super) fn open_loop(&mut self, dimension: &LoopDimension, first_variable: usize, parallel: bool) {
+        let range = Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
+        if dimension.step.as_int().is_some_and(|step| step < 0) {
+            let lowest = &dimension.end + &Expr::one();
+            self.assumptions.set_range(dimension.variable.clone(), Some(lowest), Some(dimension.begin.clone()));
+        } else {
+            let highest = &dimension.end - &Expr::one();
+            self.assumptions.set_range(dimension.variable.clone(), Some(dimension.begin.clone()), Some(highest));
+        }
+        self.loop_ranges.push((dimension.variable.clone(), range.clone()));
+        self.loops.push(OpenLoop {
+            number: self.loop_ranges.len() - 1,
+            variable: dimension.variable.clone(),
+            range,
+            parallel,
+            first_variable,
+            n_variables: self.plan.variables.len(),
+            n_buffers: self.plan.buffers.len(),
+            n_records: self.records.len(),
+            locals: Vec::new(),
+        });
+    }
+
+    /// Number of variables before the shared loop around the current place.
+    pub(super) fn parallel_mark(&self) -> Option<usize> {
+        self.loops.iter().find(|open| open.parallel).map(|open| open.first_variable)
+    }
+
+    /// Gives each thread of the shared loop around the current place a buffer.
+    pub(super) fn add_thread_local(&mut self, buffer: BufferId) {
+        if let Some(open) = self.loops.iter_mut().find(|open| open.parallel) {
+            open.locals.push(buffer);
+        }
+    }
+
+    /// Closes the innermost loop, which one thread runs. Returns whether its iterations are proved independent.
+    ///
+    /// `body` is changed where targets are accumulated in registers; the statements before and after the loop that this
+    /// needs are returned too.
+    pub(super) fn close_loop(&mut self, body: &mut [Statement]) -> (bool, Vec<Statement>, Vec<Statement>) {
+        let Some(open) = self.loops.pop() else { return (false, Vec::new(), Vec::new()) };
+        let records = self.records_by_buffer(&open);
+        let independent = self.is_independent(&records, &[&open]);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (target, resolution) in self.accumulated(body, &open, &records) {
+            let element = self.plan.buffer(target.buffer).element;
+            let Some(value) = identity(&resolution, element) else { continue };
+            let name = format!("{}_sum", self.plan.buffer(target.buffer).name);
+            let cell = Location { buffer: self.cell(&name, element), offset: Expr::zero() };
+            touches(body, &mut |mut touch| {
+                if touch.buffer() == target.buffer {
+                    *touch.location_mut() = cell.clone();
+                }
+            });
+            before.push(set_constant(&cell, value, element));
+            let write = Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain };
+            let label = name;
+            after.push(Statement::Copy(Copy { label, from: cell, to: target, dimensions: Vec::new(), write }));
+        }
+        (independent, before, after)
+    }
+
+    /// A loop that is only entered if its range is not empty, where that matters.
+    pub(super) fn guarded(&self, dimension: &LoopDimension, statements: Vec<Statement>) -> Vec<Statement> {
+        let down = dimension.step.as_int().is_some_and(|step| step < 0);
+        let (low, high) = if down { (&dimension.end, &dimension.begin) } else { (&dimension.begin, &dimension.end) };
+        if low.lt(high, &self.assumptions) == Truth::Proved {
+            return statements;
+        }
+        vec![Statement::If(If { arms: vec![(less(low, high), statements)], otherwise: Vec::new() })]
+    }
+
+    /// Closes the innermost loops, whose iterations threads share together.
+    pub(super) fn close_shared(&mut self, n: usize, body: &mut [Statement]) -> Closed {
+        let shared: Vec<OpenLoop> = self.loops.split_off(self.loops.len().saturating_sub(n));
+        let Some(outermost) = shared.first() else {
+            return Closed { privates: Vec::new(), locals: Vec::new(), independent: false };
+        };
+        let dimensions: Vec<&OpenLoop> = shared.iter().collect();
+        let mut locals = outermost.locals.clone();
+        let records = self.records_by_buffer(outermost);
+        let independent = self.is_independent(&records, &dimensions);
+        let mut privates = Vec::new();
+        let mut atomic = BTreeSet::new();
+        for (buffer, records) in &records {
+            let combines = records.iter().any(|r| matches!(r.kind, AccessKind::Combine(_)));
+            if !combines || buffer.index() >= outermost.n_buffers || self.distinct(records, &dimensions) {
+                continue;
+            }
+            match self.private(*buffer, records, outermost, &mut locals) {
+                Some((private, first)) => {
+                    touches(body, &mut |mut touch| {
+                        if touch.buffer() == *buffer {
+                            let location = touch.location_mut();
+                            *location = Location { buffer: private.buffer, offset: &location.offset - &first };
+                        }
+                    });
+                    privates.push(private);
+                }
+                None => {
+                    atomic.insert(*buffer);
+                }
+            }
+        }
+        touches(body, &mut |mut touch| {
+            if atomic.contains(&touch.buffer())
+                && let Some(Resolved::Combine { realisation, .. }) = touch.write_mut()
+            {
+                *realisation = Realisation::Atomic;
+            }
+        });
+        Closed { privates, locals, independent: independent && atomic.is_empty() }
+    }
+
+    fn records_by_buffer(&self, open: &OpenLoop) -> BTreeMap<BufferId, Vec<Record>> {
+        let mut found: BTreeMap<BufferId, Vec<Record>> = BTreeMap::new();
+        for record in &self.records[open.n_records..] {
+            found.entry(record.buffer).or_default().push(record.clone());
+        }
+        found
+    }
+
+    /// Whether no iteration of the loops touches an element that another one writes.
+    fn is_independent(&self, records: &BTreeMap<BufferId, Vec<Record>>, dimensions: &[&OpenLoop]) -> bool {
+        let Some(first) = dimensions.first() else { return false };
+        records.iter().all(|(buffer, records)| {
+            if buffer.index() >= first.n_buffers {
+                // Memory of one iteration that the next one uses again; single elements become registers.
+                return self.plan.buffer(*buffer).size.is_one();
+            }
+            records.iter().all(|r| r.kind == AccessKind::Read) || self.distinct(records, dimensions)
+        })
+    }
+
+    /// Whether different iterations of the loops touch different elements of a buffer: for each loop there is a dimension of
+    /// the buffer in which every access is at `c * variable + r` with the same nonzero `c` and the same `r`, which is fixed in the
+    /// loops, over less than `|c|` indices.
+    fn distinct(&self, records: &[Record], dimensions: &[&OpenLoop]) -> bool {
+        let Some(fixed) = dimensions.last().map(|open| open.n_variables) else { return false };
+        let hulls: Option<Vec<Subset>> = records.iter().map(|record| self.hull(record, fixed)).collect();
+        let Some(hulls) = hulls else { return false };
+        let Some(rank) = hulls.first().map(Subset::rank) else { return false };
+        dimensions.iter().all(|open| {
+            (0..rank).any(|d| {
+                let mut forms = hulls.iter().map(|hull| self.stride_of(&hull.0[d], open, dimensions));
+                let first = forms.next().flatten();
+                first.is_some() && forms.all(|form| form == first)
+            })
+        })
+    }
+
+    /// `(c, r)` of a range that begins at `c * variable + r` and is no longer than `|c|`.
+    fn stride_of(&self, range: &Range, open: &OpenLoop, shared: &[&OpenLoop]) -> Option<(i64, Expr)> {
+        let (coefficient, rest) = range.begin.linear_in(&open.variable)?;
+        let coefficient = coefficient.as_int().filter(|c| *c != 0)?;
+        if shared.iter().any(|other| rest.depends_on(&other.variable)) {
+            return None;
+        }
+        let extent = if range.step.as_int()? > 0 { &range.end - &range.begin } else { &range.begin - &range.end };
+        // Iterations are a step apart at least.
+        let step = open.range.step.as_int().unwrap_or(1).abs();
+        let apart = Expr::int(coefficient.checked_abs()?.checked_mul(step)?);
+        (extent.le(&apart, &self.assumptions) == Truth::Proved).then_some((coefficient, rest))
+    }
+
+    /// All elements that an access touches while the variables before `fixed` stay as they are.
+    fn hull(&self, record: &Record, fixed: usize) -> Option<Subset> {
+        let subset = record.subset.as_ref()?;
+        let is_inner = |symbol: &Symbol| self.plan.variables.get_index_of(symbol).is_none_or(|i| i >= fixed);
+        let inner: Vec<(Symbol, Range)> = record
+            .loops
+            .iter()
+            .map(|number| self.loop_ranges[*number].clone())
+            .filter(|(variable, _)| is_inner(variable))
+            .collect();
+        let hull = if inner.is_empty() { subset.clone() } else { subset.image(&inner, &self.assumptions)?.into_inner() };
+        // What depends on data or on loops of the program may be anywhere.
+        let shape = &self.roots[record.buffer.index()].shape;
+        let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
+            if range.free_symbols().iter().any(is_inner) { Range::new(Expr::zero(), extent.clone()) } else { range }
+        });
+        Some(Subset(ranges.collect()))
+    }
+
+    /// An accumulator of each thread for a buffer, if the target is small, with the position at which the target begins.
+    fn private(&mut self, buffer: BufferId, records: &[Record], open: &OpenLoop, locals: &mut Vec<BufferId>) -> Option<(Private, Expr)> {
+        let resolution = match &records.first()?.kind {
+            AccessKind::Combine(resolution) => resolution.clone(),
+            AccessKind::Read | AccessKind::Write => return None,
+        };
+        if records.iter().any(|record| record.kind != AccessKind::Combine(resolution.clone())) {
+            return None;
+        }
+        let element = self.plan.buffer(buffer).element;
+        identity(&resolution, element)?;
+        let fixed = open.first_variable;
+        let mut hull: Option<Subset> = None;
+        for record in records {
+            let touched = match self.hull(record, fixed) {
+                Some(touched) => touched,
+                None => Subset::full(&self.roots[buffer.index()].shape),
+            };
+            hull = Some(match hull {
+                Some(hull) => hull.bounding_union(&touched, &self.assumptions).into_inner(),
+                None => touched,
+            });
+        }
+        let hull = hull?;
+        let root = &self.roots[buffer.index()];
+        // From the first to the last element of the target, in the order of memory.
+        let (mut first, mut last) = (root.offset.clone(), root.offset.clone());
+        for (range, stride) in hull.0.iter().zip(&root.strides) {
+            first = &first + &(&range.begin * stride);
+            last = &last + &(&range.last() * stride);
+        }
+        let size = &(&last - &first) + &Expr::one();
+        let known = |expr: &Expr| expr.free_symbols().iter().all(|s| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed));
+        if !known(&first) || !known(&size) {
+            return None;
+        }
+        let bytes = i64::try_from(element.size()).ok()?;
+        let small = match size.as_int() {
+            Some(n) => u64::try_from(n.checked_mul(bytes)?).ok()? <= self.target.private_bytes,
+            // A size that only the caller knows: containers of one dimension are histograms far more often than fields.
+            None => hull.rank() == 1,
+        };
+        if !small {
+            return None;
+        }
+        let on_stack = size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
+        let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
+        let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
+        let shape = RootShape { shape: vec![size.clone()], strides: vec![Expr::one()], offset: Expr::zero() };
+        let own = self.push_buffer(Buffer { name, element, size: size.clone(), allocation }, shape);
+        if !on_stack {
+            locals.push(own);
+        }
+        let origin = Location { buffer, offset: first.clone() };
+        let target = Strided { origin, extents: vec![size], strides: vec![Expr::one()] };
+        Some((Private { buffer: own, target, resolution }, first))
+    }
+
+    /// Single elements that a loop only combines into, always the same one of their buffer.
+    fn accumulated(
+        &self,
+        body: &mut [Statement],
+        open: &OpenLoop,
+        records: &BTreeMap<BufferId, Vec<Record>>,
+    ) -> Vec<(Location, ConflictResolution)> {
+        let mut targets: BTreeMap<BufferId, Option<(Location, ConflictResolution)>> = BTreeMap::new();
+        touches(body, &mut |touch| {
+            let found = match &touch {
+                Touch::Store(to, Resolved::Combine { resolution, custom: None, .. })
+                | Touch::CopyTo { to, write: Resolved::Combine { resolution, custom: None, .. }, single: true } => {
+                    Some(((*to).clone(), resolution.clone()))
+                }
+                Touch::Load(_)
+                | Touch::View(_)
+                | Touch::Store(..)
+                | Touch::ViewMut(..)
+                | Touch::CopyFrom(_)
+                | Touch::CopyTo { .. }
+                | Touch::Pointer(_)
+                | Touch::Merge(_) => None,
+            };
+            let known = targets.entry(touch.buffer()).or_insert_with(|| found.clone());
+            if *known != found {
+                *known = None;
+            }
+        });
+        let moves = |location: &Location| {
+            let changes = |s: &Symbol| *s == open.variable || self.plan.variables.get_index_of(s).is_none_or(|i| i >= open.n_variables);
+            location.offset.free_symbols().iter().any(changes)
+        };
+        targets
+            .into_values()
+            .flatten()
+            .filter(|(location, _)| location.buffer.index() < open.n_buffers && records.contains_key(&location.buffer) && !moves(location))
+            .collect()
+    }
+}
+
+/// Sets an element to a constant.
+fn set_constant(to: &Location, value: Value, element: ElementType) -> Statement {
+    let mut environment = Environment::new();
+    let connector = environment.output("value", element);
+    let scalar = typed(TypedExpressionKind::Constant(value), ElementType::scalar(element.lane()));
+    let value = if element.lanes() == 1 { scalar } else { typed(TypedExpressionKind::Splat(Box::new(scalar)), element) };
+    let body = vec![TypedStatement::Output { connector, value }];
+    let code = TypedCode { environment, locals: Vec::new(), body };
+    let bindings = vec![Binding::Store { to: to.clone(), write: Resolved::Store }];
+    Statement::Compute(Compute { label: "identity".to_owned(), code, bindings, symbols: Vec::new() })
+}

@@ -1,0 +1,52 @@
+//! Why a program cannot be lowered.
+
+use sdfg::tasklet::TypeError;
+
+/// Why a valid program cannot be lowered for a target.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LowerError {
+    /// The target or this version of the compiler does not support a construct.
+    #[error("{path}: {what} is not supported in native code; `sdfg interpret` runs it")]
+    Unsupported {
+        /// The construct, as a noun phrase.
+        what: String,
+        /// Where it is.
+        path: String,
+    },
+    /// A node that stands for several others is still there.
+    #[error("{path}: {noun} `{operation}` has not been expanded; expand library nodes before compiling")]
+    Unexpanded {
+        /// The kind of node.
+        noun: &'static str,
+        /// What it does.
+        operation: String,
+        /// Where it is.
+        path: String,
+    },
+    /// Code does not type. Validation says the same earlier.
+    #[error("{path}: {}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Types {
+        /// What is wrong.
+        errors: Vec<TypeError>,
+        /// Where it is.
+        path: String,
+    },
+    /// The size of a transient is not known where its memory has to be allocated.
+    #[error("{path}: the size `{size}` of transient `{container}` is not known when its memory is needed; use it in one state, or let its shape use only symbols that do not change")]
+    UnknownSize {
+        /// The transient.
+        container: String,
+        /// Its size.
+        size: String,
+        /// Where it is used.
+        path: String,
+    },
+    /// A graph that validation should have refused.
+    #[error("{path}: {what}")]
+    Invalid {
+        /// What is wrong.
+        what: String,
+        /// Where it is.
+        path: String,
+    },
+}

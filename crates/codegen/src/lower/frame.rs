@@ -1,0 +1,66 @@
+//! One call of an SDFG while it is lowered: what its names stand for.
+
+use std::collections::BTreeMap;
+
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{ContainerId, Sdfg};
+use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::bound::Bound;
+use crate::plan::JumpTarget;
+
+/// Names of an SDFG call and what they stand for.
+pub(super) struct Frame<'g> {
+    /// The SDFG that is called.
+    pub(super) sdfg: &'g Sdfg,
+    /// Where its containers are.
+    pub(super) containers: BTreeMap<ContainerId, Bound>,
+    /// Values of its symbols over the plan's variables.
+    pub(super) symbols: BTreeMap<Symbol, Expr>,
+    /// Types of its symbols; others are `i64`.
+    pub(super) types: BTreeMap<Symbol, ScalarType>,
+    /// Block that a return leaves.
+    pub(super) exit: JumpTarget,
+    /// Whether something leaves it.
+    pub(super) exit_used: bool,
+    /// Innermost loop.
+    pub(super) innermost: Option<JumpTarget>,
+    /// Labels from the outermost SDFG to here.
+    pub(super) path: String,
+}
+
+impl<'g> Frame<'g> {
+    /// An expression of the SDFG over the plan's variables.
+    pub(super) fn translate(&self, expr: &Expr) -> Expr {
+        expr.substitute(&self.symbols)
+    }
+
+    /// A subset of the SDFG over the plan's variables.
+    pub(super) fn translate_subset(&self, subset: &Subset) -> Subset {
+        subset.substitute(&self.symbols)
+    }
+
+    /// Type of a symbol.
+    pub(super) fn type_of(&self, symbol: &Symbol) -> ScalarType {
+        self.types.get(symbol).copied().or_else(|| self.sdfg.symbol_type(symbol)).unwrap_or(ScalarType::I64)
+    }
+
+    /// Makes a symbol stand for an expression until the returned old meaning is given back to [`Frame::unbind`].
+    pub(super) fn bind(&mut self, symbol: &Symbol, value: Expr) -> Option<Expr> {
+        self.symbols.insert(symbol.clone(), value)
+    }
+
+    /// Gives a symbol its old meaning back.
+    pub(super) fn unbind(&mut self, symbol: &Symbol, old: Option<Expr>) {
+        match old {
+            Some(value) => self.symbols.insert(symbol.clone(), value),
+            None => self.symbols.remove(symbol),
+        };
+    }
+
+    /// A place in this call, for messages.
+    pub(super) fn at(&self, place: &str) -> String {
+        format!("{}/{place}", self.path)
+    }
+}

@@ -1,0 +1,176 @@
+//! From graphs to plans: every decision that depends on the target is made here, once.
+//!
+//! A state becomes statements in topological order of its nodes, a map a loop nest whose outermost suitable dimension is shared
+//! by threads, a nested SDFG part of the plan of its caller. What each name stands for is kept in a [`Frame`]; every access is
+//! recorded with its indices ([`access`]), from which it is proved which loops are independent and which writes need
+//! atomics ([`conflict`]).
+
+mod access;
+mod bound;
+mod conflict;
+mod control;
+mod copy;
+mod dataflow;
+mod error;
+mod frame;
+mod memory;
+mod nested;
+mod scalar;
+mod scope;
+mod target;
+mod tasklet;
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{NodeId, Sdfg};
+use sdfg::subset::Range;
+use sdfg::symbolic::{Assumptions, Expr, Symbol};
+use sdfg::validate::Validated;
+
+pub use error::LowerError;
+pub use target::Target;
+
+use access::Record;
+use conflict::OpenLoop;
+use frame::Frame;
+use memory::RootShape;
+
+use crate::plan::{Argument, BufferId, JumpTarget, Plan, SymbolArgument};
+
+/// Lowers a program for a target.
+///
+/// # Errors
+/// [`LowerError`] for constructs that the target does not support and for nodes that are not expanded.
+pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
+    let sdfg = program.sdfg();
+    let mut lowering = Lowering::new(sdfg, target);
+    let mut frame = lowering.outermost(sdfg)?;
+    lowering.plan.body = lowering.call(&mut frame, Vec::new())?;
+    Ok(lowering.plan)
+}
+
+/// A plan under construction.
+struct Lowering<'g> {
+    plan: Plan,
+    target: &'g Target,
+    /// How often each name was asked for.
+    names: BTreeMap<String, u32>,
+    n_targets: u32,
+    /// Shapes of buffers in their own dimensions.
+    roots: Vec<RootShape>,
+    /// Every access so far, in order.
+    records: Vec<Record>,
+    /// Loops around the current place, outermost first.
+    loops: Vec<OpenLoop>,
+    /// Variable and range of every loop so far, by number.
+    loop_ranges: Vec<(Symbol, Range)>,
+    /// Cells that carry values between code nodes, by path of the call, source node and connector.
+    value_cells: BTreeMap<(String, NodeId, String), BufferId>,
+    /// What is known of the plan's variables.
+    assumptions: Assumptions,
+}
+
+impl<'g> Lowering<'g> {
+    fn new(sdfg: &'g Sdfg, target: &'g Target) -> Self {
+        let plan = Plan {
+            name: sdfg.name.clone(),
+            float_mode: sdfg.float_mode,
+            arguments: Vec::new(),
+            symbols: Vec::new(),
+            buffers: Vec::new(),
+            variables: IndexMap::new(),
+            body: Vec::new(),
+            externals: Vec::new(),
+        };
+        Lowering {
+            plan,
+            target,
+            names: BTreeMap::new(),
+            n_targets: 0,
+            roots: Vec::new(),
+            records: Vec::new(),
+            loops: Vec::new(),
+            loop_ranges: Vec::new(),
+            value_cells: BTreeMap::new(),
+            assumptions: Assumptions::new(),
+        }
+    }
+
+    /// The frame of the program itself: its arguments are those of the compiled function.
+    fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<Frame<'g>, LowerError> {
+        let in_shapes: std::collections::BTreeSet<Symbol> =
+            sdfg.arguments().flat_map(|(_, container)| container.shape()).flat_map(Expr::free_symbols).collect();
+        for (symbol, ty) in sdfg.symbols() {
+            let non_negative = in_shapes.contains(symbol);
+            self.take_name(symbol.as_str());
+            self.plan.variables.insert(symbol.clone(), ty);
+            self.plan.symbols.push(SymbolArgument { name: symbol.clone(), ty, non_negative });
+            if non_negative {
+                self.assumptions.nonnegative(symbol.clone());
+            }
+        }
+        let mut frame = Frame {
+            sdfg,
+            containers: BTreeMap::new(),
+            symbols: sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect(),
+            types: BTreeMap::new(),
+            exit: self.new_target(),
+            exit_used: false,
+            innermost: None,
+            path: sdfg.name.clone(),
+        };
+        let accesses = memory::accesses(sdfg);
+        for (id, container) in sdfg.arguments() {
+            let buffer = self.argument_buffer(&frame, container)?;
+            let bound = self.bind_whole(container, buffer);
+            self.plan.arguments.push(Argument {
+                name: container.name.clone(),
+                element: container.element,
+                shape: bound.axes.iter().map(|axis| axis.extent.clone()).collect(),
+                strides: bound.axes.iter().map(|axis| axis.stride.clone()).collect(),
+                size: self.plan.buffer(buffer).size.clone(),
+                by_value: container.shape().is_empty() && container.kind.layout().is_none() && !accesses.writes.contains(&id),
+                read: accesses.reads.contains(&id),
+                written: accesses.writes.contains(&id),
+                buffer,
+            });
+            frame.containers.insert(id, bound);
+        }
+        Ok(frame)
+    }
+
+    /// A name that nothing in the plan has, made of `wanted`.
+    fn take_name(&mut self, wanted: &str) -> String {
+        let mut name: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            name.insert(0, '_');
+        }
+        loop {
+            match self.names.get_mut(&name) {
+                None => {
+                    self.names.insert(name.clone(), 0);
+                    return name;
+                }
+                Some(n) => {
+                    *n += 1;
+                    name = format!("{name}_{n}");
+                }
+            }
+        }
+    }
+
+    /// A new variable, named after a symbol of the graph.
+    fn new_variable(&mut self, wanted: &str, ty: ScalarType) -> Symbol {
+        let name = self.take_name(wanted);
+        let symbol = Symbol::of(&name);
+        self.plan.variables.insert(symbol.clone(), ty);
+        symbol
+    }
+
+    fn new_target(&mut self) -> JumpTarget {
+        self.n_targets += 1;
+        JumpTarget(self.n_targets - 1)
+    }
+}

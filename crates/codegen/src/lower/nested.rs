@@ -1,0 +1,124 @@
+//! Calls of SDFGs: a nested SDFG becomes part of the plan of its caller and works in its memory.
+
+use std::collections::BTreeMap;
+
+use sdfg::analysis::bound_dimensions;
+use sdfg::ir::{Container, Edge, NestedSdfg, Node, NodeId, State};
+use sdfg::symbolic::Expr;
+
+use super::Lowering;
+use super::bound::Bound;
+use super::control::assigned_symbols;
+use super::error::LowerError;
+use super::frame::Frame;
+use crate::plan::Statement;
+
+impl<'g> Lowering<'g> {
+    /// Statements of a call: transients, then the body. Symbols of the frame have the values that the caller gives.
+    pub(super) fn call(&mut self, frame: &mut Frame<'g>, mut statements: Vec<Statement>) -> Result<Vec<Statement>, LowerError> {
+        let sdfg = frame.sdfg;
+        for symbol in assigned_symbols(sdfg) {
+            let variable = self.new_variable(symbol.as_str(), frame.type_of(&symbol));
+            if let Some(initial) = frame.symbols.insert(symbol, Expr::symbol(variable.clone())) {
+                statements.push(Statement::Let { variable, value: initial });
+            }
+        }
+        let (before, after) = self.allocate_for_call(frame)?;
+        statements.extend(before);
+        let body = self.region(frame, sdfg.body())?;
+        if frame.exit_used {
+            statements.push(Statement::Block { target: frame.exit, body });
+        } else {
+            statements.extend(body);
+        }
+        statements.extend(after);
+        Ok(statements)
+    }
+
+    /// Statements of a nested SDFG node.
+    pub(super) fn nested(
+        &mut self,
+        frame: &mut Frame<'g>,
+        state: &'g State,
+        id: NodeId,
+        node: &'g Node,
+        nested: &'g NestedSdfg,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let path = frame.at(&node.label);
+        let mut inner = Frame {
+            sdfg: &nested.sdfg,
+            containers: BTreeMap::new(),
+            symbols: BTreeMap::new(),
+            types: BTreeMap::new(),
+            exit: self.new_target(),
+            exit_used: false,
+            innermost: None,
+            path,
+        };
+        // Unmapped symbols keep the value of the symbol with their name.
+        for symbol in sdfg::analysis::symbols::free_symbols(&nested.sdfg) {
+            if let Some(value) = frame.symbols.get(&symbol) {
+                inner.types.insert(symbol.clone(), frame.type_of(&symbol));
+                inner.symbols.insert(symbol, value.clone());
+            }
+        }
+        for (symbol, value) in &nested.symbol_mapping {
+            inner.types.remove(symbol);
+            inner.symbols.insert(symbol.clone(), frame.translate(value));
+        }
+        let mut statements = vec![Statement::Comment(format!("nested {}", node.label))];
+        let edges = state.in_edges(id).into_iter().map(|e| (state.edge(e), true));
+        let edges = edges.chain(state.out_edges(id).into_iter().map(|e| (state.edge(e), false)));
+        let mut bindings = Vec::new();
+        for (edge, is_input) in edges {
+            let connector = if is_input { &edge.dst_connector } else { &edge.src_connector };
+            let Some(connector) = connector else { continue };
+            match nested.sdfg.find_container(connector) {
+                Some(container) => bindings.push((container, edge, is_input)),
+                None => statements.extend(self.symbol_from_data(frame, &mut inner, edge, connector, &node.label)?),
+            }
+        }
+        for (container, edge, is_input) in bindings {
+            if !inner.containers.contains_key(&container) {
+                let bound = self.bind_connector(frame, &inner, nested.sdfg.container(container), edge, is_input, &node.label)?;
+                inner.containers.insert(container, bound);
+            }
+        }
+        self.call(&mut inner, statements)
+    }
+
+    /// The part of the caller's memory that a container of a nested SDFG stands for, with the shape that the container declares.
+    fn bind_connector(
+        &mut self,
+        frame: &Frame<'g>,
+        inner: &Frame<'g>,
+        container: &Container,
+        edge: &Edge,
+        is_input: bool,
+        label: &str,
+    ) -> Result<Bound, LowerError> {
+        let access = if is_input { edge.memlet.read_access() } else { edge.memlet.write_access() };
+        let access = access.ok_or_else(|| LowerError::Unsupported {
+            what: "a nested SDFG whose connector is bound to a value".to_owned(),
+            path: frame.at(label),
+        })?;
+        let (part, _) = self.resolve(frame, access, label)?;
+        let rank = container.shape().len();
+        let kept = bound_dimensions(access.subset(), rank).ok_or_else(|| LowerError::Unsupported {
+            what: format!("binding {} dimensions to container `{}` of rank {rank}", part.axes.len(), container.name),
+            path: frame.at(label),
+        })?;
+        let dropped: Vec<bool> = (0..part.axes.len()).map(|d| !kept.contains(&d)).collect();
+        let mut part = part.without(&dropped);
+        if container.element != part.element {
+            return Err(LowerError::Unsupported {
+                what: format!("binding elements of type {} to container `{}` of type {}", part.element, container.name, container.element),
+                path: frame.at(label),
+            });
+        }
+        for (axis, extent) in part.axes.iter_mut().zip(container.shape()) {
+            axis.extent = inner.translate(extent);
+        }
+        Ok(part)
+    }
+}

@@ -1,0 +1,156 @@
+//! Conditions and values of symbols: typed expressions over symbols and containers.
+
+use sdfg::analysis::control_environment;
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::Edge;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::{CompareOp, Expression};
+use sdfg::tasklet::{
+    ConnectorKind, Dialect, Environment, TypedExpression, TypedExpressionCode, TypedExpressionKind, typecheck_expression,
+};
+
+use super::Lowering;
+use super::access::AccessKind;
+use super::error::LowerError;
+use super::frame::Frame;
+use crate::plan::{Binding, Scalar, Statement};
+
+impl<'g> Lowering<'g> {
+    /// A condition.
+    pub(super) fn condition(&mut self, frame: &Frame<'g>, condition: &Expression, label: &str) -> Result<Scalar, LowerError> {
+        self.scalar(frame, condition, Some(ScalarType::Bool), label)
+    }
+
+    /// The value of an expression of control flow, converted to a type.
+    pub(super) fn scalar(
+        &mut self,
+        frame: &Frame<'g>,
+        expression: &Expression,
+        ty: Option<ScalarType>,
+        label: &str,
+    ) -> Result<Scalar, LowerError> {
+        let sdfg = frame.sdfg;
+        // Only containers that the expression names: the others may not be bound yet.
+        let names = expression.names();
+        let mut environment = Environment::new();
+        for (name, ty) in self.symbols_in_scope(frame) {
+            environment.add_symbol(name, ty);
+        }
+        let mut bindings = Vec::new();
+        for (name, connector) in control_environment(sdfg, std::iter::empty()).connectors() {
+            if !names.contains(name) {
+                continue;
+            }
+            let bound = sdfg.find_container(name).and_then(|id| frame.containers.get(&id)).cloned();
+            let bound = bound.ok_or_else(|| LowerError::Unsupported {
+                what: format!("`{name}` before it is bound"),
+                path: frame.at(label),
+            })?;
+            self.record(&bound, AccessKind::Read);
+            environment.add_connector(name, *connector);
+            bindings.push(match connector.kind {
+                ConnectorKind::Value => Binding::Load(bound.origin),
+                ConnectorKind::Pointer { .. } | ConnectorKind::Stream => Binding::View(bound.strided()),
+            });
+        }
+        let code = typecheck_expression(expression, Dialect::Python, &environment)
+            .map_err(|errors| LowerError::Types { errors, path: frame.at(label) })?;
+        let symbols = self.symbol_values(frame, &code.environment);
+        let scalar = Scalar { code, bindings, symbols };
+        Ok(match ty {
+            Some(ty) => converted(scalar, ty),
+            None => scalar,
+        })
+    }
+
+    /// Sets a symbol of a scope or of a called SDFG to the element that an edge reads.
+    pub(super) fn symbol_from_data(
+        &mut self,
+        frame: &Frame<'g>,
+        inner: &mut Frame<'g>,
+        edge: &Edge,
+        name: &str,
+        label: &str,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid { what: format!("`{name}` names no symbol"), path: frame.at(label) })?;
+        let (variable, statement) = self.load_symbol(frame, &symbol, inner.type_of(&symbol), edge, label)?;
+        inner.symbols.insert(symbol, Expr::symbol(variable));
+        Ok(vec![statement])
+    }
+
+    /// A new variable with the element that an edge reads.
+    pub(super) fn load_symbol(
+        &mut self,
+        frame: &Frame<'g>,
+        symbol: &Symbol,
+        ty: ScalarType,
+        edge: &Edge,
+        label: &str,
+    ) -> Result<(Symbol, Statement), LowerError> {
+        let access = edge.memlet.read_access().ok_or_else(|| LowerError::Invalid {
+            what: format!("connector `{symbol}` reads no container"),
+            path: frame.at(label),
+        })?;
+        let (part, _) = self.resolve(frame, access, label)?;
+        self.record(&part, AccessKind::Read);
+        let mut environment = Environment::new();
+        let connector = environment.input("value", part.element);
+        let expression = typed(TypedExpressionKind::Input(connector), part.element);
+        let code = TypedExpressionCode { environment, expression };
+        let value = converted(Scalar { code, bindings: vec![Binding::Load(part.origin)], symbols: Vec::new() }, ty);
+        let variable = self.new_variable(symbol.as_str(), ty);
+        Ok((variable.clone(), Statement::Set { variable, value }))
+    }
+
+    /// One variable from another of the same type.
+    pub(super) fn copy_variable(&self, variable: Symbol, from: &Symbol) -> Statement {
+        let ty = self.plan.variables.get(from).copied().unwrap_or(ScalarType::I64);
+        let mut environment = Environment::new();
+        let id = environment.add_symbol(from.as_str(), ty);
+        let code = TypedExpressionCode { environment, expression: typed(TypedExpressionKind::Symbol(id), ty.into()) };
+        Statement::Set { variable, value: Scalar { code, bindings: Vec::new(), symbols: vec![Expr::symbol(from.clone())] } }
+    }
+
+    /// Names and types of the symbols that code may use.
+    pub(super) fn symbols_in_scope(&self, frame: &Frame<'g>) -> Vec<(String, ScalarType)> {
+        frame.symbols.keys().map(|symbol| (symbol.as_str().to_owned(), frame.type_of(symbol))).collect()
+    }
+
+    /// What the symbols of an environment stand for.
+    pub(super) fn symbol_values(&self, frame: &Frame<'g>, environment: &Environment) -> Vec<Expr> {
+        let value = |name: &str| Symbol::new(name).ok().and_then(|symbol| frame.symbols.get(&symbol).cloned());
+        environment.symbols().map(|(name, _)| value(name).unwrap_or_else(Expr::zero)).collect()
+    }
+}
+
+/// `a < b` of two integer expressions.
+pub(super) fn less(a: &Expr, b: &Expr) -> Scalar {
+    let mut environment = Environment::new();
+    let operand = |environment: &mut Environment, name: &str| {
+        let id = environment.add_symbol(name, ScalarType::I64);
+        Box::new(typed(TypedExpressionKind::Symbol(id), ScalarType::I64.into()))
+    };
+    let (left, right) = (operand(&mut environment, "a"), operand(&mut environment, "b"));
+    let kind = TypedExpressionKind::Compare { op: CompareOp::Less, left, right };
+    let code = TypedExpressionCode { environment, expression: typed(kind, ScalarType::Bool.into()) };
+    Scalar { code, bindings: Vec::new(), symbols: vec![a.clone(), b.clone()] }
+}
+
+/// A generated expression.
+pub(super) fn typed(kind: TypedExpressionKind, ty: ElementType) -> TypedExpression {
+    TypedExpression { kind, ty, span: sdfg::syntax::Span::default() }
+}
+
+/// A scalar converted to a type.
+fn converted(mut scalar: Scalar, ty: ScalarType) -> Scalar {
+    scalar.code = converted_code(scalar.code, ty.into());
+    scalar
+}
+
+/// Code converted to a type.
+pub(super) fn converted_code(mut code: TypedExpressionCode, ty: ElementType) -> TypedExpressionCode {
+    if code.expression.ty != ty {
+        code.expression = typed(TypedExpressionKind::Cast(Box::new(code.expression)), ty);
+    }
+    code
+}

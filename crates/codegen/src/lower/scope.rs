@@ -1,0 +1,238 @@
+//! Maps: loop nests, with the outermost suitable dimensions shared by threads.
+
+use sdfg::analysis::ScopeTree;
+use sdfg::ir::{Map, Node, NodeId, Schedule, State};
+use sdfg::symbolic::{Expr, Symbol, Truth};
+
+use super::Lowering;
+use super::dataflow::Graph;
+use super::error::LowerError;
+use super::frame::Frame;
+use crate::plan::{For, LoopDimension, ParallelLoop, Statement};
+
+/// What carries the iterations of a map out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Threads,
+    OneThread { unroll: bool },
+}
+
+/// A map that is being lowered.
+struct Nest<'g, 't> {
+    graph: Graph<'g, 't>,
+    entry: NodeId,
+    node: &'g Node,
+    map: &'g Map,
+    unroll: bool,
+}
+
+impl<'g> Lowering<'g> {
+    /// Statements of a map.
+    pub(super) fn map(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        entry: NodeId,
+        node: &'g Node,
+        map: &'g Map,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let carrier = self.carrier(frame, map, &node.label)?;
+        let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
+        let mut hidden: Vec<(Symbol, Option<Expr>)> = Vec::new();
+        for edge in graph.state.in_edges(entry) {
+            let edge = graph.state.edge(edge);
+            let Some(name) = edge.dst_connector.as_deref().filter(|name| !name.starts_with("IN_")) else { continue };
+            let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
+                what: format!("`{name}` names no symbol"),
+                path: frame.at(&node.label),
+            })?;
+            let ty = frame.type_of(&symbol);
+            let (variable, statement) = self.load_symbol(frame, &symbol, ty, edge, &node.label)?;
+            statements.push(statement);
+            let old = frame.bind(&symbol, Expr::symbol(variable));
+            hidden.push((symbol, old));
+        }
+        let unroll = carrier == Carrier::OneThread { unroll: true };
+        let nest = Nest { graph, entry, node, map, unroll };
+        let order: Vec<usize> = (0..map.params.len()).collect();
+        statements.extend(match carrier {
+            Carrier::OneThread { .. } => self.sequential(frame, &nest, &order)?,
+            Carrier::Threads => self.shared(frame, &nest)?,
+        });
+        while let Some((symbol, old)) = hidden.pop() {
+            frame.unbind(&symbol, old);
+        }
+        Ok(statements)
+    }
+
+    fn carrier(&self, frame: &Frame<'g>, map: &Map, label: &str) -> Result<Carrier, LowerError> {
+        match map.schedule {
+            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !map.params.is_empty() => Ok(Carrier::Threads),
+            // Threads are already at work around it.
+            Schedule::Default | Schedule::CpuMulticore | Schedule::Sequential | Schedule::Simd => Ok(Carrier::OneThread { unroll: false }),
+            Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
+            Schedule::GpuGrid | Schedule::GpuBlock | Schedule::FpgaDevice | Schedule::FpgaReplicated | Schedule::Mpi => {
+                Err(LowerError::Unsupported { what: format!("schedule `{}`", map.schedule.name()), path: frame.at(label) })
+            }
+        }
+    }
+
+    /// Loops over the given dimensions that one thread runs, then the inside of the scope.
+    fn sequential(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>, dimensions: &[usize]) -> Result<Vec<Statement>, LowerError> {
+        let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
+        let first_variable = self.plan.variables.len();
+        let dimension = self.dimension(frame, nest, d)?;
+        let old = frame.bind(&nest.map.params[d], Expr::symbol(dimension.variable.clone()));
+        self.open_loop(&dimension, first_variable, false);
+        let mut body = self.sequential(frame, nest, rest)?;
+        let (independent, before, after) = self.close_loop(&mut body);
+        frame.unbind(&nest.map.params[d], old);
+        let repeated = Statement::For(For { dimension: dimension.clone(), independent, unroll: nest.unroll, body });
+        if before.is_empty() {
+            return Ok(vec![repeated]);
+        }
+        let mut statements = before;
+        statements.push(repeated);
+        statements.extend(after);
+        Ok(self.guarded(&dimension, statements))
+    }
+
+    /// A loop nest whose outermost dimensions threads share.
+    fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
+        let map = nest.map;
+        let outer = shared_dimensions(nest);
+        let inner: Vec<usize> = (0..map.params.len()).filter(|d| !outer.contains(d)).collect();
+        let first_variable = self.plan.variables.len();
+        let mut dimensions = Vec::with_capacity(outer.len());
+        let mut hidden = Vec::with_capacity(outer.len());
+        for &d in &outer {
+            dimensions.push(self.dimension(frame, nest, d)?);
+        }
+        for (&d, dimension) in outer.iter().zip(&dimensions) {
+            hidden.push((d, frame.bind(&map.params[d], Expr::symbol(dimension.variable.clone()))));
+        }
+        for dimension in &dimensions {
+            self.open_loop(dimension, first_variable, true);
+        }
+        let mut body = self.sequential(frame, nest, &inner)?;
+        let work = self.work(&dimensions, &body);
+        let closed = self.close_shared(dimensions.len(), &mut body);
+        for (d, old) in hidden.into_iter().rev() {
+            frame.unbind(&map.params[d], old);
+        }
+        let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
+        Ok(vec![Statement::Parallel(ParallelLoop {
+            label: nest.node.label.clone(),
+            dimensions,
+            sharing: map.parallelism.sharing,
+            chunk: translate(&map.parallelism.chunk),
+            threads: translate(&map.parallelism.threads),
+            work,
+            privates: closed.privates,
+            locals: closed.locals,
+            body,
+            independent: closed.independent,
+        })])
+    }
+
+    /// The inside of the scope, with its transients.
+    fn inside(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
+        let (mut statements, after) = self.allocate_for_scope(frame, nest.graph.id, nest.entry)?;
+        statements.extend(self.nodes_in(frame, nest.graph, Some(nest.entry))?);
+        statements.extend(after);
+        Ok(statements)
+    }
+
+    fn dimension(&mut self, frame: &Frame<'g>, nest: &Nest<'g, '_>, d: usize) -> Result<LoopDimension, LowerError> {
+        let range = nest.map.ranges.0.get(d).map(|range| range.substitute(&frame.symbols)).ok_or_else(|| LowerError::Invalid {
+            what: "a map with fewer ranges than parameters".to_owned(),
+            path: frame.at(&nest.node.label),
+        })?;
+        let step_known = range.step.as_int().map_or(false, |step| step != 0)
+            || range.step.gt(&Expr::zero(), &self.assumptions) == Truth::Proved;
+        if !step_known || !range.tile.is_one() {
+            let what = if step_known { "a map range with tiles" } else { "a map step whose sign is not known" };
+            return Err(LowerError::Unsupported { what: what.to_owned(), path: frame.at(&nest.node.label) });
+        }
+        let parameter = &nest.map.params[d];
+        let variable = self.new_variable(parameter.as_str(), sdfg::dtype::ScalarType::I64);
+        Ok(LoopDimension { variable, begin: range.begin, end: range.end, step: range.step })
+    }
+
+    /// Number of innermost iterations, as far as it is known before the loop.
+    fn work(&self, dimensions: &[LoopDimension], body: &[Statement]) -> Option<Expr> {
+        let mut work = dimensions.iter().fold(Expr::one(), |work, dimension| &work * &iterations(dimension));
+        let mut body = body;
+        loop {
+            let mut loops = body.iter().filter(|s| !matches!(s, Statement::Comment(_)));
+            match (loops.next(), loops.next()) {
+                (Some(Statement::For(inner)), None) => {
+                    let size = iterations(&inner.dimension);
+                    if dimensions.iter().any(|outer| size.depends_on(&outer.variable)) {
+                        return None;
+                    }
+                    work = &work * &size;
+                    body = &inner.body;
+                }
+                _ if body.iter().any(repeats) => return None,
+                _ => return Some(work),
+            }
+        }
+    }
+}
+
+/// Whether a statement takes a number of steps that is not known beforehand.
+fn repeats(statement: &Statement) -> bool {
+    match statement {
+        Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. } | Statement::Parallel(_) | Statement::External(_) => true,
+        Statement::If(choice) => {
+            choice.arms.iter().any(|(_, body)| body.iter().any(repeats)) || choice.otherwise.iter().any(repeats)
+        }
+        Statement::Block { body, .. } => body.iter().any(repeats),
+        Statement::Copy(copy) => !copy.dimensions.is_empty(),
+        Statement::Comment(_)
+        | Statement::Let { .. }
+        | Statement::Set { .. }
+        | Statement::Leave(_)
+        | Statement::Repeat(_)
+        | Statement::Goto { .. }
+        | Statement::Allocate(_)
+        | Statement::Free(_)
+        | Statement::Compute(_) => false,
+    }
+}
+
+fn iterations(dimension: &LoopDimension) -> Expr {
+    (&dimension.end - &dimension.begin).ceil_div(&dimension.step)
+}
+
+/// Dimensions that threads share: those that the map asks for, else the outermost one in which all writes with conflict
+/// resolution move, else the first. The order of iterations is free, so any dimension may be the outermost one whose
+/// range needs no other.
+fn shared_dimensions(nest: &Nest<'_, '_>) -> Vec<usize> {
+    let map = nest.map;
+    let independent = |d: usize| {
+        map.ranges.0.get(d).is_some_and(|range| {
+            let symbols = range.free_symbols();
+            map.params.iter().all(|parameter| !symbols.contains(parameter))
+        })
+    };
+    if let Some(n) = map.parallelism.collapse.filter(|n| *n > 1) {
+        let n = usize::try_from(n).unwrap_or(usize::MAX).min(map.params.len());
+        return (0..n).take_while(|d| *d == 0 || independent(*d)).collect();
+    }
+    let moving = (0..map.params.len()).find(|d| independent(*d) && writes_move_with(nest.graph.state, nest.graph.tree, nest.entry, &map.params[*d]));
+    vec![moving.unwrap_or(0)]
+}
+
+/// Whether every write with conflict resolution inside of a scope has an index that moves with a parameter.
+fn writes_move_with(state: &State, tree: &ScopeTree, entry: NodeId, parameter: &Symbol) -> bool {
+    let inside = |node: NodeId| tree.enclosing(node).any(|scope| scope == entry);
+    state.edges().filter(|(_, edge)| inside(edge.src) && state.node(edge.src).kind.exit_of().is_none()).all(|(_, edge)| {
+        let Some(access) = edge.memlet.write_access().filter(|_| edge.memlet.resolution().is_some()) else { return true };
+        access.subset().0.iter().any(|range| {
+            let linear = range.begin.linear_in(parameter);
+            range.is_index() && linear.and_then(|(c, _)| c.as_int()).is_some_and(|c| c != 0)
+        })
+    })
+}

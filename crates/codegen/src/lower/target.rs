@@ -1,0 +1,18 @@
+//! What a target can do, and the limits by which lowering chooses.
+
+/// Capabilities and limits of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Largest transient in bytes that is put on the stack.
+    pub stack_bytes: u64,
+    /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically.
+    pub private_bytes: u64,
+}
+
+impl Target {
+    /// A multicore CPU.
+    pub const fn cpu() -> Self {
+        // A page is small against any thread's stack; a private copy should stay within half of a second-level cache.
+        Target { stack_bytes: 4096, private_bytes: 1 << 19 }
+    }
+}

@@ -1,0 +1,208 @@
+//! Tasklets: what each connector stands for.
+
+use sdfg::analysis::TaskletConnectors;
+use sdfg::dtype::ElementType;
+use sdfg::ir::{ConflictResolution, Edge, Flow, Node, NodeId, State, Tasklet, TaskletBody};
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::{
+    ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument, TypedExpressionCode, typecheck,
+    typecheck_expression, typecheck_external,
+};
+
+use super::Lowering;
+use super::access::AccessKind;
+use super::bound::{Axis, Bound};
+use super::error::LowerError;
+use super::frame::Frame;
+use super::memory::RootShape;
+use crate::plan::{
+    Allocation, Binding, Buffer, Compute, Copy, ExternalArgument, ExternalCompute, Location, Realisation, Resolved, Scalar, Statement,
+};
+
+impl<'g> Lowering<'g> {
+    /// Statements of a tasklet.
+    pub(super) fn tasklet(
+        &mut self,
+        frame: &mut Frame<'g>,
+        state: &'g State,
+        id: NodeId,
+        node: &'g Node,
+        tasklet: &'g Tasklet,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, self.symbols_in_scope(frame));
+        let mut bindings = Vec::with_capacity(connectors.edges.len());
+        let mut after = Vec::new();
+        for ((name, connector), edges) in connectors.environment.connectors().zip(&connectors.edges) {
+            let mut edges = edges.iter().map(|edge| state.edge(*edge));
+            let first = edges.next().ok_or_else(|| LowerError::Invalid {
+                what: format!("connector `{name}` is not connected"),
+                path: frame.at(&node.label),
+            })?;
+            let binding = match connector.direction {
+                Direction::In => self.input(frame, first, connector.kind, connector.element, &node.label)?,
+                Direction::Out => self.output(frame, first, connector.kind, connector.element, &node.label)?,
+            };
+            // The other edges of an output move what the first one moved.
+            for edge in edges {
+                let other = self.output(frame, edge, connector.kind, connector.element, &node.label)?;
+                after.push(self.forward(frame, &binding, other, &node.label)?);
+            }
+            bindings.push(binding);
+        }
+        let symbols = self.symbol_values(frame, &connectors.environment);
+        let path = frame.at(&node.label);
+        let mut statements = match &tasklet.body {
+            TaskletBody::Code(code) => {
+                let code = typecheck(code, &connectors.environment).map_err(|errors| LowerError::Types { errors, path })?;
+                vec![Statement::Compute(Compute { label: node.label.clone(), code, bindings, symbols })]
+            }
+            TaskletBody::External(call) => {
+                let typed = typecheck_external(call, &connectors.environment).map_err(|errors| LowerError::Types { errors, path })?;
+                if !self.plan.externals.contains(&call.origin) {
+                    self.plan.externals.push(call.origin.clone());
+                }
+                let place = |id: sdfg::tasklet::ConnectorId| match &bindings[id.index()] {
+                    Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
+                    Binding::View(strided) | Binding::ViewMut { to: strided, .. } => strided.origin.clone(),
+                };
+                let arguments = typed.arguments.into_iter().map(|argument| match argument {
+                    TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
+                    TypedArgument::Value(expression) => {
+                        let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
+                        ExternalArgument::Value(Scalar { code, bindings: bindings.clone(), symbols: symbols.clone() })
+                    }
+                });
+                let arguments = arguments.collect();
+                let result = typed.result.and_then(|id| {
+                    let (_, connector) = typed.environment.connector_at(id)?;
+                    Some((connector.element, place(id)))
+                });
+                vec![Statement::External(ExternalCompute { label: node.label.clone(), symbol: call.symbol.clone(), arguments, result })]
+            }
+        };
+        statements.extend(after);
+        Ok(statements)
+    }
+
+    fn input(&mut self, frame: &Frame<'g>, edge: &Edge, kind: ConnectorKind, element: ElementType, label: &str) -> Result<Binding, LowerError> {
+        match &edge.memlet.flow {
+            Flow::Read(access) => {
+                let (part, single) = self.resolve(frame, access, label)?;
+                self.check_element(frame, &part, element, label)?;
+                self.record(&part, AccessKind::Read);
+                Ok(match kind {
+                    ConnectorKind::Value => Binding::Load(part.origin),
+                    ConnectorKind::Pointer { rank } => Binding::View(pointer(part, &single, rank).strided()),
+                    ConnectorKind::Stream => return Err(unsupported(frame, "a stream", label)),
+                })
+            }
+            Flow::Value => Ok(Binding::Load(self.value_cell(frame, edge, element))),
+            Flow::Order | Flow::Write { .. } | Flow::Copy { .. } | Flow::Bind(_) => Err(unsupported(frame, "this flow into a tasklet", label)),
+        }
+    }
+
+    fn output(&mut self, frame: &Frame<'g>, edge: &Edge, kind: ConnectorKind, element: ElementType, label: &str) -> Result<Binding, LowerError> {
+        match &edge.memlet.flow {
+            Flow::Write { to, resolution } => {
+                let (part, single) = self.resolve(frame, to, label)?;
+                self.check_element(frame, &part, element, label)?;
+                self.record(&part, resolution.as_ref().map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())));
+                let write = self.resolved(frame, resolution.as_ref(), part.element, label)?;
+                Ok(match kind {
+                    ConnectorKind::Value => Binding::Store { to: part.origin, write },
+                    ConnectorKind::Pointer { rank } => Binding::ViewMut { to: pointer(part, &single, rank).strided(), write },
+                    ConnectorKind::Stream => return Err(unsupported(frame, "a stream", label)),
+                })
+            }
+            Flow::Value => Ok(Binding::Store { to: self.value_cell(frame, edge, element), write: Resolved::Store }),
+            Flow::Order | Flow::Read(_) | Flow::Copy { .. } | Flow::Bind(_) => Err(unsupported(frame, "this flow out of a tasklet", label)),
+        }
+    }
+
+    /// Moves what an output wrote to a second place.
+    fn forward(&mut self, frame: &Frame<'g>, from: &Binding, to: Binding, label: &str) -> Result<Statement, LowerError> {
+        match (from, to) {
+            (Binding::Store { to: from, write: Resolved::Store }, Binding::Store { to, write }) => {
+                Ok(Statement::Copy(Copy { label: label.to_owned(), from: from.clone(), to, dimensions: Vec::new(), write }))
+            }
+            _ => Err(unsupported(frame, "an output with several edges that is a pointer or has a conflict resolution", label)),
+        }
+    }
+
+    /// Types of connectors and of what is behind them are the same: there are no implicit conversions.
+    fn check_element(&self, frame: &Frame<'g>, part: &Bound, element: ElementType, label: &str) -> Result<(), LowerError> {
+        if part.element == element {
+            return Ok(());
+        }
+        Err(LowerError::Invalid { what: format!("a connector of type {element} on elements of type {}", part.element), path: frame.at(label) })
+    }
+
+    /// The cell that carries the value of an output to the code nodes that take it.
+    fn value_cell(&mut self, frame: &Frame<'g>, edge: &Edge, element: ElementType) -> Location {
+        let connector = edge.src_connector.as_deref().unwrap_or("value");
+        let key = (frame.path.clone(), edge.src, connector.to_owned());
+        if let Some(buffer) = self.value_cells.get(&key) {
+            return Location { buffer: *buffer, offset: Expr::zero() };
+        }
+        let buffer = self.cell(connector, element);
+        self.value_cells.insert(key, buffer);
+        Location { buffer, offset: Expr::zero() }
+    }
+
+    /// A buffer of one element on the stack.
+    pub(super) fn cell(&mut self, name: &str, element: ElementType) -> crate::plan::BufferId {
+        let name = self.take_name(name);
+        let root = RootShape { shape: Vec::new(), strides: Vec::new(), offset: Expr::zero() };
+        self.push_buffer(Buffer { name, element, size: Expr::one(), allocation: Allocation::Stack }, root)
+    }
+
+    /// What a write does to the old value; atomics come later, where loops are closed.
+    pub(super) fn resolved(
+        &self,
+        frame: &Frame<'g>,
+        resolution: Option<&ConflictResolution>,
+        element: ElementType,
+        label: &str,
+    ) -> Result<Resolved, LowerError> {
+        let Some(resolution) = resolution else { return Ok(Resolved::Store) };
+        let custom = match resolution {
+            ConflictResolution::Custom(lambda) => {
+                let mut environment = Environment::new();
+                for parameter in &lambda.parameters {
+                    environment.input(&parameter.text, element);
+                }
+                let code = typecheck_expression(&lambda.body, Dialect::Python, &environment)
+                    .map_err(|errors| LowerError::Types { errors, path: frame.at(label) })?;
+                Some(Box::new(super::scalar::converted_code(code, element)))
+            }
+            ConflictResolution::MinLocation | ConflictResolution::MaxLocation => {
+                return Err(unsupported(frame, "a minimum or maximum with its location", label));
+            }
+            ConflictResolution::Sum
+            | ConflictResolution::Product
+            | ConflictResolution::Min
+            | ConflictResolution::Max
+            | ConflictResolution::And
+            | ConflictResolution::Or
+            | ConflictResolution::Xor
+            | ConflictResolution::BitAnd
+            | ConflictResolution::BitOr
+            | ConflictResolution::BitXor
+            | ConflictResolution::Replace => None,
+        };
+        Ok(Resolved::Combine { resolution: resolution.clone(), custom, realisation: Realisation::Plain })
+    }
+}
+
+fn unsupported(frame: &Frame<'_>, what: &str, label: &str) -> LowerError {
+    LowerError::Unsupported { what: what.to_owned(), path: frame.at(label) }
+}
+
+/// A part as a pointer connector sees it: without single indices, and with one dimension at least.
+fn pointer(part: Bound, single: &[bool], rank: usize) -> Bound {
+    let mut part = part.without(single);
+    if part.axes.is_empty() && rank > 0 {
+        part.axes.push(Axis { extent: Expr::one(), stride: Expr::one(), root: None });
+    }
+    part
+}
