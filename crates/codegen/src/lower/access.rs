@@ -36,16 +36,27 @@ pub(super) enum AccessKind {
 
 impl<'g> Lowering<'g> {
     /// The part of a buffer that an access names, and which of its dimensions are single indices.
-    pub(super) fn resolve(&self, frame: &Frame<'g>, access: &Access, label: &str) -> Result<(Bound, Vec<bool>), LowerError> {
+    pub(super) fn resolve(
+        &self,
+        frame: &Frame<'g>,
+        access: &Access,
+        label: &str,
+    ) -> Result<(Bound, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
             Place::Elements(subset) if is_memory(&container.kind) => frame.translate_subset(subset),
             Place::Elements(_) | Place::Queues(_) => {
-                return Err(LowerError::Unsupported { what: format!("stream `{}`", container.name), path: frame.at(label) });
+                return Err(LowerError::Unsupported {
+                    what: format!("stream `{}`", container.name),
+                    path: frame.at(label),
+                });
             }
         };
         if subset.0.iter().any(|range| !range.tile.is_one()) {
-            return Err(LowerError::Unsupported { what: "a memlet with tiles".to_owned(), path: frame.at(label) });
+            return Err(LowerError::Unsupported {
+                what: "a memlet with tiles".to_owned(),
+                path: frame.at(label),
+            });
         }
         let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
             what: format!("`{}` before it is bound", container.name),
@@ -53,7 +64,12 @@ impl<'g> Lowering<'g> {
         })?;
         if bound.axes.len() != subset.rank() {
             return Err(LowerError::Invalid {
-                what: format!("`{}` has {} dimensions, its memlet {}", container.name, bound.axes.len(), subset.rank()),
+                what: format!(
+                    "`{}` has {} dimensions, its memlet {}",
+                    container.name,
+                    bound.axes.len(),
+                    subset.rank()
+                ),
                 path: frame.at(label),
             });
         }
@@ -65,5 +81,4 @@ impl<'g> Lowering<'g> {
         let loops = self.loops.iter().map(|open| open.number).collect();
         self.records.push(Record { buffer: part.origin.buffer, subset: part.root_subset(), kind, loops });
     }
-
 }

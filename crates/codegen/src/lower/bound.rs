@@ -35,7 +35,13 @@ pub(super) struct Axis {
 
 impl Bound {
     /// All of a buffer with the given layout.
-    pub(super) fn whole(buffer: BufferId, element: ElementType, shape: &[Expr], strides: &[Expr], offset: &Expr) -> Self {
+    pub(super) fn whole(
+        buffer: BufferId,
+        element: ElementType,
+        shape: &[Expr],
+        strides: &[Expr],
+        offset: &Expr,
+    ) -> Self {
         let axes = shape.iter().zip(strides).enumerate();
         Bound {
             origin: Location { buffer, offset: offset.clone() },

@@ -18,8 +18,8 @@ use super::access::{AccessKind, Record};
 use super::memory::RootShape;
 use super::scalar::{less, typed};
 use crate::plan::{
-    Allocation, Binding, Buffer, BufferId, Compute, Copy, If, Location, LoopDimension, Private, Realisation, Resolved, Statement, Strided,
-    Touch, identity, touches,
+    Allocation, Binding, Buffer, BufferId, Compute, Copy, If, Location, LoopDimension, Private, Realisation,
+    Resolved, Statement, Strided, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -55,13 +55,22 @@ pub(super) struct Closed {
 impl<'g> Lowering<'g> {
     /// Opens a loop over a dimension; the plan had `first_variable` variables before those of the loops that it is shared with.
     pub(super) fn open_loop(&mut self, dimension: &LoopDimension, first_variable: usize, parallel: bool) {
-        let range = Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
+        let range =
+            Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
         if dimension.step.as_int().is_some_and(|step| step < 0) {
             let lowest = &dimension.end + &Expr::one();
-            self.assumptions.set_range(dimension.variable.clone(), Some(lowest), Some(dimension.begin.clone()));
+            self.assumptions.set_range(
+                dimension.variable.clone(),
+                Some(lowest),
+                Some(dimension.begin.clone()),
+            );
         } else {
             let highest = &dimension.end - &Expr::one();
-            self.assumptions.set_range(dimension.variable.clone(), Some(dimension.begin.clone()), Some(highest));
+            self.assumptions.set_range(
+                dimension.variable.clone(),
+                Some(dimension.begin.clone()),
+                Some(highest),
+            );
         }
         self.loop_ranges.push((dimension.variable.clone(), range.clone()));
         self.loops.push(OpenLoop {
@@ -111,7 +120,13 @@ impl<'g> Lowering<'g> {
             before.push(set_constant(&cell, value, element));
             let write = Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain };
             let label = name;
-            after.push(Statement::Copy(Copy { label, from: cell, to: target, dimensions: Vec::new(), write }));
+            after.push(Statement::Copy(Copy {
+                label,
+                from: cell,
+                to: target,
+                dimensions: Vec::new(),
+                write,
+            }));
         }
         (independent, before, after)
     }
@@ -119,7 +134,8 @@ impl<'g> Lowering<'g> {
     /// A loop that is only entered if its range is not empty, where that matters.
     pub(super) fn guarded(&self, dimension: &LoopDimension, statements: Vec<Statement>) -> Vec<Statement> {
         let down = dimension.step.as_int().is_some_and(|step| step < 0);
-        let (low, high) = if down { (&dimension.end, &dimension.begin) } else { (&dimension.begin, &dimension.end) };
+        let (low, high) =
+            if down { (&dimension.end, &dimension.begin) } else { (&dimension.begin, &dimension.end) };
         if low.lt(high, &self.assumptions) == Truth::Proved {
             return statements;
         }
@@ -148,7 +164,8 @@ impl<'g> Lowering<'g> {
                     touches(body, &mut |mut touch| {
                         if touch.buffer() == *buffer {
                             let location = touch.location_mut();
-                            *location = Location { buffer: private.buffer, offset: &location.offset - &first };
+                            *location =
+                                Location { buffer: private.buffer, offset: &location.offset - &first };
                         }
                     });
                     privates.push(private);
@@ -212,7 +229,8 @@ impl<'g> Lowering<'g> {
         if shared.iter().any(|other| rest.depends_on(&other.variable)) {
             return None;
         }
-        let extent = if range.step.as_int()? > 0 { &range.end - &range.begin } else { &range.begin - &range.end };
+        let extent =
+            if range.step.as_int()? > 0 { &range.end - &range.begin } else { &range.begin - &range.end };
         // Iterations are a step apart at least.
         let step = open.range.step.as_int().unwrap_or(1).abs();
         let apart = Expr::int(coefficient.checked_abs()?.checked_mul(step)?);
@@ -229,17 +247,31 @@ impl<'g> Lowering<'g> {
             .map(|number| self.loop_ranges[*number].clone())
             .filter(|(variable, _)| is_inner(variable))
             .collect();
-        let hull = if inner.is_empty() { subset.clone() } else { subset.image(&inner, &self.assumptions)?.into_inner() };
+        let hull = if inner.is_empty() {
+            subset.clone()
+        } else {
+            subset.image(&inner, &self.assumptions)?.into_inner()
+        };
         // What depends on data or on loops of the program may be anywhere.
         let shape = &self.roots[record.buffer.index()].shape;
         let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
-            if range.free_symbols().iter().any(is_inner) { Range::new(Expr::zero(), extent.clone()) } else { range }
+            if range.free_symbols().iter().any(is_inner) {
+                Range::new(Expr::zero(), extent.clone())
+            } else {
+                range
+            }
         });
         Some(Subset(ranges.collect()))
     }
 
     /// An accumulator of each thread for a buffer, if the target is small, with the position at which the target begins.
-    fn private(&mut self, buffer: BufferId, records: &[Record], open: &OpenLoop, locals: &mut Vec<BufferId>) -> Option<(Private, Expr)> {
+    fn private(
+        &mut self,
+        buffer: BufferId,
+        records: &[Record],
+        open: &OpenLoop,
+        locals: &mut Vec<BufferId>,
+    ) -> Option<(Private, Expr)> {
         let resolution = match &records.first()?.kind {
             AccessKind::Combine(resolution) => resolution.clone(),
             AccessKind::Read | AccessKind::Write => return None,
@@ -270,7 +302,9 @@ impl<'g> Lowering<'g> {
             last = &last + &(&range.last() * stride);
         }
         let size = &(&last - &first) + &Expr::one();
-        let known = |expr: &Expr| expr.free_symbols().iter().all(|s| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed));
+        let known = |expr: &Expr| {
+            expr.free_symbols().iter().all(|s| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed))
+        };
         if !known(&first) || !known(&size) {
             return None;
         }
@@ -283,7 +317,8 @@ impl<'g> Lowering<'g> {
         if !small {
             return None;
         }
-        let on_stack = size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
+        let on_stack =
+            size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
         let shape = RootShape { shape: vec![size.clone()], strides: vec![Expr::one()], offset: Expr::zero() };
@@ -307,9 +342,11 @@ impl<'g> Lowering<'g> {
         touches(body, &mut |touch| {
             let found = match &touch {
                 Touch::Store(to, Resolved::Combine { resolution, custom: None, .. })
-                | Touch::CopyTo { to, write: Resolved::Combine { resolution, custom: None, .. }, single: true } => {
-                    Some(((*to).clone(), resolution.clone()))
-                }
+                | Touch::CopyTo {
+                    to,
+                    write: Resolved::Combine { resolution, custom: None, .. },
+                    single: true,
+                } => Some(((*to).clone(), resolution.clone())),
                 Touch::Load(_)
                 | Touch::View(_)
                 | Touch::Store(..)
@@ -325,13 +362,20 @@ impl<'g> Lowering<'g> {
             }
         });
         let moves = |location: &Location| {
-            let changes = |s: &Symbol| *s == open.variable || self.plan.variables.get_index_of(s).is_none_or(|i| i >= open.n_variables);
+            let changes = |s: &Symbol| {
+                *s == open.variable
+                    || self.plan.variables.get_index_of(s).is_none_or(|i| i >= open.n_variables)
+            };
             location.offset.free_symbols().iter().any(changes)
         };
         targets
             .into_values()
             .flatten()
-            .filter(|(location, _)| location.buffer.index() < open.n_buffers && records.contains_key(&location.buffer) && !moves(location))
+            .filter(|(location, _)| {
+                location.buffer.index() < open.n_buffers
+                    && records.contains_key(&location.buffer)
+                    && !moves(location)
+            })
             .collect()
     }
 }
@@ -341,7 +385,11 @@ fn set_constant(to: &Location, value: Value, element: ElementType) -> Statement 
     let mut environment = Environment::new();
     let connector = environment.output("value", element);
     let scalar = typed(TypedExpressionKind::Constant(value), ElementType::scalar(element.lane()));
-    let value = if element.lanes() == 1 { scalar } else { typed(TypedExpressionKind::Splat(Box::new(scalar)), element) };
+    let value = if element.lanes() == 1 {
+        scalar
+    } else {
+        typed(TypedExpressionKind::Splat(Box::new(scalar)), element)
+    };
     let body = vec![TypedStatement::Output { connector, value }];
     let code = TypedCode { environment, locals: Vec::new(), body };
     let bindings = vec![Binding::Store { to: to.clone(), write: Resolved::Store }];

@@ -17,15 +17,25 @@ use crate::plan::{If, Statement, While};
 pub(super) fn assigned_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
     let loops = sdfg.blocks().filter_map(|(_, block)| match &block.kind {
         BlockKind::Loop(body) => body.symbol.clone(),
-        BlockKind::State(_) | BlockKind::Branch(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => None,
+        BlockKind::State(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => None,
     });
-    let transitions = sdfg.transitions().flat_map(|(_, transition)| transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
+    let transitions = sdfg
+        .transitions()
+        .flat_map(|(_, transition)| transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
     loops.chain(transitions).collect()
 }
 
 impl<'g> Lowering<'g> {
     /// Statements of a region.
-    pub(super) fn region(&mut self, frame: &mut Frame<'g>, region: RegionId) -> Result<Vec<Statement>, LowerError> {
+    pub(super) fn region(
+        &mut self,
+        frame: &mut Frame<'g>,
+        region: RegionId,
+    ) -> Result<Vec<Statement>, LowerError> {
         match sequence(frame.sdfg, region) {
             Some(blocks) => {
                 let mut statements = Vec::new();
@@ -53,10 +63,11 @@ impl<'g> Lowering<'g> {
             let mut statements = self.block(frame, *block)?;
             for id in sdfg.transitions_from(*block) {
                 let transition = sdfg.transition(id);
-                let case = blocks.iter().position(|b| *b == transition.dst).ok_or_else(|| LowerError::Invalid {
-                    what: "a transition leaves its region".to_owned(),
-                    path: frame.at(&sdfg.block(*block).label),
-                })?;
+                let case =
+                    blocks.iter().position(|b| *b == transition.dst).ok_or_else(|| LowerError::Invalid {
+                        what: "a transition leaves its region".to_owned(),
+                        path: frame.at(&sdfg.block(*block).label),
+                    })?;
                 let mut taken = self.assignments(frame, id)?;
                 taken.push(Statement::Goto { target, case });
                 match &transition.condition {
@@ -66,7 +77,10 @@ impl<'g> Lowering<'g> {
                     }
                     Some(condition) => {
                         let condition = self.condition(frame, condition, &sdfg.block(*block).label)?;
-                        statements.push(Statement::If(If { arms: vec![(condition, taken)], otherwise: Vec::new() }));
+                        statements.push(Statement::If(If {
+                            arms: vec![(condition, taken)],
+                            otherwise: Vec::new(),
+                        }));
                     }
                 }
             }
@@ -97,7 +111,12 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    fn while_loop(&mut self, frame: &mut Frame<'g>, body: &'g Loop, label: &str) -> Result<Vec<Statement>, LowerError> {
+    fn while_loop(
+        &mut self,
+        frame: &mut Frame<'g>,
+        body: &'g Loop,
+        label: &str,
+    ) -> Result<Vec<Statement>, LowerError> {
         let mut statements = vec![Statement::Comment(format!("loop {label}"))];
         let variable = body.symbol.as_ref();
         if let (Some(symbol), Some(init)) = (variable, &body.init) {
@@ -123,7 +142,12 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
-    fn branch(&mut self, frame: &mut Frame<'g>, branch: &'g Branch, label: &str) -> Result<Vec<Statement>, LowerError> {
+    fn branch(
+        &mut self,
+        frame: &mut Frame<'g>,
+        branch: &'g Branch,
+        label: &str,
+    ) -> Result<Vec<Statement>, LowerError> {
         let mut arms = Vec::with_capacity(branch.arms.len());
         for (condition, region) in &branch.arms {
             let condition = self.condition(frame, condition, label)?;
@@ -157,7 +181,13 @@ impl<'g> Lowering<'g> {
         Ok(first)
     }
 
-    fn assignment(&mut self, frame: &mut Frame<'g>, symbol: &Symbol, value: &Expression, label: &str) -> Result<Statement, LowerError> {
+    fn assignment(
+        &mut self,
+        frame: &mut Frame<'g>,
+        symbol: &Symbol,
+        value: &Expression,
+        label: &str,
+    ) -> Result<Statement, LowerError> {
         let variable = self.variable_of(frame, symbol, label)?;
         let value = self.scalar(frame, value, Some(frame.type_of(symbol)), label)?;
         Ok(Statement::Set { variable, value })

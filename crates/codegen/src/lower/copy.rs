@@ -42,16 +42,29 @@ impl<'g> Lowering<'g> {
                 to_stride: b.stride.clone(),
             });
             let dimensions = dimensions.collect();
-            return Ok(vec![Statement::Copy(Copy { label, from: source.origin, to: destination.origin, dimensions, write })]);
+            return Ok(vec![Statement::Copy(Copy {
+                label,
+                from: source.origin,
+                to: destination.origin,
+                dimensions,
+                write,
+            })]);
         }
         // The shapes differ: element `q` in row-major order of both.
         let position = self.new_variable("q", sdfg::dtype::ScalarType::I64);
         let q = Expr::symbol(position.clone());
         let volume = source_axes.iter().fold(Expr::one(), |product, axis| &product * &axis.extent);
-        let from = Location { buffer: source.origin.buffer, offset: &source.origin.offset + &row_major(&q, &source_axes) };
-        let to = Location { buffer: destination.origin.buffer, offset: &destination.origin.offset + &row_major(&q, &destination_axes) };
+        let from = Location {
+            buffer: source.origin.buffer,
+            offset: &source.origin.offset + &row_major(&q, &source_axes),
+        };
+        let to = Location {
+            buffer: destination.origin.buffer,
+            offset: &destination.origin.offset + &row_major(&q, &destination_axes),
+        };
         let body = vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })];
-        let dimension = LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
+        let dimension =
+            LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
         Ok(vec![Statement::For(For { dimension, independent: false, unroll: false, body })])
     }
 }

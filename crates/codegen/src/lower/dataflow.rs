@@ -19,7 +19,12 @@ pub(super) struct Graph<'g, 't> {
 
 impl<'g> Lowering<'g> {
     /// Statements of a state.
-    pub(super) fn state(&mut self, frame: &mut Frame<'g>, id: StateId, label: &str) -> Result<Vec<Statement>, LowerError> {
+    pub(super) fn state(
+        &mut self,
+        frame: &mut Frame<'g>,
+        id: StateId,
+        label: &str,
+    ) -> Result<Vec<Statement>, LowerError> {
         let state = frame.sdfg.state(id);
         let tree = ScopeTree::of(state);
         let mut statements = vec![Statement::Comment(format!("state {label}"))];
@@ -41,19 +46,28 @@ impl<'g> Lowering<'g> {
             let node = state.node(id);
             match &node.kind {
                 NodeKind::Access(_) => statements.extend(self.copies_at(frame, state, id)?),
-                NodeKind::Tasklet(tasklet) => statements.extend(self.tasklet(frame, state, id, node, tasklet)?),
+                NodeKind::Tasklet(tasklet) => {
+                    statements.extend(self.tasklet(frame, state, id, node, tasklet)?)
+                }
                 NodeKind::MapEntry(map) => statements.extend(self.map(frame, graph, id, node, map)?),
                 NodeKind::Nested(nested) => statements.extend(self.nested(frame, state, id, node, nested)?),
                 NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {}
                 NodeKind::ConsumeEntry(_) => {
-                    return Err(LowerError::Unsupported { what: "a consume scope".to_owned(), path: frame.at(&node.label) });
+                    return Err(LowerError::Unsupported {
+                        what: "a consume scope".to_owned(),
+                        path: frame.at(&node.label),
+                    });
                 }
                 NodeKind::Reduce(reduce) => {
                     let operation = match &reduce.resolution {
                         ConflictResolution::Custom(lambda) => lambda.to_string(),
                         named => named.name().to_owned(),
                     };
-                    return Err(LowerError::Unexpanded { noun: node.kind.noun(), operation, path: frame.at(&node.label) });
+                    return Err(LowerError::Unexpanded {
+                        noun: node.kind.noun(),
+                        operation,
+                        path: frame.at(&node.label),
+                    });
                 }
                 NodeKind::Library(library) => {
                     return Err(LowerError::Unexpanded {
@@ -68,9 +82,17 @@ impl<'g> Lowering<'g> {
     }
 
     /// Copies that an access node ends, and copies from it out of the scope.
-    fn copies_at(&mut self, frame: &mut Frame<'g>, state: &'g State, id: NodeId) -> Result<Vec<Statement>, LowerError> {
+    fn copies_at(
+        &mut self,
+        frame: &mut Frame<'g>,
+        state: &'g State,
+        id: NodeId,
+    ) -> Result<Vec<Statement>, LowerError> {
         let into = state.in_edges(id);
-        let out_of = state.out_edges(id).into_iter().filter(|e| state.node(state.edge(*e).dst).kind.exit_of().is_some());
+        let out_of = state
+            .out_edges(id)
+            .into_iter()
+            .filter(|e| state.node(state.edge(*e).dst).kind.exit_of().is_some());
         let edges: Vec<EdgeId> = into.into_iter().chain(out_of).collect();
         let mut statements = Vec::new();
         for edge in edges {
@@ -84,7 +106,12 @@ impl<'g> Lowering<'g> {
     }
 
     /// Gives every view of a scope the part of memory that its edge names.
-    fn bind_views(&mut self, frame: &mut Frame<'g>, graph: Graph<'g, '_>, scope: Option<NodeId>) -> Result<(), LowerError> {
+    fn bind_views(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        scope: Option<NodeId>,
+    ) -> Result<(), LowerError> {
         let Graph { state, tree, .. } = graph;
         let mut waiting: Vec<(NodeId, EdgeId)> = Vec::new();
         for &id in tree.children(scope) {
@@ -119,16 +146,26 @@ impl<'g> Lowering<'g> {
     ) -> Result<Bound, LowerError> {
         let view = frame.sdfg.container(container);
         let ContainerKind::View(layout) = &view.kind else {
-            return Err(LowerError::Unsupported { what: format!("reference `{}`", view.name), path: frame.at(label) });
+            return Err(LowerError::Unsupported {
+                what: format!("reference `{}`", view.name),
+                path: frame.at(label),
+            });
         };
         let (part, _) = self.resolve(frame, target, label)?;
         if part.element != view.element {
-            return Err(LowerError::Unsupported { what: format!("view `{}` of another element type", view.name), path: frame.at(label) });
+            return Err(LowerError::Unsupported {
+                what: format!("view `{}` of another element type", view.name),
+                path: frame.at(label),
+            });
         }
         let mut origin = part.origin;
         origin.offset = &origin.offset + &frame.translate(&layout.offset);
         let axes = layout.shape.iter().zip(&layout.strides);
-        let axes = axes.map(|(extent, stride)| Axis { extent: frame.translate(extent), stride: frame.translate(stride), root: None });
+        let axes = axes.map(|(extent, stride)| Axis {
+            extent: frame.translate(extent),
+            stride: frame.translate(stride),
+            root: None,
+        });
         let element = view.element;
         Ok(Bound { origin, element, axes: axes.collect(), root: None })
     }

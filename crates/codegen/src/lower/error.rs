@@ -32,7 +32,9 @@ pub enum LowerError {
         path: String,
     },
     /// The size of a transient is not known where its memory has to be allocated.
-    #[error("{path}: the size `{size}` of transient `{container}` is not known when its memory is needed; use it in one state, or let its shape use only symbols that do not change")]
+    #[error(
+        "{path}: the size `{size}` of transient `{container}` is not known when its memory is needed; use it in one state, or let its shape use only symbols that do not change"
+    )]
     UnknownSize {
         /// The transient.
         container: String,

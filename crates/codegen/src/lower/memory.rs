@@ -53,7 +53,11 @@ impl<'g> Lowering<'g> {
     }
 
     /// The buffer of the next argument.
-    pub(super) fn argument_buffer(&mut self, frame: &Frame<'g>, container: &Container) -> Result<BufferId, LowerError> {
+    pub(super) fn argument_buffer(
+        &mut self,
+        frame: &Frame<'g>,
+        container: &Container,
+    ) -> Result<BufferId, LowerError> {
         if container.is_stream() {
             return Err(unsupported_stream(frame, container));
         }
@@ -84,7 +88,12 @@ impl<'g> Lowering<'g> {
     }
 
     /// Allocates the transients whose uses are all in one scope.
-    pub(super) fn allocate_for_scope(&mut self, frame: &mut Frame<'g>, state: StateId, entry: NodeId) -> Result<Brackets, LowerError> {
+    pub(super) fn allocate_for_scope(
+        &mut self,
+        frame: &mut Frame<'g>,
+        state: StateId,
+        entry: NodeId,
+    ) -> Result<Brackets, LowerError> {
         let sdfg = frame.sdfg;
         let mut brackets = Brackets::default();
         for (id, container) in sdfg.containers() {
@@ -95,7 +104,12 @@ impl<'g> Lowering<'g> {
         Ok(brackets)
     }
 
-    fn allocate(&mut self, frame: &mut Frame<'g>, id: ContainerId, brackets: &mut Brackets) -> Result<(), LowerError> {
+    fn allocate(
+        &mut self,
+        frame: &mut Frame<'g>,
+        id: ContainerId,
+        brackets: &mut Brackets,
+    ) -> Result<(), LowerError> {
         let container = frame.sdfg.container(id);
         if container.is_stream() {
             return Err(unsupported_stream(frame, container));
@@ -111,7 +125,10 @@ impl<'g> Lowering<'g> {
                 });
             }
         }
-        let bytes = size.as_int().and_then(|n| u64::try_from(n).ok()).and_then(|n| n.checked_mul(container.element.size() as u64));
+        let bytes = size
+            .as_int()
+            .and_then(|n| u64::try_from(n).ok())
+            .and_then(|n| n.checked_mul(container.element.size() as u64));
         let of_caller = symbols.iter().all(|s| self.plan.symbols.iter().any(|argument| argument.name == *s));
         let allocation = if container.lifetime == Lifetime::Persistent && of_caller {
             Allocation::Persistent
@@ -198,7 +215,10 @@ pub(super) fn accesses(sdfg: &Sdfg) -> AccessSets {
 /// Whether a container is an array, scalar or alias with a layout that lowering handles.
 pub(super) fn is_memory(kind: &ContainerKind) -> bool {
     match kind {
-        ContainerKind::Scalar | ContainerKind::Array(_) | ContainerKind::View(_) | ContainerKind::Reference(_) => true,
+        ContainerKind::Scalar
+        | ContainerKind::Array(_)
+        | ContainerKind::View(_)
+        | ContainerKind::Reference(_) => true,
         ContainerKind::Stream { .. } => false,
     }
 }

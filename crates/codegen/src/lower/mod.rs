@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{NodeId, Sdfg};
+use sdfg::ir::{ContainerKind, NodeId, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
@@ -100,8 +100,11 @@ impl<'g> Lowering<'g> {
 
     /// The frame of the program itself: its arguments are those of the compiled function.
     fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<Frame<'g>, LowerError> {
-        let in_shapes: std::collections::BTreeSet<Symbol> =
-            sdfg.arguments().flat_map(|(_, container)| container.shape()).flat_map(Expr::free_symbols).collect();
+        let in_shapes: std::collections::BTreeSet<Symbol> = sdfg
+            .arguments()
+            .flat_map(|(_, container)| container.shape())
+            .flat_map(Expr::free_symbols)
+            .collect();
         for (symbol, ty) in sdfg.symbols() {
             let non_negative = in_shapes.contains(symbol);
             self.take_name(symbol.as_str());
@@ -114,7 +117,10 @@ impl<'g> Lowering<'g> {
         let mut frame = Frame {
             sdfg,
             containers: BTreeMap::new(),
-            symbols: sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect(),
+            symbols: sdfg
+                .symbols()
+                .map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone())))
+                .collect(),
             types: BTreeMap::new(),
             exit: self.new_target(),
             exit_used: false,
@@ -125,13 +131,17 @@ impl<'g> Lowering<'g> {
         for (id, container) in sdfg.arguments() {
             let buffer = self.argument_buffer(&frame, container)?;
             let bound = self.bind_whole(container, buffer);
+            let scalar = matches!(container.kind, ContainerKind::Scalar);
             self.plan.arguments.push(Argument {
                 name: container.name.clone(),
                 element: container.element,
                 shape: bound.axes.iter().map(|axis| axis.extent.clone()).collect(),
                 strides: bound.axes.iter().map(|axis| axis.stride.clone()).collect(),
                 size: self.plan.buffer(buffer).size.clone(),
-                by_value: container.shape().is_empty() && container.kind.layout().is_none() && !accesses.writes.contains(&id),
+                scalar,
+                by_value: scalar
+                    && container.element.as_scalar().is_some_and(|ty| !ty.is_complex())
+                    && !accesses.writes.contains(&id),
                 read: accesses.reads.contains(&id),
                 written: accesses.writes.contains(&id),
                 buffer,
@@ -143,7 +153,8 @@ impl<'g> Lowering<'g> {
 
     /// A name that nothing in the plan has, made of `wanted`.
     fn take_name(&mut self, wanted: &str) -> String {
-        let mut name: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let mut name: String =
+            wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             name.insert(0, '_');
         }

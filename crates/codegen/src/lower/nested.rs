@@ -15,7 +15,11 @@ use crate::plan::Statement;
 
 impl<'g> Lowering<'g> {
     /// Statements of a call: transients, then the body. Symbols of the frame have the values that the caller gives.
-    pub(super) fn call(&mut self, frame: &mut Frame<'g>, mut statements: Vec<Statement>) -> Result<Vec<Statement>, LowerError> {
+    pub(super) fn call(
+        &mut self,
+        frame: &mut Frame<'g>,
+        mut statements: Vec<Statement>,
+    ) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
         for symbol in assigned_symbols(sdfg) {
             let variable = self.new_variable(symbol.as_str(), frame.type_of(&symbol));
@@ -75,12 +79,25 @@ impl<'g> Lowering<'g> {
             let Some(connector) = connector else { continue };
             match nested.sdfg.find_container(connector) {
                 Some(container) => bindings.push((container, edge, is_input)),
-                None => statements.extend(self.symbol_from_data(frame, &mut inner, edge, connector, &node.label)?),
+                None => statements.extend(self.symbol_from_data(
+                    frame,
+                    &mut inner,
+                    edge,
+                    connector,
+                    &node.label,
+                )?),
             }
         }
         for (container, edge, is_input) in bindings {
             if !inner.containers.contains_key(&container) {
-                let bound = self.bind_connector(frame, &inner, nested.sdfg.container(container), edge, is_input, &node.label)?;
+                let bound = self.bind_connector(
+                    frame,
+                    &inner,
+                    nested.sdfg.container(container),
+                    edge,
+                    is_input,
+                    &node.label,
+                )?;
                 inner.containers.insert(container, bound);
             }
         }
@@ -105,14 +122,21 @@ impl<'g> Lowering<'g> {
         let (part, _) = self.resolve(frame, access, label)?;
         let rank = container.shape().len();
         let kept = bound_dimensions(access.subset(), rank).ok_or_else(|| LowerError::Unsupported {
-            what: format!("binding {} dimensions to container `{}` of rank {rank}", part.axes.len(), container.name),
+            what: format!(
+                "binding {} dimensions to container `{}` of rank {rank}",
+                part.axes.len(),
+                container.name
+            ),
             path: frame.at(label),
         })?;
         let dropped: Vec<bool> = (0..part.axes.len()).map(|d| !kept.contains(&d)).collect();
         let mut part = part.without(&dropped);
         if container.element != part.element {
             return Err(LowerError::Unsupported {
-                what: format!("binding elements of type {} to container `{}` of type {}", part.element, container.name, container.element),
+                what: format!(
+                    "binding elements of type {} to container `{}` of type {}",
+                    part.element, container.name, container.element
+                ),
                 path: frame.at(label),
             });
         }

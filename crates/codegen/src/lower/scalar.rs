@@ -6,7 +6,8 @@ use sdfg::ir::Edge;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{CompareOp, Expression};
 use sdfg::tasklet::{
-    ConnectorKind, Dialect, Environment, TypedExpression, TypedExpressionCode, TypedExpressionKind, typecheck_expression,
+    ConnectorKind, Dialect, Environment, TypedExpression, TypedExpressionCode, TypedExpressionKind,
+    typecheck_expression,
 };
 
 use super::Lowering;
@@ -17,7 +18,12 @@ use crate::plan::{Binding, Scalar, Statement};
 
 impl<'g> Lowering<'g> {
     /// A condition.
-    pub(super) fn condition(&mut self, frame: &Frame<'g>, condition: &Expression, label: &str) -> Result<Scalar, LowerError> {
+    pub(super) fn condition(
+        &mut self,
+        frame: &Frame<'g>,
+        condition: &Expression,
+        label: &str,
+    ) -> Result<Scalar, LowerError> {
         self.scalar(frame, condition, Some(ScalarType::Bool), label)
     }
 
@@ -72,7 +78,10 @@ impl<'g> Lowering<'g> {
         name: &str,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid { what: format!("`{name}` names no symbol"), path: frame.at(label) })?;
+        let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
+            what: format!("`{name}` names no symbol"),
+            path: frame.at(label),
+        })?;
         let (variable, statement) = self.load_symbol(frame, &symbol, inner.type_of(&symbol), edge, label)?;
         inner.symbols.insert(symbol, Expr::symbol(variable));
         Ok(vec![statement])
@@ -97,7 +106,8 @@ impl<'g> Lowering<'g> {
         let connector = environment.input("value", part.element);
         let expression = typed(TypedExpressionKind::Input(connector), part.element);
         let code = TypedExpressionCode { environment, expression };
-        let value = converted(Scalar { code, bindings: vec![Binding::Load(part.origin)], symbols: Vec::new() }, ty);
+        let value =
+            converted(Scalar { code, bindings: vec![Binding::Load(part.origin)], symbols: Vec::new() }, ty);
         let variable = self.new_variable(symbol.as_str(), ty);
         Ok((variable.clone(), Statement::Set { variable, value }))
     }
@@ -107,8 +117,14 @@ impl<'g> Lowering<'g> {
         let ty = self.plan.variables.get(from).copied().unwrap_or(ScalarType::I64);
         let mut environment = Environment::new();
         let id = environment.add_symbol(from.as_str(), ty);
-        let code = TypedExpressionCode { environment, expression: typed(TypedExpressionKind::Symbol(id), ty.into()) };
-        Statement::Set { variable, value: Scalar { code, bindings: Vec::new(), symbols: vec![Expr::symbol(from.clone())] } }
+        let code = TypedExpressionCode {
+            environment,
+            expression: typed(TypedExpressionKind::Symbol(id), ty.into()),
+        };
+        Statement::Set {
+            variable,
+            value: Scalar { code, bindings: Vec::new(), symbols: vec![Expr::symbol(from.clone())] },
+        }
     }
 
     /// Names and types of the symbols that code may use.
@@ -118,7 +134,8 @@ impl<'g> Lowering<'g> {
 
     /// What the symbols of an environment stand for.
     pub(super) fn symbol_values(&self, frame: &Frame<'g>, environment: &Environment) -> Vec<Expr> {
-        let value = |name: &str| Symbol::new(name).ok().and_then(|symbol| frame.symbols.get(&symbol).cloned());
+        let value =
+            |name: &str| Symbol::new(name).ok().and_then(|symbol| frame.symbols.get(&symbol).cloned());
         environment.symbols().map(|(name, _)| value(name).unwrap_or_else(Expr::zero)).collect()
     }
 }

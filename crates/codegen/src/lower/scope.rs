@@ -41,7 +41,9 @@ impl<'g> Lowering<'g> {
         let mut hidden: Vec<(Symbol, Option<Expr>)> = Vec::new();
         for edge in graph.state.in_edges(entry) {
             let edge = graph.state.edge(edge);
-            let Some(name) = edge.dst_connector.as_deref().filter(|name| !name.starts_with("IN_")) else { continue };
+            let Some(name) = edge.dst_connector.as_deref().filter(|name| !name.starts_with("IN_")) else {
+                continue;
+            };
             let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
                 what: format!("`{name}` names no symbol"),
                 path: frame.at(&node.label),
@@ -67,18 +69,32 @@ impl<'g> Lowering<'g> {
 
     fn carrier(&self, frame: &Frame<'g>, map: &Map, label: &str) -> Result<Carrier, LowerError> {
         match map.schedule {
-            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !map.params.is_empty() => Ok(Carrier::Threads),
-            // Threads are already at work around it.
-            Schedule::Default | Schedule::CpuMulticore | Schedule::Sequential | Schedule::Simd => Ok(Carrier::OneThread { unroll: false }),
-            Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
-            Schedule::GpuGrid | Schedule::GpuBlock | Schedule::FpgaDevice | Schedule::FpgaReplicated | Schedule::Mpi => {
-                Err(LowerError::Unsupported { what: format!("schedule `{}`", map.schedule.name()), path: frame.at(label) })
+            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !map.params.is_empty() => {
+                Ok(Carrier::Threads)
             }
+            // Threads are already at work around it.
+            Schedule::Default | Schedule::CpuMulticore | Schedule::Sequential | Schedule::Simd => {
+                Ok(Carrier::OneThread { unroll: false })
+            }
+            Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
+            Schedule::GpuGrid
+            | Schedule::GpuBlock
+            | Schedule::FpgaDevice
+            | Schedule::FpgaReplicated
+            | Schedule::Mpi => Err(LowerError::Unsupported {
+                what: format!("schedule `{}`", map.schedule.name()),
+                path: frame.at(label),
+            }),
         }
     }
 
     /// Loops over the given dimensions that one thread runs, then the inside of the scope.
-    fn sequential(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>, dimensions: &[usize]) -> Result<Vec<Statement>, LowerError> {
+    fn sequential(
+        &mut self,
+        frame: &mut Frame<'g>,
+        nest: &Nest<'g, '_>,
+        dimensions: &[usize],
+    ) -> Result<Vec<Statement>, LowerError> {
         let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
         let first_variable = self.plan.variables.len();
         let dimension = self.dimension(frame, nest, d)?;
@@ -87,7 +103,8 @@ impl<'g> Lowering<'g> {
         let mut body = self.sequential(frame, nest, rest)?;
         let (independent, before, after) = self.close_loop(&mut body);
         frame.unbind(&nest.map.params[d], old);
-        let repeated = Statement::For(For { dimension: dimension.clone(), independent, unroll: nest.unroll, body });
+        let repeated =
+            Statement::For(For { dimension: dimension.clone(), independent, unroll: nest.unroll, body });
         if before.is_empty() {
             return Ok(vec![repeated]);
         }
@@ -143,15 +160,24 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
-    fn dimension(&mut self, frame: &Frame<'g>, nest: &Nest<'g, '_>, d: usize) -> Result<LoopDimension, LowerError> {
-        let range = nest.map.ranges.0.get(d).map(|range| range.substitute(&frame.symbols)).ok_or_else(|| LowerError::Invalid {
-            what: "a map with fewer ranges than parameters".to_owned(),
-            path: frame.at(&nest.node.label),
-        })?;
+    fn dimension(
+        &mut self,
+        frame: &Frame<'g>,
+        nest: &Nest<'g, '_>,
+        d: usize,
+    ) -> Result<LoopDimension, LowerError> {
+        let range =
+            nest.map.ranges.0.get(d).map(|range| range.substitute(&frame.symbols)).ok_or_else(|| {
+                LowerError::Invalid {
+                    what: "a map with fewer ranges than parameters".to_owned(),
+                    path: frame.at(&nest.node.label),
+                }
+            })?;
         let step_known = range.step.as_int().map_or(false, |step| step != 0)
             || range.step.gt(&Expr::zero(), &self.assumptions) == Truth::Proved;
         if !step_known || !range.tile.is_one() {
-            let what = if step_known { "a map range with tiles" } else { "a map step whose sign is not known" };
+            let what =
+                if step_known { "a map range with tiles" } else { "a map step whose sign is not known" };
             return Err(LowerError::Unsupported { what: what.to_owned(), path: frame.at(&nest.node.label) });
         }
         let parameter = &nest.map.params[d];
@@ -184,9 +210,14 @@ impl<'g> Lowering<'g> {
 /// Whether a statement takes a number of steps that is not known beforehand.
 fn repeats(statement: &Statement) -> bool {
     match statement {
-        Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. } | Statement::Parallel(_) | Statement::External(_) => true,
+        Statement::For(_)
+        | Statement::While(_)
+        | Statement::Dispatch { .. }
+        | Statement::Parallel(_)
+        | Statement::External(_) => true,
         Statement::If(choice) => {
-            choice.arms.iter().any(|(_, body)| body.iter().any(repeats)) || choice.otherwise.iter().any(repeats)
+            choice.arms.iter().any(|(_, body)| body.iter().any(repeats))
+                || choice.otherwise.iter().any(repeats)
         }
         Statement::Block { body, .. } => body.iter().any(repeats),
         Statement::Copy(copy) => !copy.dimensions.is_empty(),
@@ -221,18 +252,25 @@ fn shared_dimensions(nest: &Nest<'_, '_>) -> Vec<usize> {
         let n = usize::try_from(n).unwrap_or(usize::MAX).min(map.params.len());
         return (0..n).take_while(|d| *d == 0 || independent(*d)).collect();
     }
-    let moving = (0..map.params.len()).find(|d| independent(*d) && writes_move_with(nest.graph.state, nest.graph.tree, nest.entry, &map.params[*d]));
+    let moving = (0..map.params.len()).find(|d| {
+        independent(*d) && writes_move_with(nest.graph.state, nest.graph.tree, nest.entry, &map.params[*d])
+    });
     vec![moving.unwrap_or(0)]
 }
 
 /// Whether every write with conflict resolution inside of a scope has an index that moves with a parameter.
 fn writes_move_with(state: &State, tree: &ScopeTree, entry: NodeId, parameter: &Symbol) -> bool {
     let inside = |node: NodeId| tree.enclosing(node).any(|scope| scope == entry);
-    state.edges().filter(|(_, edge)| inside(edge.src) && state.node(edge.src).kind.exit_of().is_none()).all(|(_, edge)| {
-        let Some(access) = edge.memlet.write_access().filter(|_| edge.memlet.resolution().is_some()) else { return true };
-        access.subset().0.iter().any(|range| {
-            let linear = range.begin.linear_in(parameter);
-            range.is_index() && linear.and_then(|(c, _)| c.as_int()).is_some_and(|c| c != 0)
-        })
-    })
+    state.edges().filter(|(_, edge)| inside(edge.src) && state.node(edge.src).kind.exit_of().is_none()).all(
+        |(_, edge)| {
+            let Some(access) = edge.memlet.write_access().filter(|_| edge.memlet.resolution().is_some())
+            else {
+                return true;
+            };
+            access.subset().0.iter().any(|range| {
+                let linear = range.begin.linear_in(parameter);
+                range.is_index() && linear.and_then(|(c, _)| c.as_int()).is_some_and(|c| c != 0)
+            })
+        },
+    )
 }

@@ -5,8 +5,8 @@ use sdfg::dtype::ElementType;
 use sdfg::ir::{ConflictResolution, Edge, Flow, Node, NodeId, State, Tasklet, TaskletBody};
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{
-    ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument, TypedExpressionCode, typecheck,
-    typecheck_expression, typecheck_external,
+    ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument, TypedExpressionCode,
+    typecheck, typecheck_expression, typecheck_external,
 };
 
 use super::Lowering;
@@ -16,7 +16,8 @@ use super::error::LowerError;
 use super::frame::Frame;
 use super::memory::RootShape;
 use crate::plan::{
-    Allocation, Binding, Buffer, Compute, Copy, ExternalArgument, ExternalCompute, Location, Realisation, Resolved, Scalar, Statement,
+    Allocation, Binding, Buffer, Compute, Copy, ExternalArgument, ExternalCompute, Location, Realisation,
+    Resolved, Scalar, Statement,
 };
 
 impl<'g> Lowering<'g> {
@@ -40,7 +41,9 @@ impl<'g> Lowering<'g> {
             })?;
             let binding = match connector.direction {
                 Direction::In => self.input(frame, first, connector.kind, connector.element, &node.label)?,
-                Direction::Out => self.output(frame, first, connector.kind, connector.element, &node.label)?,
+                Direction::Out => {
+                    self.output(frame, first, connector.kind, connector.element, &node.label)?
+                }
             };
             // The other edges of an output move what the first one moved.
             for edge in edges {
@@ -53,11 +56,13 @@ impl<'g> Lowering<'g> {
         let path = frame.at(&node.label);
         let mut statements = match &tasklet.body {
             TaskletBody::Code(code) => {
-                let code = typecheck(code, &connectors.environment).map_err(|errors| LowerError::Types { errors, path })?;
+                let code = typecheck(code, &connectors.environment)
+                    .map_err(|errors| LowerError::Types { errors, path })?;
                 vec![Statement::Compute(Compute { label: node.label.clone(), code, bindings, symbols })]
             }
             TaskletBody::External(call) => {
-                let typed = typecheck_external(call, &connectors.environment).map_err(|errors| LowerError::Types { errors, path })?;
+                let typed = typecheck_external(call, &connectors.environment)
+                    .map_err(|errors| LowerError::Types { errors, path })?;
                 if !self.plan.externals.contains(&call.origin) {
                     self.plan.externals.push(call.origin.clone());
                 }
@@ -69,7 +74,11 @@ impl<'g> Lowering<'g> {
                     TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
                     TypedArgument::Value(expression) => {
                         let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
-                        ExternalArgument::Value(Scalar { code, bindings: bindings.clone(), symbols: symbols.clone() })
+                        ExternalArgument::Value(Scalar {
+                            code,
+                            bindings: bindings.clone(),
+                            symbols: symbols.clone(),
+                        })
                     }
                 });
                 let arguments = arguments.collect();
@@ -77,14 +86,26 @@ impl<'g> Lowering<'g> {
                     let (_, connector) = typed.environment.connector_at(id)?;
                     Some((connector.element, place(id)))
                 });
-                vec![Statement::External(ExternalCompute { label: node.label.clone(), symbol: call.symbol.clone(), arguments, result })]
+                vec![Statement::External(ExternalCompute {
+                    label: node.label.clone(),
+                    symbol: call.symbol.clone(),
+                    arguments,
+                    result,
+                })]
             }
         };
         statements.extend(after);
         Ok(statements)
     }
 
-    fn input(&mut self, frame: &Frame<'g>, edge: &Edge, kind: ConnectorKind, element: ElementType, label: &str) -> Result<Binding, LowerError> {
+    fn input(
+        &mut self,
+        frame: &Frame<'g>,
+        edge: &Edge,
+        kind: ConnectorKind,
+        element: ElementType,
+        label: &str,
+    ) -> Result<Binding, LowerError> {
         match &edge.memlet.flow {
             Flow::Read(access) => {
                 let (part, single) = self.resolve(frame, access, label)?;
@@ -97,44 +118,87 @@ impl<'g> Lowering<'g> {
                 })
             }
             Flow::Value => Ok(Binding::Load(self.value_cell(frame, edge, element))),
-            Flow::Order | Flow::Write { .. } | Flow::Copy { .. } | Flow::Bind(_) => Err(unsupported(frame, "this flow into a tasklet", label)),
+            Flow::Order | Flow::Write { .. } | Flow::Copy { .. } | Flow::Bind(_) => {
+                Err(unsupported(frame, "this flow into a tasklet", label))
+            }
         }
     }
 
-    fn output(&mut self, frame: &Frame<'g>, edge: &Edge, kind: ConnectorKind, element: ElementType, label: &str) -> Result<Binding, LowerError> {
+    fn output(
+        &mut self,
+        frame: &Frame<'g>,
+        edge: &Edge,
+        kind: ConnectorKind,
+        element: ElementType,
+        label: &str,
+    ) -> Result<Binding, LowerError> {
         match &edge.memlet.flow {
             Flow::Write { to, resolution } => {
                 let (part, single) = self.resolve(frame, to, label)?;
                 self.check_element(frame, &part, element, label)?;
-                self.record(&part, resolution.as_ref().map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())));
+                self.record(
+                    &part,
+                    resolution.as_ref().map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())),
+                );
                 let write = self.resolved(frame, resolution.as_ref(), part.element, label)?;
                 Ok(match kind {
                     ConnectorKind::Value => Binding::Store { to: part.origin, write },
-                    ConnectorKind::Pointer { rank } => Binding::ViewMut { to: pointer(part, &single, rank).strided(), write },
+                    ConnectorKind::Pointer { rank } => {
+                        Binding::ViewMut { to: pointer(part, &single, rank).strided(), write }
+                    }
                     ConnectorKind::Stream => return Err(unsupported(frame, "a stream", label)),
                 })
             }
-            Flow::Value => Ok(Binding::Store { to: self.value_cell(frame, edge, element), write: Resolved::Store }),
-            Flow::Order | Flow::Read(_) | Flow::Copy { .. } | Flow::Bind(_) => Err(unsupported(frame, "this flow out of a tasklet", label)),
+            Flow::Value => {
+                Ok(Binding::Store { to: self.value_cell(frame, edge, element), write: Resolved::Store })
+            }
+            Flow::Order | Flow::Read(_) | Flow::Copy { .. } | Flow::Bind(_) => {
+                Err(unsupported(frame, "this flow out of a tasklet", label))
+            }
         }
     }
 
     /// Moves what an output wrote to a second place.
-    fn forward(&mut self, frame: &Frame<'g>, from: &Binding, to: Binding, label: &str) -> Result<Statement, LowerError> {
+    fn forward(
+        &mut self,
+        frame: &Frame<'g>,
+        from: &Binding,
+        to: Binding,
+        label: &str,
+    ) -> Result<Statement, LowerError> {
         match (from, to) {
             (Binding::Store { to: from, write: Resolved::Store }, Binding::Store { to, write }) => {
-                Ok(Statement::Copy(Copy { label: label.to_owned(), from: from.clone(), to, dimensions: Vec::new(), write }))
+                Ok(Statement::Copy(Copy {
+                    label: label.to_owned(),
+                    from: from.clone(),
+                    to,
+                    dimensions: Vec::new(),
+                    write,
+                }))
             }
-            _ => Err(unsupported(frame, "an output with several edges that is a pointer or has a conflict resolution", label)),
+            _ => Err(unsupported(
+                frame,
+                "an output with several edges that is a pointer or has a conflict resolution",
+                label,
+            )),
         }
     }
 
     /// Types of connectors and of what is behind them are the same: there are no implicit conversions.
-    fn check_element(&self, frame: &Frame<'g>, part: &Bound, element: ElementType, label: &str) -> Result<(), LowerError> {
+    fn check_element(
+        &self,
+        frame: &Frame<'g>,
+        part: &Bound,
+        element: ElementType,
+        label: &str,
+    ) -> Result<(), LowerError> {
         if part.element == element {
             return Ok(());
         }
-        Err(LowerError::Invalid { what: format!("a connector of type {element} on elements of type {}", part.element), path: frame.at(label) })
+        Err(LowerError::Invalid {
+            what: format!("a connector of type {element} on elements of type {}", part.element),
+            path: frame.at(label),
+        })
     }
 
     /// The cell that carries the value of an output to the code nodes that take it.

@@ -9,6 +9,8 @@
 
 mod buffer;
 mod copy;
+mod interface;
+mod print;
 mod program;
 mod statement;
 mod walk;

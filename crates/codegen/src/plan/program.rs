@@ -45,7 +45,9 @@ pub struct Argument {
     pub strides: Vec<Expr>,
     /// Elements that the caller has to provide.
     pub size: Expr,
-    /// Whether it is a scalar that is only read, passed by value; others are passed as pointers.
+    /// Whether it is a scalar.
+    pub scalar: bool,
+    /// Whether it is passed by value: a scalar of one component that is only read. Others are passed as pointers.
     pub by_value: bool,
     /// Whether the program may read it.
     pub read: bool,

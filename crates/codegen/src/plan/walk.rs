@@ -63,7 +63,9 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
                 touches(&mut choice.otherwise, visit);
             }
             Statement::Block { target: _, body } => touches(body, visit),
-            Statement::Dispatch { target: _, cases } => cases.iter_mut().for_each(|case| touches(case, visit)),
+            Statement::Dispatch { target: _, cases } => {
+                cases.iter_mut().for_each(|case| touches(case, visit))
+            }
             Statement::Compute(compute) => in_bindings(&mut compute.bindings, visit),
             Statement::External(call) => {
                 for argument in &mut call.arguments {
@@ -134,7 +136,9 @@ impl Touch<'_> {
     pub fn write_mut(&mut self) -> Option<&mut Resolved> {
         match self {
             Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => Some(write),
-            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => None,
+            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => {
+                None
+            }
         }
     }
 }

@@ -38,7 +38,9 @@ pub fn identity(resolution: &ConflictResolution, element: ElementType) -> Option
     let ty = element.lane();
     let of = |value: f64| cast(Value::F64(value), ty);
     match resolution {
-        ConflictResolution::Sum => Some(if ty.is_integer() { of(0.0) } else { of(-0.0) }).filter(|_| ty.kind() != ScalarKind::Bool),
+        ConflictResolution::Sum => {
+            Some(if ty.is_integer() { of(0.0) } else { of(-0.0) }).filter(|_| ty.kind() != ScalarKind::Bool)
+        }
         ConflictResolution::Product => Some(of(1.0)).filter(|_| ty.kind() != ScalarKind::Bool),
         ConflictResolution::Min => extreme(ty, true),
         ConflictResolution::Max => extreme(ty, false),
@@ -50,9 +52,8 @@ pub fn identity(resolution: &ConflictResolution, element: ElementType) -> Option
             ScalarKind::Unsigned => Some(cast(Value::U64(u64::MAX), ty)),
             ScalarKind::Float | ScalarKind::Complex => None,
         },
-        ConflictResolution::BitOr | ConflictResolution::BitXor => {
-            Some(of(0.0)).filter(|_| matches!(ty.kind(), ScalarKind::Bool | ScalarKind::Signed | ScalarKind::Unsigned))
-        }
+        ConflictResolution::BitOr | ConflictResolution::BitXor => Some(of(0.0))
+            .filter(|_| matches!(ty.kind(), ScalarKind::Bool | ScalarKind::Signed | ScalarKind::Unsigned)),
         ConflictResolution::MinLocation
         | ConflictResolution::MaxLocation
         | ConflictResolution::Replace

@@ -1,0 +1,34 @@
+//! The C interface of a plan.
+
+use super::program::Plan;
+use crate::interface::{Access, Argument, ArgumentKind, Interface, InterfaceError};
+
+impl Plan {
+    /// How the compiled program is called: containers, then symbols, in signature order.
+    ///
+    /// # Errors
+    /// [`InterfaceError`] if the program's name or an argument cannot be used in C.
+    pub fn interface(&self) -> Result<Interface, InterfaceError> {
+        let containers = self.arguments.iter().map(|argument| {
+            let access = match (argument.read, argument.written) {
+                (true, true) => Access::ReadWrite,
+                // An array that is only written may be written in part: the rest keeps its value, which is no read.
+                (false, true) => Access::Write,
+                (true | false, false) => Access::Read,
+            };
+            let element = argument.element;
+            let kind = if argument.scalar {
+                ArgumentKind::Scalar { element, access }
+            } else {
+                let (shape, elements) = (argument.shape.clone(), argument.size.clone());
+                ArgumentKind::Array { element, shape, elements, access }
+            };
+            Argument { name: argument.name.clone(), kind }
+        });
+        let symbols = self.symbols.iter().map(|symbol| Argument {
+            name: symbol.name.as_str().to_owned(),
+            kind: ArgumentKind::Symbol { ty: symbol.ty },
+        });
+        Interface::new(&self.name, containers.chain(symbols).collect())
+    }
+}

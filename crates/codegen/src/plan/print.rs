@@ -1,0 +1,212 @@
+//! Plans as text, for people: what lowering decided, one statement a line.
+
+use std::fmt;
+
+use super::buffer::{Allocation, Location, Strided};
+use super::program::Plan;
+use super::statement::{Binding, ExternalArgument, LoopDimension, Scalar, Statement};
+use super::write::{Realisation, Resolved};
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "plan {} float({}) {{", self.name, self.float_mode.name())?;
+        for symbol in &self.symbols {
+            writeln!(f, "  symbol {}: {}", symbol.name, symbol.ty)?;
+        }
+        for buffer in &self.buffers {
+            let place = match &buffer.allocation {
+                Allocation::Argument(position) => format!("argument {position}"),
+                Allocation::Stack => "stack".to_owned(),
+                Allocation::Handle => "handle".to_owned(),
+                Allocation::Persistent => "persistent".to_owned(),
+                Allocation::Thread => "thread".to_owned(),
+                Allocation::Dynamic => "dynamic".to_owned(),
+                Allocation::Constant(_) => "constant".to_owned(),
+            };
+            writeln!(f, "  buffer {}: {}[{}] in {place}", buffer.name, buffer.element, buffer.size)?;
+        }
+        Printer { plan: self, f, depth: 1 }.statements(&self.body)?;
+        f.write_str("}\n")
+    }
+}
+
+struct Printer<'p, 'f, 'b> {
+    plan: &'p Plan,
+    f: &'f mut fmt::Formatter<'b>,
+    depth: usize,
+}
+
+impl Printer<'_, '_, '_> {
+    fn line(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
+        writeln!(self.f, "{:width$}{text}", "", width = 2 * self.depth)
+    }
+
+    fn nested(&mut self, header: fmt::Arguments<'_>, body: &[Statement]) -> fmt::Result {
+        self.line(format_args!("{header} {{"))?;
+        self.depth += 1;
+        self.statements(body)?;
+        self.depth -= 1;
+        self.line(format_args!("}}"))
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> fmt::Result {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> fmt::Result {
+        match statement {
+            Statement::Comment(text) => self.line(format_args!("# {text}")),
+            Statement::Let { variable, value } => self.line(format_args!("let {variable} = {value}")),
+            Statement::Set { variable, value } => {
+                let value = self.scalar(value);
+                self.line(format_args!("set {variable} = {value}"))
+            }
+            Statement::For(repeated) => {
+                let independent = if repeated.independent { " independent" } else { "" };
+                let unroll = if repeated.unroll { " unroll" } else { "" };
+                let range = range(&repeated.dimension);
+                self.nested(format_args!("for {range}{independent}{unroll}"), &repeated.body)
+            }
+            Statement::Parallel(shared) => {
+                let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
+                let independent = if shared.independent { " independent" } else { "" };
+                self.line(format_args!(
+                    "parallel {} {} {}{independent} {{",
+                    shared.label,
+                    ranges.join(", "),
+                    shared.sharing.name()
+                ))?;
+                self.depth += 1;
+                for local in &shared.locals {
+                    let name = self.plan.buffer(*local).name.clone();
+                    self.line(format_args!("local {name}"))?;
+                }
+                for private in &shared.privates {
+                    let name = self.plan.buffer(private.buffer).name.clone();
+                    let target = self.strided(&private.target);
+                    let resolution = private.resolution.name();
+                    self.line(format_args!("private {name} {resolution} into {target}"))?;
+                }
+                self.statements(&shared.body)?;
+                self.depth -= 1;
+                self.line(format_args!("}}"))
+            }
+            Statement::While(repeated) => {
+                let condition = self.scalar(&repeated.condition);
+                let word = if repeated.test_after { "do-while" } else { "while" };
+                self.nested(format_args!("{word} L{} {condition}", repeated.target.index()), &repeated.body)?;
+                if repeated.update.is_empty() {
+                    Ok(())
+                } else {
+                    self.nested(format_args!("update"), &repeated.update)
+                }
+            }
+            Statement::If(choice) => {
+                for (condition, body) in &choice.arms {
+                    let condition = self.scalar(condition);
+                    self.nested(format_args!("if {condition}"), body)?;
+                }
+                if choice.otherwise.is_empty() {
+                    Ok(())
+                } else {
+                    self.nested(format_args!("else"), &choice.otherwise)
+                }
+            }
+            Statement::Block { target, body } => self.nested(format_args!("block L{}", target.index()), body),
+            Statement::Leave(target) => self.line(format_args!("leave L{}", target.index())),
+            Statement::Repeat(target) => self.line(format_args!("repeat L{}", target.index())),
+            Statement::Dispatch { target, cases } => {
+                self.line(format_args!("dispatch L{} {{", target.index()))?;
+                self.depth += 1;
+                for (case, body) in cases.iter().enumerate() {
+                    self.nested(format_args!("case {case}"), body)?;
+                }
+                self.depth -= 1;
+                self.line(format_args!("}}"))
+            }
+            Statement::Goto { target, case } => {
+                self.line(format_args!("goto L{} case {case}", target.index()))
+            }
+            Statement::Allocate(buffer) => {
+                let name = self.plan.buffer(*buffer).name.clone();
+                self.line(format_args!("allocate {name}"))
+            }
+            Statement::Free(buffer) => {
+                let name = self.plan.buffer(*buffer).name.clone();
+                self.line(format_args!("free {name}"))
+            }
+            Statement::Compute(compute) => {
+                let bindings = self.bindings(&compute.code.environment, &compute.bindings);
+                self.line(format_args!("compute {}({bindings})", compute.label))
+            }
+            Statement::External(call) => {
+                let arguments: Vec<String> = call
+                    .arguments
+                    .iter()
+                    .map(|argument| match argument {
+                        ExternalArgument::Value(value) => self.scalar(value),
+                        ExternalArgument::Pointer(location) => format!("&{}", self.location(location)),
+                    })
+                    .collect();
+                self.line(format_args!("external {} {}({})", call.label, call.symbol, arguments.join(", ")))
+            }
+            Statement::Copy(copy) => {
+                let (from, to) = (self.location(&copy.from), self.location(&copy.to));
+                let dimensions: Vec<String> = copy
+                    .dimensions
+                    .iter()
+                    .map(|d| format!("{} from {} to {}", d.extent, d.from_stride, d.to_stride))
+                    .collect();
+                let write = resolved(&copy.write);
+                self.line(format_args!("copy {from} -> {to}{write} [{}]", dimensions.join(", ")))
+            }
+        }
+    }
+
+    fn location(&self, location: &Location) -> String {
+        format!("{}[{}]", self.plan.buffer(location.buffer).name, location.offset)
+    }
+
+    fn strided(&self, strided: &Strided) -> String {
+        let dimensions: Vec<String> = strided
+            .extents
+            .iter()
+            .zip(&strided.strides)
+            .map(|(extent, stride)| format!("{extent} by {stride}"))
+            .collect();
+        format!("{}({})", self.location(&strided.origin), dimensions.join(", "))
+    }
+
+    fn bindings(&self, environment: &sdfg::tasklet::Environment, bindings: &[Binding]) -> String {
+        let bound = environment.connectors().zip(bindings).map(|((name, _), binding)| match binding {
+            Binding::Load(location) => format!("{name} = {}", self.location(location)),
+            Binding::View(strided) => format!("{name} = {}", self.strided(strided)),
+            Binding::Store { to, write } => format!("{name} -> {}{}", self.location(to), resolved(write)),
+            Binding::ViewMut { to, write } => format!("{name} -> {}{}", self.strided(to), resolved(write)),
+        });
+        bound.collect::<Vec<_>>().join(", ")
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> String {
+        let symbols = scalar.code.environment.symbols().zip(&scalar.symbols);
+        let symbols: Vec<String> = symbols.map(|((name, _), value)| format!("{name} = {value}")).collect();
+        format!("<{}; {}>", self.bindings(&scalar.code.environment, &scalar.bindings), symbols.join(", "))
+    }
+}
+
+fn range(dimension: &LoopDimension) -> String {
+    format!("{} = {}:{}:{}", dimension.variable, dimension.begin, dimension.end, dimension.step)
+}
+
+fn resolved(write: &Resolved) -> String {
+    match write {
+        Resolved::Store => String::new(),
+        Resolved::Combine { resolution, custom: _, realisation } => {
+            let realisation = match realisation {
+                Realisation::Plain => "",
+                Realisation::Atomic => " atomic",
+            };
+            format!(" {}{realisation}", resolution.name())
+        }
+    }
+}
