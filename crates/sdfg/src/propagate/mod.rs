@@ -1,0 +1,85 @@
+//! Memlet propagation: what passes the edges outside of scopes follows from what the innermost edges move (paper section 4.3,
+//! step 1; ADR 0003).
+//!
+//! The memlet of an outer segment is the union of the images of the inner ones under the ranges of the scope. It is exact or
+//! covers more, and the result says which. Segments that a user declared stay as they are.
+
+mod scope;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::analysis::ScopeTree;
+use crate::ir::{EdgeId, NodeKind, Sdfg, State, StateId};
+use crate::symbolic::{Assumptions, Expr};
+
+use scope::Scope;
+
+/// What propagation derived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Propagation {
+    /// For every derived segment of the SDFG's own states whether its subset is exactly what is accessed; otherwise it
+    /// covers it. Nested SDFGs are derived too, but not listed.
+    pub exact: BTreeMap<(StateId, EdgeId), bool>,
+}
+
+/// Derives the memlets of all outer segments, in nested SDFGs too, from the innermost ones.
+///
+/// Segments whose inner edges are missing or name different containers are left as they are: validation refuses them.
+pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
+    let mut result = Propagation::default();
+    let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
+    let known = shape_symbols(sdfg);
+    for id in states {
+        let derived = derive(sdfg, id, &known);
+        if !derived.is_empty() {
+            let state = sdfg.state_mut(id);
+            for (edge, memlet, exact) in derived {
+                *state.memlet_mut(edge) = memlet;
+                result.exact.insert((id, edge), exact);
+            }
+        }
+        let nested: Vec<_> = sdfg
+            .state(id)
+            .nodes()
+            .filter(|(_, node)| matches!(node.kind, NodeKind::Nested(_)))
+            .map(|(node, _)| node)
+            .collect();
+        for node in nested {
+            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(id).node_mut(node).kind {
+                propagate(&mut nested.sdfg);
+            }
+        }
+    }
+    result
+}
+
+/// Derived segments of a state: inner scopes first, so that outer ones build on them.
+fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, crate::ir::Memlet, bool)> {
+    let mut state: State = sdfg.state(id).clone();
+    let tree = ScopeTree::of(&state);
+    let mut derived = Vec::new();
+    let mut exactness: BTreeMap<EdgeId, bool> = BTreeMap::new();
+    for entry in tree.entries().into_iter().rev() {
+        let Some(scope) = Scope::of(sdfg, &state, &tree, entry, known) else { continue };
+        for (edge, memlet, exact) in scope.segments(&exactness) {
+            *state.memlet_mut(edge) = memlet.clone();
+            exactness.insert(edge, exact);
+            derived.push((edge, memlet, exact));
+        }
+    }
+    derived
+}
+
+/// Symbols in shapes are not negative.
+fn shape_symbols(sdfg: &Sdfg) -> Assumptions {
+    let mut known = Assumptions::new();
+    for (_, container) in sdfg.containers() {
+        for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
+            known.nonnegative(symbol);
+        }
+    }
+    known
+}

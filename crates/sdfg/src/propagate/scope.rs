@@ -1,0 +1,231 @@
+//! The segments outside of one scope.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::ScopeTree;
+use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
+use crate::subset::{Approx, Range, Subset};
+use crate::symbolic::{Assumptions, Expr, Symbol};
+
+/// A scope with the symbols that it defines.
+pub(super) struct Scope<'a> {
+    sdfg: &'a Sdfg,
+    state: &'a State,
+    entry: NodeId,
+    exit: NodeId,
+    /// Iteration symbols with their ranges, outermost first.
+    parameters: Vec<(Symbol, Range)>,
+    /// Symbols that get their value from data at the entry.
+    from_data: BTreeSet<Symbol>,
+    /// Whether every iteration is run exactly once.
+    counted: bool,
+    /// What is known of symbols, inside of the scope.
+    known: Assumptions,
+}
+
+impl<'a> Scope<'a> {
+    /// The scope of an entry; `None` if it has no exit.
+    pub(super) fn of(
+        sdfg: &'a Sdfg,
+        state: &'a State,
+        tree: &ScopeTree,
+        entry: NodeId,
+        known: &Assumptions,
+    ) -> Option<Self> {
+        let exit = tree.exit_of(entry)?;
+        let mut known = known.clone();
+        let mut around: Vec<NodeId> = tree.enclosing(entry).collect();
+        around.reverse();
+        for scope in around.into_iter().chain([entry]) {
+            for (symbol, range) in parameters(state, scope) {
+                assume_range(&mut known, symbol, &range);
+            }
+        }
+        let from_data = state
+            .in_edges(entry)
+            .into_iter()
+            .filter_map(|edge| state.edge(edge).dst_connector.as_deref())
+            .filter(|name| !name.starts_with("IN_"))
+            .filter_map(|name| Symbol::new(name).ok())
+            .collect();
+        let counted = matches!(state.node(entry).kind, NodeKind::MapEntry(_));
+        Some(Scope {
+            sdfg,
+            state,
+            entry,
+            exit,
+            parameters: parameters(state, entry),
+            from_data,
+            counted,
+            known,
+        })
+    }
+
+    /// Derived memlets of the edges outside, each with whether it is exact. `inner` tells it of the edges inside.
+    pub(super) fn segments(&self, inner: &BTreeMap<EdgeId, bool>) -> Vec<(EdgeId, Memlet, bool)> {
+        let mut segments = Vec::new();
+        for edge in self.state.in_edges(self.entry) {
+            let Some(name) =
+                self.state.edge(edge).dst_connector.as_deref().and_then(|c| c.strip_prefix("IN_"))
+            else {
+                continue;
+            };
+            let inside = self.inside(self.state.out_edges(self.entry), name, true);
+            let accesses: Vec<&Access> =
+                inside.iter().filter_map(|e| self.state.edge(*e).memlet.read_access()).collect();
+            if let Some((access, volume, exact)) = self.union(&inside, &accesses, inner) {
+                segments.push((edge, Flow::Read(access), volume, exact));
+            }
+        }
+        for edge in self.state.out_edges(self.exit) {
+            let Some(name) =
+                self.state.edge(edge).src_connector.as_deref().and_then(|c| c.strip_prefix("OUT_"))
+            else {
+                continue;
+            };
+            let inside = self.inside(self.state.in_edges(self.exit), name, false);
+            let accesses: Vec<&Access> =
+                inside.iter().filter_map(|e| self.state.edge(*e).memlet.write_access()).collect();
+            if let Some((to, volume, exact)) = self.union(&inside, &accesses, inner) {
+                segments.push((
+                    edge,
+                    Flow::Write { to, resolution: self.resolution(&inside) },
+                    volume,
+                    exact,
+                ));
+            }
+        }
+        segments
+            .into_iter()
+            .filter(|(edge, ..)| !self.state.edge(*edge).memlet.declared)
+            .map(|(edge, flow, volume, exact)| (edge, Memlet { flow, volume, declared: false }, exact))
+            .collect()
+    }
+
+    /// Edges inside of the scope at the connector that belongs to `name`.
+    fn inside(&self, edges: Vec<EdgeId>, name: &str, reads: bool) -> Vec<EdgeId> {
+        let matches = |edge: &EdgeId| {
+            let edge = self.state.edge(*edge);
+            let (connector, prefix) =
+                if reads { (&edge.src_connector, "OUT_") } else { (&edge.dst_connector, "IN_") };
+            connector.as_deref().and_then(|c| c.strip_prefix(prefix)) == Some(name)
+        };
+        edges.into_iter().filter(matches).collect()
+    }
+
+    /// The conflict resolution that all edges have.
+    fn resolution(&self, edges: &[EdgeId]) -> Option<ConflictResolution> {
+        let mut all = edges.iter().map(|edge| self.state.edge(*edge).memlet.resolution());
+        let first = all.next().flatten()?;
+        all.all(|other| other == Some(first)).then(|| first.clone())
+    }
+
+    /// Everything that the accesses reach in all iterations, how many elements move, and whether that is exact.
+    fn union(
+        &self,
+        edges: &[EdgeId],
+        accesses: &[&Access],
+        inner: &BTreeMap<EdgeId, bool>,
+    ) -> Option<(Access, Volume, bool)> {
+        let first = accesses.first()?;
+        let same =
+            |access: &&Access| access.container == first.container && access.is_queue() == first.is_queue();
+        if accesses.len() != edges.len() || !accesses.iter().all(same) {
+            return None;
+        }
+        let shape = self.sdfg.get_container(first.container)?.shape();
+        let mut exact = edges.iter().all(|edge| inner.get(edge).copied().unwrap_or(true));
+        let mut union: Option<Subset> = None;
+        for access in accesses {
+            let image = self.image(access.subset(), shape);
+            let joined = match union {
+                None => image,
+                Some(union) => {
+                    exact &= image.is_exact();
+                    union.bounding_union(image.as_inner(), &self.known)
+                }
+            };
+            exact &= joined.is_exact();
+            union = Some(joined.into_inner());
+        }
+        // A dynamic access may touch less than its subset.
+        exact &= edges.iter().all(|edge| !self.state.edge(*edge).memlet.volume.is_dynamic());
+        exact &= self.counted;
+        let mut access = (*first).clone();
+        *access.subset_mut() = union?;
+        Some((access, self.volume(edges), exact))
+    }
+
+    /// All elements that a subset names in any iteration. What data decides may be anywhere.
+    fn image(&self, subset: &Subset, shape: &[Expr]) -> Approx<Subset> {
+        let image =
+            subset.image(&self.parameters, &self.known).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
+        let mut exact = image.is_exact();
+        let mut image = image.into_inner();
+        for (range, extent) in image.0.iter_mut().zip(shape) {
+            let symbols = range.free_symbols();
+            let own = self.parameters.iter().any(|(symbol, _)| symbols.contains(symbol));
+            if own || !symbols.is_disjoint(&self.from_data) {
+                *range = Range::new(Expr::zero(), extent.clone());
+                exact = false;
+            }
+        }
+        Approx::new(image, exact)
+    }
+
+    /// The sum over all iterations and edges.
+    fn volume(&self, edges: &[EdgeId]) -> Volume {
+        let mut total = Expr::zero();
+        let mut bound = !self.counted;
+        for edge in edges {
+            let volume = &self.state.edge(*edge).memlet.volume;
+            bound |= volume.is_dynamic();
+            let Some(mut sum) = volume.bound().cloned() else { return Volume::Dynamic };
+            for (symbol, range) in self.parameters.iter().rev() {
+                match sum.sum_over(symbol, range) {
+                    Some(next) => sum = next,
+                    None => return Volume::Dynamic,
+                }
+            }
+            let symbols = sum.free_symbols();
+            if !symbols.is_disjoint(&self.from_data) {
+                return Volume::Dynamic;
+            }
+            total = &total + &sum;
+        }
+        match (self.counted, bound) {
+            (false, _) => Volume::Dynamic,
+            (true, true) => Volume::AtMost(total),
+            (true, false) => Volume::Exact(total),
+        }
+    }
+}
+
+/// Iteration symbols of a scope, outermost first.
+fn parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
+    match &state.node(entry).kind {
+        NodeKind::MapEntry(map) => map.params.iter().cloned().zip(map.ranges.0.iter().cloned()).collect(),
+        NodeKind::ConsumeEntry(consume) => {
+            vec![(consume.element.clone(), Range::new(Expr::zero(), consume.elements.clone()))]
+        }
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => Vec::new(),
+    }
+}
+
+fn assume_range(known: &mut Assumptions, symbol: Symbol, range: &Range) {
+    match range.step.as_int() {
+        Some(step) if step > 0 => {
+            known.set_range(symbol, Some(range.begin.clone()), Some(&range.end - &Expr::one()));
+        }
+        Some(step) if step < 0 => {
+            known.set_range(symbol, Some(&range.end + &Expr::one()), Some(range.begin.clone()));
+        }
+        _ => {}
+    }
+}

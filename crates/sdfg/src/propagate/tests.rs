@@ -1,0 +1,1 @@
+//! Propagated memlets against all accesses of an enumeration.
