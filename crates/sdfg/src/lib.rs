@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod diagnostic;
 pub mod dtype;
 pub mod ir;
+pub mod picture;
 pub mod propagate;
 pub mod subset;
 pub mod symbolic;

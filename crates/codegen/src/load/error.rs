@@ -6,7 +6,6 @@ use sdfg::dtype::ElementType;
 use sdfg::symbolic::EvalError;
 
 use crate::interface::Status;
-use crate::link::LinkError;
 
 /// Why compiled code could not be made callable.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +32,6 @@ pub enum LoadError {
         /// The file names that were tried.
         tried: Vec<&'static str>,
     },
-    /// What an external tasklet brings could not be compiled.
-    #[error(transparent)]
-    External(#[from] LinkError),
     /// The in-process loader failed.
     #[error("cannot load the compiled code of `{program}` into this process: {message}")]
     Jit {

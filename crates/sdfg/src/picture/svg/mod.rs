@@ -1,0 +1,28 @@
+//! Drawn pictures: control flow as nested boxes, states as layered dataflow graphs.
+//!
+//! Fills show memories and schedules, dashed lines conflict resolutions, dotted lines edges that only order.
+
+mod figure;
+mod paint;
+mod scene;
+
+use crate::ir::Sdfg;
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many levels of nested SDFGs are drawn open.
+    pub depth: usize,
+}
+
+impl Default for Options {
+    /// Every nested SDFG is open.
+    fn default() -> Self {
+        Options { depth: usize::MAX }
+    }
+}
+
+/// The picture as an SVG document.
+pub fn write(sdfg: &Sdfg, options: &Options) -> String {
+    paint::document(&scene::program(sdfg, options.depth), &scene::title(sdfg))
+}
