@@ -2,6 +2,8 @@
 //!
 //! It stands apart because loading in process and linking to a file both start from it, with or without LLVM.
 
+use sdfg::tasklet::ExternalOrigin;
+
 use crate::interface::Interface;
 
 /// A relocatable object file of the host's format, with the interface of the program in it.
@@ -17,12 +19,14 @@ pub struct ObjectCode {
     pub requirements: Requirements,
 }
 
-/// Libraries that compiled code calls, beyond the C and mathematics libraries.
+/// What compiled code calls, beyond the C and mathematics libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// The code has parallel regions, which an OpenMP runtime runs.
     pub openmp: bool,
-    /// Libraries of external tasklets, in order: a path, or a file name that the dynamic loader finds
-    /// (`libblas.so.3`).
-    pub libraries: Vec<String>,
+    /// Where the functions of external tasklets come from, in order.
+    ///
+    /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's
+    /// consent.
+    pub externals: Vec<ExternalOrigin>,
 }

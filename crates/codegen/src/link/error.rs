@@ -12,16 +12,16 @@ pub enum LinkError {
         /// The programs that were tried.
         tried: Vec<String>,
     },
-    /// A linker that cannot be started.
-    #[error("the linker `{program}` could not be run: {source}")]
+    /// A linker or C compiler that cannot be started.
+    #[error("`{program}` could not be run: {source}")]
     NotRunnable {
         /// The program.
         program: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// A linker that reported an error.
-    #[error("the linker `{program}` failed ({status}):\n{messages}")]
+    /// A linker or C compiler that reported an error.
+    #[error("`{program}` failed ({status}):\n{messages}")]
     Failed {
         /// The program.
         program: String,

@@ -1,6 +1,7 @@
 //! Where shared libraries are on this machine, for linkers that have to be given paths.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use super::error::LinkError;
 use super::linker::Linker;
@@ -40,13 +41,30 @@ pub(super) fn openmp(linker: &Linker) -> Result<PathBuf, LinkError> {
         .ok_or_else(|| LinkError::NoOpenMp { names: OPENMP_RUNTIMES.to_vec(), folders: folders() })
 }
 
-/// An external tasklet's library: a path as it is, a file name where it is found, else left to the linker.
-pub(super) fn external(linker: &Linker, library: &str) -> String {
-    if library.contains('/') {
-        return library.to_owned();
+/// A shared library by the name that linkers take, `blas` for `libblas.so`; without the file for linking, the newest
+/// version that programs load.
+pub(super) fn find_by_link_name(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name));
     }
-    match find(library).or_else(|| linker.locate(library)) {
-        Some(path) => path.display().to_string(),
-        None => format!("-l:{library}"),
+    let file = format!("lib{name}.so");
+    // The file for linking may be a script, which no program can load.
+    if let Some(path) = find(&file).filter(|path| is_elf(path)) {
+        return Some(path);
     }
+    let versioned = format!("{file}.");
+    folders().into_iter().find_map(|folder| {
+        let entries = std::fs::read_dir(&folder).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        // The shortest is the one by interface version, `libblas.so.3`; the order of a folder is arbitrary.
+        let best =
+            names.filter(|name| name.starts_with(&versioned)).min_by_key(|name| (name.len(), name.clone()));
+        best.map(|name| folder.join(name))
+    })
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
 }

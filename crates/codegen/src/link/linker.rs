@@ -72,21 +72,6 @@ impl Linker {
         command
     }
 
-    /// Runs `command` and keeps what it prints for the error message.
-    pub(super) fn run(&self, mut command: Command) -> Result<(), LinkError> {
-        let program = self.program.display().to_string();
-        let output = match command.output() {
-            Ok(output) => output,
-            Err(source) => return Err(LinkError::NotRunnable { program, source }),
-        };
-        if output.status.success() {
-            return Ok(());
-        }
-        let messages = [output.stdout, output.stderr].concat();
-        let messages = String::from_utf8_lossy(&messages).trim_end().to_owned();
-        Err(LinkError::Failed { program, status: output.status, messages })
-    }
-
     /// Where a compiler driver finds the library `name`, or nothing.
     pub(super) fn locate(&self, name: &str) -> Option<PathBuf> {
         if self.flavour != Flavour::Driver {
@@ -97,6 +82,21 @@ impl Linker {
         // A library that is not found is printed as it was asked for.
         (path.is_absolute() && path.is_file()).then_some(path)
     }
+}
+
+/// Runs `command`, which starts `program`, and keeps what it prints for the error message.
+pub(super) fn run(program: &Path, mut command: Command) -> Result<(), LinkError> {
+    let program = program.display().to_string();
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(source) => return Err(LinkError::NotRunnable { program, source }),
+    };
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = [output.stdout, output.stderr].concat();
+    let messages = String::from_utf8_lossy(&messages).trim_end().to_owned();
+    Err(LinkError::Failed { program, status: output.status, messages })
 }
 
 /// The linker that comes with the Rust compiler.

@@ -3,6 +3,7 @@
 //! Every file appears whole or not at all, and holds no paths, times or addresses of this machine.
 
 mod error;
+mod external;
 mod libraries;
 mod linker;
 mod output;
@@ -18,6 +19,7 @@ pub use linker::LINKER_VARIABLE;
 pub use output::write_file;
 
 use crate::object::ObjectCode;
+pub(crate) use external::{Externals, Library};
 use linker::{Flavour, Linker};
 
 /// Links `object` to a shared library at `path`, whose file name becomes the name that programs ask for.
@@ -52,8 +54,13 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         }
     }
     command.arg("-o").arg(&result).arg(input.path());
-    for library in &object.requirements.libraries {
-        command.arg(libraries::external(&linker, library));
+    let externals = Externals::prepare(&object.requirements.externals)?;
+    command.args(&externals.objects);
+    for library in &externals.libraries {
+        match library {
+            Library::Found(path) => command.arg(path),
+            Library::Named(name) => command.arg(format!("-l{name}")),
+        };
     }
     if object.requirements.openmp {
         command.arg(libraries::openmp(&linker)?);
@@ -66,19 +73,27 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
             command.arg(libraries::system("libm.so.6")?).arg(libraries::system("libc.so.6")?);
         }
     }
-    linker.run(command)?;
+    linker::run(&linker.program, command)?;
     result.persist(path).map_err(|error| failed(error.error))
 }
 
-/// Writes `object` as a static library with a symbol index at `path`.
+/// Writes `object`, and what was compiled for its external tasklets, as a static library with a symbol index at `path`.
 ///
 /// # Errors
-/// [`LinkError::Write`].
+/// [`LinkError::Write`], or the C compiler's failure.
 pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError> {
-    let member = format!("{}.o", object.interface.name());
-    let members = [NewArchiveMember::new(object.bytes.as_slice(), &DEFAULT_OBJECT_READER, member)];
+    let failed = |source| LinkError::Write { path: path.to_owned(), source };
+    let externals = Externals::prepare(&object.requirements.externals)?;
+    let mut members = vec![NewArchiveMember::new(
+        object.bytes.as_slice(),
+        &DEFAULT_OBJECT_READER,
+        format!("{}.o", object.interface.name()),
+    )];
+    for (index, external) in externals.objects.iter().enumerate() {
+        let bytes = std::fs::read(external).map_err(failed)?;
+        members.push(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("external{index}.o")));
+    }
     let mut bytes = Cursor::new(Vec::new());
-    write_archive_to_stream(&mut bytes, &members, ArchiveKind::Gnu, false, None)
-        .map_err(|source| LinkError::Write { path: path.to_owned(), source })?;
+    write_archive_to_stream(&mut bytes, &members, ArchiveKind::Gnu, false, None).map_err(failed)?;
     write_file(path, bytes.get_ref())
 }

@@ -2,6 +2,8 @@
 
 use inkwell::builder::BuilderError;
 
+use crate::interface::InterfaceError;
+
 /// Why LLVM produced no code.
 #[derive(Debug, thiserror::Error)]
 pub enum LlvmError {
@@ -27,6 +29,9 @@ pub enum LlvmError {
         /// LLVM's words.
         message: String,
     },
+    /// The program's signature has no form in C.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// The plan asks for something that this back end cannot do.
     #[error("the CPU back end does not support {what}")]
     Unsupported {

@@ -1,7 +1,33 @@
 //! The CPU back end: plans to LLVM IR to object code.
+//!
+//! `compile` is the entry. `machine` is LLVM's view of the processor, `emitter` and `function` are the module and the
+//! function that are being written; the other files emit one family of the plan language each, as methods of
+//! `Function`. A plan is trusted: what its rules exclude is reported as a defect, never a panic.
 
+mod abi;
+mod arithmetic;
+mod compile;
+mod control;
+mod copy;
+mod emitter;
 mod error;
+mod external;
+mod function;
+mod index;
+mod loops;
+mod machine;
+mod memory;
+mod metadata;
 mod options;
+mod parallel;
+mod tasklet;
+mod uses;
+mod value;
+mod write;
 
+#[cfg(test)]
+mod tests;
+
+pub use compile::{assembly, compile, interface_of, llvm_ir};
 pub use error::LlvmError;
 pub use options::{CompileOptions, Cpu, OptLevel, ParseOptLevelError};

@@ -70,7 +70,7 @@ impl Cpu {
 }
 
 /// Choices of one native compilation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
     /// How much to optimise.
     pub level: OptLevel,
@@ -81,6 +81,21 @@ pub struct CompileOptions {
     /// Threads of parallel regions when the caller's configuration names no number; `None` leaves it to the OpenMP
     /// runtime (`OMP_NUM_THREADS`, else one a core).
     pub threads: Option<NonZeroU32>,
+    /// Parallel loops with fewer innermost iterations than this are run by the calling thread alone, where their number
+    /// is known: starting a team takes a few microseconds.
+    pub parallel_threshold: u64,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        CompileOptions {
+            level: OptLevel::default(),
+            cpu: Cpu::default(),
+            floats: None,
+            threads: None,
+            parallel_threshold: 4096,
+        }
+    }
 }
 
 /// A text that names no optimisation level.

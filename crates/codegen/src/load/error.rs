@@ -6,6 +6,7 @@ use sdfg::dtype::ElementType;
 use sdfg::symbolic::EvalError;
 
 use crate::interface::Status;
+use crate::link::LinkError;
 
 /// Why compiled code could not be made callable.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,9 @@ pub enum LoadError {
         /// The file names that were tried.
         tried: Vec<&'static str>,
     },
+    /// What an external tasklet brings could not be compiled.
+    #[error(transparent)]
+    External(#[from] LinkError),
     /// The in-process loader failed.
     #[error("cannot load the compiled code of `{program}` into this process: {message}")]
     Jit {

@@ -19,6 +19,7 @@ use inkwell::targets::{InitializationConfig, Target};
 
 use super::error::LoadError;
 use super::openmp;
+use crate::link::{Externals, Library};
 use crate::object::ObjectCode;
 
 /// The mathematics library, which is not in every process.
@@ -41,11 +42,12 @@ impl JitCode {
         let program = object.interface.name();
         let defect = |message: String| LoadError::Jit { program: program.to_owned(), message };
         Target::initialize_native(&InitializationConfig::default()).map_err(&defect)?;
-        let mut libraries: Vec<&str> = object.requirements.libraries.iter().map(String::as_str).collect();
+        let externals = Externals::prepare(&object.requirements.externals)?;
+        let mut libraries: Vec<String> = externals.libraries.iter().map(file_to_open).collect();
         if object.requirements.openmp {
-            libraries.push(openmp::runtime()?);
+            libraries.push(openmp::runtime()?.to_owned());
         }
-        libraries.push(LIBM);
+        libraries.push(LIBM.to_owned());
 
         let mut jit = ptr::null_mut();
         // SAFETY: a null builder asks for the defaults; `jit` is written on success only.
@@ -86,17 +88,22 @@ impl JitCode {
         .map_err(&defect)?;
         add(generator);
 
+        code.add_object(&object.bytes)?;
+        for external in &externals.objects {
+            let bytes = std::fs::read(external).map_err(|error| defect(error.to_string()))?;
+            code.add_object(&bytes)?;
+        }
+        Ok(code)
+    }
+
+    fn add_object(&self, bytes: &[u8]) -> Result<(), LoadError> {
         // SAFETY: the range is that of `bytes`, which LLVM copies; the name is NUL-terminated.
         let buffer = unsafe {
-            LLVMCreateMemoryBufferWithMemoryRangeCopy(
-                object.bytes.as_ptr().cast(),
-                object.bytes.len(),
-                c"object".as_ptr(),
-            )
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast(), bytes.len(), c"object".as_ptr())
         };
-        // SAFETY: `main` belongs to `jit`, which takes ownership of `buffer`.
-        check(unsafe { LLVMOrcLLJITAddObjectFile(jit, main, buffer) }).map_err(&defect)?;
-        Ok(code)
+        // SAFETY: the main library belongs to `jit`, which takes ownership of `buffer`.
+        check(unsafe { LLVMOrcLLJITAddObjectFile(self.jit, LLVMOrcLLJITGetMainJITDylib(self.jit), buffer) })
+            .map_err(|message| LoadError::Jit { program: self.program.clone(), message })
     }
 
     /// The address of the exported function `symbol`.
@@ -115,6 +122,14 @@ impl Drop for JitCode {
         // SAFETY: `jit` is live and is not used again. An error here could only be told to nobody.
         let error = unsafe { LLVMOrcDisposeLLJIT(self.jit) };
         let _ = check(error);
+    }
+}
+
+/// What the dynamic loader is asked for.
+fn file_to_open(library: &Library) -> String {
+    match library {
+        Library::Found(path) => path.display().to_string(),
+        Library::Named(name) => format!("lib{name}.so"),
     }
 }
 

@@ -57,6 +57,9 @@ fn equal_polynomials_are_equal_values() {
     assert_eq!((&r + &k).pow(&Expr::int(2)), &r * &r + &r * &k * 2 + &k * &k);
     assert_eq!((n() * 4 + 2).floor_div(&Expr::int(4)), n());
     assert_eq!((n() * &k + &i()).floor_div(&n()), &k + i().floor_div(&n()));
+    assert_eq!(n().floor_div(&-&k), (-n()).floor_div(&k));
+    assert_eq!(n().modulo(&-&k), -(-n()).modulo(&k));
+    assert_eq!((n() * &k * 6).floor_div(&(&k * 4)), (n() * 3).floor_div(&Expr::int(2)));
     assert_eq!((n() * 5 + 7).modulo(&Expr::int(4)), (n() + 3).modulo(&Expr::int(4)));
     assert_eq!((n() - 1).min(i() + 3) + 1, n().min(i() + 4));
     assert_eq!(n().min(n() + 1), n());

@@ -229,6 +229,8 @@ impl Cursor<'_> {
         let mut branches = vec![(condition, self.body(indentation)?)];
         while self.next_line_is("elif", indentation) {
             self.advance();
+            // A chain of branches is as deep as it is long in the typed tree.
+            self.check_height(branches.len() as u32)?;
             let condition = self.expression()?;
             branches.push((condition, self.body(indentation)?));
         }

@@ -93,6 +93,8 @@ fn messages() {
     {
         assert!(matches!(parse_expression(&deep).unwrap_err()[0].kind, ParseErrorKind::TooDeep { .. }));
     }
+    let branches = "if a: b = 1\n".to_owned() + &"elif a: b = 1\n".repeat(100_000);
+    assert!(matches!(parse_block(&branches).unwrap_err()[0].kind, ParseErrorKind::TooDeep { .. }));
     let long = vec!["a"; 200].join(" + ");
     assert_eq!(parse(&long).to_string(), long);
 }

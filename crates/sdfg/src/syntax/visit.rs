@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::{AssignmentTarget, Expression, ExpressionKind, Index, Statement, StatementKind};
+use super::ast::{AssignmentTarget, Expression, ExpressionKind, Index, Name, Statement, StatementKind};
 
 impl Expression {
     /// Calls `visit` for this expression and all inside it, outer ones first, left to right.
@@ -42,7 +42,7 @@ impl Expression {
         let mut names = BTreeSet::new();
         self.visit(&mut |inner| {
             if let ExpressionKind::Name(name)
-            | ExpressionKind::Subscript { base: super::Name { text: name, .. }, .. } = &inner.kind
+            | ExpressionKind::Subscript { base: Name { text: name, .. }, .. } = &inner.kind
             {
                 names.insert(name.as_str());
             }
@@ -108,19 +108,41 @@ pub fn visit_block<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a Express
     }
 }
 
-/// Calls `visit` for the target of every assignment of a block.
-pub fn visit_targets<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a AssignmentTarget)) {
+/// Calls `visit` for every statement of a block and all inside it, outer ones first, in order.
+pub fn visit_statements<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a Statement)) {
     for statement in block {
+        visit(statement);
         match &statement.kind {
-            StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => visit(target),
             StatementKind::If { branches, otherwise } => {
-                branches.iter().for_each(|(_, body)| visit_targets(body, visit));
-                visit_targets(otherwise, visit);
+                branches.iter().for_each(|(_, body)| visit_statements(body, visit));
+                visit_statements(otherwise, visit);
             }
-            StatementKind::For { body, .. } | StatementKind::While { body, .. } => visit_targets(body, visit),
-            StatementKind::Pass => {}
+            StatementKind::For { body, .. } | StatementKind::While { body, .. } => {
+                visit_statements(body, visit);
+            }
+            StatementKind::Assign { .. } | StatementKind::Augmented { .. } | StatementKind::Pass => {}
         }
     }
+}
+
+/// Calls `visit` for the target of every assignment of a block.
+pub fn visit_targets<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a AssignmentTarget)) {
+    visit_statements(block, &mut |statement| match &statement.kind {
+        StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => visit(target),
+        StatementKind::If { .. }
+        | StatementKind::For { .. }
+        | StatementKind::While { .. }
+        | StatementKind::Pass => {}
+    });
+}
+
+/// Calls `visit` for every name that a block assigns: targets of assignments, and loop variables.
+pub fn visit_bound_names<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a Name)) {
+    visit_statements(block, &mut |statement| match &statement.kind {
+        StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => visit(&target.name),
+        StatementKind::For { variable, .. } => visit(variable),
+        StatementKind::If { .. } | StatementKind::While { .. } | StatementKind::Pass => {}
+    });
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Untyped code as programs store it: its text, kept for printing, and the syntax tree of the text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::syntax::{
-    Block, Cursor, Dedented, ParseError, ParseErrorKind, Punctuation, Statement, parse_block,
+    Block, Cursor, Dedented, Expression, ExpressionKind, ParseError, ParseErrorKind, Punctuation, Span,
+    Statement, Token, TokenKind, parse_block, print_block, visit_block, visit_bound_names,
 };
-use crate::syntax::{Span, Token, TokenKind, print_block};
 
 /// Whose arithmetic the operators of a piece of code mean.
 ///
@@ -93,6 +94,47 @@ impl Code {
         Self::parse(&print_block(block), dialect)
     }
 
+    /// The code with names replaced, all at once; the rest of the text stays as it is.
+    ///
+    /// A name that is assigned or subscripted is replaced by names only. Names in replacements must not be locals of
+    /// this code ([`Code::names_assigned`]), which would capture them.
+    ///
+    /// # Errors
+    /// Syntax errors in the new text, if a replacement holds what no text can express.
+    pub fn replace_names(
+        &self,
+        replacements: &BTreeMap<String, Expression>,
+    ) -> Result<Self, Vec<ParseError>> {
+        let mut places: BTreeMap<Span, (&str, bool)> = BTreeMap::new();
+        visit_block(&self.block, &mut |expression| match &expression.kind {
+            ExpressionKind::Name(name) => {
+                places.insert(expression.span, (name, false));
+            }
+            ExpressionKind::Subscript { base, .. } => {
+                places.insert(base.span, (&base.text, true));
+            }
+            _ => {}
+        });
+        visit_bound_names(&self.block, &mut |name| {
+            places.insert(name.span, (&name.text, true));
+        });
+        let mut text = String::new();
+        let mut copied = 0;
+        for (span, (name, bound)) in places {
+            let Some(replacement) = replacements.get(name) else { continue };
+            let is_name = matches!(replacement.kind, ExpressionKind::Name(_));
+            if bound && !is_name {
+                continue;
+            }
+            let before = self.source.get(copied..span.start as usize).unwrap_or("");
+            let (open, close) = if is_name { ("", "") } else { ("(", ")") };
+            text.push_str(&format!("{before}{open}{replacement}{close}"));
+            copied = span.end as usize;
+        }
+        text.push_str(self.source.get(copied..).unwrap_or(""));
+        Self::parse(&text, self.dialect)
+    }
+
     /// The text, without common indentation.
     pub fn source(&self) -> &str {
         &self.source
@@ -131,5 +173,16 @@ mod tests {
         let errors = Code::parse_braced(&mut cursor, Dialect::Python).unwrap_err();
         assert_eq!(errors[0].span.start as usize, text.rfind('=').unwrap());
         assert!(cursor.at_end());
+    }
+
+    #[test]
+    fn names_are_replaced_in_the_text() {
+        let source = "t  = a + A[i]  # keep\nfor k in range(i):\n    o[k] -= i * k";
+        let code = Code::parse(source, Dialect::Python).unwrap();
+        let replacements = [("i", "n + 1"), ("A", "B"), ("o", "p"), ("k", "l"), ("t", "u"), ("a", "1")]
+            .map(|(name, text)| (name.to_owned(), crate::syntax::parse_expression(text).unwrap()));
+        let replaced = code.replace_names(&BTreeMap::from(replacements)).unwrap();
+        let expected = "u  = (1) + B[(n + 1)]  # keep\nfor l in range((n + 1)):\n    p[l] -= (n + 1) * l";
+        assert_eq!(replaced.source(), expected);
     }
 }

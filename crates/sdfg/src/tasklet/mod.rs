@@ -3,6 +3,7 @@
 //! [`Code`] is what a program stores: text with its syntax tree. [`typecheck`] gives it types under an
 //! [`Environment`] of connectors and symbols; the resulting [`TypedCode`] is what the interpreter, the LLVM back end and
 //! the C writers read. All arithmetic is defined in [`arith`], once.
+mod analysis;
 pub mod arith;
 mod check;
 mod code;
@@ -14,6 +15,7 @@ mod function;
 mod promote;
 mod typed;
 
+pub use analysis::AssignedOutputs;
 pub use check::{ExternalArgument, TypedExternal, typecheck, typecheck_expression, typecheck_external};
 pub use code::{Code, Dialect};
 pub use environment::{Connector, ConnectorId, ConnectorKind, Direction, Environment, SymbolId};

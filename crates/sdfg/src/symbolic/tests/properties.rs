@@ -54,6 +54,13 @@ proptest! {
     }
 
     #[test]
+    fn printing_reads_back(tree in tree()) {
+        let expression = tree.to_expr();
+        let text = expression.to_string();
+        prop_assert_eq!(text.parse::<Expr>(), Ok(expression), "{}", text);
+    }
+
+    #[test]
     fn equal_polynomials_are_one_value(a in polynomial(), b in polynomial(), c in polynomial()) {
         let (a, b, c) = (a.to_expr(), b.to_expr(), c.to_expr());
         prop_assert_eq!((&a + &b) * &c, &c * &b + &a * &c);

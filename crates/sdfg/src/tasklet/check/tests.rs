@@ -214,6 +214,17 @@ fn errors_of_statements() {
 }
 
 #[test]
+fn the_tallest_trees_fit_on_the_stack() {
+    let sum = vec!["a"; 590].join(" + ");
+    let blocks: String = (0..190).map(|i| format!("{}if a > {i}:\n", " ".repeat(i))).collect();
+    let branches = "if a: o = 1\n".to_owned() + &"elif a: o = 1\n".repeat(590);
+    let sources = [format!("o = {sum}"), blocks + &" ".repeat(190) + "o = 1", branches];
+    for source in sources {
+        crate::tasklet::CompiledCode::new(&check(&source).unwrap());
+    }
+}
+
+#[test]
 fn external_calls() {
     let call = "external p = f(i32(N), 7, 1.5, A, o, a) from library \"m\"";
     let call = crate::tasklet::ExternalCall::parse(&mut crate::syntax::Cursor::new(call, 0)).unwrap();

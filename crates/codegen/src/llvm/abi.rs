@@ -1,0 +1,413 @@
+//! The exported functions of a program: create, run, error, destroy, one shot and invoke.
+//!
+//! All state is in the handle, which the generated code allocates itself. Its memory is laid out here and nowhere else.
+
+use inkwell::AtomicOrdering;
+use inkwell::IntPredicate;
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Linkage;
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum, StructType};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use sdfg::dtype::ScalarType;
+use sdfg::value::Value;
+
+use super::emitter::{Emit, Emitter};
+use super::function::{Base, Function, Returns};
+use super::uses::Uses;
+use crate::interface::{Argument, EntryPoint, Interface, Status};
+use crate::plan::{Allocation, BufferId};
+
+/// Fields of the handle.
+const ERROR: u32 = 0;
+const THREADS: u32 = 1;
+const STATUS: u32 = 2;
+/// The first of the fields that hold address and size in bytes of a buffer.
+const BUFFERS: u32 = 3;
+
+impl<'ctx> Emitter<'ctx> {
+    /// Buffers in the handle, in order of their fields.
+    fn handle_buffers(&self) -> impl Iterator<Item = BufferId> {
+        let plan = self.plan;
+        plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
+            Allocation::Handle | Allocation::Persistent => Some(BufferId(index as u32)),
+            Allocation::Argument(_)
+            | Allocation::Stack
+            | Allocation::Thread
+            | Allocation::Dynamic
+            | Allocation::Constant(_) => None,
+        })
+    }
+
+    fn handle_type(&self) -> StructType<'ctx> {
+        let mut fields: Vec<BasicTypeEnum<'ctx>> =
+            vec![self.pointer().into(), self.i32().into(), self.i32().into()];
+        let buffer = self.context.struct_type(&[self.pointer().into(), self.i64().into()], false);
+        fields.extend(self.handle_buffers().map(|_| BasicTypeEnum::from(buffer)));
+        self.context.struct_type(&fields, false)
+    }
+
+    /// The type of an argument in the C signature.
+    fn argument_type(&self, argument: &Argument) -> Emit<BasicTypeEnum<'ctx>> {
+        let element = argument.element();
+        if argument.by_pointer() {
+            Ok(self.pointer().into())
+        } else if element.lane() == ScalarType::F16 {
+            // Its bits, as the header says.
+            Ok(self.context.i16_type().into())
+        } else {
+            self.component_type(element.lane())
+        }
+    }
+
+    /// Writes every exported function, and by that the whole program.
+    pub(super) fn program(&self, interface: &Interface) -> Emit<()> {
+        let run = self.run_function(interface)?;
+        let create = self.create_function(interface)?;
+        let destroy = self.destroy_function(interface)?;
+        self.error_function(interface)?;
+        self.one_shot_function(interface, create, run, destroy)?;
+        self.invoke_function(interface, run)
+    }
+
+    fn exported(
+        &self,
+        interface: &Interface,
+        entry: EntryPoint,
+        result: Option<BasicTypeEnum<'ctx>>,
+        parameters: &[BasicMetadataTypeEnum<'ctx>],
+    ) -> FunctionValue<'ctx> {
+        let ty = match result {
+            Some(result) => result.fn_type(parameters, false),
+            None => self.context.void_type().fn_type(parameters, false),
+        };
+        self.define(&interface.symbol(entry), ty, Linkage::External)
+    }
+
+    fn null(&self) -> PointerValue<'ctx> {
+        self.pointer().const_null()
+    }
+
+    /// `NAME_create(configuration, handle out)`.
+    fn create_function(&self, interface: &Interface) -> Emit<FunctionValue<'ctx>> {
+        let (pointer, i32, i64) = (self.pointer(), self.i32(), self.i64());
+        let value =
+            self.exported(interface, EntryPoint::Create, Some(i32.into()), &[pointer.into(), pointer.into()]);
+        let f = Function::new(self, value, self.null())?;
+        let configuration = f.parameter(0)?.into_pointer_value();
+        let out = f.parameter(1)?.into_pointer_value();
+        let return_if = |condition: IntValue<'ctx>, status: Status| -> Emit<()> {
+            f.builder.build_store(f.status, i32.const_int(status.code() as u64, false))?;
+            f.exit_if(condition)?;
+            f.builder.build_store(f.status, i32.const_zero())?;
+            Ok(())
+        };
+        return_if(f.builder.build_is_null(out, "")?, Status::InvalidArgument)?;
+        f.builder.build_store(out, pointer.const_null())?;
+
+        // A configuration of an older caller is shorter; what it does not have keeps its default.
+        let default = self.options.threads.map_or(0, std::num::NonZeroU32::get);
+        let threads = f.slot(i32, "threads")?;
+        f.builder.build_store(threads, i32.const_int(u64::from(default), false))?;
+        let given = f.builder.build_is_not_null(configuration, "")?;
+        let layout = self.context.struct_type(&[i64.into(), i32.into()], false);
+        f.when(given, || {
+            let size = f.builder.build_load(i64, configuration, "size")?.into_int_value();
+            let broken = f.compare(IntPredicate::ULT, size, self.constant(8))?;
+            return_if(broken, Status::InvalidConfiguration)?;
+            let has_threads = f.compare(IntPredicate::UGE, size, self.constant(12))?;
+            f.when(has_threads, || {
+                let field = f.builder.build_struct_gep(layout, configuration, 1, "")?;
+                let asked = f.builder.build_load(i32, field, "")?.into_int_value();
+                let negative = f.compare(IntPredicate::SLT, asked, i32.const_zero())?;
+                return_if(negative, Status::InvalidConfiguration)?;
+                let some = f.compare(IntPredicate::NE, asked, i32.const_zero())?;
+                f.when(some, || {
+                    f.builder.build_store(threads, asked)?;
+                    Ok(())
+                })
+            })
+        })?;
+
+        let handle_type = self.handle_type();
+        let calloc = self.declare("calloc", Some(pointer.into()), &[i64.into(), i64.into()]);
+        let size = handle_type.size_of().ok_or_else(|| self.defect("the handle has a size"))?;
+        let handle = f.call(calloc, &[self.constant(1).into(), size.into()])?.into_pointer_value();
+        return_if(f.builder.build_is_null(handle, "")?, Status::OutOfMemory)?;
+        f.handle.set(handle);
+        f.builder.build_store(f.handle_field(ERROR)?, self.text(""))?;
+        let threads = f.builder.build_load(i32, threads, "")?;
+        f.builder.build_store(f.handle_field(THREADS)?, threads)?;
+        f.builder.build_store(out, handle)?;
+        f.finish(Returns::Status)?;
+        Ok(value)
+    }
+
+    /// `NAME_destroy(handle)`.
+    fn destroy_function(&self, interface: &Interface) -> Emit<FunctionValue<'ctx>> {
+        let value = self.exported(interface, EntryPoint::Destroy, None, &[self.pointer().into()]);
+        let f = Function::new(self, value, self.null())?;
+        f.handle.set(f.parameter(0)?.into_pointer_value());
+        let given = f.builder.build_is_not_null(f.handle.get(), "")?;
+        f.when(given, || {
+            for index in 0..self.handle_buffers().count() as u32 {
+                f.free(f.load_pointer(f.handle_buffer_field(index, 0)?)?)?;
+            }
+            f.free(f.handle.get())
+        })?;
+        f.finish(Returns::Nothing)?;
+        Ok(value)
+    }
+
+    /// `NAME_error(handle)`.
+    fn error_function(&self, interface: &Interface) -> Emit<()> {
+        let pointer = self.pointer();
+        let value = self.exported(interface, EntryPoint::Error, Some(pointer.into()), &[pointer.into()]);
+        let f = Function::new(self, value, self.null())?;
+        f.handle.set(f.parameter(0)?.into_pointer_value());
+        let text = f.slot(pointer, "text")?;
+        f.builder.build_store(text, self.text("the handle is NULL"))?;
+        let given = f.builder.build_is_not_null(f.handle.get(), "")?;
+        f.when(given, || {
+            let error = f.load_pointer(f.handle_field(ERROR)?)?;
+            f.builder.build_store(text, error)?;
+            Ok(())
+        })?;
+        f.finish(Returns::Slot(text, pointer.into()))
+    }
+
+    /// `NAME_run(handle, arguments...)`: checks, memory of the handle, then the program's body.
+    fn run_function(&self, interface: &Interface) -> Emit<FunctionValue<'ctx>> {
+        let mut parameters: Vec<BasicMetadataTypeEnum<'ctx>> = vec![self.pointer().into()];
+        for argument in interface.arguments() {
+            parameters.push(self.argument_type(argument)?.into());
+        }
+        let value = self.exported(interface, EntryPoint::Run, Some(self.i32().into()), &parameters);
+        let f = Function::new(self, value, self.null())?;
+        let handle = f.parameter(0)?.into_pointer_value();
+        f.handle.set(handle);
+        let no_handle = f.builder.build_is_null(handle, "")?;
+        let code = self.i32().const_int(Status::InvalidArgument.code() as u64, false);
+        f.builder.build_store(f.status, code)?;
+        f.exit_if(no_handle)?;
+        f.builder.build_store(f.status, self.i32().const_zero())?;
+        f.builder.build_store(f.handle_field(ERROR)?, self.text(""))?;
+        f.builder.build_store(f.handle_field(STATUS)?, self.i32().const_zero())?;
+
+        let containers = self.plan.arguments.len();
+        for (index, symbol) in self.plan.symbols.iter().enumerate() {
+            let value = f.parameter((1 + containers + index) as u32)?.into_int_value();
+            f.set_typed_variable(&symbol.name, value)?;
+            if symbol.non_negative {
+                let wide = f.variable(&symbol.name)?;
+                let negative = f.compare(IntPredicate::SLT, wide, self.constant(0))?;
+                f.fail_if(negative, Status::InvalidArgument, &format!("`{}` is negative", symbol.name))?;
+            }
+        }
+        for (index, argument) in self.plan.arguments.iter().enumerate() {
+            f.bind_argument(argument.buffer, argument.by_value, (1 + index) as u32)?;
+        }
+        for (index, buffer) in self.handle_buffers().enumerate() {
+            f.bind_handle_buffer(buffer, index as u32)?;
+        }
+        let (body, arguments) = self.body_function(&f)?;
+        let status = f.call(body, &arguments)?;
+        f.builder.build_store(f.status, status)?;
+        f.finish(Returns::Status)?;
+        Ok(value)
+    }
+
+    /// The function with the program's statements, and its arguments in `outer`: all memory comes as parameters that are
+    /// known not to overlap.
+    fn body_function(
+        &self,
+        outer: &Function<'_, 'ctx>,
+    ) -> Emit<(FunctionValue<'ctx>, Vec<BasicMetadataValueEnum<'ctx>>)> {
+        let uses = Uses::of_body(self.plan, &self.plan.body);
+        let buffers: Vec<BufferId> =
+            uses.buffers.iter().copied().filter(|buffer| outer.buffer_base(*buffer).is_some()).collect();
+        let mut arguments: Vec<BasicValueEnum<'ctx>> = vec![outer.handle.get().into()];
+        for symbol in &self.plan.symbols {
+            arguments.push(outer.typed_variable(&symbol.name)?.1.into());
+        }
+        for buffer in &buffers {
+            arguments.push(outer.base(*buffer)?.into());
+        }
+        let types: Vec<_> = arguments.iter().map(|argument| argument.get_type().into()).collect();
+        let name = format!("{}.body", self.plan.name);
+        let value = self.define(&name, self.i32().fn_type(&types, false), Linkage::Internal);
+        // Inlined it would lose what its parameters are known for.
+        self.attribute(value, AttributeLoc::Function, "noinline", 0);
+        let f = Function::new(self, value, self.null())?;
+        f.handle.set(f.parameter(0)?.into_pointer_value());
+        let mut index = 1;
+        for symbol in &self.plan.symbols {
+            f.set_typed_variable(&symbol.name, f.parameter(index)?.into_int_value())?;
+            index += 1;
+        }
+        for buffer in &buffers {
+            f.bind_buffer_parameter(*buffer, index)?;
+            index += 1;
+        }
+        f.bind_constants()?;
+        f.bind_stack_buffers(uses.buffers.iter())?;
+        f.statements(&self.plan.body)?;
+        f.finish(Returns::Status)?;
+        Ok((value, arguments.into_iter().map(Into::into).collect()))
+    }
+
+    /// `NAME(arguments...)`.
+    fn one_shot_function(
+        &self,
+        interface: &Interface,
+        create: FunctionValue<'ctx>,
+        run: FunctionValue<'ctx>,
+        destroy: FunctionValue<'ctx>,
+    ) -> Emit<()> {
+        let mut parameters: Vec<BasicMetadataTypeEnum<'ctx>> = Vec::new();
+        for argument in interface.arguments() {
+            parameters.push(self.argument_type(argument)?.into());
+        }
+        let value = self.exported(interface, EntryPoint::OneShot, Some(self.i32().into()), &parameters);
+        let f = Function::new(self, value, self.null())?;
+        let slot = f.slot(self.pointer(), "handle")?;
+        let status = f.call(create, &[self.null().into(), slot.into()])?.into_int_value();
+        f.builder.build_store(f.status, status)?;
+        let failed = f.compare(IntPredicate::NE, status, self.i32().const_zero())?;
+        f.exit_if(failed)?;
+        let handle = f.load_pointer(slot)?;
+        let mut arguments: Vec<BasicMetadataValueEnum<'ctx>> = vec![handle.into()];
+        for index in 0..interface.arguments().len() as u32 {
+            arguments.push(f.parameter(index)?.into());
+        }
+        let status = f.call(run, &arguments)?;
+        f.builder.build_store(f.status, status)?;
+        f.perform(destroy, &[handle.into()])?;
+        f.finish(Returns::Status)
+    }
+
+    /// `NAME__invoke(handle, pointers to arguments)`.
+    fn invoke_function(&self, interface: &Interface, run: FunctionValue<'ctx>) -> Emit<()> {
+        let pointer = self.pointer();
+        let value = self.exported(
+            interface,
+            EntryPoint::Invoke,
+            Some(self.i32().into()),
+            &[pointer.into(), pointer.into()],
+        );
+        let f = Function::new(self, value, self.null())?;
+        let list = f.parameter(1)?.into_pointer_value();
+        let mut arguments: Vec<BasicMetadataValueEnum<'ctx>> = vec![f.parameter(0)?.into()];
+        for (index, argument) in interface.arguments().iter().enumerate() {
+            let entry = f.address(pointer, list, self.constant(index as i64))?;
+            let entry = f.load_pointer(entry)?;
+            arguments.push(if argument.by_pointer() {
+                entry.into()
+            } else {
+                f.builder.build_load(self.argument_type(argument)?, entry, &argument.name)?.into()
+            });
+        }
+        let status = f.call(run, &arguments)?;
+        f.builder.build_store(f.status, status)?;
+        f.finish(Returns::Status)
+    }
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    fn handle_field(&self, field: u32) -> Emit<PointerValue<'ctx>> {
+        Ok(self.builder.build_struct_gep(self.emitter.handle_type(), self.handle.get(), field, "")?)
+    }
+
+    /// Address (0) or size (1) of a buffer in the handle.
+    fn handle_buffer_field(&self, buffer: u32, field: u32) -> Emit<PointerValue<'ctx>> {
+        let ty = self
+            .emitter
+            .context
+            .struct_type(&[self.emitter.pointer().into(), self.emitter.i64().into()], false);
+        let entry = self.handle_field(BUFFERS + buffer)?;
+        Ok(self.builder.build_struct_gep(ty, entry, field, "")?)
+    }
+
+    /// The number of threads that the handle asks for; 0 is the runtime's default.
+    pub(super) fn handle_threads(&self) -> Emit<IntValue<'ctx>> {
+        Ok(self.builder.build_load(self.emitter.i32(), self.handle_field(THREADS)?, "")?.into_int_value())
+    }
+
+    /// The status that threads of the last parallel region left.
+    pub(super) fn handle_status(&self) -> Emit<IntValue<'ctx>> {
+        Ok(self.builder.build_load(self.emitter.i32(), self.handle_field(STATUS)?, "")?.into_int_value())
+    }
+
+    /// Leaves a text and a status in the handle; several threads may do so.
+    pub(super) fn set_error(&self, text: PointerValue<'ctx>, status: IntValue<'ctx>) -> Emit<()> {
+        let stores = [
+            self.builder.build_store(self.handle_field(ERROR)?, text)?,
+            self.builder.build_store(self.handle_field(STATUS)?, status)?,
+        ];
+        for (store, alignment) in stores.into_iter().zip([8, 4]) {
+            let set = store.set_alignment(alignment);
+            set.map_err(|error| self.emitter.defect(error))?;
+            let set = store.set_atomic_ordering(AtomicOrdering::Monotonic);
+            set.map_err(|error| self.emitter.defect(error))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a parameter as a container of the caller; a value gets memory of its own.
+    fn bind_argument(&self, buffer: BufferId, by_value: bool, index: u32) -> Emit<()> {
+        let value = self.parameter(index)?;
+        let element = self.emitter.plan.buffer(buffer).element;
+        let pointer = match value {
+            BasicValueEnum::PointerValue(pointer) => pointer,
+            _ if by_value => {
+                let slot = self.slot(value.get_type(), &self.emitter.plan.buffer(buffer).name)?;
+                self.builder.build_store(slot, value)?;
+                slot
+            }
+            _ => return Err(self.emitter.defect(format!("an argument of {element} is no pointer"))),
+        };
+        self.bind_buffer(buffer, Base::Fixed(pointer));
+        Ok(())
+    }
+
+    /// Gives a buffer its memory in the handle, which grows when this run needs more than those before.
+    fn bind_handle_buffer(&self, id: BufferId, index: u32) -> Emit<()> {
+        let buffer = self.emitter.plan.buffer(id);
+        let bytes = self.byte_size(buffer.element, self.index(&buffer.size)?)?;
+        let (address, size) = (self.handle_buffer_field(index, 0)?, self.handle_buffer_field(index, 1)?);
+        let pointer = self.load_pointer(address)?;
+        let old = self.builder.build_load(self.emitter.i64(), size, "")?.into_int_value();
+        let short = self.compare(IntPredicate::ULT, old, bytes)?;
+        let missing = self.builder.build_is_null(pointer, "")?;
+        let grow = self.builder.build_or(short, missing, "")?;
+        self.when(grow, || {
+            self.free(pointer)?;
+            self.builder.build_store(size, self.emitter.constant(0))?;
+            self.allocate_buffer(id, address)?;
+            self.builder.build_store(size, bytes)?;
+            Ok(())
+        })?;
+        let pointer = self.load_pointer(address)?;
+        self.bind_buffer(id, Base::Fixed(pointer));
+        Ok(())
+    }
+
+    /// Binds buffers of constants, which every function reaches.
+    pub(super) fn bind_constants(&self) -> Emit<()> {
+        for (index, buffer) in self.emitter.plan.buffers.iter().enumerate() {
+            if let Allocation::Constant(values) = &buffer.allocation {
+                let name = format!("constant.{}", buffer.name);
+                let pointer = match self.emitter.module.get_global(&name) {
+                    Some(global) => global.as_pointer_value(),
+                    None => self.emitter.bytes(&name, &constant_bytes(values)),
+                };
+                self.bind_buffer(BufferId(index as u32), Base::Fixed(pointer));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Values one after the other, as in memory.
+fn constant_bytes(values: &[Value]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_bytes().into_iter().take(value.ty().size())).collect()
+}

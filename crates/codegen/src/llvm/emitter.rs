@@ -1,0 +1,249 @@
+//! What the emission of one module shares: types, attributes, declared functions, constants.
+
+use std::cell::Cell;
+
+use inkwell::AddressSpace;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::context::Context;
+use inkwell::intrinsics::Intrinsic;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{
+    BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FloatType, FunctionType, IntType, PointerType,
+};
+use inkwell::values::{FastMathFlags, FunctionValue, GlobalValue, IntValue, PointerValue};
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::FloatMode;
+
+use super::error::LlvmError;
+use super::machine::Machine;
+use super::options::CompileOptions;
+use crate::plan::Plan;
+
+/// The result of an emission step.
+pub(super) type Emit<T> = Result<T, LlvmError>;
+
+/// One module that is being written.
+pub(super) struct Emitter<'ctx> {
+    pub(super) context: &'ctx Context,
+    pub(super) module: Module<'ctx>,
+    pub(super) plan: &'ctx Plan,
+    pub(super) options: &'ctx CompileOptions,
+    machine: &'ctx Machine,
+    /// Whether a function of the OpenMP runtime was declared.
+    openmp: Cell<bool>,
+    /// Parallel regions emitted so far, for unique names.
+    regions: Cell<u32>,
+}
+
+impl<'ctx> Emitter<'ctx> {
+    /// An empty module for `plan`.
+    pub(super) fn new(
+        context: &'ctx Context,
+        machine: &'ctx Machine,
+        plan: &'ctx Plan,
+        options: &'ctx CompileOptions,
+    ) -> Self {
+        let module = context.create_module(&plan.name);
+        machine.prepare(&module);
+        Emitter { context, module, plan, options, machine, openmp: Cell::new(false), regions: Cell::new(0) }
+    }
+
+    /// Whether the module calls the OpenMP runtime.
+    pub(super) fn uses_openmp(&self) -> bool {
+        self.openmp.get()
+    }
+
+    /// A number that no earlier parallel region of the module got.
+    pub(super) fn next_region(&self) -> u32 {
+        self.regions.replace(self.regions.get() + 1)
+    }
+
+    pub(super) fn i1(&self) -> IntType<'ctx> {
+        self.context.bool_type()
+    }
+
+    pub(super) fn i8(&self) -> IntType<'ctx> {
+        self.context.i8_type()
+    }
+
+    pub(super) fn i32(&self) -> IntType<'ctx> {
+        self.context.i32_type()
+    }
+
+    pub(super) fn i64(&self) -> IntType<'ctx> {
+        self.context.i64_type()
+    }
+
+    pub(super) fn pointer(&self) -> PointerType<'ctx> {
+        self.context.ptr_type(AddressSpace::default())
+    }
+
+    /// The constant `value` of 64 bits.
+    pub(super) fn constant(&self, value: i64) -> IntValue<'ctx> {
+        self.i64().const_int(value as u64, true)
+    }
+
+    /// The type of an integer or `bool` in registers; floats and complex numbers have none.
+    pub(super) fn int_type(&self, ty: ScalarType) -> Emit<IntType<'ctx>> {
+        Ok(match ty {
+            ScalarType::Bool => self.i1(),
+            ScalarType::I8 | ScalarType::U8 => self.i8(),
+            ScalarType::I16 | ScalarType::U16 => self.context.i16_type(),
+            ScalarType::I32 | ScalarType::U32 => self.i32(),
+            ScalarType::I64 | ScalarType::U64 => self.i64(),
+            ScalarType::F16
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::Complex64
+            | ScalarType::Complex128 => return Err(self.defect(format!("{ty} is no integer type"))),
+        })
+    }
+
+    /// The type of a float, or of the components of a complex number.
+    pub(super) fn float_type(&self, ty: ScalarType) -> Emit<FloatType<'ctx>> {
+        Ok(match ty.component() {
+            ScalarType::F16 => self.context.f16_type(),
+            ScalarType::F32 => self.context.f32_type(),
+            ScalarType::F64 => self.context.f64_type(),
+            _ => return Err(self.defect(format!("{ty} is no float type"))),
+        })
+    }
+
+    /// The type in memory of one component: a `bool` is a byte, a complex number two of its components.
+    pub(super) fn component_type(&self, ty: ScalarType) -> Emit<BasicTypeEnum<'ctx>> {
+        match ty {
+            ScalarType::Bool => Ok(self.i8().into()),
+            _ if ty.is_integer() => Ok(self.int_type(ty)?.into()),
+            _ => Ok(self.float_type(ty)?.into()),
+        }
+    }
+
+    /// The type in memory of one element: a component, or an array of them.
+    pub(super) fn element_type(&self, element: ElementType) -> Emit<BasicTypeEnum<'ctx>> {
+        let component = self.component_type(element.lane())?;
+        let count = components(element);
+        Ok(if count == 1 { component } else { component.array_type(count).into() })
+    }
+
+    /// An emission error: the emitter met something that the plan's rules exclude.
+    pub(super) fn defect(&self, message: impl ToString) -> LlvmError {
+        LlvmError::Malformed { program: self.plan.name.clone(), message: message.to_string() }
+    }
+
+    /// Fast-math flags of an ordinary operation.
+    pub(super) fn float_flags(&self) -> FastMathFlags {
+        match self.options.floats.unwrap_or(self.plan.float_mode) {
+            FloatMode::Strict => FastMathFlags::empty(),
+            FloatMode::Contract => FastMathFlags::AllowContract,
+            FloatMode::Fast => FastMathFlags::all(),
+        }
+    }
+
+    /// A function of this module, with what every function has.
+    pub(super) fn define(&self, name: &str, ty: FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
+        let function = self.module.add_function(name, ty, Some(linkage));
+        self.attribute(function, AttributeLoc::Function, "nounwind", 0);
+        for (key, value) in [
+            // The target machine's own setting does not reach everything: inlining compares these.
+            ("target-cpu", self.machine.cpu()),
+            ("target-features", self.machine.features()),
+        ] {
+            if !value.is_empty() {
+                let attribute = self.context.create_string_attribute(key, value);
+                function.add_attribute(AttributeLoc::Function, attribute);
+            }
+        }
+        function
+    }
+
+    /// The function `name` of another library.
+    pub(super) fn declare(
+        &self,
+        name: &str,
+        result: Option<BasicTypeEnum<'ctx>>,
+        parameters: &[BasicMetadataTypeEnum<'ctx>],
+    ) -> FunctionValue<'ctx> {
+        if let Some(function) = self.module.get_function(name) {
+            return function;
+        }
+        if name.starts_with("GOMP_") || name.starts_with("omp_") {
+            self.openmp.set(true);
+        }
+        let ty = match result {
+            Some(result) => result.fn_type(parameters, false),
+            None => self.context.void_type().fn_type(parameters, false),
+        };
+        let function = self.module.add_function(name, ty, None);
+        self.attribute(function, AttributeLoc::Function, "nounwind", 0);
+        function
+    }
+
+    /// The mathematical function `name`: it only computes a value, so that calls can be moved and shared.
+    pub(super) fn declare_pure(
+        &self,
+        name: &str,
+        ty: BasicTypeEnum<'ctx>,
+        arity: usize,
+    ) -> FunctionValue<'ctx> {
+        let parameters = vec![ty.into(); arity];
+        let function = self.declare(name, Some(ty), &parameters);
+        // `memory(none)` is encoded as 0.
+        self.attribute(function, AttributeLoc::Function, "memory", 0);
+        self.attribute(function, AttributeLoc::Function, "willreturn", 0);
+        function
+    }
+
+    /// LLVM's intrinsic function `name` for `types`.
+    pub(super) fn intrinsic(&self, name: &str, types: &[BasicTypeEnum<'ctx>]) -> Emit<FunctionValue<'ctx>> {
+        Intrinsic::find(name)
+            .and_then(|intrinsic| intrinsic.get_declaration(&self.module, types))
+            .ok_or_else(|| self.defect(format!("LLVM has no intrinsic {name}")))
+    }
+
+    /// Adds the attribute `name` to a function or parameter.
+    pub(super) fn attribute(
+        &self,
+        function: FunctionValue<'ctx>,
+        place: AttributeLoc,
+        name: &str,
+        value: u64,
+    ) {
+        let kind = Attribute::get_named_enum_kind_id(name);
+        debug_assert_ne!(kind, 0, "LLVM knows the attribute {name}");
+        function.add_attribute(place, self.context.create_enum_attribute(kind, value));
+    }
+
+    /// A private constant with the bytes of `text` and a final NUL.
+    pub(super) fn text(&self, text: &str) -> PointerValue<'ctx> {
+        let bytes = self.context.const_string(text.as_bytes(), true);
+        let global = self.module.add_global(bytes.get_type(), None, "text");
+        global.set_initializer(&bytes);
+        global.set_unnamed_addr(true);
+        private_constant(global).as_pointer_value()
+    }
+
+    /// A private constant with these bytes, aligned for `element`.
+    pub(super) fn bytes(&self, name: &str, bytes: &[u8]) -> PointerValue<'ctx> {
+        let bytes = self.context.const_string(bytes, false);
+        let global = self.module.add_global(bytes.get_type(), None, name);
+        global.set_initializer(&bytes);
+        global.set_alignment(64);
+        private_constant(global).as_pointer_value()
+    }
+
+    /// Verifies the finished module.
+    pub(super) fn verify(&self) -> Emit<()> {
+        self.module.verify().map_err(|error| self.defect(error))
+    }
+}
+
+fn private_constant(global: GlobalValue<'_>) -> GlobalValue<'_> {
+    global.set_linkage(Linkage::Private);
+    global.set_constant(true);
+    global
+}
+
+/// Components of an element: lanes, twice for complex numbers.
+pub(super) fn components(element: ElementType) -> u32 {
+    u32::from(element.lanes()) * if element.lane().is_complex() { 2 } else { 1 }
+}

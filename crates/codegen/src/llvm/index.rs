@@ -1,0 +1,186 @@
+//! Index expressions: [`Expr`] to 64-bit integer instructions.
+//!
+//! Expressions are polynomials over a common denominator. Fractions only occur inside; they are carried as an integer
+//! value over a constant denominator and divided once, exactly, at the end.
+
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+use sdfg::symbolic::{Atom, Expr, Term};
+
+use super::emitter::Emit;
+use super::error::LlvmError;
+use super::function::Function;
+
+/// `value / denominator`, which need not be an integer.
+#[derive(Clone, Copy)]
+struct Fraction<'ctx> {
+    value: IntValue<'ctx>,
+    denominator: i64,
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// The value of an integral expression.
+    ///
+    /// Intermediate results do not overflow, as the semantics makes an index overflow a trap.
+    pub(super) fn index(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
+        if let Some(value) = expression.as_int() {
+            return Ok(self.emitter.constant(value));
+        }
+        let Fraction { value, denominator } = self.fraction(expression)?;
+        if denominator == 1 {
+            return Ok(value);
+        }
+        Ok(self.builder.build_int_exact_signed_div(value, self.emitter.constant(denominator), "")?)
+    }
+
+    fn fraction(&self, expression: &Expr) -> Emit<Fraction<'ctx>> {
+        let view = expression.view();
+        let terms = view.terms.iter().map(|term| self.term(term)).collect::<Emit<Vec<_>>>()?;
+        let common = self.common_denominator(&terms)?;
+        let mut sum: Option<IntValue<'ctx>> = None;
+        for term in &terms {
+            let value = self.scaled(*term, common)?;
+            sum = Some(match sum {
+                None => value,
+                Some(sum) => self.add(sum, value)?,
+            });
+        }
+        let denominator = common
+            .checked_mul(self.small(view.denominator, expression)?)
+            .ok_or_else(|| unsupported(expression))?;
+        Ok(Fraction { value: sum.unwrap_or(self.emitter.constant(0)), denominator })
+    }
+
+    fn term(&self, term: &Term) -> Emit<Fraction<'ctx>> {
+        let coefficient = term.coefficient().to_i64().ok_or_else(|| LlvmError::Unsupported {
+            what: format!("the coefficient {}", term.coefficient()),
+        })?;
+        let mut product: Option<IntValue<'ctx>> = None;
+        let mut denominator = 1_i64;
+        for (atom, exponent) in term.factors() {
+            let factor = self.atom(atom)?;
+            for _ in 0..*exponent {
+                product = Some(match product {
+                    None => factor.value,
+                    Some(product) => self.multiply(product, factor.value)?,
+                });
+                denominator = denominator.checked_mul(factor.denominator).ok_or_else(|| {
+                    LlvmError::Unsupported { what: "an index with a very large denominator".to_owned() }
+                })?;
+            }
+        }
+        let constant = self.emitter.constant(coefficient);
+        let value = match product {
+            None => constant,
+            Some(product) if coefficient == 1 => product,
+            Some(product) => self.multiply(product, constant)?,
+        };
+        Ok(Fraction { value, denominator })
+    }
+
+    fn atom(&self, atom: &Atom) -> Emit<Fraction<'ctx>> {
+        let whole = |value| Fraction { value, denominator: 1 };
+        match atom {
+            Atom::Symbol(symbol) => Ok(whole(self.variable(symbol)?)),
+            Atom::Sum(sum) => self.fraction(sum),
+            Atom::FloorDiv(a, b) => {
+                let (a, b, _) = self.aligned(a, b)?;
+                Ok(whole(self.floor_divide(a, b)?))
+            }
+            Atom::CeilDiv(a, b) => {
+                // ceil(a / b) = -floor(-a / b).
+                let (a, b, _) = self.aligned(a, b)?;
+                let negated = self.builder.build_int_nsw_neg(a, "")?;
+                let quotient = self.floor_divide(negated, b)?;
+                Ok(whole(self.builder.build_int_nsw_neg(quotient, "")?))
+            }
+            Atom::Mod(a, b) => {
+                let (a, b, denominator) = self.aligned(a, b)?;
+                Ok(Fraction { value: self.floor_modulo(a, b)?, denominator })
+            }
+            Atom::Min(operands) => self.extremum(operands, IntPredicate::SLT),
+            Atom::Max(operands) => self.extremum(operands, IntPredicate::SGT),
+            Atom::Pow(base, exponent) => {
+                let (base, exponent) = (self.index(base)?, self.index(exponent)?);
+                Ok(whole(self.integer_power(base, exponent, true)?))
+            }
+            Atom::Call(name, _) => {
+                Err(LlvmError::Unsupported { what: format!("the function `{name}` in an index or size") })
+            }
+        }
+    }
+
+    /// Both operands over one denominator, which cancels in quotients.
+    fn aligned(&self, a: &Expr, b: &Expr) -> Emit<(IntValue<'ctx>, IntValue<'ctx>, i64)> {
+        let both = [self.fraction(a)?, self.fraction(b)?];
+        let common = self.common_denominator(&both)?;
+        Ok((self.scaled(both[0], common)?, self.scaled(both[1], common)?, common))
+    }
+
+    fn extremum(&self, operands: &[Expr], wins: IntPredicate) -> Emit<Fraction<'ctx>> {
+        let operands = operands.iter().map(|operand| self.fraction(operand)).collect::<Emit<Vec<_>>>()?;
+        let common = self.common_denominator(&operands)?;
+        let mut best: Option<IntValue<'ctx>> = None;
+        for operand in operands {
+            let value = self.scaled(operand, common)?;
+            best = Some(match best {
+                None => value,
+                Some(best) => {
+                    let better = self.compare(wins, value, best)?;
+                    self.select_int(better, value, best)?
+                }
+            });
+        }
+        Ok(Fraction { value: best.unwrap_or(self.emitter.constant(0)), denominator: common })
+    }
+
+    fn common_denominator(&self, fractions: &[Fraction<'ctx>]) -> Emit<i64> {
+        fractions.iter().try_fold(1_i64, |common, fraction| {
+            let gcd = num_integer::gcd(common, fraction.denominator);
+            (common / gcd).checked_mul(fraction.denominator).ok_or_else(|| LlvmError::Unsupported {
+                what: "an index with a very large denominator".to_owned(),
+            })
+        })
+    }
+
+    fn scaled(&self, fraction: Fraction<'ctx>, denominator: i64) -> Emit<IntValue<'ctx>> {
+        match denominator / fraction.denominator {
+            1 => Ok(fraction.value),
+            factor => self.multiply(fraction.value, self.emitter.constant(factor)),
+        }
+    }
+
+    fn small(&self, value: &BigInt, expression: &Expr) -> Emit<i64> {
+        value.to_i64().ok_or_else(|| unsupported(expression))
+    }
+
+    pub(super) fn add(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        Ok(self.builder.build_int_nsw_add(a, b, "")?)
+    }
+
+    pub(super) fn subtract(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        Ok(self.builder.build_int_nsw_sub(a, b, "")?)
+    }
+
+    pub(super) fn multiply(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        Ok(self.builder.build_int_nsw_mul(a, b, "")?)
+    }
+
+    /// The larger of two.
+    pub(super) fn larger(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let wins = self.compare(IntPredicate::SGT, a, b)?;
+        self.select_int(wins, a, b)
+    }
+
+    /// The smaller of two.
+    pub(super) fn smaller(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let wins = self.compare(IntPredicate::SLT, a, b)?;
+        self.select_int(wins, a, b)
+    }
+}
+
+fn unsupported(expression: &Expr) -> LlvmError {
+    LlvmError::Unsupported { what: format!("the index `{expression}`, whose coefficients exceed 64 bits") }
+}

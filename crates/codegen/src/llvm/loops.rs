@@ -1,0 +1,95 @@
+//! Loops of one thread.
+
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+
+use super::emitter::Emit;
+use super::function::{Function, Jumps};
+use super::metadata::LoopHints;
+use crate::plan::{For, LoopDimension, While};
+
+impl<'ctx> Function<'_, 'ctx> {
+    pub(super) fn sequential_loop(&self, each: &For) -> Emit<()> {
+        let dimension = &each.dimension;
+        let (begin, end, step) =
+            (self.index(&dimension.begin)?, self.index(&dimension.end)?, self.index(&dimension.step)?);
+        let hints = LoopHints { parallel_accesses: each.independent, full_unroll: each.unroll };
+        self.counted_loop(begin, end, step, is_descending(dimension), hints, |counter| {
+            self.set_variable(&dimension.variable, counter)?;
+            self.statements(&each.body)
+        })
+    }
+
+    /// A loop from `begin` to before `end` by `step`, whose sign is known; `body` is given the counter.
+    pub(super) fn counted_loop(
+        &self,
+        begin: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+        step: IntValue<'ctx>,
+        descending: bool,
+        hints: LoopHints,
+        body: impl FnOnce(IntValue<'ctx>) -> Emit<()>,
+    ) -> Emit<()> {
+        let predicate = if descending { IntPredicate::SGT } else { IntPredicate::SLT };
+        let (turn, done) = (self.block("loop"), self.block("done"));
+        // Tested once before and then at the end of each turn: the form in which LLVM optimises loops.
+        let any = self.compare(predicate, begin, end)?;
+        let before = self.current()?;
+        self.branch(any, turn, done)?;
+        self.enter(turn);
+        let phi = self.builder.build_phi(self.emitter.i64(), "")?;
+        let counter = phi.as_basic_value().into_int_value();
+        self.begin_loop();
+        body(counter)?;
+        let next = self.add(counter, step)?;
+        let more = self.compare(predicate, next, end)?;
+        let last = self.current()?;
+        let latch = self.branch(more, turn, done)?;
+        phi.add_incoming(&[(&begin, before), (&next, last)]);
+        hints.attach(self.emitter, latch, &self.end_loop())?;
+        self.enter(done);
+        Ok(())
+    }
+
+    pub(super) fn while_loop(&self, each: &While) -> Emit<()> {
+        let (turn, repeat, test, done) =
+            (self.block("turn"), self.block("update"), self.block("while"), self.block("done"));
+        self.bind_jumps(each.target, Jumps { leave: done, repeat: Some(repeat), cases: Vec::new() });
+        self.jump(if each.test_after { turn } else { test })?;
+        self.begin_loop();
+        self.enter(turn);
+        self.statements(&each.body)?;
+        self.jump(repeat)?;
+        self.enter(repeat);
+        self.statements(&each.update)?;
+        self.jump(test)?;
+        self.enter(test);
+        let condition = self.condition(&each.condition)?;
+        let latch = self.branch(condition, turn, done)?;
+        let hints = LoopHints { full_unroll: each.unroll, ..LoopHints::default() };
+        hints.attach(self.emitter, latch, &self.end_loop())?;
+        self.enter(done);
+        Ok(())
+    }
+
+    /// The number of values of a dimension that starts at `begin`.
+    pub(super) fn extent(&self, dimension: &LoopDimension, begin: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let (end, step) = (self.index(&dimension.end)?, self.index(&dimension.step)?);
+        let (distance, step) = if is_descending(dimension) {
+            (self.subtract(begin, end)?, self.builder.build_int_nsw_neg(step, "")?)
+        } else {
+            (self.subtract(end, begin)?, step)
+        };
+        let distance = self.larger(distance, self.emitter.constant(0))?;
+        if dimension.step.is_one() {
+            return Ok(distance);
+        }
+        let raised = self.add(distance, self.subtract(step, self.emitter.constant(1))?)?;
+        self.floor_divide(raised, step)
+    }
+}
+
+/// Whether a dimension counts down: its step is a negative constant.
+fn is_descending(dimension: &LoopDimension) -> bool {
+    dimension.step.as_int().is_some_and(|step| step < 0)
+}

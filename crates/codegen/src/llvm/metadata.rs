@@ -1,0 +1,81 @@
+//! Loop metadata: which loops are independent and how they are to be vectorised or unrolled.
+//!
+//! It stands apart because LLVM's C interface cannot make *distinct* metadata nodes, which loop identities and access
+//! groups must be: they are taken from a small textual module that is parsed into the same context.
+
+use std::fmt::Write;
+
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::values::{InstructionValue, MetadataValue};
+
+use super::emitter::{Emit, Emitter};
+
+/// What is known or wanted of one loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LoopHints {
+    /// No iteration reads or writes what another iteration writes, for all accesses given to
+    /// [`LoopHints::attach`].
+    pub(super) parallel_accesses: bool,
+    /// The body is to be copied out for every iteration.
+    pub(super) full_unroll: bool,
+}
+
+impl LoopHints {
+    /// Writes the hints on `latch`, the branch that ends an iteration, and on `accesses`, the loop's loads and
+    /// stores.
+    pub(super) fn attach<'ctx>(
+        &self,
+        emitter: &Emitter<'ctx>,
+        latch: InstructionValue<'ctx>,
+        accesses: &[InstructionValue<'ctx>],
+    ) -> Emit<()> {
+        if *self == LoopHints::default() {
+            return Ok(());
+        }
+        let context = emitter.context;
+        // A NUL must end the text.
+        let text = self.template() + "\0";
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "loop");
+        let template = context.create_module_from_ir(buffer).map_err(|error| emitter.defect(error))?;
+        let node = |name: &str| -> Emit<MetadataValue<'ctx>> {
+            template
+                .get_global_metadata(name)
+                .first()
+                .copied()
+                .ok_or_else(|| emitter.defect(format!("the template lacks `{name}`")))
+        };
+        let set = |instruction: InstructionValue<'ctx>, value, kind| {
+            instruction.set_metadata(value, context.get_kind_id(kind)).map_err(|error| emitter.defect(error))
+        };
+        set(latch, node("loop")?, "llvm.loop")?;
+        if self.parallel_accesses {
+            let group = node("group")?;
+            for access in accesses {
+                set(*access, group, "llvm.access.group")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A module text with the loop's identity as `!loop` and its access group as `!group`.
+    fn template(&self) -> String {
+        let mut nodes = String::new();
+        let mut operands = String::from("!1");
+        let mut next = 2;
+        let mut add = |body: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(nodes, "!{next} = !{{{body}}}");
+            let _ = write!(operands, ", !{next}");
+            next += 1;
+        };
+        if self.parallel_accesses {
+            add("!\"llvm.loop.parallel_accesses\", !0".to_owned());
+        }
+        if self.full_unroll {
+            add("!\"llvm.loop.unroll.full\"".to_owned());
+        }
+        format!(
+            "!group = !{{!0}}\n!loop = !{{!1}}\n!0 = distinct !{{}}\n!1 = distinct !{{{operands}}}\n{nodes}"
+        )
+    }
+}

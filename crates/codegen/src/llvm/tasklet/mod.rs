@@ -1,0 +1,211 @@
+//! Tasklets, conditions and assigned values: the typed tree as instructions.
+
+mod expression;
+mod statement;
+
+use sdfg::dtype::ElementType;
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::{ConnectorId, Environment, TypedCode, TypedExpressionCode, TypedStatement};
+
+use super::emitter::Emit;
+use super::function::{Function, Slots};
+use super::value::Lanes;
+use crate::plan::{Binding, Compute, Scalar};
+use inkwell::values::{IntValue, PointerValue};
+
+/// What the names of a piece of code stand for while it is emitted.
+struct Names<'a, 'ctx> {
+    environment: &'a Environment,
+    bindings: &'a [Binding],
+    symbols: &'a [Expr],
+    /// Value inputs, loaded before the code runs.
+    inputs: Vec<Option<Lanes<'ctx>>>,
+    /// Value outputs until they are written after the code has run.
+    outputs: Vec<Option<Output<'ctx>>>,
+    locals: Vec<Slots<'ctx>>,
+}
+
+/// A value output that the code assigns.
+struct Output<'ctx> {
+    value: Slots<'ctx>,
+    /// Whether it was assigned; without, it always is.
+    assigned: Option<PointerValue<'ctx>>,
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// A tasklet: loads, code, stores.
+    pub(super) fn compute(&self, compute: &Compute) -> Emit<()> {
+        let environment = &compute.code.environment;
+        let mut names = Names {
+            environment,
+            bindings: &compute.bindings,
+            symbols: &compute.symbols,
+            inputs: self.load_inputs(&compute.bindings)?,
+            outputs: Vec::new(),
+            locals: Vec::new(),
+        };
+        for local in &compute.code.locals {
+            names.locals.push(self.element_slots(local.ty, &local.name)?);
+        }
+        for (index, (name, connector)) in environment.connectors().enumerate() {
+            let output = match compute.bindings.get(index) {
+                Some(Binding::Store { .. }) => {
+                    self.output_slots(&compute.code, index, name, connector.element)?
+                }
+                Some(Binding::Load(_) | Binding::View(_) | Binding::ViewMut { .. }) | None => None,
+            };
+            names.outputs.push(output);
+        }
+        self.statements_of_code(&names, &compute.code.body)?;
+        for (binding, output) in compute.bindings.iter().zip(&names.outputs) {
+            if let (Binding::Store { to, write }, Some(output)) = (binding, output) {
+                let store = || -> Emit<()> {
+                    let value = self.load_slots(&output.value)?;
+                    self.write(&self.place(to)?, &value, write)
+                };
+                match output.assigned {
+                    None => store()?,
+                    Some(flag) => {
+                        let assigned = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
+                        self.when(assigned, store)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a scalar expression.
+    pub(super) fn evaluate(&self, scalar: &Scalar) -> Emit<Lanes<'ctx>> {
+        let names = Names {
+            environment: &scalar.code.environment,
+            bindings: &scalar.bindings,
+            symbols: &scalar.symbols,
+            inputs: self.load_inputs(&scalar.bindings)?,
+            outputs: Vec::new(),
+            locals: Vec::new(),
+        };
+        self.expression(&names, &scalar.code.expression)
+    }
+
+    /// The value of a condition.
+    pub(super) fn condition(&self, scalar: &Scalar) -> Emit<IntValue<'ctx>> {
+        let value = self.evaluate(scalar)?;
+        match value.lanes.as_slice() {
+            [lane] => self.truth(value.ty, *lane),
+            _ => Err(self.emitter.defect("a condition is a scalar")),
+        }
+    }
+
+    /// The value of a pure function of value inputs.
+    pub(super) fn evaluate_function(
+        &self,
+        code: &TypedExpressionCode,
+        arguments: &[Lanes<'ctx>],
+    ) -> Emit<Lanes<'ctx>> {
+        let names = Names {
+            environment: &code.environment,
+            bindings: &[],
+            symbols: &[],
+            inputs: arguments.iter().cloned().map(Some).collect(),
+            outputs: Vec::new(),
+            locals: Vec::new(),
+        };
+        self.expression(&names, &code.expression)
+    }
+
+    fn load_inputs(&self, bindings: &[Binding]) -> Emit<Vec<Option<Lanes<'ctx>>>> {
+        bindings
+            .iter()
+            .map(|binding| match binding {
+                Binding::Load(location) => Ok(Some(self.load(&self.place(location)?)?)),
+                Binding::Store { .. } | Binding::View(_) | Binding::ViewMut { .. } => Ok(None),
+            })
+            .collect()
+    }
+
+    fn output_slots(
+        &self,
+        code: &TypedCode,
+        index: usize,
+        name: &str,
+        element: ElementType,
+    ) -> Emit<Option<Output<'ctx>>> {
+        let assigned = match assignment(&code.body, index) {
+            Assignment::Never => return Ok(None),
+            Assignment::Always => None,
+            Assignment::Sometimes => {
+                let flag = self.slot(self.emitter.i1(), name)?;
+                self.builder.build_store(flag, self.emitter.i1().const_zero())?;
+                Some(flag)
+            }
+        };
+        Ok(Some(Output { value: self.element_slots(element, name)?, assigned }))
+    }
+
+    /// Runs `body` if `condition` holds.
+    pub(super) fn when(&self, condition: IntValue<'ctx>, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
+        let (then, done) = (self.block("then"), self.block("done"));
+        self.branch(condition, then, done)?;
+        self.enter(then);
+        body()?;
+        self.jump(done)?;
+        self.enter(done);
+        Ok(())
+    }
+}
+
+impl<'ctx> Names<'_, 'ctx> {
+    fn input(&self, function: &Function<'_, 'ctx>, id: ConnectorId) -> Emit<Lanes<'ctx>> {
+        match self.inputs.get(id.index()) {
+            Some(Some(value)) => Ok(value.clone()),
+            Some(None) | None => Err(function.emitter.defect(self.unbound(id))),
+        }
+    }
+
+    fn unbound(&self, id: ConnectorId) -> String {
+        let name = self.environment.connector_at(id).map_or("?", |(name, _)| name);
+        format!("connector `{name}` is not bound to what the code does with it")
+    }
+}
+
+/// Whether code assigns an output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Assignment {
+    Never,
+    Sometimes,
+    Always,
+}
+
+/// Whether `statements` assign the output at position `connector`.
+fn assignment(statements: &[TypedStatement], connector: usize) -> Assignment {
+    let mut found = Assignment::Never;
+    for statement in statements {
+        let here = match statement {
+            TypedStatement::Output { connector: id, .. } if id.index() == connector => Assignment::Always,
+            TypedStatement::Output { .. }
+            | TypedStatement::Local { .. }
+            | TypedStatement::Store { .. }
+            | TypedStatement::Push { .. } => Assignment::Never,
+            TypedStatement::If { then, otherwise, .. } => {
+                match (assignment(then, connector), assignment(otherwise, connector)) {
+                    (Assignment::Always, Assignment::Always) => Assignment::Always,
+                    (Assignment::Never, Assignment::Never) => Assignment::Never,
+                    _ => Assignment::Sometimes,
+                }
+            }
+            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
+                match assignment(body, connector) {
+                    Assignment::Never => Assignment::Never,
+                    Assignment::Sometimes | Assignment::Always => Assignment::Sometimes,
+                }
+            }
+        };
+        match here {
+            Assignment::Always => return Assignment::Always,
+            Assignment::Sometimes => found = Assignment::Sometimes,
+            Assignment::Never => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,8 @@
+//! Plans written by hand, run through the whole back end.
+
+mod arithmetic;
+mod calls;
+mod control;
+mod files;
+mod parallel;
+mod plans;

@@ -1,0 +1,163 @@
+//! Which buffers and variables statements use: what an outlined function has to be given.
+
+use std::collections::BTreeSet;
+
+use sdfg::symbolic::{Expr, Symbol};
+
+use crate::plan::{
+    Binding, BufferId, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan, Resolved, Scalar,
+    Statement, Strided,
+};
+
+/// Buffers and variables, in order.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    pub(super) buffers: BTreeSet<BufferId>,
+    pub(super) variables: BTreeSet<Symbol>,
+}
+
+impl Uses {
+    /// What the iterations of a parallel loop use, with the loop's own bounds and the sizes of its local buffers.
+    pub(super) fn of_parallel(plan: &Plan, parallel: &ParallelLoop) -> Self {
+        let mut uses = Uses::default();
+        uses.parallel(parallel);
+        uses.sizes(plan);
+        uses
+    }
+
+    /// What a whole program uses.
+    pub(super) fn of_body(plan: &Plan, body: &[Statement]) -> Self {
+        let mut uses = Uses::default();
+        uses.statements(body);
+        uses.sizes(plan);
+        uses
+    }
+
+    /// The variables in the sizes of the used buffers, for those that are allocated on the way.
+    fn sizes(&mut self, plan: &Plan) {
+        for buffer in self.buffers.clone() {
+            self.expression(&plan.buffer(buffer).size);
+        }
+    }
+
+    fn expression(&mut self, expression: &Expr) {
+        self.variables.extend(expression.free_symbols());
+    }
+
+    fn expressions(&mut self, expressions: &[Expr]) {
+        expressions.iter().for_each(|expression| self.expression(expression));
+    }
+
+    fn location(&mut self, location: &Location) {
+        self.buffers.insert(location.buffer);
+        self.expression(&location.offset);
+    }
+
+    fn strided(&mut self, part: &Strided) {
+        self.location(&part.origin);
+        self.expressions(&part.strides);
+    }
+
+    fn scalar(&mut self, scalar: &Scalar) {
+        self.expressions(&scalar.symbols);
+        self.bindings(&scalar.bindings);
+    }
+
+    fn bindings(&mut self, bindings: &[Binding]) {
+        for binding in bindings {
+            match binding {
+                Binding::Load(location) | Binding::Store { to: location, .. } => self.location(location),
+                Binding::View(part) | Binding::ViewMut { to: part, .. } => self.strided(part),
+            }
+        }
+    }
+
+    fn dimension(&mut self, dimension: &LoopDimension) {
+        self.variables.insert(dimension.variable.clone());
+        for bound in [&dimension.begin, &dimension.end, &dimension.step] {
+            self.expression(bound);
+        }
+    }
+
+    fn parallel(&mut self, parallel: &ParallelLoop) {
+        parallel.dimensions.iter().for_each(|dimension| self.dimension(dimension));
+        for expression in [&parallel.chunk, &parallel.threads, &parallel.work].into_iter().flatten() {
+            self.expression(expression);
+        }
+        for private in &parallel.privates {
+            self.buffers.insert(private.buffer);
+            self.strided(&private.target);
+            self.expressions(&private.target.extents);
+        }
+        self.buffers.extend(parallel.locals.iter().copied());
+        self.statements(&parallel.body);
+    }
+
+    fn statements(&mut self, body: &[Statement]) {
+        body.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Comment(_) | Statement::Leave(_) | Statement::Repeat(_) | Statement::Goto { .. } => {}
+            Statement::Let { variable, value } => {
+                self.variables.insert(variable.clone());
+                self.expression(value);
+            }
+            Statement::Set { variable, value } => {
+                self.variables.insert(variable.clone());
+                self.scalar(value);
+            }
+            Statement::For(each) => {
+                self.dimension(&each.dimension);
+                self.statements(&each.body);
+            }
+            Statement::Parallel(parallel) => self.parallel(parallel),
+            Statement::While(each) => {
+                self.scalar(&each.condition);
+                self.statements(&each.body);
+                self.statements(&each.update);
+            }
+            Statement::If(choice) => {
+                for (condition, body) in &choice.arms {
+                    self.scalar(condition);
+                    self.statements(body);
+                }
+                self.statements(&choice.otherwise);
+            }
+            Statement::Block { body, .. } => self.statements(body),
+            Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
+            Statement::Allocate(buffer) | Statement::Free(buffer) => {
+                self.buffers.insert(*buffer);
+            }
+            Statement::Compute(compute) => {
+                self.expressions(&compute.symbols);
+                self.bindings(&compute.bindings);
+            }
+            Statement::External(call) => {
+                for argument in &call.arguments {
+                    match argument {
+                        ExternalArgument::Value(scalar) => self.scalar(scalar),
+                        ExternalArgument::Pointer(location) => self.location(location),
+                    }
+                }
+                if let Some((_, location)) = &call.result {
+                    self.location(location);
+                }
+            }
+            Statement::Copy(copy) => {
+                self.location(&copy.from);
+                self.location(&copy.to);
+                for dimension in &copy.dimensions {
+                    for expression in [&dimension.extent, &dimension.from_stride, &dimension.to_stride] {
+                        self.expression(expression);
+                    }
+                }
+                match &copy.write {
+                    // A custom resolution is a function of its two values alone.
+                    Resolved::Store | Resolved::Combine { .. } => {}
+                }
+            }
+        }
+    }
+}
