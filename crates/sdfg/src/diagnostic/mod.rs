@@ -7,6 +7,7 @@
 mod code;
 pub mod pages;
 mod path;
+mod printed;
 mod render;
 mod similar;
 pub mod wire;
@@ -16,7 +17,7 @@ mod tests;
 
 pub use code::{Code, UnknownCode};
 pub use path::{Element, ElementPath, End};
-pub use render::{Style, render};
+pub use render::{Style, render, render_built};
 pub(crate) use similar::did_you_mean;
 
 use std::fmt;
@@ -105,6 +106,22 @@ impl Diagnostic {
             suggestion,
             ..Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string())
         }
+    }
+
+    /// An error in the text of a whole program.
+    pub fn text(error: &crate::text::ParseError) -> Self {
+        use crate::text::ParseErrorKind;
+        let code = match &error.kind {
+            ParseErrorKind::Unknown { .. } => Code::UnknownReference,
+            ParseErrorKind::Duplicate { what: "block" | "node", .. } => Code::DuplicateLabel,
+            ParseErrorKind::Duplicate { .. } => Code::DuplicateName,
+            ParseErrorKind::InvalidSymbol { .. } => Code::InvalidName,
+            _ => Code::Syntax,
+        };
+        let suggestion = error.help();
+        let found =
+            Diagnostic::error(code, ElementPath::default(), error.kind.to_string()).at(Some(&error.loc));
+        Diagnostic { suggestion, ..found }
     }
 
     /// The same with the place where the element was made.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ir::{Edge, NodeId, State};
+
 /// The place of an element: `laplace/step/lap.o` is connector `o` of node `lap` in state `step` of SDFG `laplace`.
 ///
 /// Inside a nested SDFG the labels of the state and of the node that calls it come first:
@@ -62,6 +64,27 @@ impl End {
     /// A connector of a node.
     pub fn connector(label: impl Into<String>, connector: impl Into<String>) -> Self {
         End { node: label.into(), connector: Some(connector.into()) }
+    }
+
+    /// A node of a state as the text form writes it at the end of an edge: connectors of scopes without `IN_` and `OUT_`.
+    pub(crate) fn of(state: &State, node: NodeId, connector: Option<&str>) -> Self {
+        let Some(found) = state.get_node(node) else { return End::node(node.to_string()) };
+        let is_scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
+        let shown = connector.map(|name| match name.strip_prefix("IN_").or(name.strip_prefix("OUT_")) {
+            Some(short) if is_scope => short.to_owned(),
+            _ => name.to_owned(),
+        });
+        End { node: found.label.clone(), connector: shown }
+    }
+}
+
+impl Element {
+    /// An edge of a state as the text form writes it.
+    pub(crate) fn edge(state: &State, edge: &Edge) -> Self {
+        Element::Edge {
+            source: End::of(state, edge.src, edge.src_connector.as_deref()),
+            destination: End::of(state, edge.dst, edge.dst_connector.as_deref()),
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use super::printed::{PRINTED, place_in_printed};
 use super::{Diagnostic, Severity};
-use crate::ir::SourceLoc;
+use crate::ir::{Sdfg, SourceLoc};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,14 @@ pub fn render(diagnostics: &[Diagnostic], source: Option<(&str, &str)>, style: S
         out.push_str("\n\n");
     }
     out
+}
+
+/// As [`render`], for a program that was built, not read: carets stand under its printed text form.
+pub fn render_built(diagnostics: &[Diagnostic], sdfg: &Sdfg, style: Style) -> String {
+    match place_in_printed(diagnostics, sdfg) {
+        Some((text, placed)) => render(&placed, Some((PRINTED, &text)), style),
+        None => render(diagnostics, None, style),
+    }
 }
 
 /// Title, source or origin, other places, facts and suggestion of one diagnostic.

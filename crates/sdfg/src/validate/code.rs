@@ -32,10 +32,20 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         unassigned(site, id, &connectors, &assigned, findings);
                     }
                     Err(errors) => {
+                        let known = known_names(&connectors.environment);
                         for error in errors {
-                            let known = known_names(&connectors.environment);
                             let diagnostic = |code, message| site.node_error(code, id, None, message);
-                            findings.push(type_error(&error, code.source(), &known, &diagnostic));
+                            let found = type_error(&error, code.source(), &known, &diagnostic);
+                            findings.push(match &error.kind {
+                                TypeErrorKind::UnknownName { name, .. }
+                                    if site.sdfg.find_container(name).is_some() =>
+                                {
+                                    found.suggest(format!(
+                                        "`{name}` is a container: read or write it through a connector"
+                                    ))
+                                }
+                                _ => found,
+                            });
                         }
                     }
                 },

@@ -1,7 +1,7 @@
 //! Declarations: symbols and containers, apart from how they are used.
 
 use super::frame::Frame;
-use super::site::{Findings, Program};
+use super::site::{Findings, Program, counted};
 use super::symbols::SymbolTable;
 use crate::diagnostic::{Code, Diagnostic, Element};
 use crate::ir::{Container, ContainerKind, Distribution, NodeKind};
@@ -69,16 +69,19 @@ fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: 
                     format!("`{}` has {dimensions} dimensions and {strides} strides", container.name);
                 findings.push(error(Code::LayoutRank, message));
             }
-            for stride in &layout.strides {
-                frame.check(program.sdfg, stride, "stride", &error, findings);
+            // A packed layout follows from the shape, which is checked above.
+            if !layout.is_packed() {
+                for stride in &layout.strides {
+                    frame.check(program.sdfg, stride, "stride", &error, findings);
+                }
+                frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
+                frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
             }
-            frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
-            frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
         }
         ContainerKind::Stream { shape: _, capacity: Some(capacity) } => {
             frame.check(program.sdfg, capacity, "capacity", &error, findings);
             if capacity.as_int().is_some_and(|capacity| capacity < 1) {
-                let message = format!("a queue of `{}` holds {capacity} elements", container.name);
+                let message = format!("a queue of `{}` has room for {capacity} elements", container.name);
                 findings.push(
                     error(Code::BadCapacity, message).suggest("leave the capacity out for unbounded queues"),
                 );
@@ -112,7 +115,11 @@ fn constant(program: &Program<'_>, container: &Container, findings: &mut Finding
     match size.as_int() {
         None => findings.push(error(format!("the constant `{}` needs a constant shape", container.name))),
         Some(size) if usize::try_from(size) != Ok(values.len()) => {
-            let message = format!("`{}` has {size} elements and {} values", container.name, values.len());
+            let message = format!(
+                "`{}` has {size} elements, and {} for them",
+                container.name,
+                counted(values.len(), "value")
+            );
             findings.push(error(message));
         }
         Some(_) => {}
@@ -133,8 +140,8 @@ fn distribution(program: &Program<'_>, container: &Container, findings: &mut Fin
     if let Distribution::Block { grid } = &container.distribution
         && grid.len() != container.shape().len()
     {
-        let (dimensions, grid) = (container.shape().len(), grid.len());
-        let message = format!("`{}` has {dimensions} dimensions, its process grid {grid}", container.name);
+        let (dimensions, grid) = (counted(container.shape().len(), "dimension"), grid.len());
+        let message = format!("`{}` has {dimensions}, its process grid {grid}", container.name);
         findings.push(program.container_error(Code::DistributionRank, container, message));
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
     read.extend(control_flow_reads(program.sdfg));
     let is_source = |id: &&ContainerId| {
         let container = program.sdfg.container(**id);
-        container.transient && container.constant.is_none() && !written.contains(*id)
+        container.transient && !container.is_alias() && container.constant.is_none() && !written.contains(*id)
     };
     for id in read.iter().filter(is_source) {
         let container = program.sdfg.container(*id);

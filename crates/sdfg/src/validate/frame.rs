@@ -34,10 +34,10 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Where no scope is around: symbols in shapes are not negative, of others nothing is known.
+    /// Where no scope is around: symbols in shapes of arguments are not negative, of others nothing is known.
     pub(super) fn outermost(sdfg: &Sdfg, defined: Defined) -> Self {
         let mut assumptions = Assumptions::new();
-        for (_, container) in sdfg.containers() {
+        for (_, container) in sdfg.arguments() {
             for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
                 assumptions.nonnegative(symbol);
             }
@@ -47,7 +47,9 @@ impl Frame {
 
     /// The frame within a range that a parameter runs through, given that it does at least once.
     fn bind(&mut self, symbol: &Symbol, range: &Range) {
-        let ends = ends(range);
+        // A name that shapes or outer scopes use with another meaning is reported; nothing is concluded from it.
+        let is_hidden = self.assumptions.range_of(symbol) != (None, None);
+        let ends = ends(range).filter(|_| !is_hidden);
         if let Some((first, last)) = &ends {
             self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
             self.assumptions.assume_nonnegative(last - first);

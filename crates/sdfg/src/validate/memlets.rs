@@ -3,11 +3,11 @@
 use super::bounds;
 use super::frame::{Frame, Frames};
 use super::resolutions;
-use super::site::{Findings, Site};
+use super::site::{Findings, Site, counted};
 use crate::analysis::{is_leaf, memlet_path};
 use crate::diagnostic::{Code, Element, Secondary};
 use crate::dtype::ElementType;
-use crate::ir::{Access, ContainerId, Edge, EdgeId, Flow, NodeId, NodeKind, Place, Volume};
+use crate::ir::{Access, ContainerId, Edge, EdgeId, Flow, NodeId, NodeKind, Place};
 
 /// Checks every edge of a state.
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
@@ -178,7 +178,7 @@ fn place(site: &Site<'_>, id: EdgeId, access: &Access, findings: &mut Findings) 
     }
     let (rank, found) = (container.shape().len(), access.subset().rank());
     if rank != found {
-        let message = format!("`{}` has {rank} dimensions, the memlet {found}", container.name);
+        let message = format!("`{}` has {}, the memlet {found}", container.name, counted(rank, "dimension"));
         findings.push(site.edge_error(Code::WrongRank, id, message).also(Secondary {
             message: "declared here".to_owned(),
             path: declaration(site, &container.name),
@@ -198,17 +198,15 @@ pub(super) fn declaration(site: &Site<'_>, name: &str) -> crate::diagnostic::Ele
 /// The volume is an integer that is not negative.
 fn volume(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
     let memlet = &site.state.edge(id).memlet;
+    let Some(count) = memlet.volume.bound() else { return };
+    // A volume that follows from the subset is as right as that; of a range that may be empty it may look negative.
+    if memlet.accesses().any(|access| access.subset().volume() == *count) {
+        return;
+    }
     let error = |code, message: String| site.edge_error(code, id, message);
-    match &memlet.volume {
-        Volume::Exact(count) | Volume::AtMost(count) => {
-            frame.check(site.sdfg, count, "volume", &error, findings);
-            // The volume of an empty range follows from its subset and counts as 0.
-            let derived = memlet.accesses().any(|access| access.volume().bound() == Some(count));
-            if !derived && count.as_int().is_some_and(|count| count < 0) {
-                findings.push(error(Code::BadVolume, format!("{count} elements cannot move")));
-            }
-        }
-        Volume::Dynamic => {}
+    frame.check(site.sdfg, count, "volume", &error, findings);
+    if count.as_int().is_some_and(|count| count < 0) {
+        findings.push(error(Code::BadVolume, format!("{count} elements cannot move")));
     }
 }
 

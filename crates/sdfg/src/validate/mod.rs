@@ -5,6 +5,16 @@
 //! only where that is right do the later rules make sense, and the second phase checks everything else. Each rule is a
 //! function of its own, in a file for each topic; each finding has a code that is explained in
 //! [`diagnostic::pages`](crate::diagnostic::pages).
+//!
+//! **What is not checked.** Where a statement about symbols is neither proved nor refuted, nothing is said. In particular:
+//! - bounds of dynamic memlets, through symbols of loops and transitions, and where an inner range may be empty;
+//! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
+//!   extents of its argument where these are not numbers;
+//! - conflicts other than one write without resolution in all iterations of a map: between different writes, with
+//!   reads, between unordered nodes, in consume scopes, through calls, pointers and dynamic memlets;
+//! - whether a symbol has a value on *every* path to its use, and a transient on any path to its read;
+//! - overlapping views, references that are never set, capacities against pops and pushes, deadlock;
+//! - loops that never end, properties of library nodes, and the signatures of external functions.
 
 mod bounds;
 mod code;
@@ -23,9 +33,12 @@ mod storage;
 mod structure;
 mod symbols;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, ElementPath, Style, render};
+use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use crate::ir::{NodeKind, Sdfg};
 use frame::{Frame, Frames};
 use site::{Findings, Program};
@@ -63,7 +76,7 @@ impl Validated {
 
 /// A graph that is no program.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{}", summary(.diagnostics))]
+#[error("{}", summary(self))]
 pub struct Rejected {
     /// Errors and warnings, at least one error.
     pub diagnostics: Vec<Diagnostic>,
@@ -71,14 +84,22 @@ pub struct Rejected {
     pub sdfg: Box<Sdfg>,
 }
 
-fn summary(diagnostics: &[Diagnostic]) -> String {
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    let shown = render(diagnostics, None, Style::Plain);
-    format!(
-        "the program is not valid: {errors} error{}\n\n{}",
-        if errors == 1 { "" } else { "s" },
-        shown.trim_end()
-    )
+impl Rejected {
+    /// All diagnostics with carets: under `source`, the name and text of the file that the graph was read from, or under
+    /// its printed form.
+    pub fn render(&self, source: Option<(&str, &str)>, style: Style) -> String {
+        match source {
+            Some(_) => render(&self.diagnostics, source, style),
+            None => render_built(&self.diagnostics, &self.sdfg, style),
+        }
+    }
+}
+
+fn summary(rejected: &Rejected) -> String {
+    let errors = rejected.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let plural = if errors == 1 { "" } else { "s" };
+    let shown = rejected.render(None, Style::Plain);
+    format!("the program is not valid: {errors} error{plural}\n\n{}", shown.trim_end())
 }
 
 /// Checks a graph with everything nested in it.

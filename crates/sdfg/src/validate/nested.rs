@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::frame::Frames;
-use super::site::{Findings, Site};
+use super::site::{Findings, Site, counted};
 use crate::analysis::bound_dimensions;
 use crate::diagnostic::{Code, did_you_mean};
 use crate::ir::{
@@ -159,8 +159,9 @@ fn mismatch(outer: &Container, access: &Access, inner: &Container, nested: &Nest
     let (subset, rank) = (access.subset(), inner.shape().len());
     let Some(kept) = bound_dimensions(subset, rank) else {
         return Some(format!(
-            "`{}` has {rank} dimensions inside, the memlet {} of which {} are single indices",
+            "`{}` has {} inside, the memlet {}, of which {} are single indices",
             inner.name,
+            counted(rank, "dimension"),
             subset.rank(),
             subset.0.iter().filter(|range| range.is_index()).count()
         ));

@@ -1,7 +1,7 @@
 //! Reductions: their two edges, axes, output and identity.
 
 use super::resolutions;
-use super::site::{Findings, Site};
+use super::site::{Findings, Site, counted};
 use crate::diagnostic::Code;
 use crate::dtype::{ElementType, ScalarType};
 use crate::ir::{Access, Flow, NodeId, NodeKind, Reduce};
@@ -67,7 +67,8 @@ fn shape(
     let axes: Vec<usize> = reduce.axes.clone().unwrap_or_else(|| (0..rank).collect());
     for (index, axis) in axes.iter().enumerate() {
         if *axis >= rank {
-            findings.push(error(format!("axis {axis} is reduced, the input has {rank} dimensions")));
+            findings
+                .push(error(format!("axis {axis} is reduced, the input has {}", counted(rank, "dimension"))));
             return;
         }
         if axes[..index].iter().any(|earlier| earlier >= axis) {

@@ -1,7 +1,7 @@
 //! Maps and consume scopes: parameters, ranges, counts, and what their connectors bring.
 
 use super::frame::{Frame, Frames, symbol_connector};
-use super::site::{Findings, Site};
+use super::site::{Findings, Site, counted};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Consume, Flow, Map, NodeId, NodeKind, Parallelism, Place, Volume};
 use crate::symbolic::{Expr, Symbol};
@@ -38,7 +38,8 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
 fn dimensions(site: &Site<'_>, id: NodeId, map: &Map, findings: &mut Findings) {
     let (parameters, ranges) = (map.params.len(), map.ranges.rank());
     if parameters != ranges || parameters == 0 {
-        let message = format!("the map has {parameters} parameters and {ranges} ranges");
+        let (parameters, ranges) = (counted(parameters, "parameter"), counted(ranges, "range"));
+        let message = format!("the map has {parameters} and {ranges}");
         findings.push(site.node_error(Code::MapDimensions, id, None, message));
     }
     for (index, parameter) in map.params.iter().enumerate() {
@@ -76,7 +77,8 @@ fn parallelism(
     if let Some(collapse) = parallelism.collapse
         && !(1..=dimensions).contains(&(collapse as usize))
     {
-        let message = format!("{collapse} dimensions cannot be collapsed, the scope has {dimensions}");
+        let collapse = counted(collapse as usize, "dimension");
+        let message = format!("{collapse} cannot be collapsed, the scope has {dimensions}");
         findings.push(site.node_error(Code::BadCount, id, None, message));
     }
 }
@@ -109,9 +111,10 @@ fn parameters(site: &Site<'_>, id: NodeId, parameters: &[Symbol], frames: &Frame
             continue;
         }
         let of_scope = outer.parameters.iter().any(|parameter| parameter.symbol == *symbol);
-        let of_shape = site.sdfg.containers().find(|(_, container)| {
-            !container.transient && container.shape().iter().any(|extent| extent.depends_on(symbol))
-        });
+        let of_shape = site
+            .sdfg
+            .arguments()
+            .find(|(_, container)| container.shape().iter().any(|extent| extent.depends_on(symbol)));
         let hidden = match (of_scope, of_shape) {
             (true, _) => "the parameter of an outer scope".to_owned(),
             (false, Some((_, container))) => format!("the symbol in the shape of `{}`", container.name),
@@ -131,7 +134,10 @@ fn consumed_stream(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
     });
     let count = streams.count();
     if count != 1 {
-        let message = format!("{count} streams enter this scope as `stream`, one is consumed");
+        let message = format!(
+            "{} this scope as `stream`, one is consumed",
+            if count == 0 { "no stream enters".to_owned() } else { format!("{count} streams enter") }
+        );
         let error = site.node_error(Code::ConsumeStream, id, None, message);
         findings.push(
             error.suggest(format!("write `S -> {}.stream: S` for a stream `S`", site.state.node(id).label)),

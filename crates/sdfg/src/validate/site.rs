@@ -15,8 +15,14 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// Adds a finding, unless the same has just been said of the same element.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        let repeats = self.diagnostics.last().is_some_and(|last| {
+            last.code == diagnostic.code && last.path == diagnostic.path && last.message == diagnostic.message
+        });
+        if !repeats {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     pub(super) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
@@ -130,21 +136,12 @@ impl<'a> Site<'a> {
 
     /// A node as the text form writes it at the end of an edge.
     pub(super) fn end(&self, node: NodeId, connector: Option<&str>) -> End {
-        let Some(found) = self.state.get_node(node) else { return End::node(node.to_string()) };
-        let is_scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
-        let shown = connector.map(|name| match name.strip_prefix("IN_").or(name.strip_prefix("OUT_")) {
-            Some(short) if is_scope => short.to_owned(),
-            _ => name.to_owned(),
-        });
-        End { node: found.label.clone(), connector: shown }
+        End::of(self.state, node, connector)
     }
 
     /// The edge as the text form writes it.
     pub(super) fn edge_path(&self, edge: &Edge) -> ElementPath {
-        self.path.to(Element::Edge {
-            source: self.end(edge.src, edge.src_connector.as_deref()),
-            destination: self.end(edge.dst, edge.dst_connector.as_deref()),
-        })
+        self.path.to(Element::edge(self.state, edge))
     }
 
     /// An error about a node or one of its connectors.
@@ -168,4 +165,9 @@ impl<'a> Site<'a> {
     pub(super) fn node_loc(&self, node: NodeId) -> Option<&'a SourceLoc> {
         self.state.get_node(node).and_then(|node| node.loc.as_ref())
     }
+}
+
+/// A number with its noun: `1 dimension`, `2 dimensions`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

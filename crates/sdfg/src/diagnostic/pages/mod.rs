@@ -2,6 +2,14 @@
 //!
 //! This is the one table that `sdfg explain`, the generated documentation and the tests are made from.
 
+mod code;
+mod flow;
+mod memlets;
+mod nodes;
+mod structure;
+mod symbols;
+mod text;
+
 use super::Code;
 
 /// What there is to say about a code.
@@ -33,7 +41,15 @@ pub enum Example {
 
 /// All pages, in order of codes.
 pub fn all() -> impl Iterator<Item = &'static Page> {
-    let groups: [&[Page]; 0] = [];
+    let groups = [
+        text::PAGES,
+        structure::PAGES,
+        symbols::PAGES,
+        memlets::PAGES,
+        code::PAGES,
+        nodes::PAGES,
+        flow::PAGES,
+    ];
     groups.into_iter().flatten()
 }
 

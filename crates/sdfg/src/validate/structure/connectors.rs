@@ -34,10 +34,12 @@ impl Side {
 pub(super) fn check(site: &Site<'_>, findings: &mut Findings) {
     for (node, _) in site.state.nodes() {
         for side in [Side::Input, Side::Output] {
+            let before = findings.len();
             let used = used(site, node, side, findings);
+            let is_complete = findings.len() == before;
             match &site.state.node(node).kind {
                 NodeKind::Tasklet(_) | NodeKind::Nested(_) | NodeKind::Library(_) => {
-                    code_node(site, node, side, &used, findings);
+                    code_node(site, node, side, &used, is_complete, findings);
                 }
                 NodeKind::MapEntry(_)
                 | NodeKind::ConsumeEntry(_)
@@ -111,6 +113,7 @@ fn code_node(
     node: NodeId,
     side: Side,
     used: &BTreeMap<&str, Vec<EdgeId>>,
+    mut is_complete: bool,
     findings: &mut Findings,
 ) {
     let kind = &site.state.node(node).kind;
@@ -129,9 +132,14 @@ fn code_node(
             let error =
                 site.edge_error(Code::UnknownConnector, edge, format!("`{label}` has no {noun} `{name}`"));
             findings.push(suggest_connector(error, name, declared));
+            is_complete = false;
         } else if edges.len() > 1 && !may_fan_out {
             too_many(site, node, name, edges, findings);
         }
+    }
+    if !is_complete {
+        // An edge with a wrong connector was probably meant for the one that lacks an edge.
+        return;
     }
     for connector in declared {
         if !used.contains_key(connector.name.as_str()) {

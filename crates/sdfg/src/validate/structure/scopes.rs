@@ -81,17 +81,31 @@ fn exits(site: &Site<'_>, findings: &mut Findings) -> bool {
 fn crossings(site: &Site<'_>, scopes: &ScopeTree, findings: &mut Findings) {
     for id in scopes.crossing_edges() {
         let edge = site.state.edge(*id);
-        let name = |scope: Option<NodeId>| match scope {
-            Some(entry) => format!("in the scope `{}`", site.state.node(entry).label),
+        let label = |node: NodeId| &site.state.node(node).label;
+        let place = |scope: Option<NodeId>| match scope {
+            Some(entry) => format!("in the scope `{}`", label(entry)),
             None => "outside of all scopes".to_owned(),
         };
-        let (from, to) = (&site.state.node(edge.src).label, &site.state.node(edge.dst).label);
         let inner = scopes.scope_of_edge(site.state, *id);
-        let outer = site.state.node(edge.dst).kind.exit_of().or_else(|| scopes.scope_of(edge.dst));
-        let message = format!("`{from}` is {}, `{to}` is {}", name(inner), name(outer));
+        let exits = site.state.node(edge.dst).kind.exit_of();
+        let outer = exits.or_else(|| scopes.scope_of(edge.dst));
+        let destination = match exits {
+            Some(entry) => format!("this is the exit of `{}`", label(entry)),
+            None => format!("`{}` is {}", label(edge.dst), place(outer)),
+        };
+        let message = format!("`{}` is {}, {destination}", label(edge.src), place(inner));
         let mut error = site.edge_error(Code::EdgeCrossesScope, *id, message);
-        if site.state.in_edges(edge.src).is_empty() && outer.is_some() {
-            error = error.note(format!("`{from}` has no incoming edge, so nothing puts it into a scope"));
+        match site.state.in_edges(edge.src).first() {
+            Some(first) => {
+                let first = site.edge_path(site.state.edge(*first));
+                error =
+                    error.note(format!("`{}` is where its first edge comes from, {first}", label(edge.src)));
+            }
+            None if outer.is_some() => {
+                error = error
+                    .note(format!("`{}` has no incoming edge that puts it into a scope", label(edge.src)));
+            }
+            None => {}
         }
         error = error.suggest(
             "lead the edge through the entry or exit of each scope, or order the node after the entry",

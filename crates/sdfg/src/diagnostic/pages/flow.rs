@@ -1,0 +1,110 @@
+//! Pages about control flow and dataflow as a whole.
+
+use super::{Code, Example, Page};
+
+pub(super) const PAGES: &[Page] = &[
+    Page {
+        code: Code::JumpOutsideLoop,
+        why: "`break` and `continue` are about the innermost loop around them in the same SDFG. A loop of the caller is out of \
+              reach of a nested SDFG.",
+        action: "Move it into a loop, or use `return` to end the SDFG.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  symbol N: i64
+  if check: N > 4 {
+    break stop
+  }
+}",
+            good: "sdfg p {
+  symbol N: i64
+  for l: i = 0:N {
+    if check: i > 4 {
+      break stop
+    }
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::UnreachableBlock,
+        why: "No transition leads to the block, or each follows one that is always taken or a jump. The program means the same \
+              without it, which is hardly what was meant.",
+        action: "Add a transition, put a condition on an earlier one, or remove the block.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  state a { }
+  -> end
+  state b { }
+}",
+            good: "sdfg p {
+  symbol N: i64
+  state a { }
+  -> b if N > 0
+  state b { }
+}",
+        },
+    },
+    Page {
+        code: Code::WriteConflict,
+        why: "Iterations of a map are not ordered and may run at the same time. If they all write one element, its value is \
+              that of whichever happens to be last, also under a sequential schedule.",
+        action: "Combine the values with a resolution such as `wcr(sum)`, or write an element for each iteration.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[8]
+  scalar total: f64
+  state s {
+    access a = A
+    access total
+    map m [i = 0:8] {
+      tasklet t (x) -> (o) { o = x }
+      m.A -> t.x: A[i]
+      t.o -> m.total: total
+    }
+    a -> m.A
+    m.total -> total
+  }
+}",
+            good: "sdfg p {
+  array A: f64[8]
+  scalar total: f64
+  state s {
+    access a = A
+    access total
+    map m [i = 0:8] {
+      tasklet t (x) -> (o) { o = x }
+      m.A -> t.x: A[i]
+      t.o -> m.total: total wcr(sum)
+    }
+    a -> m.A
+    m.total -> total
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::NeverWritten,
+        why: "A transient begins undefined, and reading an undefined element traps. If nothing writes it, every read does.",
+        action: "Write it first, or make it an argument that the caller passes.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  transient array T: f64[4]
+  array B: f64[4]
+  state s {
+    access t = T
+    access b = B
+    t -> b
+  }
+}",
+            good: "sdfg p {
+  array T: f64[4]
+  array B: f64[4]
+  state s {
+    access t = T
+    access b = B
+    t -> b
+  }
+}",
+        },
+    },
+];

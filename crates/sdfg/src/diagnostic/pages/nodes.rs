@@ -1,0 +1,354 @@
+//! Pages about scopes, reductions and nested SDFGs.
+
+use super::{Code, Example, Page};
+
+pub(super) const PAGES: &[Page] = &[
+    Page {
+        code: Code::MapDimensions,
+        why: "Each parameter of a map runs through a range of its own, and a map without parameters repeats nothing.",
+        action: "Give one range for each parameter.",
+        example: Example::NotInText,
+    },
+    Page {
+        code: Code::DuplicateParameter,
+        why: "In the scope a name means one parameter.",
+        action: "Rename one of the two.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4, i = 0:4] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i] wcr(replace)
+    }
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4, j = 0:4] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i] wcr(replace)
+    }
+    m.A -> a
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::ConsumeStream,
+        why: "A consume scope runs once for each element of one stream, which enters it as `stream`.",
+        action: "Connect the stream: `S -> c.stream: S`.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  transient stream S: f64
+  scalar sum: f64
+  state s {
+    access S
+    access sum
+    consume c [p = 0:4] {
+      tasklet t (x) -> (o) { o = x }
+      c.S -> t.x: S
+      t.o -> c.sum: sum wcr(sum)
+    }
+    S -> c.S
+    c.sum -> sum
+  }
+  state fill {
+    access S
+    tasklet one () -> (o) { o = 1.0 }
+    one.o -> S: S
+  }
+}",
+            good: "sdfg p {
+  transient stream S: f64
+  scalar sum: f64
+  state s {
+    access S
+    access sum
+    consume c [p = 0:4] {
+      tasklet t (x) -> (o) { o = x }
+      c.stream -> t.x: S
+      t.o -> c.sum: sum wcr(sum)
+    }
+    S -> c.stream
+    c.sum -> sum
+  }
+  state fill {
+    access S
+    tasklet one () -> (o) { o = 1.0 }
+    one.o -> S: S
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::ReduceEdges,
+        why: "A reduction reads one array and writes one; it has no connectors to tell more of them apart.",
+        action: "Give it one edge that reads elements and one that writes them.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    reduce r wcr(sum)
+    a -> r: A[0:4]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  scalar y: f64
+  state s {
+    access a = A
+    access y
+    reduce r wcr(sum) identity(0.0)
+    a -> r: A[0:4]
+    r -> y: y
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::ReduceShape,
+        why: "The axes that are reduced disappear; the others are those of the output, in the same order. Dimensions of extent \
+              one may be there or not.",
+        action: "Reduce axes that the input has, and write as many elements as remain.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4, 8]
+  array B: f64[8]
+  state s {
+    access a = A
+    access b = B
+    reduce r wcr(sum) axes(1) identity(0.0)
+    a -> r: A[0:4, 0:8]
+    r -> b: B[0:8]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4, 8]
+  array B: f64[8]
+  state s {
+    access a = A
+    access b = B
+    reduce r wcr(sum) axes(0) identity(0.0)
+    a -> r: A[0:4, 0:8]
+    r -> b: B[0:8]
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::ReduceIdentity,
+        why: "The output is set to the identity before anything is combined, so it is a constant of the element type.",
+        action: "Write a literal such as `0.0`; leave it out to combine into what the output holds.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: i32[4]
+  scalar y: i32
+  state s {
+    access a = A
+    access y
+    reduce r wcr(sum) identity(0.5)
+    a -> r: A[0:4]
+    r -> y: y
+  }
+}",
+            good: "sdfg p {
+  array A: i32[4]
+  scalar y: i32
+  state s {
+    access a = A
+    access y
+    reduce r wcr(sum) identity(0)
+    a -> r: A[0:4]
+    r -> y: y
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::NestedConnector,
+        why: "A nested SDFG is called with its arguments bound to connectors of their names, in place: each argument has a \
+              connector, each connector an argument (or an input, a symbol), and what is read and written is one memory.",
+        action: "Give connectors and arguments the same names; containers that are not arguments are transient.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    nested n () -> (X) sdfg inner {
+      array Y: f64[4]
+    }
+    n.X -> a: A[0:4]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    nested n () -> (X) sdfg inner {
+      array X: f64[4]
+    }
+    n.X -> a: A[0:4]
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::NestedSymbol,
+        why: "Symbols of a nested SDFG get their values from the mapping of the call, from a connector, or from a symbol of the \
+              same name outside.",
+        action: "Add `with (K = ...)` to the call, or declare the symbol on the side where it is missing.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    nested n () -> (X) sdfg inner {
+      symbol K: i64
+      array X: f64[K]
+    }
+    n.X -> a: A[0:4]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    nested n () -> (X) with (K = 4) sdfg inner {
+      symbol K: i64
+      array X: f64[K]
+    }
+    n.X -> a: A[0:4]
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::NestedType,
+        why: "The called SDFG reads and writes the memory of its caller. Its container has the dimensions of the subset, where \
+              single indices may be dropped, and no more elements than it.",
+        action: "Declare the shape that the memlet has, or change the memlet.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4, 4]
+  state s {
+    access a = A
+    nested n () -> (X) sdfg inner {
+      array X: f64[4]
+    }
+    n.X -> a: A[0:4, 0:4]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4, 4]
+  state s {
+    access a = A
+    nested n () -> (X) sdfg inner {
+      array X: f64[4]
+    }
+    n.X -> a: A[0, 0:4]
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::SymbolConnector,
+        why: "A connector of a scope whose name does not begin with `IN_` gives a symbol its value, before the scope is \
+              entered. That is one integer.",
+        action: "Read one element of an integer container.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  scalar n: f64
+  array A: f64[8]
+  state s {
+    access n
+    access a = A
+    map m [i = 0:last] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    n -> m@last: n
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  scalar n: i64
+  array A: f64[8]
+  state s {
+    access n
+    access a = A
+    map m [i = 0:last] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    n -> m@last: n
+    m.A -> a
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::BadCount,
+        why: "Threads, chunks, processing elements and collapsed dimensions are counted from one.",
+        action: "Use a positive number, and collapse no more dimensions than the map has.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4] schedule(cpu_multicore) threads(0) {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4] schedule(cpu_multicore) threads(2) {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::UnreachableStorage,
+        why: "Each memory is reached by some schedules only: host code does not read the memory of a GPU, a kernel does not \
+              read the heap of the host. Copies move between memories.",
+        action: "Copy the data to a container in a memory that the code reaches, or change the schedule.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4] storage(gpu_global)
+  state s {
+    access a = A
+    map m [i = 0:4] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4] storage(gpu_global)
+  state s {
+    access a = A
+    map m [i = 0:4] schedule(gpu_grid) {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+        },
+    },
+];

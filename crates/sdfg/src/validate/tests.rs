@@ -1,0 +1,345 @@
+//! Every code has a program that shows it, and what is right is accepted without a word.
+
+use super::*;
+use crate::diagnostic::Code;
+use crate::diagnostic::pages::{self, Example};
+use crate::dtype::ScalarType;
+use crate::ir::{Block, BlockKind, Branch, Edge, EdgeId, Memlet, NestedSdfg, Node, Place, State};
+use crate::subset::Range;
+use crate::symbolic::Symbol;
+use crate::syntax::Expression;
+use crate::text;
+
+/// Everything that reading and validation say about a text.
+fn findings(source: &str) -> Vec<Diagnostic> {
+    match text::parse("test.sdft", source) {
+        Ok(sdfg) => diagnose(&sdfg).into_vec(),
+        Err(errors) => errors.iter().map(Diagnostic::text).collect(),
+    }
+}
+
+fn shown(source: &str, diagnostics: &[Diagnostic]) -> String {
+    render(diagnostics, Some(("test.sdft", source)), Style::Plain)
+}
+
+#[test]
+fn the_programs_of_the_repository_are_valid() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "sdft") {
+            let source = std::fs::read_to_string(&path).unwrap();
+            let found = findings(&source);
+            assert!(found.is_empty(), "{}\n{}", path.display(), shown(&source, &found));
+            checked += 1;
+        }
+    }
+    assert!(checked >= 13, "{checked} programs");
+}
+
+#[test]
+fn every_code_has_one_page() {
+    let codes: Vec<Code> = pages::all().map(|page| page.code).collect();
+    assert_eq!(codes, Code::ALL);
+}
+
+#[test]
+fn examples_of_pages_are_wrong_and_right() {
+    let mut failures = String::new();
+    for page in pages::all() {
+        let Example::Programs { bad, good } = page.example else { continue };
+        let found = findings(bad);
+        if found.is_empty() || found.iter().any(|diagnostic| diagnostic.code != page.code) {
+            failures += &format!(
+                "{} should be the only finding in\n{bad}\nbut it is\n{}\n",
+                page.code,
+                shown(bad, &found)
+            );
+        }
+        let found = findings(good);
+        if !found.is_empty() {
+            failures +=
+                &format!("{}: nothing should be found in\n{good}\n{}\n", page.code, shown(good, &found));
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// The finding of every bad example, one a line, so that a change of a message or path is seen.
+#[test]
+fn findings_name_their_elements() {
+    let mut listed = String::new();
+    for page in pages::all() {
+        if let Example::Programs { bad, .. } = page.example {
+            for diagnostic in findings(bad) {
+                listed += &format!("{diagnostic}\n");
+            }
+        }
+    }
+    insta::assert_snapshot!(listed);
+}
+
+const BASE: &str = "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  view V: f64[4]
+  state s {
+    access a = A
+    access b = B
+    map m [i = 0:4] {
+      tasklet t (x) -> (o) { o = x }
+      m.A -> t.x: A[i]
+      t.o -> m.B: B[i]
+    }
+    a -> m.A
+    m.B -> b
+  }
+}";
+
+/// Changes the valid program above and expects a code at a path.
+fn broken(code: Code, path: &str, change: impl FnOnce(&mut Sdfg)) {
+    let mut sdfg = text::parse("test.sdft", BASE).unwrap();
+    assert!(diagnose(&sdfg).into_vec().is_empty());
+    change(&mut sdfg);
+    let rejected = validate(sdfg).unwrap_err();
+    let found: Vec<String> =
+        rejected.diagnostics.iter().map(|found| format!("{} {}", found.code, found.path)).collect();
+    assert!(found.contains(&format!("{code} {path}")), "{code} {path} is not among {found:#?}");
+    assert!(rejected.to_string().contains(code.name()));
+}
+
+fn state_of(sdfg: &mut Sdfg) -> &mut State {
+    let id = sdfg.states().next().map(|(id, _)| id).unwrap();
+    sdfg.state_mut(id)
+}
+
+fn edge_into(state: &State, label: &str) -> EdgeId {
+    let node = state.find(label).unwrap();
+    state.in_edges(node)[0]
+}
+
+#[test]
+fn broken_references_and_trees() {
+    broken(Code::DanglingReference, "p/s/a", |sdfg| {
+        let id = sdfg.find_container("A").unwrap();
+        sdfg.remove_container(id);
+    });
+    broken(Code::MalformedRegion, "p/lost", |sdfg| {
+        let region = sdfg.add_region();
+        sdfg.add_state(region, State::new("lost"));
+    });
+    broken(Code::MalformedRegion, "p", |sdfg| {
+        let body = sdfg.body();
+        sdfg.region_mut(body).start = None;
+    });
+    broken(Code::NestingTooDeep, "p/l256", |sdfg| {
+        let mut region = sdfg.body();
+        for depth in 0..300 {
+            let body = sdfg.add_region();
+            let kind =
+                BlockKind::Branch(Branch { arms: vec![(Expression::bool(true), body)], otherwise: None });
+            sdfg.add_block(region, Block { label: format!("l{depth}"), kind, region, loc: None });
+            region = body;
+        }
+    });
+}
+
+#[test]
+fn sdfgs_nested_without_end() {
+    let mut sdfg = Sdfg::new("inner");
+    for _ in 0..100 {
+        let nested = NestedSdfg { sdfg, inputs: Vec::new(), outputs: Vec::new(), symbol_mapping: Vec::new() };
+        let mut state = State::new("s");
+        state.add_node(Node { label: "call".into(), kind: NodeKind::Nested(Box::new(nested)), loc: None });
+        sdfg = Sdfg::new("outer");
+        let body = sdfg.body();
+        sdfg.add_state(body, state);
+    }
+    let rejected = validate(sdfg).unwrap_err();
+    assert_eq!(rejected.diagnostics[0].code, Code::NestingTooDeep);
+}
+
+#[test]
+fn broken_scopes() {
+    broken(Code::MalformedScope, "p/s/m", |sdfg| {
+        let state = state_of(sdfg);
+        let exit = state.exit_of(state.find("m").unwrap()).unwrap();
+        state.remove_node(exit);
+    });
+    broken(Code::NodeNotEnclosed, "p/s/dead", |sdfg| {
+        let state = state_of(sdfg);
+        let src = state.find("t").unwrap();
+        let container = state.node(state.find("b").unwrap()).kind.container().unwrap();
+        let dst = state.add_node(Node { label: "dead".into(), kind: NodeKind::Access(container), loc: None });
+        let memlet = Memlet::order();
+        state.add_edge(Edge { src, src_connector: None, dst, dst_connector: None, memlet, loc: None });
+    });
+    broken(Code::MapDimensions, "p/s/m", |sdfg| {
+        let state = state_of(sdfg);
+        let entry = state.find("m").unwrap();
+        if let NodeKind::MapEntry(map) = &mut state.node_mut(entry).kind {
+            map.params.push(Symbol::of("j"));
+        }
+    });
+}
+
+#[test]
+fn broken_declarations() {
+    broken(Code::SymbolType, "p/N", |sdfg| sdfg.declare_symbol(Symbol::of("N"), ScalarType::F64));
+    broken(Code::AliasNotTransient, "p/V", |sdfg| {
+        let id = sdfg.find_container("V").unwrap();
+        sdfg.container_mut(id).transient = false;
+    });
+}
+
+#[test]
+fn broken_memlets() {
+    broken(Code::FlowMismatch, "p/s/m.A -> t.x", |sdfg| {
+        let state = state_of(sdfg);
+        let edge = edge_into(state, "t");
+        *state.memlet_mut(edge) = Memlet::value();
+    });
+    broken(Code::PlaceMismatch, "p/s/m.A -> t.x", |sdfg| {
+        let state = state_of(sdfg);
+        let edge = edge_into(state, "t");
+        for access in state.memlet_mut(edge).accesses_mut() {
+            access.place = Place::Queues(access.subset().clone());
+        }
+    });
+    broken(Code::BadStep, "p/s/m.A -> t.x", |sdfg| {
+        let state = state_of(sdfg);
+        let edge = edge_into(state, "t");
+        for access in state.memlet_mut(edge).accesses_mut() {
+            access.subset_mut().0[0] = Range::new(0, 4).with_step(0);
+        }
+    });
+}
+
+/// A program with one map, whose tasklet reads `A[index]` of `shape` elements.
+fn access(shape: &str, ranges: &str, index: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  symbol M: i64
+  array A: f64[{shape}]
+  scalar y: f64
+  state s {{
+    access a = A
+    access y
+    map m [{ranges}] {{
+      tasklet t (x) -> (o) {{ o = 1.0 }}
+      m.A -> t.x: A[{index}]
+      t.o -> m.y: y wcr(sum)
+    }}
+    a -> m.A
+    m.y -> y
+  }}
+}}"
+    )
+}
+
+#[test]
+fn bounds_are_refuted_only_where_no_run_is_right() {
+    let outside = [
+        ("N", "i = 0:N", "i + 1"),
+        ("N", "i = 0:N + 1", "i"),
+        ("2 * N - 2", "i = 0:N, j = 0:N", "i + j"),
+        ("N", "i = N - 1:-2:-1", "i"),
+        ("N", "i = 0:N", "0:N + 1"),
+        ("N, M", "i = 0:N, j = 0:M", "j, M"),
+        ("N", "i = 0:N, j = 0:i + 1", "j - 1"),
+        ("4", "i = 0:5", "i"),
+    ];
+    let inside = [
+        ("N", "i = 0:N", "N - 1 - i"),
+        ("2 * N - 1", "i = 0:N, j = 0:N", "i + j"),
+        ("N", "i = N - 1:-1:-1", "i"),
+        // The inner range is empty where the index is outside.
+        ("N", "i = 0:N, j = i + 1:N", "i + 1"),
+        ("N", "i = 0:N, j = 0:i", "j - 1 + 1"),
+        // An empty subset reads nothing.
+        ("N", "i = 0:N + 1", "i:N"),
+        ("N", "i = 0:N:4", "i:min(i + 4, N)"),
+        // Nothing is known of M.
+        ("N", "i = 0:N", "i + M"),
+        ("N, M", "i = 0:N, j = 0:M", "i, j"),
+    ];
+    for (shape, ranges, index) in outside {
+        let source = access(shape, ranges, index);
+        let codes: Vec<Code> = findings(&source).iter().map(|found| found.code).collect();
+        assert!(codes.contains(&Code::OutOfBounds), "A[{index}] of {shape} for {ranges}: {codes:?}");
+    }
+    for (shape, ranges, index) in inside {
+        let source = access(shape, ranges, index);
+        let found = findings(&source);
+        assert!(found.is_empty(), "{}", shown(&source, &found));
+    }
+}
+
+/// A program with a map whose tasklet writes `place`, through a transient of the scope if it names one.
+fn write(ranges: &str, place: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[64]
+  state s {{
+    access a = A
+    map m [{ranges}] {{
+      tasklet t () -> (o) {{ o = 1.0 }}
+      t.o -> m.A: A[{place}]
+    }}
+    m.A -> a
+  }}
+}}"
+    )
+}
+
+#[test]
+fn conflicts_are_proved_from_parameters() {
+    for (ranges, place) in [("i = 0:4, j = 0:8", "i"), ("i = 0:8", "0"), ("i = 0:2, j = 0:1", "j")] {
+        let found = findings(&write(ranges, place));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code, Code::WriteConflict);
+    }
+    for (ranges, place) in [
+        ("i = 0:1", "0"),
+        ("i = 0:4, j = 0:8", "8 * i + j"),
+        // The place depends on the outer parameter through the inner range.
+        ("i = 0:64:4, j = i:i + 4", "j"),
+        // There may be one iteration only.
+        ("i = 0:N", "0"),
+    ] {
+        let source = write(ranges, place);
+        let found = findings(&source);
+        assert!(found.is_empty(), "{}", shown(&source, &found));
+    }
+}
+
+#[test]
+fn all_errors_are_reported_at_once_with_their_text() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f32[N]
+  state s {
+    access a = A
+    access b = B
+    tasklet t (x) -> (o) { o = x + yy }
+    a -> t.x: A[N]
+    t.o -> b: B[0, 1]
+  }
+}";
+    insta::assert_snapshot!(shown(source, &findings(source)));
+}
+
+#[test]
+fn a_built_program_is_shown_as_text() {
+    let mut sdfg = text::parse("test.sdft", BASE).unwrap();
+    let state = state_of(&mut sdfg);
+    let edge = edge_into(state, "t");
+    for access in state.memlet_mut(edge).accesses_mut() {
+        access.subset_mut().0[0] = Range::index(4);
+    }
+    insta::assert_snapshot!(validate(sdfg).unwrap_err().to_string());
+}
