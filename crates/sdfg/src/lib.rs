@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod builder;
 pub mod diagnostic;
 pub mod dtype;
 pub mod ir;

@@ -1,0 +1,297 @@
+//! Control flow: states, loops, branches, jumps and transitions.
+//!
+//! Blocks go on with the next one of their region in the order of the calls, unless transitions are given.
+
+use super::input::{self, IntoExpression, LoopRange};
+use super::{OpenRegion, SdfgBuilder, StateBuilder};
+use crate::ir::{
+    Block, BlockId, BlockKind, Branch, Loop, RegionId, SourceLoc, State, StateId, Transition, TransitionId,
+};
+use crate::symbolic::Symbol;
+use crate::syntax::{BinaryOp, CompareOp, Expression, UnaryOp};
+
+impl SdfgBuilder {
+    /// Adds a state.
+    #[track_caller]
+    pub fn state(&mut self, label: &str, build: impl FnOnce(&mut StateBuilder<'_>)) -> BlockId {
+        let mut state = State::new(self.sdfg.fresh_block_label(label));
+        state.loc = Some(SourceLoc::caller());
+        let mut builder = StateBuilder::new(self, state);
+        build(&mut builder);
+        let state = builder.close();
+        self.add_state(state).0
+    }
+
+    /// Adds `for symbol in range`: a text `begin:end` or `begin:end:step` with a constant step, as in `"0:T"`. The
+    /// bounds may read containers; the end and the condition are evaluated before each iteration.
+    #[track_caller]
+    pub fn for_loop(
+        &mut self,
+        label: &str,
+        symbol: &str,
+        range: &str,
+        build: impl FnOnce(&mut Self),
+    ) -> BlockId {
+        let zero = || LoopRange { begin: Expression::integer(0), end: Expression::integer(0), step: 1 };
+        let range = self.checked(LoopRange::parse(range), zero);
+        let variable = Expression::name(symbol);
+        let compare = if range.step > 0 { CompareOp::Less } else { CompareOp::Greater };
+        let step = match range.step {
+            step if step < 0 => {
+                Expression::unary(UnaryOp::Negate, Expression::integer(step.saturating_neg()))
+            }
+            step => Expression::integer(step),
+        };
+        let header = Loop {
+            symbol: Some(self.checked(input::symbol(symbol), || Symbol::of("unnamed"))),
+            init: Some(range.begin),
+            condition: Expression::compare(compare, variable.clone(), range.end),
+            update: Some(Expression::binary(BinaryOp::Add, variable, step)),
+            test_after: false,
+            unroll: false,
+            body: self.sdfg.body(),
+        };
+        self.add_loop(label, header, build)
+    }
+
+    /// Adds a loop that runs while a condition holds.
+    #[track_caller]
+    pub fn while_loop(
+        &mut self,
+        label: &str,
+        condition: impl IntoExpression,
+        build: impl FnOnce(&mut Self),
+    ) -> BlockId {
+        let condition = self.checked(condition.into_expression(), || Expression::bool(false));
+        self.add_loop(label, self.plain_loop(condition, false), build)
+    }
+
+    /// Adds a loop that runs once, and again while a condition holds.
+    #[track_caller]
+    pub fn do_while(
+        &mut self,
+        label: &str,
+        build: impl FnOnce(&mut Self),
+        condition: impl IntoExpression,
+    ) -> BlockId {
+        let condition = self.checked(condition.into_expression(), || Expression::bool(false));
+        self.add_loop(label, self.plain_loop(condition, true), build)
+    }
+
+    /// Adds `for (symbol = init; condition; symbol = update)`.
+    #[track_caller]
+    pub fn general_loop(
+        &mut self,
+        label: &str,
+        symbol: &str,
+        [init, condition, update]: [&str; 3],
+        build: impl FnOnce(&mut Self),
+    ) -> BlockId {
+        let stand_in = || Expression::bool(false);
+        let header = Loop {
+            symbol: Some(self.checked(input::symbol(symbol), || Symbol::of("unnamed"))),
+            init: Some(self.checked(init.into_expression(), stand_in)),
+            condition: self.checked(condition.into_expression(), stand_in),
+            update: Some(self.checked(update.into_expression(), stand_in)),
+            test_after: false,
+            unroll: false,
+            body: self.sdfg.body(),
+        };
+        self.add_loop(label, header, build)
+    }
+
+    /// Asks back ends to copy the body of a loop out.
+    pub fn unroll(&mut self, block: BlockId) {
+        if let BlockKind::Loop(repeated) = &mut self.sdfg.block_mut(block).kind {
+            repeated.unroll = true;
+        }
+    }
+
+    /// Adds a branch with one arm.
+    #[track_caller]
+    pub fn if_then(
+        &mut self,
+        label: &str,
+        condition: impl IntoExpression,
+        then: impl FnOnce(&mut Self),
+    ) -> BlockId {
+        let condition = self.checked(condition.into_expression(), || Expression::bool(false));
+        let arms = vec![(condition, self.region(then))];
+        self.add_block(label, BlockKind::Branch(Branch { arms, otherwise: None }))
+    }
+
+    /// Adds a branch with two arms. For more, branch again in the second one.
+    #[track_caller]
+    pub fn if_else(
+        &mut self,
+        label: &str,
+        condition: impl IntoExpression,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) -> BlockId {
+        let condition = self.checked(condition.into_expression(), || Expression::bool(false));
+        let arms = vec![(condition, self.region(then))];
+        let otherwise = Some(self.region(otherwise));
+        self.add_block(label, BlockKind::Branch(Branch { arms, otherwise }))
+    }
+
+    /// Leaves the innermost loop.
+    #[track_caller]
+    pub fn break_loop(&mut self) -> BlockId {
+        self.add_block("break", BlockKind::Break)
+    }
+
+    /// Goes on with the next iteration of the innermost loop.
+    #[track_caller]
+    pub fn continue_loop(&mut self) -> BlockId {
+        self.add_block("continue", BlockKind::Continue)
+    }
+
+    /// Ends the program.
+    #[track_caller]
+    pub fn return_early(&mut self) -> BlockId {
+        self.add_block("return", BlockKind::Return)
+    }
+
+    /// Sets a symbol between the blocks before and after; the value may read containers.
+    #[track_caller]
+    pub fn assign(&mut self, symbol: &str, value: impl IntoExpression) {
+        let symbol = self.checked(input::symbol(symbol), || Symbol::of("unnamed"));
+        let value = self.checked(value.into_expression(), || Expression::integer(0));
+        let open = self.open();
+        let is_free = |block: &BlockId| !open.explicit.contains(block) && !open.pending.contains_key(block);
+        let before = match open.blocks.last().copied().filter(is_free) {
+            Some(last) => last,
+            None => self.empty_state("assign"),
+        };
+        self.open().pending.insert(before, vec![(symbol, value)]);
+    }
+
+    /// Adds a transition after the ones that the source has. Once a block has one, it goes on by its transitions only,
+    /// no longer with the block that was added after it.
+    #[track_caller]
+    pub fn transition(&mut self, src: BlockId, dst: BlockId) -> TransitionBuilder<'_> {
+        self.explicit(src);
+        let loc = Some(SourceLoc::caller());
+        let transition = Transition { src, dst, condition: None, assignments: Vec::new(), loc };
+        let id = self.sdfg.add_transition(transition);
+        TransitionBuilder { builder: self, id }
+    }
+
+    /// Says that the region may end after a block: it does not go on with the block that was added after it.
+    pub fn end_after(&mut self, block: BlockId) {
+        self.explicit(block);
+    }
+
+    /// Lets the region that is being built begin with this block instead of its first.
+    pub fn start_with(&mut self, block: BlockId) {
+        let region = self.open().region;
+        self.sdfg.region_mut(region).start = Some(block);
+    }
+
+    fn explicit(&mut self, block: BlockId) {
+        let region = self.sdfg.block(block).region;
+        if let Some(open) = self.regions.iter_mut().find(|open| open.region == region) {
+            open.explicit.insert(block);
+        }
+    }
+
+    fn plain_loop(&self, condition: Expression, test_after: bool) -> Loop {
+        let body = self.sdfg.body();
+        Loop { symbol: None, init: None, condition, update: None, test_after, unroll: false, body }
+    }
+
+    #[track_caller]
+    fn add_loop(&mut self, label: &str, header: Loop, build: impl FnOnce(&mut Self)) -> BlockId {
+        let body = self.region(build);
+        self.add_block(label, BlockKind::Loop(Loop { body, ..header }))
+    }
+
+    /// The innermost region that is open. The body of the SDFG is open until `build()`.
+    fn open(&mut self) -> &mut OpenRegion {
+        if self.regions.is_empty() {
+            self.regions.push(OpenRegion::new(self.sdfg.body()));
+        }
+        let innermost = self.regions.len() - 1;
+        &mut self.regions[innermost]
+    }
+
+    fn region(&mut self, build: impl FnOnce(&mut Self)) -> RegionId {
+        let region = self.sdfg.add_region();
+        self.regions.push(OpenRegion::new(region));
+        build(self);
+        if let Some(open) = self.regions.pop() {
+            self.close_region(open);
+        }
+        region
+    }
+
+    /// Joins successive blocks.
+    pub(super) fn close_region(&mut self, mut open: OpenRegion) {
+        if let Some(last) = open.blocks.last().copied()
+            && open.pending.contains_key(&last)
+        {
+            let state = State::new(self.sdfg.fresh_block_label("end"));
+            open.blocks.push(self.sdfg.add_state(open.region, state).0);
+        }
+        for pair in open.blocks.windows(2) {
+            let &[src, dst] = pair else { continue };
+            let jumps = matches!(
+                self.sdfg.block(src).kind,
+                BlockKind::Break | BlockKind::Continue | BlockKind::Return
+            );
+            if jumps || open.explicit.contains(&src) {
+                continue;
+            }
+            let assignments = open.pending.remove(&src).unwrap_or_default();
+            self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc: None });
+        }
+    }
+
+    #[track_caller]
+    fn add_block(&mut self, label: &str, kind: BlockKind) -> BlockId {
+        let label = self.sdfg.fresh_block_label(label);
+        let region = self.open().region;
+        let id = self.sdfg.add_block(region, Block { label, kind, region, loc: Some(SourceLoc::caller()) });
+        self.open().blocks.push(id);
+        id
+    }
+
+    fn add_state(&mut self, state: State) -> (BlockId, StateId) {
+        let region = self.open().region;
+        let added = self.sdfg.add_state(region, state);
+        self.open().blocks.push(added.0);
+        added
+    }
+
+    fn empty_state(&mut self, label: &str) -> BlockId {
+        let state = State::new(self.sdfg.fresh_block_label(label));
+        self.add_state(state).0
+    }
+}
+
+/// A transition that was just added.
+#[derive(Debug)]
+pub struct TransitionBuilder<'b> {
+    builder: &'b mut SdfgBuilder,
+    id: TransitionId,
+}
+
+impl TransitionBuilder<'_> {
+    /// Takes it only when a condition holds.
+    #[track_caller]
+    pub fn when(self, condition: impl IntoExpression) -> Self {
+        let condition = self.builder.checked(condition.into_expression(), || Expression::bool(false));
+        self.builder.sdfg.transition_mut(self.id).condition = Some(condition);
+        self
+    }
+
+    /// Sets a symbol when it is taken. All assignments of a transition see the old values.
+    #[track_caller]
+    pub fn assign(self, symbol: &str, value: impl IntoExpression) -> Self {
+        let symbol = self.builder.checked(input::symbol(symbol), || Symbol::of("unnamed"));
+        let value = self.builder.checked(value.into_expression(), || Expression::integer(0));
+        self.builder.sdfg.transition_mut(self.id).assignments.push((symbol, value));
+        self
+    }
+}

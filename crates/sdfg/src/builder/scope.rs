@@ -1,0 +1,185 @@
+//! Map and consume scopes.
+
+use super::StateBuilder;
+use super::input::{self, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
+use super::order::Frame;
+use crate::ir::{
+    Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, Parallelism, Schedule, ScopeExit,
+    Sharing, SourceLoc,
+};
+use crate::subset::{Range, Subset};
+use crate::symbolic::{Expr, Symbol};
+use crate::syntax::Expression;
+
+/// A map scope that is being described.
+#[derive(Debug)]
+pub struct MapBuilder<'s, 'b> {
+    state: &'s mut StateBuilder<'b>,
+    label: String,
+    map: Map,
+    symbols: Vec<(String, Access)>,
+    loc: SourceLoc,
+}
+
+impl<'s, 'b> MapBuilder<'s, 'b> {
+    #[track_caller]
+    pub(super) fn new<'r>(
+        state: &'s mut StateBuilder<'b>,
+        label: &str,
+        ranges: impl IntoIterator<Item = (&'r str, impl IntoRange)>,
+    ) -> Self {
+        let mut map = Map::new(Vec::new(), Subset(Vec::new()));
+        for (parameter, range) in ranges {
+            map.params.push(state.program.checked(input::symbol(parameter), || Symbol::of("unnamed")));
+            map.ranges.0.push(state.program.checked(range.into_range(), || Range::new(0, 1)));
+        }
+        MapBuilder { state, label: label.to_owned(), map, symbols: Vec::new(), loc: SourceLoc::caller() }
+    }
+
+    /// Gives a symbol that the ranges or the scope use its value from one element of a container.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn bind(mut self, symbol: &str, element: impl IntoAccess) -> Self {
+        if let Some(access) = self.state.access_to(element) {
+            self.symbols.push((symbol.to_owned(), access));
+        }
+        self
+    }
+
+    /// Chooses what runs the iterations.
+    #[must_use = "the scope is added by `body`"]
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.map.schedule = schedule;
+        self
+    }
+
+    /// Chooses how iterations are handed to threads.
+    #[must_use = "the scope is added by `body`"]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.map.parallelism.sharing = sharing;
+        self
+    }
+
+    /// Chooses how many iterations are handed out at a time.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn chunk(mut self, chunk: impl IntoExpr) -> Self {
+        self.map.parallelism.chunk = Some(self.state.program.checked(chunk.into_expr(), Expr::one));
+        self
+    }
+
+    /// Chooses the number of threads.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn threads(mut self, threads: impl IntoExpr) -> Self {
+        self.map.parallelism.threads = Some(self.state.program.checked(threads.into_expr(), Expr::one));
+        self
+    }
+
+    /// Makes the leading dimensions one shared iteration space.
+    #[must_use = "the scope is added by `body`"]
+    pub fn collapse(mut self, dimensions: u32) -> Self {
+        self.map.parallelism.collapse = Some(dimensions);
+        self
+    }
+
+    /// Adds the scope with what the closure puts into it; gives its entry.
+    pub fn body(self, build: impl FnOnce(&mut StateBuilder<'b>)) -> NodeId {
+        let MapBuilder { state, label, map, symbols, loc } = self;
+        let exit = |entry| NodeKind::MapExit(ScopeExit { entry });
+        let (entry, exit) = add_pair(state, &label, NodeKind::MapEntry(map), exit, &loc);
+        state.open_unit(entry, exit);
+        for (symbol, access) in symbols {
+            let end = state.source_of(access.container, &loc);
+            state.join(end, (entry, Some(symbol)), Memlet::read(access), loc.clone());
+        }
+        state.frames.push(Frame::of_scope(entry, exit, None));
+        build(state);
+        state.close_frame();
+        entry
+    }
+}
+
+/// A consume scope that is being described.
+#[derive(Debug)]
+pub struct ConsumeBuilder<'s, 'b> {
+    state: &'s mut StateBuilder<'b>,
+    label: String,
+    consume: Consume,
+    stream: Option<ContainerId>,
+    loc: SourceLoc,
+}
+
+impl<'s, 'b> ConsumeBuilder<'s, 'b> {
+    #[track_caller]
+    pub(super) fn new(
+        state: &'s mut StateBuilder<'b>,
+        label: &str,
+        stream: impl IntoContainer,
+        element: &str,
+        elements: impl IntoExpr,
+    ) -> Self {
+        let stream = state.container(stream);
+        let consume = Consume {
+            element: state.program.checked(input::symbol(element), || Symbol::of("unnamed")),
+            elements: state.program.checked(elements.into_expr(), Expr::one),
+            chunk: Expr::one(),
+            condition: None,
+            schedule: Schedule::Default,
+            parallelism: Parallelism::default(),
+        };
+        ConsumeBuilder { state, label: label.to_owned(), consume, stream, loc: SourceLoc::caller() }
+    }
+
+    /// Takes up to so many elements at a time.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn chunk(mut self, chunk: impl IntoExpr) -> Self {
+        self.consume.chunk = self.state.program.checked(chunk.into_expr(), Expr::one);
+        self
+    }
+
+    /// Stops when a condition holds, instead of when the stream is empty and all processing elements wait.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn until(mut self, condition: impl IntoExpression) -> Self {
+        let condition = condition.into_expression();
+        self.consume.condition = Some(self.state.program.checked(condition, || Expression::bool(true)));
+        self
+    }
+
+    /// Chooses what runs the processing elements.
+    #[must_use = "the scope is added by `body`"]
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.consume.schedule = schedule;
+        self
+    }
+
+    /// Adds the scope with what the closure puts into it; gives its entry.
+    pub fn body(self, build: impl FnOnce(&mut StateBuilder<'b>)) -> NodeId {
+        let ConsumeBuilder { state, label, consume, stream, loc } = self;
+        let exit = |entry| NodeKind::ConsumeExit(ScopeExit { entry });
+        let (entry, exit) = add_pair(state, &label, NodeKind::ConsumeEntry(consume), exit, &loc);
+        state.open_unit(entry, exit);
+        state.frames.push(Frame::of_scope(entry, exit, stream));
+        build(state);
+        state.close_frame();
+        entry
+    }
+}
+
+/// Adds entry and exit of a scope, which share a label.
+fn add_pair(
+    state: &mut StateBuilder<'_>,
+    label: &str,
+    entry: NodeKind,
+    exit: impl FnOnce(NodeId) -> NodeKind,
+    loc: &SourceLoc,
+) -> (NodeId, NodeId) {
+    let entry = state.add(label, entry, loc.clone());
+    let label = state.state.node(entry).label.clone();
+    let exit = state.state.add_node(Node { label, kind: exit(entry), loc: Some(loc.clone()) });
+    let depth = state.depth();
+    state.frames[depth].nodes.push(exit);
+    (entry, exit)
+}
