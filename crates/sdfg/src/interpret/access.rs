@@ -1,0 +1,230 @@
+//! Accesses: from the ends of memlets to elements, with every check on the way.
+
+use super::conflict;
+use super::index::{Span, unknown_slot};
+use super::machine::{At, Call, Machine};
+use super::memory::{Accessing, Binding, Dimension, Fault, Handle};
+use super::program::{AccessId, EndCode, WriteCode};
+use super::shadow::{AccessKind, Stamp};
+use super::trap::{Accessor, Site, Trap, TrapKind};
+use crate::symbolic::EvalError;
+
+/// The part of a container that an end names, in row-major order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    pub(super) spans: Vec<Span>,
+}
+
+impl Part {
+    /// Number of elements.
+    pub(super) fn len(&self) -> i64 {
+        self.spans.iter().fold(1, |product: i64, span| product.saturating_mul(span.len()))
+    }
+
+    /// The index of the element at a position in row-major order, into `index`.
+    pub(super) fn index(&self, mut position: i64, index: &mut Vec<i64>) {
+        index.clear();
+        index.resize(self.spans.len(), 0);
+        for (i, span) in index.iter_mut().zip(&self.spans).rev() {
+            *i = span.at(position % span.len());
+            position /= span.len();
+        }
+    }
+}
+
+/// What an end names: elements of a buffer or queues of a stream.
+pub(super) fn handle<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
+    match &call.bindings[end.container] {
+        Binding::Nothing => None,
+        Binding::Elements(handle) | Binding::Queues(handle) => Some(handle),
+    }
+}
+
+impl Machine<'_> {
+    /// Where an access is made.
+    pub(super) fn site(&self, access: AccessId) -> &Site {
+        &self.program.accesses[access.0 as usize].site
+    }
+
+    /// The position of the one element, or queue, of an end.
+    pub(super) fn locate(&self, call: &Call, end: &EndCode) -> Result<i64, Trap> {
+        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        let mut position = handle.offset;
+        for (dim, (range, extent)) in end.subset.ranges.iter().zip(&handle.dims).enumerate() {
+            let i = range
+                .begin
+                .eval(&call.symbols)
+                .map_err(|e| self.index_trap(call, &e, self.site(end.access)))?;
+            if i < 0 || i >= extent.extent {
+                return Err(self.out_of_bounds(call, end, handle, dim, i));
+            }
+            position = position.wrapping_add(i.wrapping_mul(extent.stride));
+        }
+        if !end.declared.is_empty() {
+            let mut part = Part::default();
+            self.part(call, end, &mut part)?;
+            let mut index = Vec::new();
+            part.index(0, &mut index);
+            self.check_declared(call, end, &index)?;
+        }
+        Ok(position)
+    }
+
+    /// The elements, or queues, of an end.
+    pub(super) fn part(&self, call: &Call, end: &EndCode, part: &mut Part) -> Result<(), Trap> {
+        let error = |e: EvalError| self.index_trap(call, &e, self.site(end.access));
+        end.subset.eval(&call.symbols, &mut part.spans).map_err(error)
+    }
+
+    /// The position of an element with this index in the container of an end.
+    pub(super) fn position(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<i64, Trap> {
+        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        if !end.declared.is_empty() {
+            self.check_declared(call, end, index)?;
+        }
+        handle.position(index).ok_or_else(|| {
+            let (container, shape) = (self.container(end.access), handle.shape());
+            let kind = TrapKind::OutOfBounds { container, index: index.to_vec(), shape };
+            self.trap(kind, self.site(end.access))
+        })
+    }
+
+    fn check_declared(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<(), Trap> {
+        for subset in &end.declared {
+            let mut spans = Vec::new();
+            let error = |e: EvalError| self.index_trap(call, &e, self.site(end.access));
+            subset.eval(&call.symbols, &mut spans).map_err(error)?;
+            if !spans.iter().zip(index).all(|(span, i)| span.contains(*i)) {
+                let declared = spans.iter().map(|s| {
+                    if s.is_index {
+                        s.begin.to_string()
+                    } else {
+                        format!("{}:{}:{}", s.begin, s.begin + s.count * s.step, s.step)
+                    }
+                });
+                let declared = format!("[{}]", declared.collect::<Vec<_>>().join(", "));
+                let container = self.container(end.access);
+                let kind = TrapKind::OutsideDeclared { container, index: index.to_vec(), declared };
+                return Err(self.trap(kind, self.site(end.access)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the element at a position of the container of an end.
+    #[inline]
+    pub(super) fn read(&mut self, call: &Call, end: &EndCode, position: i64, at: At) -> Result<&[u8], Trap> {
+        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
+        let accessing =
+            Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
+        self.counts.moved[end.access.0 as usize] += 1;
+        // The borrow of a successful read would otherwise last over the error path.
+        match self.store.check_read(handle, position, accessing) {
+            Ok(()) => Ok(self.store.bytes(handle, position)),
+            Err(fault) => Err(self.fault(fault, end.access, handle, position)),
+        }
+    }
+
+    /// Writes an element, resolved with what is there.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        call: &Call,
+        write: &WriteCode,
+        position: i64,
+        at: At,
+        element: &[u8],
+    ) -> Result<(), Trap> {
+        let end = &write.end;
+        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
+        let accessing =
+            Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
+        self.counts.moved[end.access.0 as usize] += 1;
+        let done = match write.resolution {
+            None => self.store.write(handle, position, accessing).map(|bytes| bytes.copy_from_slice(element)),
+            Some(resolution) if conflict::replaces(&self.program.resolutions[resolution]) => {
+                self.store.write(handle, position, accessing).map(|bytes| bytes.copy_from_slice(element))
+            }
+            Some(resolution) => self.store.update(handle, position, accessing).map(|bytes| {
+                conflict::combine(self.program, &mut self.frames, resolution, bytes, element);
+            }),
+        };
+        done.map_err(|fault| self.fault(fault, end.access, handle, position))
+    }
+
+    /// The trap that a fault is.
+    #[cold]
+    pub(super) fn fault(&self, fault: Fault, access: AccessId, handle: &Handle, position: i64) -> Trap {
+        let container = self.container(access);
+        let index = index_of(handle, position);
+        let kind = match fault {
+            Fault::Outside => TrapKind::OutOfBounds { container, index, shape: handle.shape() },
+            Fault::Undefined => TrapKind::UndefinedRead { container, index },
+            Fault::Gone => TrapKind::Unbound { container },
+            Fault::Unreachable => TrapKind::UnreachableMemory { container },
+            Fault::Conflict(earlier) => {
+                let first = Box::new(self.accessor(earlier.access));
+                let second = Box::new(self.accessor(access));
+                TrapKind::Conflict { container, index, first, second }
+            }
+        };
+        self.trap(kind, self.site(access))
+    }
+
+    fn accessor(&self, access: AccessId) -> Accessor {
+        let place = &self.program.accesses[access.0 as usize];
+        let writes = place.kind != AccessKind::READ;
+        Accessor { writes, memlet: place.memlet.clone(), path: (*place.site).clone() }
+    }
+
+    /// The name of the container of an access.
+    pub(super) fn container(&self, access: AccessId) -> String {
+        self.program.accesses[access.0 as usize].container.clone()
+    }
+
+    #[cold]
+    pub(super) fn unbound(&self, access: AccessId) -> Trap {
+        self.trap(TrapKind::Unbound { container: self.container(access) }, self.site(access))
+    }
+
+    /// The trap for an index, size or bound without a value.
+    #[cold]
+    pub(super) fn index_trap(&self, call: &Call, error: &EvalError, site: &Site) -> Trap {
+        let kind = match (error, unknown_slot(error)) {
+            (EvalError::Overflow, _) => TrapKind::IndexOverflow,
+            (_, Some(slot)) => {
+                let symbols = &self.program.procedures[call.procedure].symbols;
+                let symbol = symbols.get(slot).map_or_else(String::new, |(name, _)| name.clone());
+                TrapKind::UndefinedSymbol { symbol }
+            }
+            (other, None) => TrapKind::UndefinedIndex(other.clone()),
+        };
+        self.trap(kind, site)
+    }
+
+    #[cold]
+    fn out_of_bounds(&self, call: &Call, end: &EndCode, handle: &Handle, dim: usize, i: i64) -> Trap {
+        let begin = |range: &super::index::RangeCode| range.begin.eval(&call.symbols).unwrap_or(0);
+        let mut index: Vec<i64> = end.subset.ranges.iter().map(begin).collect();
+        index[dim] = i;
+        let container = self.container(end.access);
+        self.trap(TrapKind::OutOfBounds { container, index, shape: handle.shape() }, self.site(end.access))
+    }
+}
+
+/// The index of an element from its position: the dimension with the longest stride first.
+fn index_of(handle: &Handle, position: i64) -> Vec<i64> {
+    let mut rest = position - handle.offset;
+    let mut order: Vec<(usize, Dimension)> = handle.dims.iter().copied().enumerate().collect();
+    order.sort_by_key(|(i, dim)| (std::cmp::Reverse(dim.stride.unsigned_abs()), *i));
+    let mut index = vec![0; handle.dims.len()];
+    for (i, dim) in order {
+        if dim.stride != 0 && dim.extent > 1 {
+            index[i] = rest / dim.stride;
+            rest -= index[i] * dim.stride;
+        }
+    }
+    index
+}

@@ -1,0 +1,309 @@
+//! Memory of calls and scopes: allocation, nested SDFGs bound in place, views and references.
+
+use super::access::{self, Part};
+use super::index::Index;
+use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::memory::{Binding, Contents, Dimension, Handle, packed};
+use super::program::{
+    ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, EndCode, Item, LayoutCode, Memory,
+};
+use super::stream::Stream;
+use super::trap::{Site, Trap, TrapKind};
+use crate::ir::Lifetime;
+use crate::value::Value;
+
+/// The most bytes that one container takes.
+const LIMIT: i128 = 1 << 38;
+
+/// In a call.
+#[derive(Debug)]
+pub(super) struct CallFrame<'p> {
+    /// `None` for the outermost call.
+    pub(super) code: Option<&'p CallCode>,
+}
+
+impl<'p> Machine<'p> {
+    /// Begins a call of a nested SDFG.
+    pub(super) fn enter_call(
+        &mut self,
+        activity: &mut Activity<'p>,
+        item: &'p Item,
+        code: &'p CallCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        let site = &self.program.items[item.number as usize].site;
+        self.count_step(site)?;
+        let procedure = &self.program.procedures[code.procedure];
+        let instance = self.enter_instance(at, item.number, false, site)?;
+        let mut inner = Call {
+            procedure: code.procedure,
+            symbols: vec![None; procedure.symbols.len()],
+            bindings: vec![Binding::Nothing; procedure.containers.len()],
+            registers: vec![Vec::new(); procedure.registers],
+            at: At { instance, position: 0 },
+        };
+        let outer = activity.call();
+        for (slot, value) in &code.symbols {
+            // A symbol of the same name that has no value outside is one that the call assigns itself.
+            let is_name = matches!(value, Index::Offset(_, 0));
+            inner.symbols[*slot as usize] = match value.eval(&outer.symbols) {
+                Ok(value) => Some(value),
+                Err(error) if is_name && super::index::unknown_slot(&error).is_some() => None,
+                Err(error) => return Err(self.index_trap(outer, &error, site)),
+            };
+        }
+        for read in &code.reads {
+            let element = self.input_element(outer, &read.from, at)?;
+            inner.symbols[read.slot as usize] =
+                Value::read(read.element.lane(), &element).and_then(Value::to_i64);
+        }
+        for (container, argument) in &code.arguments {
+            let form = &procedure.containers[*container];
+            inner.bindings[*container] = match argument {
+                ArgumentCode::Part(end) => self.narrow(outer, end, &inner, form, site)?,
+                ArgumentCode::In(register) => {
+                    let bytes = outer.registers[*register as usize].clone();
+                    let contents = Contents::Bytes(bytes, None);
+                    let checked = self.options.check_conflicts;
+                    Binding::Elements(self.store.allocate(
+                        form.element.size(),
+                        1,
+                        contents,
+                        Memory::ANY,
+                        checked,
+                    ))
+                }
+                ArgumentCode::Out(_) => {
+                    let checked = self.options.check_conflicts;
+                    let size = form.element.size();
+                    Binding::Elements(self.store.allocate(size, 1, Contents::Undefined, Memory::ANY, checked))
+                }
+            };
+        }
+        for &container in &procedure.allocate {
+            self.allocate(&mut inner, container)?;
+        }
+        activity.calls.push(inner);
+        activity.frames.push(Frame::Call(CallFrame { code: Some(code) }));
+        self.enter_region(activity, procedure.entry);
+        Ok(())
+    }
+
+    /// Ends the innermost call. The outermost one keeps its memory for the caller to take.
+    pub(super) fn leave_call(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+        let Some(Frame::Call(frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+        let Some(code) = frame.code else { return Ok(Step::Continue) };
+        let Some(mut inner) = activity.calls.pop() else { return Ok(Step::Continue) };
+        self.release_all(&mut inner);
+        for (container, argument) in &code.arguments {
+            let Binding::Elements(handle) = &inner.bindings[*container] else { continue };
+            match argument {
+                ArgumentCode::Part(_) => {}
+                ArgumentCode::In(_) => self.store.release(handle),
+                ArgumentCode::Out(register) => {
+                    let bytes = self.store.peek(handle, 0).map_or_else(Vec::new, <[u8]>::to_vec);
+                    activity.call().registers[*register as usize] = bytes;
+                    self.store.release(handle);
+                }
+            }
+        }
+        Ok(Step::Continue)
+    }
+
+    /// Allocates a transient or constant of a call.
+    pub(super) fn allocate(&mut self, call: &mut Call, container: usize) -> Result<(), Trap> {
+        let procedure = &self.program.procedures[call.procedure];
+        let (code, site) = (&procedure.containers[container], &procedure.site);
+        if let Some(kept) = code.persistent.and_then(|number| self.persistent[number].clone()) {
+            call.bindings[container] = Binding::Elements(kept);
+            return Ok(());
+        }
+        let (dims, offset, count) = match &code.form {
+            ContainerForm::Scalar => (Vec::new(), 0, 1),
+            ContainerForm::Array(layout) => {
+                let (dims, offset) = self.layout(call, code, layout, site)?;
+                let count = self.size(call, &layout.total_size, site)?;
+                (dims, offset, count)
+            }
+            ContainerForm::Stream { shape, capacity } => {
+                let dims = packed(&self.shape(call, code, shape, site)?);
+                let count = dims.iter().fold(1, |count: i64, dim| count.saturating_mul(dim.extent));
+                let capacity =
+                    capacity.as_ref().map(|capacity| self.size(call, capacity, site)).transpose()?;
+                self.check_size(code, i128::from(count), site)?;
+                let capacity = capacity.map(|capacity| usize::try_from(capacity).unwrap_or(0));
+                let stream = Stream::new(usize::try_from(count).unwrap_or(0), code.element.size(), capacity);
+                let handle = self.store.allocate_stream(stream);
+                call.bindings[container] = Binding::Queues(handle.with(0, dims));
+                return Ok(());
+            }
+            ContainerForm::View(_) | ContainerForm::Reference(_) => {
+                call.bindings[container] = Binding::Nothing;
+                return Ok(());
+            }
+        };
+        self.check_size(code, i128::from(count), site)?;
+        let contents = match &code.constant {
+            Some(bytes) => Contents::Bytes(bytes.clone(), None),
+            None => Contents::Undefined,
+        };
+        let count = usize::try_from(count).unwrap_or(0);
+        let checked = self.options.check_conflicts;
+        let handle = self.store.allocate(code.element.size(), count, contents, code.memory, checked);
+        let handle = handle.with(offset, dims);
+        if let Some(number) = code.persistent {
+            self.persistent[number] = Some(handle.clone());
+        }
+        call.bindings[container] = Binding::Elements(handle);
+        Ok(())
+    }
+
+    /// Ends the lifetime of everything that lives as long as a call.
+    pub(super) fn release_all(&mut self, call: &mut Call) {
+        for (container, code) in self.program.procedures[call.procedure].containers.iter().enumerate() {
+            if code.transient || code.constant.is_some() {
+                self.release(call, container);
+            }
+        }
+    }
+
+    /// Ends the lifetime of a container.
+    pub(super) fn release(&mut self, call: &mut Call, container: usize) {
+        let code = &self.program.procedures[call.procedure].containers[container];
+        if code.lifetime == Lifetime::Persistent && code.transient {
+            return;
+        }
+        match std::mem::take(&mut call.bindings[container]) {
+            Binding::Elements(handle)
+                if !matches!(code.form, ContainerForm::View(_) | ContainerForm::Reference(_)) =>
+            {
+                self.store.release(&handle);
+            }
+            Binding::Queues(handle) => self.store.release_stream(&handle),
+            Binding::Elements(_) | Binding::Nothing => {}
+        }
+    }
+
+    fn check_size(&self, code: &ContainerCode, elements: i128, site: &Site) -> Result<(), Trap> {
+        if elements * code.element.size() as i128 <= LIMIT {
+            return Ok(());
+        }
+        Err(self.trap(TrapKind::OutOfMemory { container: code.name.clone(), elements }, site))
+    }
+
+    fn size(&self, call: &Call, size: &Index, site: &Site) -> Result<i64, Trap> {
+        size.eval(&call.symbols).map_err(|e| self.index_trap(call, &e, site))
+    }
+
+    /// The extents of a container.
+    fn shape(
+        &self,
+        call: &Call,
+        code: &ContainerCode,
+        shape: &[Index],
+        site: &Site,
+    ) -> Result<Vec<i64>, Trap> {
+        let mut extents = Vec::with_capacity(shape.len());
+        for (dimension, extent) in shape.iter().enumerate() {
+            let extent = self.size(call, extent, site)?;
+            if extent < 0 {
+                let kind = TrapKind::NegativeExtent { container: code.name.clone(), dimension, extent };
+                return Err(self.trap(kind, site));
+            }
+            extents.push(extent);
+        }
+        Ok(extents)
+    }
+
+    /// Dimensions and offset of a layout with the symbols of `call`.
+    fn layout(
+        &self,
+        call: &Call,
+        code: &ContainerCode,
+        layout: &LayoutCode,
+        site: &Site,
+    ) -> Result<(Vec<Dimension>, i64), Trap> {
+        let shape = self.shape(call, code, &layout.shape, site)?;
+        let mut dims = Vec::with_capacity(shape.len());
+        for (extent, stride) in shape.into_iter().zip(&layout.strides) {
+            dims.push(Dimension { extent, stride: self.size(call, stride, site)? });
+        }
+        Ok((dims, self.size(call, &layout.offset, site)?))
+    }
+
+    /// What an inner container or alias names when it is bound to a part of an outer one: the elements of the part, if
+    /// the shapes agree after single indices are dropped; otherwise the memory from its first element on, under the
+    /// layout of the inner container.
+    fn narrow(
+        &self,
+        outer: &Call,
+        end: &EndCode,
+        inner: &Call,
+        code: &ContainerCode,
+        site: &Site,
+    ) -> Result<Binding, Trap> {
+        let Some(handle) = access::handle(outer, end) else { return Err(self.unbound(end.access)) };
+        let mut part = Part::default();
+        self.part(outer, end, &mut part)?;
+        let mut offset = handle.offset;
+        let mut dims = Vec::with_capacity(part.spans.len());
+        for (dim, (span, outer_dim)) in part.spans.iter().zip(&handle.dims).enumerate() {
+            let last = if span.len() == 0 { span.begin } else { span.at(span.len() - 1) };
+            let outside = |i: i64| i < 0 || i >= outer_dim.extent;
+            if part.len() > 0 && (outside(span.begin) || outside(last)) {
+                let mut index: Vec<i64> = part.spans.iter().map(|span| span.begin).collect();
+                index[dim] = if outside(span.begin) { span.begin } else { last };
+                let (container, shape) = (self.container(end.access), handle.shape());
+                return Err(self.trap(TrapKind::OutOfBounds { container, index, shape }, site));
+            }
+            offset = offset.wrapping_add(span.begin.wrapping_mul(outer_dim.stride));
+            let stride = outer_dim.stride.wrapping_mul(span.step);
+            dims.push((span.is_index, Dimension { extent: span.len(), stride }));
+        }
+        let (shape, layout) = match &code.form {
+            ContainerForm::Scalar => (Vec::new(), None),
+            ContainerForm::Stream { shape, .. } => (self.shape(inner, code, shape, site)?, None),
+            ContainerForm::Array(layout) | ContainerForm::View(layout) | ContainerForm::Reference(layout) => {
+                (self.shape(inner, code, &layout.shape, site)?, Some(layout))
+            }
+        };
+        let mut dropped = dims.len().saturating_sub(shape.len());
+        dims.retain(|(is_index, dim)| {
+            let drops = dropped > 0 && (*is_index || shape.is_empty() && dim.extent == 1);
+            dropped -= usize::from(drops);
+            !drops
+        });
+        let fits = dims.len() == shape.len()
+            && dims.iter().zip(&shape).all(|((_, dim), extent)| *extent <= dim.extent);
+        let dims = match layout {
+            Some(layout) if !fits => {
+                let (dims, inner_offset) = self.layout(inner, code, layout, site)?;
+                offset = offset.wrapping_add(inner_offset);
+                dims
+            }
+            Some(_) | None if fits => dims
+                .iter()
+                .zip(&shape)
+                .map(|((_, dim), extent)| Dimension { extent: *extent, stride: dim.stride })
+                .collect(),
+            Some(_) | None => {
+                let (expected, found) = (shape.iter().product(), part.len());
+                return Err(self.trap(TrapKind::SizeMismatch { expected, found }, site));
+            }
+        };
+        let handle: Handle = handle.with(offset, dims);
+        Ok(if end_is_queue(&code.form) { Binding::Queues(handle) } else { Binding::Elements(handle) })
+    }
+
+    /// Makes a view or reference name a part of another container.
+    pub(super) fn bind(&mut self, call: &mut Call, code: &BindCode) -> Result<(), Trap> {
+        let container = &self.program.procedures[call.procedure].containers[code.alias];
+        let site = self.site(code.target.access);
+        call.bindings[code.alias] = self.narrow(call, &code.target, call, container, site)?;
+        Ok(())
+    }
+}
+
+fn end_is_queue(form: &ContainerForm) -> bool {
+    matches!(form, ContainerForm::Stream { .. })
+}

@@ -1,0 +1,71 @@
+//! What a program calls outside itself: C functions of external tasklets, and library nodes.
+
+use crate::dtype::ElementType;
+use crate::ir::LibraryNode;
+use crate::tasklet::ExternalCall;
+use crate::value::Value;
+
+/// One argument of an external function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExternalArgument {
+    /// The index of the memory that is passed by its address.
+    Memory(usize),
+    /// A scalar by value.
+    Value(Value),
+}
+
+/// Memory that an external function reads or writes: a copy that begins with the first element of the connector's
+/// subset and has the strides of the container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalMemory {
+    /// The connector.
+    pub connector: String,
+    /// The type of one element.
+    pub element: ElementType,
+    /// The elements. Of outputs, those in the subset are written back after the call.
+    pub data: Vec<u8>,
+    /// Whether it is written back.
+    pub writes: bool,
+}
+
+/// Calls external functions for the interpreter.
+pub trait Externals {
+    /// Calls a function. The answer is what it returns; `None` if it returns nothing.
+    ///
+    /// # Errors
+    /// Why the function could not be called.
+    fn call(
+        &self,
+        call: &ExternalCall,
+        arguments: &[ExternalArgument],
+        memory: &mut [ExternalMemory],
+        result: Option<ElementType>,
+    ) -> Result<Option<Value>, String>;
+}
+
+/// A connector of a library node with the elements of its memlet, packed in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryOperand {
+    /// The connector.
+    pub connector: String,
+    /// The type of one element.
+    pub element: ElementType,
+    /// Extents of the memlet, without those of single indices.
+    pub shape: Vec<i64>,
+    /// The elements; of outputs, what they held before, zero where that is undefined.
+    pub data: Vec<u8>,
+}
+
+/// Computes library nodes for the interpreter.
+pub trait Libraries {
+    /// Computes the outputs of a node.
+    ///
+    /// # Errors
+    /// Why it could not be computed.
+    fn compute(
+        &self,
+        node: &LibraryNode,
+        inputs: &[LibraryOperand],
+        outputs: &mut [LibraryOperand],
+    ) -> Result<(), String>;
+}

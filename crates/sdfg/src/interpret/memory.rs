@@ -1,0 +1,335 @@
+//! Memory of a running program: buffers of elements, with what is known of each element, and streams.
+
+use super::program::{Memory, Program};
+use super::shadow::{Cell, Instances, Stamp};
+use super::stream::Stream;
+
+/// One dimension of what a container names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dimension {
+    pub(super) extent: i64,
+    /// Distance of neighbours, in elements or queues.
+    pub(super) stride: i64,
+}
+
+/// Names elements of a buffer, or queues of a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Handle {
+    store: u32,
+    /// Tells apart what lay in the same place at different times.
+    generation: u32,
+    /// Position of the element with all indices zero.
+    pub(super) offset: i64,
+    pub(super) dims: Vec<Dimension>,
+}
+
+/// What a container names in a call.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Binding {
+    #[default]
+    Nothing,
+    Elements(Handle),
+    Queues(Handle),
+}
+
+/// Why an element cannot be accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Not in the buffer.
+    Outside,
+    /// Never written.
+    Undefined,
+    /// The memory is gone.
+    Gone,
+    /// The processor does not reach it.
+    Unreachable,
+    /// Another access of it is not ordered with this one.
+    Conflict(Stamp),
+}
+
+/// Elements of one size.
+#[derive(Debug, Default)]
+struct Buffer {
+    generation: u32,
+    live: bool,
+    /// Bytes of one element.
+    size: usize,
+    data: Vec<u8>,
+    /// One bit for each element; empty if all are defined.
+    defined: Vec<u64>,
+    /// Accesses of each element; empty if conflicts are not looked for.
+    cells: Vec<Cell>,
+    memory: Option<Memory>,
+}
+
+/// All memory of one execution.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    buffers: Vec<Buffer>,
+    free: Vec<u32>,
+    streams: Vec<(u32, Option<Stream>)>,
+}
+
+/// Who accesses: what is needed to record it.
+#[derive(Clone, Copy)]
+pub(super) struct Accessing<'a> {
+    pub(super) program: &'a Program,
+    pub(super) instances: &'a Instances,
+    pub(super) stamp: Stamp,
+    pub(super) device: Memory,
+}
+
+/// Contents of a new buffer.
+pub(super) enum Contents {
+    /// Nothing is defined.
+    Undefined,
+    /// These bytes; all defined, or those that are told.
+    Bytes(Vec<u8>, Option<Vec<bool>>),
+}
+
+impl Handle {
+    /// Position of the element at `index`, which has as many numbers as there are dimensions; `None` outside the shape.
+    pub(super) fn position(&self, index: &[i64]) -> Option<i64> {
+        let mut position = self.offset;
+        for (dim, &i) in self.dims.iter().zip(index) {
+            if i < 0 || i >= dim.extent {
+                return None;
+            }
+            // Both factors are within a buffer that was allocated.
+            position = position.wrapping_add(i.wrapping_mul(dim.stride));
+        }
+        Some(position)
+    }
+
+    /// The extent of each dimension.
+    pub(super) fn shape(&self) -> Vec<i64> {
+        self.dims.iter().map(|dim| dim.extent).collect()
+    }
+
+    /// The same store seen in another way.
+    pub(super) fn with(&self, offset: i64, dims: Vec<Dimension>) -> Self {
+        Handle { store: self.store, generation: self.generation, offset, dims }
+    }
+}
+
+/// Distances in the packed row-major layout of a shape.
+pub(super) fn packed(shape: &[i64]) -> Vec<Dimension> {
+    let mut dims: Vec<Dimension> = shape.iter().map(|&extent| Dimension { extent, stride: 1 }).collect();
+    let mut stride = 1_i64;
+    for dim in dims.iter_mut().rev() {
+        dim.stride = stride;
+        stride = stride.saturating_mul(dim.extent);
+    }
+    dims
+}
+
+impl Store {
+    /// A buffer of `count` elements of `size` bytes.
+    pub(super) fn allocate(
+        &mut self,
+        size: usize,
+        count: usize,
+        contents: Contents,
+        memory: Memory,
+        checked: bool,
+    ) -> Handle {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.buffers.push(Buffer::default());
+            self.buffers.len() as u32 - 1
+        });
+        let buffer = &mut self.buffers[place as usize];
+        buffer.live = true;
+        buffer.size = size;
+        buffer.memory = Some(memory);
+        buffer.defined.clear();
+        match contents {
+            Contents::Undefined => {
+                buffer.data.clear();
+                buffer.data.resize(size * count, 0);
+                buffer.defined.resize(count.div_ceil(64), 0);
+            }
+            Contents::Bytes(bytes, defined) => {
+                buffer.data = bytes;
+                if let Some(defined) = defined {
+                    buffer.defined.resize(count.div_ceil(64), 0);
+                    for (i, _) in defined.iter().enumerate().filter(|(_, defined)| **defined) {
+                        buffer.defined[i / 64] |= 1 << (i % 64);
+                    }
+                }
+            }
+        }
+        buffer.cells.clear();
+        if checked {
+            buffer.cells.resize(count, Cell::default());
+        }
+        Handle { store: place, generation: buffer.generation, offset: 0, dims: Vec::new() }
+    }
+
+    /// Gives a buffer back; handles of it fault from now on.
+    pub(super) fn release(&mut self, handle: &Handle) {
+        let buffer = &mut self.buffers[handle.store as usize];
+        if buffer.live && buffer.generation == handle.generation {
+            buffer.live = false;
+            buffer.generation = buffer.generation.wrapping_add(1);
+            self.free.push(handle.store);
+        }
+    }
+
+    /// Takes the contents of a buffer out and gives it back.
+    pub(super) fn take(&mut self, handle: &Handle) -> (Vec<u8>, Option<Vec<bool>>) {
+        let buffer = &mut self.buffers[handle.store as usize];
+        let data = std::mem::take(&mut buffer.data);
+        let count = data.len() / buffer.size.max(1);
+        let defined = (!buffer.defined.is_empty())
+            .then(|| (0..count).map(|i| buffer.is_defined(i)).collect::<Vec<bool>>())
+            .filter(|defined| defined.contains(&false));
+        self.release(handle);
+        (data, defined)
+    }
+
+    /// Checks and records a read of an element.
+    ///
+    /// # Errors
+    /// Every [`Fault`].
+    #[inline]
+    pub(super) fn check_read(
+        &mut self,
+        handle: &Handle,
+        position: i64,
+        accessing: Accessing<'_>,
+    ) -> Result<(), Fault> {
+        let (buffer, at) = self.locate(handle, position, accessing)?;
+        if !buffer.is_defined(at) {
+            return Err(Fault::Undefined);
+        }
+        buffer.record(at, accessing)
+    }
+
+    /// The bytes of an element whose read was checked.
+    #[inline]
+    pub(super) fn bytes(&self, handle: &Handle, position: i64) -> &[u8] {
+        let buffer = &self.buffers[handle.store as usize];
+        let at = position as usize;
+        &buffer.data[at * buffer.size..(at + 1) * buffer.size]
+    }
+
+    /// The bytes of an element, to be written whole; it counts as defined from now on.
+    ///
+    /// # Errors
+    /// Every [`Fault`] but `Undefined`.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        handle: &Handle,
+        position: i64,
+        accessing: Accessing<'_>,
+    ) -> Result<&mut [u8], Fault> {
+        let (buffer, at) = self.locate(handle, position, accessing)?;
+        buffer.record(at, accessing)?;
+        if let Some(word) = buffer.defined.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+        Ok(&mut buffer.data[at * buffer.size..(at + 1) * buffer.size])
+    }
+
+    /// The bytes of an element that is read and written as one.
+    ///
+    /// # Errors
+    /// Every [`Fault`].
+    pub(super) fn update(
+        &mut self,
+        handle: &Handle,
+        position: i64,
+        accessing: Accessing<'_>,
+    ) -> Result<&mut [u8], Fault> {
+        let (buffer, at) = self.locate(handle, position, accessing)?;
+        if !buffer.is_defined(at) {
+            return Err(Fault::Undefined);
+        }
+        buffer.record(at, accessing)?;
+        Ok(&mut buffer.data[at * buffer.size..(at + 1) * buffer.size])
+    }
+
+    /// The bytes of an element, without looking at conflicts; `None` if it is not there or not defined.
+    pub(super) fn peek(&self, handle: &Handle, position: i64) -> Option<&[u8]> {
+        let buffer = self.buffers.get(handle.store as usize)?;
+        let at = usize::try_from(position).ok()?;
+        if buffer.generation != handle.generation || !buffer.is_defined(at) {
+            return None;
+        }
+        buffer.data.get(at * buffer.size..(at + 1) * buffer.size)
+    }
+
+    /// The buffer of an element and its position in it, if the processor reaches it.
+    #[inline]
+    fn locate(
+        &mut self,
+        handle: &Handle,
+        position: i64,
+        accessing: Accessing<'_>,
+    ) -> Result<(&mut Buffer, usize), Fault> {
+        let buffer = &mut self.buffers[handle.store as usize];
+        if buffer.generation != handle.generation {
+            return Err(Fault::Gone);
+        }
+        if !buffer.memory.is_none_or(|memory| memory.is_reached_by(accessing.device)) {
+            return Err(Fault::Unreachable);
+        }
+        match usize::try_from(position) {
+            Ok(at) if at < buffer.data.len() / buffer.size => Ok((buffer, at)),
+            Ok(_) | Err(_) => Err(Fault::Outside),
+        }
+    }
+
+    /// An array of queues.
+    pub(super) fn allocate_stream(&mut self, stream: Stream) -> Handle {
+        let free = self.streams.iter().position(|(_, stream)| stream.is_none());
+        let place = free.unwrap_or_else(|| {
+            self.streams.push((0, None));
+            self.streams.len() - 1
+        });
+        self.streams[place].1 = Some(stream);
+        Handle { store: place as u32, generation: self.streams[place].0, offset: 0, dims: Vec::new() }
+    }
+
+    /// Gives queues back; elements that are still in them are lost.
+    pub(super) fn release_stream(&mut self, handle: &Handle) {
+        if let Some((generation, stream)) = self.streams.get_mut(handle.store as usize)
+            && *generation == handle.generation
+        {
+            *generation = generation.wrapping_add(1);
+            *stream = None;
+        }
+    }
+
+    /// The queues of a handle.
+    pub(super) fn stream(&mut self, handle: &Handle) -> Result<&mut Stream, Fault> {
+        match self.streams.get_mut(handle.store as usize) {
+            Some((generation, Some(stream))) if *generation == handle.generation => Ok(stream),
+            Some(_) | None => Err(Fault::Gone),
+        }
+    }
+}
+
+impl Handle {
+    /// What tells queues of different streams apart.
+    pub(super) fn stream_number(&self) -> u32 {
+        self.store
+    }
+}
+
+impl Buffer {
+    #[inline]
+    fn is_defined(&self, at: usize) -> bool {
+        self.defined.get(at / 64).is_none_or(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn record(&mut self, at: usize, accessing: Accessing<'_>) -> Result<(), Fault> {
+        let Some(cell) = self.cells.get_mut(at) else { return Ok(()) };
+        match cell.record(accessing.instances, accessing.program, accessing.stamp) {
+            None => Ok(()),
+            Some(earlier) => Err(Fault::Conflict(earlier)),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Running external tasklets and library nodes: memlets to operands and back.
+
+use super::access::{self, Part};
+use super::evaluate::{CODE_STEPS, encode_as};
+use super::external::{ExternalArgument, ExternalMemory, LibraryOperand};
+use super::machine::{At, Call, Machine};
+use super::program::{
+    EndCode, ExternalOperand, InputCode, Item, LibraryCode, OutputCode, TaskletCode, TaskletForm, WriteCode,
+};
+use super::trap::{Site, Trap, TrapKind};
+use crate::tasklet::NoAccess;
+use crate::value::Value;
+
+impl<'p> Machine<'p> {
+    /// Runs a call of a C function.
+    pub(super) fn run_external(
+        &mut self,
+        call: &mut Call,
+        item: &'p Item,
+        code: &'p TaskletCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        let site = &self.program.items[item.number as usize].site;
+        let TaskletForm::External(external) = &code.form else { return Ok(()) };
+        let name = &external.call.symbol;
+        let fail = |machine: &Self, reason: String| {
+            Err(machine.trap(TrapKind::External { name: name.clone(), reason }, site))
+        };
+        let Some(externals) = self.options.externals else {
+            return fail(self, "external functions are not allowed here".to_owned());
+        };
+        let mut memory = Vec::new();
+        for input in &code.inputs {
+            let data = match &input.form {
+                InputCode::Pointer(end) => self.window(call, end, input.element.size(), at, true, site)?,
+                InputCode::Value(_) | InputCode::Pop(_) | InputCode::Register(_) => {
+                    self.input_element(call, &input.form, at)?
+                }
+            };
+            let connector = input.name.clone();
+            memory.push(ExternalMemory { connector, element: input.element, data, writes: false });
+        }
+        for output in &code.outputs {
+            let size = output.element.size();
+            let data = match write_of(&output.form) {
+                Some(write) => self.window(call, &write.end, size, at, false, site)?,
+                None => vec![0; size],
+            };
+            let connector = output.name.clone();
+            memory.push(ExternalMemory { connector, element: output.element, data, writes: true });
+        }
+        let mut arguments = Vec::with_capacity(external.arguments.len());
+        for operand in &external.arguments {
+            arguments.push(match *operand {
+                ExternalOperand::Input(input) => ExternalArgument::Memory(input),
+                ExternalOperand::Output(output) => ExternalArgument::Memory(code.inputs.len() + output),
+                ExternalOperand::Value(number) => {
+                    ExternalArgument::Value(self.argument(call, code, number, &memory, site)?)
+                }
+            });
+        }
+        let result = external.result.map(|output| code.outputs[output].element);
+        match externals.call(&external.call, &arguments, &mut memory, result) {
+            Ok(returned) => {
+                if let (Some(output), Some(value)) = (external.result, returned) {
+                    let slot = &mut memory[code.inputs.len() + output];
+                    encode_as(code.outputs[output].element, &[value], &mut slot.data);
+                }
+            }
+            Err(reason) => return fail(self, reason),
+        }
+        for (output, memory) in code.outputs.iter().zip(&memory[code.inputs.len()..]) {
+            match (&output.form, write_of(&output.form)) {
+                (OutputCode::Register(register), _) => {
+                    call.registers[*register as usize].clone_from(&memory.data);
+                }
+                (_, Some(write)) => self.write_back(call, write, &memory.data, at)?,
+                (_, None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of an argument that is an expression over symbols and value inputs.
+    fn argument(
+        &mut self,
+        call: &Call,
+        code: &TaskletCode,
+        number: usize,
+        memory: &[ExternalMemory],
+        site: &Site,
+    ) -> Result<Value, Trap> {
+        let compiled = &self.program.codes[number];
+        let mut frame = self.frames[number].take().unwrap_or_else(|| compiled.frame());
+        self.set_symbols(call, &code.symbols, &mut frame, site)?;
+        for (input, memory) in code.inputs.iter().zip(memory) {
+            if let (Some(id), false) = (input.id, matches!(input.form, InputCode::Pointer(_))) {
+                frame.set_input(id, &super::evaluate::decode(input.element, &memory.data));
+            }
+        }
+        // Expressions have no loops and no pointers, so nothing can fail.
+        let _ = compiled.run(&mut frame, &mut NoAccess, CODE_STEPS);
+        let value = frame.result().first().copied().unwrap_or(Value::Bool(false));
+        self.frames[number] = Some(frame);
+        Ok(value)
+    }
+
+    /// A copy of the memory from the first element of a part to its last one. What is not in the part is not read.
+    fn window(
+        &mut self,
+        call: &Call,
+        end: &EndCode,
+        size: usize,
+        at: At,
+        reads: bool,
+        site: &Site,
+    ) -> Result<Vec<u8>, Trap> {
+        let mut data = Vec::new();
+        for (place, position) in self.places(call, end, site)? {
+            let needed = (place + 1) * size;
+            if data.len() < needed {
+                data.resize(needed, 0);
+            }
+            let element = if reads {
+                self.read(call, end, position, at)?
+            } else {
+                let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+                match self.store.peek(handle, position) {
+                    Some(element) => element,
+                    None => continue,
+                }
+            };
+            data[place * size..needed].copy_from_slice(element);
+        }
+        Ok(data)
+    }
+
+    fn write_back(&mut self, call: &Call, write: &WriteCode, data: &[u8], at: At) -> Result<(), Trap> {
+        let site = self.site(write.end.access);
+        let places = self.places(call, &write.end, site)?;
+        let last = places.iter().map(|(place, _)| place + 1).max().unwrap_or(1);
+        let size = data.len() / last.max(1);
+        for (place, position) in places {
+            let element = data[place * size..(place + 1) * size].to_vec();
+            self.write(call, write, position, at, &element)?;
+        }
+        Ok(())
+    }
+
+    /// For each element of a part how far it lies behind the first one, and its position.
+    fn places(&self, call: &Call, end: &EndCode, site: &Site) -> Result<Vec<(usize, i64)>, Trap> {
+        let mut part = Part::default();
+        self.part(call, end, &mut part)?;
+        let (mut index, mut places, mut first) = (Vec::new(), Vec::new(), None);
+        for k in 0..part.len() {
+            part.index(k, &mut index);
+            let position = self.position(call, end, &index)?;
+            let first = *first.get_or_insert(position);
+            let Ok(place) = usize::try_from(position - first) else {
+                let (name, reason) = (self.container(end.access), "its elements lie backwards".to_owned());
+                return Err(self.trap(TrapKind::External { name, reason }, site));
+            };
+            places.push((place, position));
+        }
+        Ok(places)
+    }
+
+    /// Computes a library node.
+    pub(super) fn run_library(
+        &mut self,
+        call: &mut Call,
+        item: &'p Item,
+        code: &'p LibraryCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        let site = &self.program.items[item.number as usize].site;
+        self.count_step(site)?;
+        let name = &code.node.operation;
+        let fail = |machine: &Self, reason: String| {
+            Err(machine.trap(TrapKind::External { name: name.clone(), reason }, site))
+        };
+        let Some(libraries) = self.options.libraries else {
+            return fail(self, "no implementation was supplied; expand the node first".to_owned());
+        };
+        let mut inputs = Vec::with_capacity(code.inputs.len());
+        for input in &code.inputs {
+            let InputCode::Pointer(end) = &input.form else { continue };
+            let (shape, positions) = self.elements(call, end)?;
+            let mut data = Vec::with_capacity(positions.len() * input.element.size());
+            for position in positions {
+                data.extend_from_slice(self.read(call, end, position, at)?);
+            }
+            inputs.push(LibraryOperand {
+                connector: input.name.clone(),
+                element: input.element,
+                shape,
+                data,
+            });
+        }
+        let (mut outputs, mut targets) = (Vec::new(), Vec::new());
+        for output in &code.outputs {
+            let Some(write) = write_of(&output.form) else { continue };
+            let (shape, positions) = self.elements(call, &write.end)?;
+            let size = output.element.size();
+            let mut data = vec![0; positions.len() * size];
+            let Some(handle) = access::handle(call, &write.end) else {
+                return Err(self.unbound(write.end.access));
+            };
+            for (target, position) in data.chunks_exact_mut(size).zip(&positions) {
+                if let Some(element) = self.store.peek(handle, *position) {
+                    target.copy_from_slice(element);
+                }
+            }
+            outputs.push(LibraryOperand {
+                connector: output.name.clone(),
+                element: output.element,
+                shape,
+                data,
+            });
+            targets.push((write, positions));
+        }
+        if let Err(reason) = libraries.compute(&code.node, &inputs, &mut outputs) {
+            return fail(self, reason);
+        }
+        for ((write, positions), output) in targets.into_iter().zip(outputs) {
+            for (position, element) in
+                positions.into_iter().zip(output.data.chunks_exact(output.element.size()))
+            {
+                self.write(call, write, position, at, element)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The extents of a part without single indices, and the positions of its elements.
+    fn elements(&self, call: &Call, end: &EndCode) -> Result<(Vec<i64>, Vec<i64>), Trap> {
+        let mut part = Part::default();
+        self.part(call, end, &mut part)?;
+        let shape = part.spans.iter().filter(|span| !span.is_index).map(|span| span.len()).collect();
+        let (mut index, mut positions) = (Vec::new(), Vec::new());
+        for k in 0..part.len() {
+            part.index(k, &mut index);
+            positions.push(self.position(call, end, &index)?);
+        }
+        Ok((shape, positions))
+    }
+}
+
+/// The first write of an output.
+fn write_of(output: &OutputCode) -> Option<&WriteCode> {
+    match output {
+        OutputCode::Value { write, .. } | OutputCode::Pointer { write } => Some(write),
+        OutputCode::Several(outputs) => outputs.iter().find_map(write_of),
+        OutputCode::Push { .. } | OutputCode::Register(_) | OutputCode::Nothing => None,
+    }
+}

@@ -1,0 +1,464 @@
+//! The resolved form of a program: the same graph with slots instead of names.
+//!
+//! Every call of a nested SDFG has one caller node, so the SDFGs of a program form a tree, and every element of it has
+//! one fixed place. What runs is exactly what the graph says: nothing is reordered, fused or left out.
+
+use super::index::{Index, RangeCode, SubsetCode};
+use super::shadow::{AccessKind, Point, Stamp};
+use super::trap::Site;
+use crate::dtype::{ElementType, ScalarType};
+use crate::ir::{ConflictResolution, LibraryNode, Lifetime};
+use crate::tasklet::{CompiledCode, ConnectorId, ExternalCall, SymbolId};
+use crate::value::Value;
+
+/// An access in the text of a program: one end of one memlet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AccessId(pub(super) u32);
+
+/// A whole program.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    /// The outermost SDFG first.
+    pub(super) procedures: Vec<Procedure>,
+    pub(super) bodies: Vec<Body>,
+    /// Code of tasklets, conditions, assignments and custom resolutions.
+    pub(super) codes: Vec<CompiledCode>,
+    /// Where the items of all bodies are, by the number in [`Item::number`].
+    pub(super) items: Vec<ItemPlace>,
+    pub(super) accesses: Vec<AccessPlace>,
+    /// Conflict resolutions without repetition.
+    pub(super) resolutions: Vec<ResolutionCode>,
+    /// How many containers have lifetime `persistent`.
+    pub(super) persistent: usize,
+}
+
+/// Where an item is.
+#[derive(Debug)]
+pub(super) struct ItemPlace {
+    pub(super) body: usize,
+    pub(super) index: usize,
+    pub(super) site: Site,
+}
+
+/// Where an access is.
+#[derive(Debug)]
+pub(super) struct AccessPlace {
+    /// The item that makes it; `None` for conditions and assignments between blocks.
+    pub(super) item: Option<u32>,
+    pub(super) kind: AccessKind,
+    /// The container's name.
+    pub(super) container: String,
+    pub(super) site: Site,
+    /// The memlet as text.
+    pub(super) memlet: String,
+}
+
+/// One SDFG.
+#[derive(Debug, Default)]
+pub(super) struct Procedure {
+    pub(super) name: String,
+    /// Names and types of symbols by slot. Parameters of scopes have slots of their own.
+    pub(super) symbols: Vec<(String, ScalarType)>,
+    /// Slots with the names that a caller can give values.
+    pub(super) globals: Vec<u32>,
+    pub(super) containers: Vec<ContainerCode>,
+    pub(super) regions: Vec<RegionCode>,
+    pub(super) blocks: Vec<BlockCode>,
+    /// Containers to allocate at every call.
+    pub(super) allocate: Vec<usize>,
+    /// The region that a call runs.
+    pub(super) entry: usize,
+    /// Number of registers: values that go from node to node.
+    pub(super) registers: usize,
+    /// Whether anything in it may wait for a stream.
+    pub(super) waits_for_streams: bool,
+    pub(super) site: Site,
+}
+
+#[derive(Debug)]
+pub(super) struct ContainerCode {
+    pub(super) name: String,
+    pub(super) element: ElementType,
+    pub(super) form: ContainerForm,
+    pub(super) transient: bool,
+    pub(super) lifetime: Lifetime,
+    /// Which memory holds it, where that does not follow from the caller.
+    pub(super) memory: Memory,
+    /// Contents of a constant.
+    pub(super) constant: Option<Vec<u8>>,
+    /// Number among the persistent containers.
+    pub(super) persistent: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum ContainerForm {
+    Scalar,
+    Array(LayoutCode),
+    Stream { shape: Vec<Index>, capacity: Option<Index> },
+    View(LayoutCode),
+    Reference(LayoutCode),
+}
+
+#[derive(Debug)]
+pub(super) struct LayoutCode {
+    pub(super) shape: Vec<Index>,
+    pub(super) strides: Vec<Index>,
+    pub(super) offset: Index,
+    pub(super) total_size: Index,
+}
+
+/// Which processors reach a memory, and which memory a processor reaches: one bit for each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory(pub(super) u8);
+
+impl Memory {
+    pub(super) const HOST: Memory = Memory(1);
+    pub(super) const GPU: Memory = Memory(2);
+    pub(super) const FPGA: Memory = Memory(4);
+    pub(super) const PINNED: Memory = Memory(3);
+    pub(super) const ANY: Memory = Memory(7);
+
+    pub(super) fn is_reached_by(self, device: Memory) -> bool {
+        self.0 & device.0 != 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct RegionCode {
+    pub(super) start: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct BlockCode {
+    pub(super) form: BlockForm,
+    pub(super) transitions: Vec<TransitionCode>,
+    pub(super) site: Site,
+}
+
+#[derive(Debug)]
+pub(super) enum BlockForm {
+    State { body: usize },
+    Loop(Box<LoopCode>),
+    Branch { arms: Vec<(ExpressionCode, usize)>, otherwise: Option<usize> },
+    Break,
+    Continue,
+    Return,
+}
+
+#[derive(Debug)]
+pub(super) struct LoopCode {
+    pub(super) symbol: Option<u32>,
+    pub(super) init: Option<ExpressionCode>,
+    pub(super) condition: ExpressionCode,
+    pub(super) update: Option<ExpressionCode>,
+    pub(super) test_after: bool,
+    pub(super) body: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct TransitionCode {
+    pub(super) condition: Option<ExpressionCode>,
+    pub(super) assignments: Vec<(u32, ExpressionCode)>,
+    pub(super) target: usize,
+}
+
+/// An expression over symbols and containers.
+#[derive(Debug)]
+pub(super) struct ExpressionCode {
+    /// Index into [`Program::codes`].
+    pub(super) code: usize,
+    pub(super) symbols: Vec<SymbolCode>,
+    /// Containers that it reads.
+    pub(super) reads: Vec<ContainerRead>,
+    pub(super) site: Site,
+}
+
+/// A symbol that code names: its slot and its type there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SymbolCode {
+    pub(super) id: SymbolId,
+    pub(super) slot: u32,
+    pub(super) ty: ScalarType,
+}
+
+/// A container that an expression reads; a scalar is one element, an array is indexed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ContainerRead {
+    pub(super) id: ConnectorId,
+    pub(super) container: usize,
+    pub(super) access: AccessId,
+    pub(super) element: ElementType,
+    pub(super) is_scalar: bool,
+}
+
+/// The dataflow of a state, or of one run of a scope.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    /// In topological order, the smallest node first among those that are ready.
+    pub(super) items: Vec<Item>,
+    /// For each item, how many others it waits for.
+    pub(super) waits: Vec<u32>,
+    /// For each item, which others wait for it.
+    pub(super) followers: Vec<Vec<u32>>,
+    /// Bit `a * items + b`: a path leads from `a` to `b`.
+    pub(super) reach: Vec<u64>,
+    /// Containers that live as long as one run of the body.
+    pub(super) allocate: Vec<usize>,
+    /// Containers of the call whose size was not known when it began.
+    pub(super) allocate_late: Vec<usize>,
+    /// Views, in the order in which they are bound before the items run.
+    pub(super) views: Vec<BindCode>,
+    /// Whether an item may wait for a stream.
+    pub(super) waits_for_streams: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) form: ItemForm,
+    /// Index into [`Program::items`].
+    pub(super) number: u32,
+    pub(super) waits_for_streams: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum ItemForm {
+    Access,
+    Copy(Box<CopyCode>),
+    Tasklet(Box<TaskletCode>),
+    Map(Box<MapCode>),
+    Consume(Box<ConsumeCode>),
+    Call(Box<CallCode>),
+    Reduce(Box<ReduceCode>),
+    Library(Box<LibraryCode>),
+    Set(Box<BindCode>),
+}
+
+/// One end of a memlet in a container.
+#[derive(Debug)]
+pub(super) struct EndCode {
+    pub(super) container: usize,
+    pub(super) subset: SubsetCode,
+    pub(super) access: AccessId,
+    /// Outer memlets that a user declared: elements must be in all of them.
+    pub(super) declared: Vec<SubsetCode>,
+    pub(super) device: Memory,
+}
+
+/// A write: where to, and what happens to the old value.
+#[derive(Debug)]
+pub(super) struct WriteCode {
+    pub(super) end: EndCode,
+    pub(super) resolution: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum CopySource {
+    Elements(EndCode),
+    Queue(EndCode),
+    Register(u32),
+}
+
+#[derive(Debug)]
+pub(super) struct CopyCode {
+    pub(super) from: CopySource,
+    pub(super) to: WriteCode,
+    pub(super) to_queue: bool,
+    /// Whether it takes from the stream until that is empty.
+    pub(super) drains: bool,
+    /// How many elements go from stream to stream.
+    pub(super) volume: Option<Index>,
+}
+
+#[derive(Debug)]
+pub(super) enum InputCode {
+    /// One element.
+    Value(EndCode),
+    /// Elements that the code indexes, over the ranges of the subset that are no single indices.
+    Pointer(EndCode),
+    /// One element taken from a queue.
+    Pop(EndCode),
+    /// A value that another node of the same body made, or an element that a consume scope took.
+    Register(u32),
+}
+
+#[derive(Debug)]
+pub(super) enum OutputCode {
+    Value {
+        write: WriteCode,
+        required: bool,
+    },
+    Pointer {
+        write: WriteCode,
+    },
+    Push {
+        end: EndCode,
+        exact: Option<Index>,
+    },
+    Register(u32),
+    /// One value for several edges.
+    Several(Vec<OutputCode>),
+    /// Connected to nothing that moves.
+    Nothing,
+}
+
+#[derive(Debug)]
+pub(super) struct ConnectorCode<T> {
+    pub(super) name: String,
+    pub(super) id: Option<ConnectorId>,
+    pub(super) element: ElementType,
+    pub(super) form: T,
+}
+
+#[derive(Debug)]
+pub(super) enum TaskletForm {
+    /// Index into [`Program::codes`].
+    Code(usize),
+    External(Box<ExternalCode>),
+}
+
+/// A call of a C function.
+#[derive(Debug)]
+pub(super) struct ExternalCode {
+    pub(super) call: ExternalCall,
+    pub(super) arguments: Vec<ExternalOperand>,
+    /// The output that receives what the function returns.
+    pub(super) result: Option<usize>,
+}
+
+/// An argument of a C function.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ExternalOperand {
+    Input(usize),
+    Output(usize),
+    /// The value of an expression: index into [`Program::codes`].
+    Value(usize),
+}
+
+/// A tasklet. Connectors are in the order of the environment of its code: inputs, then outputs.
+#[derive(Debug)]
+pub(super) struct TaskletCode {
+    pub(super) inputs: Vec<ConnectorCode<InputCode>>,
+    pub(super) outputs: Vec<ConnectorCode<OutputCode>>,
+    pub(super) form: TaskletForm,
+    pub(super) symbols: Vec<SymbolCode>,
+}
+
+/// A symbol that gets its value from data when a scope is entered.
+#[derive(Debug)]
+pub(super) struct SymbolRead {
+    pub(super) slot: u32,
+    pub(super) element: ElementType,
+    pub(super) from: InputCode,
+}
+
+#[derive(Debug)]
+pub(super) struct MapCode {
+    pub(super) reads: Vec<SymbolRead>,
+    pub(super) params: Vec<u32>,
+    pub(super) ranges: Vec<RangeCode>,
+    pub(super) body: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct ConsumeCode {
+    pub(super) reads: Vec<SymbolRead>,
+    pub(super) element: u32,
+    pub(super) elements: Index,
+    pub(super) condition: Option<ExpressionCode>,
+    pub(super) stream: EndCode,
+    pub(super) register: u32,
+    pub(super) body: usize,
+}
+
+/// How an inner container of a call is bound.
+#[derive(Debug)]
+pub(super) enum ArgumentCode {
+    /// A part of an outer container.
+    Part(EndCode),
+    /// A single element of its own, which starts with the value of a register.
+    In(u32),
+    /// A single element of its own, whose value goes to a register.
+    Out(u32),
+}
+
+#[derive(Debug)]
+pub(super) struct CallCode {
+    pub(super) procedure: usize,
+    /// The slot inside and its value outside.
+    pub(super) symbols: Vec<(u32, Index)>,
+    pub(super) reads: Vec<SymbolRead>,
+    /// The container inside and what it names.
+    pub(super) arguments: Vec<(usize, ArgumentCode)>,
+}
+
+#[derive(Debug)]
+pub(super) struct ReduceCode {
+    pub(super) from: EndCode,
+    pub(super) to: WriteCode,
+    /// Whether each axis of the input subset is reduced.
+    pub(super) axes: Vec<bool>,
+    pub(super) resolution: usize,
+    pub(super) identity: Option<ExpressionCode>,
+    pub(super) element: ElementType,
+}
+
+#[derive(Debug)]
+pub(super) struct LibraryCode {
+    pub(super) node: LibraryNode,
+    pub(super) inputs: Vec<ConnectorCode<InputCode>>,
+    pub(super) outputs: Vec<ConnectorCode<OutputCode>>,
+}
+
+/// Makes a view or reference name a part of another container.
+#[derive(Debug)]
+pub(super) struct BindCode {
+    pub(super) alias: usize,
+    pub(super) target: EndCode,
+}
+
+/// A conflict resolution with the code of a custom one for the element type that it is used with.
+#[derive(Debug)]
+pub(super) struct ResolutionCode {
+    pub(super) resolution: ConflictResolution,
+    pub(super) element: ElementType,
+    /// A custom function: its code, and the connectors of the old and the new value.
+    pub(super) code: Option<(usize, ConnectorId, ConnectorId)>,
+}
+
+/// A constant as bytes.
+pub(super) fn to_bytes(values: &[Value]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_bytes()[..value.ty().size()].to_vec()).collect()
+}
+
+impl Program {
+    /// Whether a path joins two items; items of different bodies never meet here.
+    pub(super) fn is_ordered(&self, a: u32, b: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        let (Some(a), Some(b)) = (self.items.get(a as usize), self.items.get(b as usize)) else {
+            return true;
+        };
+        a.body != b.body || {
+            let body = &self.bodies[a.body];
+            body.reaches(a.index, b.index) || body.reaches(b.index, a.index)
+        }
+    }
+
+    pub(super) fn kind(&self, access: AccessId) -> AccessKind {
+        self.accesses[access.0 as usize].kind
+    }
+
+    pub(super) fn point(&self, stamp: Stamp) -> Point {
+        let item = self.accesses[stamp.access.0 as usize].item.unwrap_or(u32::MAX);
+        Point { instance: stamp.instance, position: stamp.position, item }
+    }
+}
+
+impl Body {
+    /// Whether a path leads from one item to another.
+    pub(super) fn reaches(&self, from: usize, to: usize) -> bool {
+        let bit = from * self.items.len() + to;
+        self.reach[bit / 64] >> (bit % 64) & 1 == 1
+    }
+}

@@ -1,0 +1,295 @@
+//! Scopes: the iterations of maps and the processing elements of consume scopes (`docs/semantics.md`).
+
+use super::access;
+use super::index::Span;
+use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
+use super::program::{ConsumeCode, EndCode, Item, MapCode, SymbolRead};
+use super::trap::{Site, Trap};
+use crate::symbolic::EvalError;
+use crate::value::Value;
+
+/// In a map.
+#[derive(Debug)]
+pub(super) struct MapFrame<'p> {
+    code: &'p MapCode,
+    item: &'p Item,
+    at: At,
+    /// The values of each parameter, under the current values of the ones before.
+    spans: Vec<Span>,
+    /// Which of its values each parameter has.
+    places: Vec<i64>,
+    begun: bool,
+    /// All points in the order in which they run, where that is random.
+    points: Option<Vec<i64>>,
+    /// How many iterations run in activities of their own.
+    running: u32,
+}
+
+/// In a consume scope.
+#[derive(Debug)]
+pub(super) struct ConsumeFrame<'p> {
+    code: &'p ConsumeCode,
+    item: &'p Item,
+    at: At,
+    /// Whether each processing element works.
+    busy: Vec<bool>,
+    /// The one that was given work last.
+    last: usize,
+    /// The one that works in frames above.
+    current: Option<usize>,
+    stopped: bool,
+}
+
+impl MapFrame<'_> {
+    /// Notes that an iteration that ran in an activity of its own is done.
+    pub(super) fn finished(&mut self) {
+        self.running -= 1;
+    }
+
+    /// Sets the parameters to the next point; false if there is none.
+    fn advance(&mut self, symbols: &mut [Option<i64>]) -> Result<bool, EvalError> {
+        let rank = self.code.params.len();
+        if rank == 0 {
+            return Ok(!std::mem::replace(&mut self.begun, true));
+        }
+        let mut dim = rank - 1;
+        if self.begun {
+            self.places[dim] += 1;
+        } else {
+            self.begun = true;
+            dim = 0;
+            self.begin(0, symbols)?;
+        }
+        loop {
+            let span = self.spans[dim];
+            if self.places[dim] < span.len() {
+                symbols[self.code.params[dim] as usize] = Some(span.at(self.places[dim]));
+                if dim + 1 == rank {
+                    return Ok(true);
+                }
+                dim += 1;
+                self.begin(dim, symbols)?;
+            } else if dim == 0 {
+                return Ok(false);
+            } else {
+                dim -= 1;
+                self.places[dim] += 1;
+            }
+        }
+    }
+
+    fn begin(&mut self, dim: usize, symbols: &[Option<i64>]) -> Result<(), EvalError> {
+        self.spans[dim] = self.code.ranges[dim].eval(symbols)?;
+        self.places[dim] = 0;
+        Ok(())
+    }
+
+    /// As [`MapFrame::advance`], in the order of the points.
+    fn advance_in_order(&mut self, symbols: &mut [Option<i64>]) -> Result<bool, EvalError> {
+        let Some(points) = &mut self.points else { return self.advance(symbols) };
+        let rank = self.code.params.len();
+        if points.len() < rank || rank == 0 && std::mem::replace(&mut self.begun, true) {
+            return Ok(false);
+        }
+        let point = points.split_off(points.len() - rank);
+        for (slot, value) in self.code.params.iter().zip(point) {
+            symbols[*slot as usize] = Some(value);
+        }
+        Ok(true)
+    }
+}
+
+impl ConsumeFrame<'_> {
+    /// Notes that a processing element that has an activity of its own is done.
+    pub(super) fn finished(&mut self, element: u32) {
+        self.busy[element as usize] = false;
+    }
+}
+
+impl<'p> Machine<'p> {
+    pub(super) fn enter_map(
+        &mut self,
+        activity: &mut Activity<'p>,
+        item: &'p Item,
+        code: &'p MapCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        self.read_symbols(activity, &code.reads, at)?;
+        let site = &self.program.items[item.number as usize].site;
+        let instance = self.enter_instance(at, item.number, true, site)?;
+        let rank = code.params.len();
+        let none = Span { begin: 0, step: 1, count: 0, tile: 1, is_index: false };
+        let mut frame = MapFrame {
+            code,
+            item,
+            at: At { instance, position: 0 },
+            spans: vec![none; rank],
+            places: vec![0; rank],
+            begun: false,
+            points: None,
+            running: 0,
+        };
+        if self.shuffler.is_some() {
+            self.shuffle_points(activity, &mut frame)?;
+        }
+        activity.frames.push(Frame::Map(Box::new(frame)));
+        Ok(())
+    }
+
+    /// Lists all points of a map in random order.
+    fn shuffle_points(&mut self, activity: &mut Activity<'p>, frame: &mut MapFrame<'p>) -> Result<(), Trap> {
+        let call = activity.call();
+        let mut points: Vec<Vec<i64>> = Vec::new();
+        while frame
+            .advance(&mut call.symbols)
+            .map_err(|e| self.index_trap(call, &e, &self.program.items[frame.item.number as usize].site))?
+        {
+            let point = frame.code.params.iter().map(|slot| call.symbols[*slot as usize].unwrap_or(0));
+            points.push(point.collect());
+        }
+        if let Some(shuffler) = &mut self.shuffler {
+            shuffler.shuffle(&mut points);
+        }
+        frame.begun = false;
+        frame.points = Some(points.concat());
+        Ok(())
+    }
+
+    pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+        let depth = activity.frames.len();
+        // The frame leaves its place while it is worked on, so that the call can be changed.
+        let Some(Frame::Map(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+        let code = frame.code;
+        let more = frame.advance_in_order(&mut activity.call().symbols);
+        let more = more.map_err(|e| {
+            self.index_trap(activity.call(), &e, &self.program.items[frame.item.number as usize].site)
+        })?;
+        if !more {
+            if frame.running > 0 {
+                activity.frames.push(Frame::Map(frame));
+                return Ok(Step::AwaitChild);
+            }
+            return Ok(Step::Continue);
+        }
+        frame.at.position = frame.at.position.wrapping_add(1);
+        let at = frame.at;
+        if self.program.bodies[code.body].waits_for_streams {
+            frame.running += 1;
+            activity.frames.push(Frame::Map(frame));
+            let call = activity.call().clone();
+            self.spawn(activity, 0, call, Frame::Scope(code.body, at));
+            return Ok(Step::Yield);
+        }
+        activity.frames.push(Frame::Map(frame));
+        debug_assert_eq!(activity.frames.len(), depth);
+        self.enter_body(activity, code.body, at)?;
+        Ok(Step::Continue)
+    }
+
+    fn read_symbols(
+        &mut self,
+        activity: &mut Activity<'p>,
+        reads: &[SymbolRead],
+        at: At,
+    ) -> Result<(), Trap> {
+        for read in reads {
+            let call = activity.call();
+            let element = self.input_element(call, &read.from, at)?;
+            let value = Value::read(read.element.lane(), &element).and_then(Value::to_i64);
+            call.symbols[read.slot as usize] = value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn enter_consume(
+        &mut self,
+        activity: &mut Activity<'p>,
+        item: &'p Item,
+        code: &'p ConsumeCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        self.read_symbols(activity, &code.reads, at)?;
+        let site = &self.program.items[item.number as usize].site;
+        let call = activity.call();
+        let elements = code.elements.eval(&call.symbols).map_err(|e| self.index_trap(call, &e, site))?;
+        let instance = self.enter_instance(at, item.number, true, site)?;
+        let frame = ConsumeFrame {
+            code,
+            item,
+            at: At { instance, position: 0 },
+            busy: vec![false; usize::try_from(elements).unwrap_or(0)],
+            last: usize::MAX,
+            current: None,
+            stopped: false,
+        };
+        activity.frames.push(Frame::Consume(Box::new(frame)));
+        Ok(())
+    }
+
+    pub(super) fn step_consume(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+        let Some(Frame::Consume(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+        let code = frame.code;
+        if let Some(element) = frame.current.take() {
+            frame.busy[element] = false;
+        }
+        if let (Some(condition), false) = (&code.condition, frame.stopped) {
+            frame.stopped = self.holds_now(activity.call(), condition)?;
+        }
+        let is_working = frame.busy.contains(&true);
+        let idle: Vec<usize> = (0..frame.busy.len()).filter(|i| !frame.busy[*i]).collect();
+        if frame.stopped || idle.is_empty() {
+            if is_working {
+                activity.frames.push(Frame::Consume(frame));
+                return Ok(Step::AwaitChild);
+            }
+            return Ok(Step::Continue);
+        }
+        let call = activity.call();
+        let mut element = Vec::new();
+        let queue = self.queue(call, &code.stream)?;
+        if !self.pop(call, &code.stream, queue, &mut element)? {
+            if code.condition.is_none() && !is_working {
+                return Ok(Step::Continue);
+            }
+            let site = self.program.items[frame.item.number as usize].site.clone();
+            activity.frames.push(Frame::Consume(frame));
+            let wait = self.wait_for(activity.call(), &code.stream, queue, false, site)?;
+            return Ok(Step::AwaitStream(wait));
+        }
+        let place = match &mut self.shuffler {
+            Some(shuffler) => shuffler.below(idle.len()),
+            None => idle.iter().position(|i| *i > frame.last || frame.last == usize::MAX).unwrap_or(0),
+        };
+        let worker = idle[place];
+        frame.last = worker;
+        frame.busy[worker] = true;
+        frame.at.position = frame.at.position.wrapping_add(1);
+        let at = frame.at;
+        call.symbols[code.element as usize] = Some(worker as i64);
+        call.registers[code.register as usize] = element;
+        if self.program.bodies[code.body].waits_for_streams {
+            activity.frames.push(Frame::Consume(frame));
+            let call = activity.call().clone();
+            self.spawn(activity, worker as u32, call, Frame::Scope(code.body, at));
+            return Ok(Step::Yield);
+        }
+        frame.current = Some(worker);
+        activity.frames.push(Frame::Consume(frame));
+        self.enter_body(activity, code.body, at)?;
+        Ok(Step::Continue)
+    }
+
+    /// What an activity waits for that found a queue empty, or full.
+    pub(super) fn wait_for(
+        &self,
+        call: &Call,
+        end: &EndCode,
+        queue: usize,
+        to_push: bool,
+        site: Site,
+    ) -> Result<StreamWait, Trap> {
+        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+        let name = self.container(end.access);
+        Ok(StreamWait { stream: handle.stream_number(), queue, to_push, name, site })
+    }
+}

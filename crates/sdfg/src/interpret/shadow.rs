@@ -1,0 +1,253 @@
+//! Race detection: which accesses of an element nothing orders (`docs/semantics.md`, "Conflicts").
+//!
+//! An access happens at a *point* of a series-parallel tree: in an item of a dataflow body, at a position (iteration
+//! or step) of an instance (one execution of a scope, or one call of an SDFG). Two points are unordered if their paths
+//! part at different iterations of one scope, or at items of one body that no path joins. Every element keeps the few
+//! earlier accesses that suffice to find a conflict of any later one:
+//!
+//! - an access that is ordered before a new one is dropped if the new one conflicts with all that the old one does;
+//! - of accesses of one kind in different iterations of one scope, two are enough, because every later access differs
+//!   from at least one of them.
+
+use super::program::{AccessId, Program};
+
+/// Where in the tree an access happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    /// Number of the scope execution or call.
+    pub(super) instance: u32,
+    /// The iteration of a scope, or how many steps its call has made.
+    pub(super) position: u32,
+    /// The item of a body (an index into [`Program::items`]); any number where the position is unique in a call.
+    pub(super) item: u32,
+}
+
+/// What happened at a point: an access and where it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) instance: u32,
+    pub(super) position: u32,
+    pub(super) access: AccessId,
+}
+
+/// How an access conflicts: reads with all writes, plain writes with everything, resolved writes with all others but
+/// those of the same resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AccessKind(u32);
+
+impl AccessKind {
+    pub(super) const READ: AccessKind = AccessKind(0);
+    pub(super) const WRITE: AccessKind = AccessKind(1);
+
+    /// Writes with the resolution of this number.
+    pub(super) fn resolved(resolution: usize) -> Self {
+        AccessKind(u32::try_from(resolution + 2).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn is_read(self) -> bool {
+        self == AccessKind::READ
+    }
+
+    fn conflicts(self, other: AccessKind) -> bool {
+        self != other || self == AccessKind::WRITE
+    }
+
+    /// Whether everything that conflicts with `other` also conflicts with this.
+    fn covers(self, other: AccessKind) -> bool {
+        self == AccessKind::WRITE || self == other
+    }
+}
+
+/// One execution of a scope or one call of an SDFG.
+#[derive(Clone, Copy, Debug)]
+struct Instance {
+    parent: Point,
+    depth: u32,
+    /// Whether its positions are unordered.
+    concurrent: bool,
+}
+
+/// All executions since the last time that everything before was ordered before everything after.
+#[derive(Debug)]
+pub(super) struct Instances {
+    base: u32,
+    live: Vec<Instance>,
+}
+
+const NOWHERE: Point = Point { instance: 0, position: 0, item: 0 };
+const EMPTY: Stamp = Stamp { instance: 0, position: 0, access: AccessId(0) };
+
+/// Where two points part.
+struct Parting {
+    instance: u32,
+    unordered: bool,
+    /// Whether they are in different iterations of a scope.
+    iterations: bool,
+}
+
+impl Instances {
+    pub(super) fn new() -> Self {
+        Instances { base: 1, live: Vec::new() }
+    }
+
+    /// The outermost call; everything that was recorded before is forgotten, because it is ordered before.
+    ///
+    /// `None` once the numbers are used up.
+    pub(super) fn restart(&mut self) -> Option<u32> {
+        self.base = self.base.checked_add(u32::try_from(self.live.len()).ok()?)?;
+        self.live.clear();
+        self.enter(NOWHERE, false)
+    }
+
+    /// A new execution within the item of `parent`; `None` once the numbers are used up.
+    pub(super) fn enter(&mut self, parent: Point, concurrent: bool) -> Option<u32> {
+        let number = self.base.checked_add(u32::try_from(self.live.len()).ok()?)?;
+        let depth = self.get(parent.instance).map_or(0, |instance| instance.depth + 1);
+        self.live.push(Instance { parent, depth, concurrent });
+        Some(number)
+    }
+
+    fn get(&self, instance: u32) -> Option<&Instance> {
+        self.live.get(instance.checked_sub(self.base)? as usize)
+    }
+
+    fn is_live(&self, stamp: Stamp) -> bool {
+        stamp.instance >= self.base
+    }
+
+    /// Where the paths of two points part. Points whose past is forgotten count as ordered.
+    fn parting(&self, program: &Program, mut a: Point, mut b: Point) -> Parting {
+        loop {
+            if a.instance == b.instance {
+                let concurrent = self.get(a.instance).is_some_and(|instance| instance.concurrent);
+                let iterations = a.position != b.position && concurrent;
+                let unordered = iterations || a.position == b.position && !program.is_ordered(a.item, b.item);
+                return Parting { instance: a.instance, unordered, iterations };
+            }
+            let (Some(of_a), Some(of_b)) = (self.get(a.instance), self.get(b.instance)) else {
+                return Parting { instance: 0, unordered: false, iterations: false };
+            };
+            if of_a.depth >= of_b.depth {
+                a = of_a.parent;
+            }
+            if of_b.depth >= of_a.depth {
+                b = of_b.parent;
+            }
+        }
+    }
+
+    fn is_within(&self, mut instance: u32, ancestor: u32) -> bool {
+        while instance > ancestor {
+            match self.get(instance) {
+                Some(inner) => instance = inner.parent.instance,
+                None => return false,
+            }
+        }
+        instance == ancestor
+    }
+}
+
+/// The accesses that one element remembers.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    first: Stamp,
+    second: Stamp,
+    more: Option<Box<Vec<Stamp>>>,
+}
+
+impl Default for Cell {
+    fn default() -> Self {
+        Cell { first: EMPTY, second: EMPTY, more: None }
+    }
+}
+
+impl Cell {
+    /// Records an access; the answer is an earlier access that conflicts with it.
+    pub(super) fn record(&mut self, instances: &Instances, program: &Program, new: Stamp) -> Option<Stamp> {
+        if new == self.first || new == self.second {
+            return None;
+        }
+        if self.more.is_none() && !instances.is_live(self.second) {
+            if !instances.is_live(self.first) {
+                self.first = new;
+                return None;
+            }
+        } else if self.is_covered_by_two_iterations(instances, program, new) {
+            return None;
+        }
+        self.record_slowly(instances, program, new)
+    }
+
+    /// The common case of many iterations that read, or write with one resolution, the same element.
+    fn is_covered_by_two_iterations(&self, instances: &Instances, program: &Program, new: Stamp) -> bool {
+        let kind = program.kind(new.access);
+        self.more.is_none()
+            && self.first.instance == new.instance
+            && self.second.instance == new.instance
+            && self.first.position != self.second.position
+            && kind != AccessKind::WRITE
+            && program.kind(self.first.access) == kind
+            && program.kind(self.second.access) == kind
+            && instances.get(new.instance).is_some_and(|instance| instance.concurrent)
+    }
+
+    fn record_slowly(&mut self, instances: &Instances, program: &Program, new: Stamp) -> Option<Stamp> {
+        let kind = program.kind(new.access);
+        let at = program.point(new);
+        let mut kept: Vec<Stamp> = Vec::new();
+        // A scope in different iterations of which an old access of the same kind and the new one are.
+        let mut shared = None;
+        let mut is_known = false;
+        let old = [self.first, self.second];
+        for old in old.into_iter().chain(self.more.take().map_or_else(Vec::new, |more| *more)) {
+            if !instances.is_live(old) {
+                continue;
+            }
+            let old_kind = program.kind(old.access);
+            let old_at = program.point(old);
+            let parting = instances.parting(program, old_at, at);
+            if parting.unordered && kind.conflicts(old_kind) {
+                return Some(old);
+            }
+            if old_at == at && old_kind.covers(kind) {
+                is_known = true;
+            } else if !parting.unordered && kind.covers(old_kind) {
+                continue;
+            }
+            if parting.iterations && old_kind == kind && shared.is_none() {
+                shared = Some((old, parting.instance));
+            }
+            kept.push(old);
+        }
+        if !is_known {
+            self.add(instances, program, &mut kept, new, shared);
+        }
+        let mut kept = kept.into_iter();
+        self.first = kept.next().unwrap_or(EMPTY);
+        self.second = kept.next().unwrap_or(EMPTY);
+        let more: Vec<Stamp> = kept.collect();
+        self.more = (!more.is_empty()).then(|| Box::new(more));
+        None
+    }
+
+    /// Adds an access to those that are kept. With `shared`, the new and an old access stand for all others of their
+    /// kind within that scope.
+    fn add(
+        &self,
+        instances: &Instances,
+        program: &Program,
+        kept: &mut Vec<Stamp>,
+        new: Stamp,
+        shared: Option<(Stamp, u32)>,
+    ) {
+        if let Some((partner, scope)) = shared {
+            let kind = program.kind(new.access);
+            kept.retain(|old| {
+                *old == partner
+                    || program.kind(old.access) != kind
+                    || !instances.is_within(old.instance, scope)
+            });
+        }
+        kept.push(new);
+    }
+}

@@ -1,0 +1,164 @@
+//! Programs with streams.
+
+use super::run;
+use crate::interpret::Arguments;
+use crate::tensor::Tensor;
+
+#[test]
+fn fibonacci_by_consume() {
+    let source = "sdfg fibonacci {
+  symbol P: i64
+  scalar n: i64
+  scalar out: i64
+  transient stream S: i64
+  state main {
+    access n
+    access S
+    access out
+    n -> S
+    consume work [p = 0:P] {
+      tasklet fib (v) -> (o, s) {
+        if v < 2:
+            o = v
+        else:
+            s = v - 1
+            s = v - 2
+      }
+      work.stream -> fib.v: S
+      fib.o -> work.out: out wcr(sum) atmost(1)
+      fib.s -> work.S: S dynamic
+    }
+    S -> work.stream
+    work.out -> out
+    access S1 = S
+    work.S -> S1
+  }
+}";
+    let arguments = Arguments::new()
+        .with("n", Tensor::scalar(12_i64))
+        .with("out", Tensor::scalar(0_i64))
+        .with_symbol("P", 4);
+    assert_eq!(run(source, arguments).get("out").unwrap().to_vec::<i64>().unwrap(), [144]);
+}
+
+#[test]
+fn systolic_chain() {
+    let source = "sdfg systolic {
+  symbol N: i64
+  symbol P: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient stream pipe: f64[P + 1] capacity(2)
+  state main {
+    access A
+    access B
+    access first = pipe
+    access last = pipe
+    access taken = pipe
+    access given = pipe
+    A -> first: A[0:N] -> pipe[0]
+    last -> B: pipe[P] -> B[0:N]
+    map elements [p = 0:P] {
+      map times [k = 0:N] {
+        tasklet pe (x) -> (y) { y = x + p }
+        times.pipe -> pe.x: pipe[p]
+        pe.y -> times.pipe: pipe[p + 1]
+      }
+      elements.pipe -> times.pipe
+      times.pipe -> elements.pipe
+    }
+    taken -> elements.pipe
+    elements.pipe -> given
+  }
+}";
+    let source = source.replace("map times [k = 0:N] {", "map times [k = 0:N] schedule(sequential) {");
+    let values: Vec<f64> = (0..7).map(f64::from).collect();
+    let arguments = Arguments::new()
+        .with("A", Tensor::vector(&values))
+        .with("B", Tensor::vector(&[0.0; 7]))
+        .with_symbol("P", 4);
+    let mut found = run_sorted(&source, arguments);
+    found.sort_by(f64::total_cmp);
+    assert_eq!(found, values.iter().map(|v| v + 6.0).collect::<Vec<_>>());
+}
+
+/// Results whose order the order of pushes decides.
+fn run_sorted(source: &str, arguments: Arguments) -> Vec<f64> {
+    let mut results = Vec::new();
+    for order in [super::Order::Fixed, super::Order::Random(1), super::Order::Random(7)] {
+        let mut arguments = arguments.clone();
+        let options = super::Options { order, ..super::Options::default() };
+        super::run_with(source, &mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+        let mut result = arguments.get("B").unwrap().to_vec::<f64>().unwrap();
+        result.sort_by(f64::total_cmp);
+        results.push(result);
+    }
+    assert!(results.iter().all(|result| *result == results[0]));
+    results.remove(0)
+}
+
+#[test]
+fn query_pushes_what_it_finds_and_drains() {
+    let source = "sdfg query {
+  symbol N: i64
+  array column: f64[N]
+  array B: f64[N]
+  scalar size: i64
+  transient stream S: f64
+  state main {
+    access column
+    access S
+    access B
+    access size
+    map rows [i = 0:N] {
+      tasklet filter (x) -> (s, n) {
+        if x > 0.5:
+            s = x
+            n = 1
+      }
+      rows.column -> filter.x: column[i]
+      filter.s -> rows.S: S dynamic
+      filter.n -> rows.size: size wcr(sum) atmost(1)
+    }
+    column -> rows.column
+    rows.S -> S
+    rows.size -> size
+    S -> B: S -> B[0:N] dynamic
+  }
+}";
+    let column = [0.25, 0.75, 1.0, 0.5, 0.625];
+    let arguments = Arguments::new()
+        .with("column", Tensor::vector(&column))
+        .with("B", Tensor::vector(&[0.0; 5]))
+        .with("size", Tensor::scalar(0_i64));
+    assert_eq!(run_sorted(source, arguments), [0.0, 0.0, 0.625, 0.75, 1.0]);
+}
+
+#[test]
+fn a_condition_ends_consumption() {
+    let source = "sdfg c {
+  scalar count: i64
+  transient stream S: i64
+  state main {
+    access seed_stream = S
+    access S
+    access again = S
+    access count
+    tasklet seed () -> (s) { s = 1 }
+    seed.s -> S: S
+    consume work [p = 0:2] condition(count >= 5) {
+      tasklet step (v) -> (s, n) { s = v + 1
+n = 1 }
+      work.stream -> step.v: S
+      step.s -> work.S: S
+      step.n -> work.count: count wcr(sum)
+    }
+    S -> work.stream
+    work.S -> again
+    work.count -> count
+  }
+}";
+    let source = source.replace("    access seed_stream = S\n", "");
+    let arguments = Arguments::new().with("count", Tensor::scalar(0_i64));
+    assert_eq!(run(&source, arguments).get("count").unwrap().to_vec::<i64>().unwrap(), [5]);
+}

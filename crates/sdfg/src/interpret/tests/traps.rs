@@ -1,0 +1,275 @@
+//! The smallest program for every trap.
+
+use super::{Options, Order, RunError, run_with, trap};
+use crate::interpret::{ArgumentError, Arguments, TrapKind};
+use crate::tensor::Tensor;
+
+fn vector(name: &str, n: usize) -> Arguments {
+    Arguments::new().with(name, Tensor::vector(&vec![1.0_f64; n]))
+}
+
+/// A map over `range` that writes `target` from `source`, both subsets of `A`.
+fn copy_in_map(range: &str, source: &str, target: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  state s {{
+    access a = A
+    access b = A
+    map m [i = {range}] {{
+      tasklet t (x) -> (y) {{ y = x }}
+      m.A -> t.x: A[{source}]
+      t.y -> m.A: A[{target}]
+    }}
+    a -> m.A
+    m.A -> b
+  }}
+}}"
+    )
+}
+
+#[test]
+fn out_of_bounds() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state s {
+    access A
+    map m [i = 0:K] {
+      tasklet t () -> (y) { y = 0.0 }
+      order m -> t
+      t.y -> m.A: A[i]
+    }
+    order A0 -> m
+    access A0 = A
+    m.A -> A
+  }
+}";
+    let source = source
+        .replace("  symbol N: i64", "  symbol N: i64\n  symbol K: i64")
+        .replace("    order A0 -> m\n    access A0 = A\n", "");
+    let found = trap(&source, vector("A", 4).with_symbol("K", 5));
+    assert_eq!(found, TrapKind::OutOfBounds { container: "A".into(), index: vec![4], shape: vec![4] });
+}
+
+#[test]
+fn pointer_out_of_its_subset() {
+    let source = "sdfg p {
+  symbol N: i64
+  symbol k: i64
+  array A: f64[N]
+  state s {
+    access A
+    access b = A
+    tasklet t (x) -> (y) { y = x[k] }
+    A -> t.x: A[1:3]
+    t.y -> b: A[0]
+  }
+}";
+    let found = trap(source, vector("A", 4).with_symbol("k", 2));
+    assert_eq!(found, TrapKind::OutOfBounds { container: "A".into(), index: vec![2], shape: vec![2] });
+}
+
+#[test]
+fn undefined_read() {
+    let source = "sdfg p {
+  array A: f64[4]
+  transient array T: f64[4]
+  state s {
+    access T
+    access A
+    tasklet w () -> (y) { y = 1.0 }
+    w.y -> T: T[1]
+    T -> A: T[1:3] -> A[0:2]
+  }
+}";
+    let found = trap(source, vector("A", 4));
+    assert_eq!(found, TrapKind::UndefinedRead { container: "T".into(), index: vec![2] });
+}
+
+#[test]
+fn conflicts() {
+    let accesses =
+        |source: &str, target: &str| match trap(&copy_in_map("0:N - 1", source, target), vector("A", 4)) {
+            TrapKind::Conflict { first, second, .. } => {
+                let mut memlets = [first.memlet, second.memlet];
+                memlets.sort();
+                memlets
+            }
+            other => panic!("{other}"),
+        };
+    assert_eq!(accesses("i", "i + 1"), ["A[i + 1]", "A[i]"]);
+    assert_eq!(accesses("i + 1", "i"), ["A[i + 1]", "A[i]"]);
+}
+
+#[test]
+fn unordered_nodes_conflict() {
+    let source = "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    access b = A
+    tasklet t () -> (y) { y = 1.0 }
+    tasklet u () -> (y) { y = 2.0 }
+    t.y -> a: A[1]
+    u.y -> b: A[1]
+  }
+}";
+    assert!(matches!(trap(source, vector("A", 4)), TrapKind::Conflict { index, .. } if index == [1]));
+    let ordered = source.replace("u.y -> b: A[1]", "u.y -> b: A[1]\n    order t -> u");
+    super::run(&ordered, vector("A", 4));
+}
+
+#[test]
+fn conflict_with_a_resolved_write() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  scalar s: f64
+  state main {
+    access A
+    access r = s
+    access w = s
+    map m [i = 0:N] {
+      tasklet t (x, o) -> (y) { y = x + o }
+      m.A -> t.x: A[i]
+      m.s -> t.o: s
+      t.y -> m.s: s wcr(sum)
+    }
+    A -> m.A
+    r -> m.s
+    m.s -> w
+  }
+}";
+    let arguments = vector("A", 3).with("s", Tensor::scalar(0.0));
+    assert!(matches!(trap(source, arguments), TrapKind::Conflict { .. }));
+}
+
+#[test]
+fn deadlock() {
+    let source = "sdfg p {
+  array A: f64[4]
+  transient stream S: f64[2]
+  state main {
+    access S
+    access A
+    tasklet t (x) -> (y) { y = x }
+    S -> t.x: S[1]
+    t.y -> A: A[0]
+  }
+}";
+    let found = trap(source, vector("A", 4));
+    let TrapKind::Deadlock { waiting } = &found else { panic!("{found}") };
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].to_string(), "p/main/t waits for an element in queue 1 of `S`");
+}
+
+#[test]
+fn full_queue_deadlocks() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  transient stream S: f64 capacity(2)
+  state main {
+    access A
+    access S
+    A -> S: A[0:N] -> S
+  }
+}";
+    super::run(source, vector("A", 2));
+    let found = trap(source, vector("A", 3));
+    assert!(matches!(&found, TrapKind::Deadlock { waiting } if waiting[0].to_push), "{found}");
+}
+
+#[test]
+fn index_overflow() {
+    let source = "sdfg p {
+  symbol N: i64
+  symbol K: i64
+  array A: f64[N]
+  state s {
+    access A
+    tasklet t () -> (y) { y = 0.0 }
+    t.y -> A: A[K * K]
+  }
+}";
+    let found = trap(source, vector("A", 4).with_symbol("K", 1 << 40));
+    assert_eq!(found, TrapKind::IndexOverflow);
+}
+
+#[test]
+fn missing_output() {
+    let source = "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    access A
+    tasklet t (x) -> (y) {
+      if x > 5.0:
+          y = x
+    }
+    a -> t.x: A[0]
+    t.y -> A: A[1]
+  }
+}";
+    assert_eq!(trap(source, vector("A", 4)), TrapKind::MissingOutput { connector: "y".into() });
+    let optional = source.replace("A: A[1]", "A: A[1] atmost(1)");
+    assert_eq!(super::run(&optional, vector("A", 4)), vector("A", 4));
+}
+
+#[test]
+fn outside_declared_memlet() {
+    let source = copy_in_map("0:N", "i", "i").replace("a -> m.A", "a -> m.A: A[0:2]");
+    let found = trap(&source, vector("A", 4));
+    assert!(matches!(found, TrapKind::OutsideDeclared { index, .. } if index == [2]));
+}
+
+#[test]
+fn unreachable_memory() {
+    let source = copy_in_map("0:N", "i", "i").replace("[i = 0:N]", "[i = 0:N] schedule(gpu_grid)");
+    let parsed = crate::text::parse("test.sdft", &source).unwrap();
+    // Validation finds this one, so the interpreter is asked about a program whose memory only the caller knows.
+    if crate::validate::validate(parsed).is_ok() {
+        assert!(matches!(trap(&source, vector("A", 4)), TrapKind::UnreachableMemory { .. }));
+    }
+}
+
+#[test]
+fn step_limit() {
+    let source = "sdfg p {
+  array A: f64[4]
+  while forever: True {
+    state s { }
+  }
+}";
+    assert!(matches!(trap(source, vector("A", 4)), TrapKind::StepLimit { .. }));
+}
+
+#[test]
+fn wrong_arguments() {
+    let source = copy_in_map("0:N", "i", "i");
+    let refused = |arguments: Arguments| match run_with(&source, &mut arguments.clone(), &Options::default())
+    {
+        Err(RunError::Arguments(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(refused(Arguments::new()), ArgumentError::Missing { .. }));
+    assert!(matches!(refused(vector("B", 2)), ArgumentError::Unknown { .. }));
+    assert!(matches!(
+        refused(Arguments::new().with("A", Tensor::vector(&[1.0_f32]))),
+        ArgumentError::WrongElement { .. }
+    ));
+    assert!(matches!(
+        refused(Arguments::new().with("A", Tensor::new(&[1, 1], &[1.0]).unwrap())),
+        ArgumentError::WrongRank { expected: 1, found: 2, .. }
+    ));
+    assert!(matches!(refused(vector("A", 2).with_symbol("N", 3)), ArgumentError::WrongExtent { .. }));
+}
+
+#[test]
+fn without_conflict_checks_anything_goes() {
+    let source = copy_in_map("0:N - 1", "i", "i + 1");
+    let options = Options { check_conflicts: false, order: Order::Fixed, ..Options::default() };
+    assert!(run_with(&source, &mut vector("A", 4), &options).is_ok());
+}

@@ -1,0 +1,234 @@
+//! Copies between containers, and the ends of queues (`docs/semantics.md`, "Copies" and "Streams").
+
+use super::access::{self, Part};
+use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::program::{CopyCode, CopySource, EndCode, Item};
+use super::trap::{Trap, TrapKind};
+
+/// In a copy that may wait for a stream.
+#[derive(Debug)]
+pub(super) struct CopyFrame<'p> {
+    code: &'p CopyCode,
+    item: &'p Item,
+    at: At,
+    from: Part,
+    to: Part,
+    done: i64,
+    /// How many elements move; `None` until the source is empty.
+    total: Option<i64>,
+    /// What was taken and not yet put.
+    element: Option<Vec<u8>>,
+}
+
+impl<'p> Machine<'p> {
+    /// The queue that an end names.
+    pub(super) fn queue(&self, call: &Call, end: &EndCode) -> Result<usize, Trap> {
+        let position = self.locate(call, end)?;
+        usize::try_from(position).map_err(|_| self.unbound(end.access))
+    }
+
+    /// Takes the oldest element of a queue; false if there is none.
+    pub(super) fn pop(
+        &mut self,
+        call: &Call,
+        end: &EndCode,
+        queue: usize,
+        element: &mut Vec<u8>,
+    ) -> Result<bool, Trap> {
+        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+        let taken = match self.store.stream(handle) {
+            Ok(stream) => stream.pop(queue, element),
+            Err(fault) => return Err(self.fault(fault, end.access, handle, 0)),
+        };
+        if taken {
+            self.counts.moved[end.access.0 as usize] += 1;
+            self.changed(handle.stream_number());
+        }
+        Ok(taken)
+    }
+
+    /// Adds an element to a queue; false if there is no room.
+    pub(super) fn push(
+        &mut self,
+        call: &Call,
+        end: &EndCode,
+        queue: usize,
+        element: &[u8],
+    ) -> Result<bool, Trap> {
+        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+        match self.store.stream(handle) {
+            Ok(stream) if stream.is_full(queue) => return Ok(false),
+            Ok(stream) => stream.push(queue, element),
+            Err(fault) => return Err(self.fault(fault, end.access, handle, 0)),
+        }
+        self.counts.moved[end.access.0 as usize] += 1;
+        self.changed(handle.stream_number());
+        Ok(true)
+    }
+
+    /// Runs a copy that never waits.
+    pub(super) fn run_copy(
+        &mut self,
+        call: &mut Call,
+        item: &'p Item,
+        code: &'p CopyCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        if let (CopySource::Elements(from), false) = (&code.from, code.to_queue) {
+            return self.copy_elements(call, from, code, at);
+        }
+        let mut frame = self.copy_frame(call, item, code, at)?;
+        while self.move_one(call, &mut frame)?.is_some_and(|waits| !waits) {}
+        Ok(())
+    }
+
+    /// Reads all elements, then writes them, so that the parts may overlap.
+    fn copy_elements(&mut self, call: &Call, from: &EndCode, code: &CopyCode, at: At) -> Result<(), Trap> {
+        let (mut source, mut target) = (Part::default(), Part::default());
+        self.part(call, from, &mut source)?;
+        self.part(call, &code.to.end, &mut target)?;
+        let (found, expected) = (source.len(), target.len());
+        if found != expected {
+            return Err(self.trap(TrapKind::SizeMismatch { expected, found }, self.site(from.access)));
+        }
+        let (mut bytes, mut index) = (Vec::new(), Vec::new());
+        for k in 0..found {
+            source.index(k, &mut index);
+            let position = self.position(call, from, &index)?;
+            bytes.extend_from_slice(self.read(call, from, position, at)?);
+        }
+        let size = bytes.len() / usize::try_from(found).unwrap_or(1).max(1);
+        for (k, element) in bytes.chunks_exact(size.max(1)).enumerate() {
+            target.index(k as i64, &mut index);
+            let position = self.position(call, &code.to.end, &index)?;
+            self.write(call, &code.to, position, at, element)?;
+        }
+        Ok(())
+    }
+
+    fn copy_frame(
+        &self,
+        call: &Call,
+        item: &'p Item,
+        code: &'p CopyCode,
+        at: At,
+    ) -> Result<CopyFrame<'p>, Trap> {
+        let (mut from, mut to) = (Part::default(), Part::default());
+        self.part(call, &code.to.end, &mut to)?;
+        let mut total = Some(to.len());
+        match &code.from {
+            CopySource::Elements(end) => {
+                self.part(call, end, &mut from)?;
+                total = Some(from.len());
+            }
+            CopySource::Queue(end) => {
+                self.part(call, end, &mut from)?;
+                if code.to_queue {
+                    total = match &code.volume {
+                        Some(volume) => Some(
+                            volume
+                                .eval(&call.symbols)
+                                .map_err(|e| self.index_trap(call, &e, self.site(end.access)))?,
+                        ),
+                        None => Some(from.len()),
+                    };
+                }
+                if code.drains {
+                    total = None;
+                }
+            }
+            CopySource::Register(_) => total = Some(1),
+        }
+        Ok(CopyFrame { code, item, at, from, to, done: 0, total, element: None })
+    }
+
+    pub(super) fn enter_copy(
+        &mut self,
+        activity: &mut Activity<'p>,
+        item: &'p Item,
+        code: &'p CopyCode,
+        at: At,
+    ) -> Result<(), Trap> {
+        let frame = self.copy_frame(activity.call(), item, code, at)?;
+        activity.frames.push(Frame::Copy(Box::new(frame)));
+        Ok(())
+    }
+
+    pub(super) fn step_copy(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+        let Some(Frame::Copy(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+        loop {
+            match self.move_one(activity.call(), &mut frame)? {
+                None => return Ok(Step::Continue),
+                Some(false) => {}
+                Some(true) => break,
+            }
+        }
+        let call = activity.call();
+        let to_push = frame.element.is_some();
+        let (end, part) = match (&frame.code.from, to_push) {
+            (CopySource::Queue(end), false) => (end, &frame.from),
+            (CopySource::Queue(_) | CopySource::Elements(_) | CopySource::Register(_), _) => {
+                (&frame.code.to.end, &frame.to)
+            }
+        };
+        let queue = self.queue_of(call, end, part, frame.done)?;
+        let site = self.site(end.access).clone();
+        let wait = self.wait_for(call, end, queue, to_push, site)?;
+        activity.frames.push(Frame::Copy(frame));
+        Ok(Step::AwaitStream(wait))
+    }
+
+    /// The queue for the next element: the one there is, or one for each element in turn.
+    fn queue_of(&self, call: &Call, end: &EndCode, part: &Part, done: i64) -> Result<usize, Trap> {
+        let mut index = Vec::new();
+        part.index(if part.len() == 1 { 0 } else { done }, &mut index);
+        let position = self.position(call, end, &index)?;
+        usize::try_from(position).map_err(|_| self.unbound(end.access))
+    }
+
+    /// Moves one element. `None` when the copy is done, otherwise whether it has to wait.
+    fn move_one(&mut self, call: &mut Call, frame: &mut CopyFrame<'p>) -> Result<Option<bool>, Trap> {
+        let code = frame.code;
+        if frame.total.is_some_and(|total| frame.done >= total) {
+            return Ok(None);
+        }
+        let mut index = Vec::new();
+        if frame.element.is_none() {
+            let mut element = Vec::new();
+            match &code.from {
+                CopySource::Elements(end) => {
+                    frame.from.index(frame.done, &mut index);
+                    let position = self.position(call, end, &index)?;
+                    element.extend_from_slice(self.read(call, end, position, frame.at)?);
+                }
+                CopySource::Register(register) => element.clone_from(&call.registers[*register as usize]),
+                CopySource::Queue(end) => {
+                    let queue = self.queue_of(call, end, &frame.from, frame.done)?;
+                    if !self.pop(call, end, queue, &mut element)? {
+                        return Ok(if code.drains { None } else { Some(true) });
+                    }
+                }
+            }
+            frame.element = Some(element);
+        }
+        let Some(element) = &frame.element else { return Ok(None) };
+        if code.to_queue {
+            let queue = self.queue_of(call, &code.to.end, &frame.to, frame.done)?;
+            if !self.push(call, &code.to.end, queue, element)? {
+                return Ok(Some(true));
+            }
+        } else {
+            if frame.done >= frame.to.len() {
+                let (expected, found) = (frame.to.len(), frame.done + 1);
+                let site = &self.program.items[frame.item.number as usize].site;
+                return Err(self.trap(TrapKind::SizeMismatch { expected, found }, site));
+            }
+            frame.to.index(frame.done, &mut index);
+            let position = self.position(call, &code.to.end, &index)?;
+            self.write(call, &code.to, position, frame.at, element)?;
+        }
+        frame.element = None;
+        frame.done += 1;
+        Ok(Some(false))
+    }
+}
