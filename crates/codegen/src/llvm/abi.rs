@@ -80,7 +80,9 @@ impl<'ctx> Emitter<'ctx> {
             Some(result) => result.fn_type(parameters, false),
             None => self.context.void_type().fn_type(parameters, false),
         };
-        self.define(&interface.symbol(entry), ty, Linkage::External)
+        let function = self.define(&interface.symbol(entry), ty, Linkage::External);
+        self.mark_cold(function);
+        function
     }
 
     fn null(&self) -> PointerValue<'ctx> {

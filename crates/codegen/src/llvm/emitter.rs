@@ -156,6 +156,13 @@ impl<'ctx> Emitter<'ctx> {
         function
     }
 
+    /// Marks a function that runs once a call or once a parallel region: it is not worth the optimiser's time.
+    pub(super) fn mark_cold(&self, function: FunctionValue<'ctx>) {
+        for name in ["noinline", "optnone"] {
+            self.attribute(function, AttributeLoc::Function, name, 0);
+        }
+    }
+
     /// The function `name` of another library.
     pub(super) fn declare(
         &self,

@@ -100,7 +100,8 @@ impl Machine {
         options.set_loop_vectorization(true);
         options.set_loop_slp_vectorization(true);
         options.set_loop_unrolling(true);
-        options.set_loop_interleaving(true);
+        // Interleaved copies of vector loops double the code for a gain that a quick compilation gives up.
+        options.set_loop_interleaving(self.level != OptLevel::Quick);
         module
             .run_passes(passes, &self.target, options)
             .map_err(|error| LlvmError::Passes { program: module_name(module), message: error.to_string() })

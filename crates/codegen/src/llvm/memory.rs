@@ -238,7 +238,7 @@ fn allocation_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx
     let (i64, pointer) = (emitter.i64(), emitter.pointer());
     let value = emitter.define(NAME, pointer.fn_type(&[i64.into()], false), Linkage::Internal);
     emitter.attribute(value, inkwell::attributes::AttributeLoc::Return, "noalias", 0);
-    emitter.attribute(value, inkwell::attributes::AttributeLoc::Function, "noinline", 0);
+    emitter.mark_cold(value);
     let aligned = emitter.declare("aligned_alloc", Some(pointer.into()), &[i64.into(), i64.into()]);
     let advise = emitter.declare(
         "madvise",

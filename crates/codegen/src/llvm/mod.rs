@@ -28,6 +28,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{assembly, compile, interface_of, llvm_ir};
+pub use compile::{assembly, compile, llvm_ir};
 pub use error::LlvmError;
 pub use options::{CompileOptions, Cpu, OptLevel, ParseOptLevelError};

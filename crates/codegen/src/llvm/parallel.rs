@@ -150,6 +150,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let (emitter, i32) = (self.emitter, self.emitter.i32());
         let ty = emitter.context.void_type().fn_type(&[emitter.pointer().into()], false);
         let wrapper = emitter.define(&format!("{name}.fork"), ty, Linkage::Internal);
+        emitter.mark_cold(wrapper);
         let builder = emitter.context.create_builder();
         builder.position_at_end(emitter.context.append_basic_block(wrapper, "entry"));
         let environment = wrapper

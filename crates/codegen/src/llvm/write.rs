@@ -6,13 +6,12 @@ use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
-use sdfg::value::Value;
 
 use super::emitter::Emit;
 use super::function::Function;
 use super::memory::Place;
 use super::value::{Lane, Lanes};
-use crate::plan::{Realisation, Resolved};
+use crate::plan::{Realisation, Resolved, identity};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Writes `value` to `place`.
@@ -245,44 +244,17 @@ impl<'ctx> Function<'_, 'ctx> {
         }
     }
 
-    /// The value that a resolution leaves everything else unchanged by.
+    /// The value that a resolution leaves every other value unchanged with.
     pub(super) fn identity(
         &self,
         resolution: &ConflictResolution,
         element: ElementType,
     ) -> Emit<Lanes<'ctx>> {
-        let ty = element.lane();
-        let number = |value: f64| sdfg::tasklet::arith::cast(Value::F64(value), ty);
-        let ones = |ty: ScalarType| match ty.kind() {
-            ScalarKind::Signed => sdfg::tasklet::arith::cast(Value::I64(-1), ty),
-            _ => sdfg::tasklet::arith::cast(Value::U64(u64::MAX), ty),
-        };
-        let value = match resolution {
-            // Adding -0 changes nothing; adding 0 would change -0.
-            ConflictResolution::Sum if ty.is_float() => number(-0.0),
-            ConflictResolution::Sum
-            | ConflictResolution::Or
-            | ConflictResolution::Xor
-            | ConflictResolution::BitOr
-            | ConflictResolution::BitXor => Value::zero(ty),
-            ConflictResolution::Product | ConflictResolution::And => number(1.0),
-            // Infinities become the ends of the range of an integer type.
-            ConflictResolution::Min | ConflictResolution::MinLocation => number(f64::INFINITY),
-            ConflictResolution::Max => number(f64::NEG_INFINITY),
-            ConflictResolution::MaxLocation => number(f64::NEG_INFINITY),
-            ConflictResolution::BitAnd => ones(ty),
-            ConflictResolution::Replace | ConflictResolution::Custom(_) => {
-                return Err(self.emitter.defect("the resolution has no identity"));
-            }
-        };
-        let mut lanes = vec![self.constant_lane(value)?; usize::from(element.lanes())];
-        let is_location =
-            matches!(resolution, ConflictResolution::MinLocation | ConflictResolution::MaxLocation);
-        if let (true, Some(index)) = (is_location, lanes.get_mut(1)) {
-            // Every index is before the one of the identity.
-            *index = self.constant_lane(number(f64::INFINITY))?;
-        }
-        Ok(Lanes { ty, lanes })
+        let value = identity(resolution, element);
+        let value =
+            value.ok_or_else(|| self.emitter.defect("an accumulator's resolution has no identity"))?;
+        let lanes = vec![self.constant_lane(value)?; usize::from(element.lanes())];
+        Ok(Lanes { ty: element.lane(), lanes })
     }
 }
 

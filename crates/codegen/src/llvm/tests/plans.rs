@@ -56,6 +56,7 @@ pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>
         shape: vec![size.clone()],
         strides: vec![Expr::one()],
         size: size.clone(),
+        scalar: false,
         by_value: false,
         read: true,
         written: true,
@@ -69,7 +70,7 @@ pub(super) fn scalar(plan: &mut Plan, name: &str, element: impl Into<ElementType
     let buffer = array(plan, name, element, &Expr::one());
     let argument = plan.arguments.last_mut().unwrap();
     (argument.shape, argument.strides) = (Vec::new(), Vec::new());
-    (argument.by_value, argument.written) = (true, false);
+    (argument.scalar, argument.by_value, argument.written) = (true, true, false);
     buffer
 }
 
