@@ -10,7 +10,7 @@ use super::frame::{Frame, Frames, Parameter};
 use super::site::{Findings, Site};
 use crate::analysis::is_leaf;
 use crate::diagnostic::Code;
-use crate::ir::{Access, ContainerId, EdgeId, Flow, Lifetime, NodeId, NodeKind};
+use crate::ir::{Access, ContainerId, EdgeId, Flow, Lifetime, NodeId, NodeKind, State, StateId};
 use crate::symbolic::{Expr, Symbol};
 
 /// Checks every write of a state.
@@ -125,9 +125,12 @@ fn dependencies(frame: &Frame, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
 /// The innermost scope that holds all uses of a transient, which has an instance for each iteration of it.
 fn home(site: &Site<'_>, frames: &Frames, container: ContainerId) -> Option<NodeId> {
     let found = site.sdfg.container(container);
-    let elsewhere =
-        site.sdfg.states().any(|(id, state)| id != site.id && state.accesses_of(container).next().is_some());
-    if !found.transient || found.lifetime != Lifetime::Scope || elsewhere {
+    if !found.transient || found.lifetime != Lifetime::Scope {
+        return None;
+    }
+    let is_used =
+        |(id, state): (StateId, &State)| id != site.id && state.accesses_of(container).next().is_some();
+    if site.sdfg.states().any(is_used) {
         return None;
     }
     let mut uses = site.state.accesses_of(container);

@@ -1,5 +1,7 @@
 //! Every code has a program that shows it, and what is right is accepted without a word.
 
+mod mutation;
+
 use super::*;
 use crate::diagnostic::Code;
 use crate::diagnostic::pages::{self, Example};
