@@ -5,6 +5,7 @@
 use half::f16;
 use num_complex::Complex;
 use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::tensor::Tensor;
 
 mod sealed {
     /// Keeps [`super::Element`] to the types below, whose bytes are all values.
@@ -81,6 +82,17 @@ impl<'a> ArgumentBuffer<'a> {
         ArgumentBuffer { bytes: Bytes::Mutable(bytes), element, shape: shape.to_vec() }
     }
 
+    /// A tensor that is only read.
+    pub fn from_tensor(tensor: &'a Tensor) -> Self {
+        Self::new(tensor.element(), tensor.bytes(), &extents(tensor))
+    }
+
+    /// A tensor that may be written; all its elements count as defined from now on.
+    pub fn from_tensor_mut(tensor: &'a mut Tensor) -> Self {
+        let shape = extents(tensor);
+        Self::new_mut(tensor.element(), tensor.bytes_mut(), &shape)
+    }
+
     /// A slice that is only read. For elements that are short vectors, the slice holds their lanes.
     pub fn from_slice<T: Element>(values: &'a [T], shape: &[usize]) -> Self {
         Self::new(ElementType::scalar(T::SCALAR), bytes_of(values), shape)
@@ -90,6 +102,11 @@ impl<'a> ArgumentBuffer<'a> {
     pub fn from_slice_mut<T: Element>(values: &'a mut [T], shape: &[usize]) -> Self {
         Self::new_mut(ElementType::scalar(T::SCALAR), bytes_of_mut(values), shape)
     }
+}
+
+/// The extents of a tensor, which are never negative.
+fn extents(tensor: &Tensor) -> Vec<usize> {
+    tensor.shape().iter().map(|extent| extent.unsigned_abs() as usize).collect()
 }
 
 /// The bytes of `values`.

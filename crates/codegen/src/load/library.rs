@@ -1,10 +1,15 @@
 //! Callable programs: the entry points of loaded code, and the instances that calls run on.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use sdfg::interpret::Arguments;
+use sdfg::tensor::Tensor;
+
+use super::buffer::ArgumentBuffer;
 use super::call::Call;
 use super::error::{CallError, LoadError};
 use crate::interface::{EntryPoint, Interface, Status};
@@ -106,6 +111,47 @@ impl Library {
     /// Begins a call; arguments are added by name, then [`Call::run`] checks and runs it.
     pub fn call(&self) -> Call<'_, '_> {
         Call::new(self)
+    }
+
+    /// Runs the program on the arguments that the interpreter takes, which hold the results afterwards.
+    ///
+    /// `threads` is the number for parallel regions; without, it is the default. In arguments that the program may write,
+    /// elements that were declared undefined count as defined afterwards: native code keeps no track of elements.
+    ///
+    /// # Errors
+    /// As [`Call::run`]; the arguments keep their values unless it is [`CallError::Failed`].
+    pub fn run(&self, arguments: &mut Arguments, threads: Option<NonZeroU32>) -> Result<(), CallError> {
+        let names: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
+        let mut tensors: Vec<(String, Tensor)> = Vec::with_capacity(names.len());
+        for name in names {
+            if let Some(tensor) = arguments.take(&name) {
+                tensors.push((name, tensor));
+            }
+        }
+        let mut call = self.call();
+        if let Some(threads) = threads {
+            call = call.threads(threads);
+        }
+        for (name, value) in arguments.symbols() {
+            call = call.symbol(name, value);
+        }
+        for (name, tensor) in &mut tensors {
+            let position = self.interface.position(name);
+            let written = position.is_some_and(|position| self.interface.arguments()[position].is_written());
+            call = call.buffer(
+                name,
+                if written {
+                    ArgumentBuffer::from_tensor_mut(tensor)
+                } else {
+                    ArgumentBuffer::from_tensor(tensor)
+                },
+            );
+        }
+        let result = call.run();
+        for (name, tensor) in tensors {
+            arguments.set(name, tensor);
+        }
+        result
     }
 
     /// Runs the program on an idle or new instance.
