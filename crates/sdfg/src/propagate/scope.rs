@@ -19,7 +19,9 @@ pub(super) struct Scope<'a> {
     from_data: BTreeSet<Symbol>,
     /// Whether every iteration is run exactly once.
     counted: bool,
-    /// What is known of symbols, inside of the scope.
+    /// What is known of symbols around the scope.
+    around: Assumptions,
+    /// What is known of symbols inside of the scope.
     known: Assumptions,
 }
 
@@ -33,13 +35,15 @@ impl<'a> Scope<'a> {
         known: &Assumptions,
     ) -> Option<Self> {
         let exit = tree.exit_of(entry)?;
-        let mut known = known.clone();
-        let mut around: Vec<NodeId> = tree.enclosing(entry).collect();
-        around.reverse();
-        for scope in around.into_iter().chain([entry]) {
-            for (symbol, range) in parameters(state, scope) {
-                assume_range(&mut known, symbol, &range);
-            }
+        let mut around = known.clone();
+        let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
+        enclosing.reverse();
+        for (symbol, range) in enclosing.into_iter().flat_map(|scope| parameters(state, scope)) {
+            range.constrain(symbol, &mut around);
+        }
+        let mut known = around.clone();
+        for (symbol, range) in parameters(state, entry) {
+            range.constrain(symbol, &mut known);
         }
         let from_data = state
             .in_edges(entry)
@@ -57,6 +61,7 @@ impl<'a> Scope<'a> {
             parameters: parameters(state, entry),
             from_data,
             counted,
+            around,
             known,
         })
     }
@@ -135,31 +140,36 @@ impl<'a> Scope<'a> {
         }
         let shape = self.sdfg.get_container(first.container)?.shape();
         let mut exact = edges.iter().all(|edge| inner.get(edge).copied().unwrap_or(true));
-        let mut union: Option<Subset> = None;
-        for access in accesses {
-            let image = self.image(access.subset(), shape);
-            let joined = match union {
-                None => image,
-                Some(union) => {
-                    exact &= image.is_exact();
-                    union.bounding_union(image.as_inner(), &self.known)
-                }
-            };
-            exact &= joined.is_exact();
-            union = Some(joined.into_inner());
-        }
+        let reached = self.reached(accesses, shape);
+        exact &= reached.is_exact();
         // A dynamic access may touch less than its subset.
         exact &= edges.iter().all(|edge| !self.state.edge(*edge).memlet.volume.is_dynamic());
         exact &= self.counted;
         let mut access = (*first).clone();
-        *access.subset_mut() = union?;
+        *access.subset_mut() = reached.into_inner();
         Some((access, self.volume(edges), exact))
+    }
+
+    /// All elements that the accesses name in any iteration.
+    ///
+    /// The image of their union is the better bound where they adjoin, as in a stencil; the union of their images where
+    /// they do not meet within one iteration.
+    fn reached(&self, accesses: &[&Access], shape: &[Expr]) -> Approx<Subset> {
+        let joined = join(accesses.iter().map(|access| Approx::Exact(access.subset().clone())), &self.known);
+        let image = self.image(joined.as_inner(), shape);
+        let first = Approx::new(image.as_inner().clone(), joined.is_exact() && image.is_exact());
+        if first.is_exact() || accesses.len() == 1 {
+            return first;
+        }
+        let outer = &self.around;
+        let second = join(accesses.iter().map(|access| self.image(access.subset(), shape)), outer);
+        if second.is_exact() { second } else { first }
     }
 
     /// All elements that a subset names in any iteration. What data decides may be anywhere.
     fn image(&self, subset: &Subset, shape: &[Expr]) -> Approx<Subset> {
         let image =
-            subset.image(&self.parameters, &self.known).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
+            subset.image(&self.parameters, &self.around).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
         let mut exact = image.is_exact();
         let mut image = image.into_inner();
         for (range, extent) in image.0.iter_mut().zip(shape) {
@@ -176,21 +186,11 @@ impl<'a> Scope<'a> {
     /// The sum over all iterations and edges.
     fn volume(&self, edges: &[EdgeId]) -> Volume {
         let mut total = Expr::zero();
-        let mut bound = !self.counted;
+        let mut bound = false;
         for edge in edges {
             let volume = &self.state.edge(*edge).memlet.volume;
             bound |= volume.is_dynamic();
-            let Some(mut sum) = volume.bound().cloned() else { return Volume::Dynamic };
-            for (symbol, range) in self.parameters.iter().rev() {
-                match sum.sum_over(symbol, range) {
-                    Some(next) => sum = next,
-                    None => return Volume::Dynamic,
-                }
-            }
-            let symbols = sum.free_symbols();
-            if !symbols.is_disjoint(&self.from_data) {
-                return Volume::Dynamic;
-            }
+            let Some(sum) = volume.bound().and_then(|each| self.sum(each)) else { return Volume::Dynamic };
             total = &total + &sum;
         }
         match (self.counted, bound) {
@@ -199,6 +199,36 @@ impl<'a> Scope<'a> {
             (true, false) => Volume::Exact(total),
         }
     }
+
+    /// What a number for each iteration adds up to; `None` without a closed form that is known to hold.
+    fn sum(&self, each: &Expr) -> Option<Expr> {
+        let mut sum = each.clone();
+        for (at, (symbol, range)) in self.parameters.iter().enumerate().rev() {
+            let mut before = self.around.clone();
+            for (symbol, range) in &self.parameters[..at] {
+                range.constrain(symbol.clone(), &mut before);
+            }
+            sum = if range.steps().is_nonnegative(&before).is_proved() {
+                sum.sum_over(symbol, range)?
+            } else if !sum.depends_on(symbol) {
+                // The clamped number of iterations holds for every range.
+                sum * range.count()
+            } else {
+                return None;
+            };
+        }
+        sum.free_symbols().is_disjoint(&self.from_data).then_some(sum)
+    }
+}
+
+/// The bounding union of several subsets.
+fn join(subsets: impl Iterator<Item = Approx<Subset>>, known: &Assumptions) -> Approx<Subset> {
+    let both = |a: Approx<Subset>, b: Approx<Subset>| {
+        let union = a.as_inner().bounding_union(b.as_inner(), known);
+        let exact = a.is_exact() && b.is_exact() && union.is_exact();
+        Approx::new(union.into_inner(), exact)
+    };
+    subsets.reduce(both).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
 }
 
 /// Iteration symbols of a scope, outermost first.
@@ -215,17 +245,5 @@ fn parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
         | NodeKind::Nested(_)
         | NodeKind::Reduce(_)
         | NodeKind::Library(_) => Vec::new(),
-    }
-}
-
-fn assume_range(known: &mut Assumptions, symbol: Symbol, range: &Range) {
-    match range.step.as_int() {
-        Some(step) if step > 0 => {
-            known.set_range(symbol, Some(range.begin.clone()), Some(&range.end - &Expr::one()));
-        }
-        Some(step) if step < 0 => {
-            known.set_range(symbol, Some(&range.end + &Expr::one()), Some(range.begin.clone()));
-        }
-        _ => {}
     }
 }
