@@ -173,7 +173,7 @@ impl<'g> Lowering<'g> {
                     path: frame.at(&nest.node.label),
                 }
             })?;
-        let step_known = range.step.as_int().map_or(false, |step| step != 0)
+        let step_known = range.step.as_int().is_some_and(|step| step != 0)
             || range.step.gt(&Expr::zero(), &self.assumptions) == Truth::Proved;
         if !step_known || !range.tile.is_one() {
             let what =
