@@ -6,7 +6,8 @@ use sdfg_codegen::lower::{Target, lower};
 fn plan(source: &str) -> String {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
     let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-    lower(&validated, &Target::cpu()).map_or_else(|error| format!("error: {error}\n"), |plan| plan.to_string())
+    lower(&validated, &Target::cpu())
+        .map_or_else(|error| format!("error: {error}\n"), |plan| plan.to_string())
 }
 
 #[test]
