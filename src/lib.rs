@@ -1,1 +1,3 @@
-//! Example programs of the SDFG compiler, each made with the builder.
+//! Example programs of the SDFG compiler, and the random programs that hold native code against the interpreter.
+
+pub mod random;

@@ -1,0 +1,39 @@
+//! Random programs through the interpreter and native code: `cargo xtask random --programs 2000 --seed 1`.
+//!
+//! Prints one line for each failure, then a summary; the exit status says whether all agreed.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+use std::process::ExitCode;
+
+use sdfg_programs::random::{Outcome, check};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (mut programs, mut seed) = (2000u64, 1u64);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().and_then(|value| value.parse().ok());
+        match (argument.as_str(), value) {
+            ("--programs", Some(value)) => programs = value,
+            ("--seed", Some(value)) => seed = value,
+            _ => {
+                println!("usage: random [--programs N] [--seed S]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let (mut agreed, mut trivial, mut failed) = (0u64, 0u64, 0u64);
+    // Trivial programs show nothing: others take their place.
+    while agreed + failed < programs {
+        match check(seed) {
+            Ok(Outcome::Agreed) => agreed += 1,
+            Ok(Outcome::Trivial) => trivial += 1,
+            Err(failure) => {
+                failed += 1;
+                println!("{failure}");
+            }
+        }
+        seed += 1;
+    }
+    println!("{agreed} programs agree, {failed} do not, {trivial} were trivial and not counted");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

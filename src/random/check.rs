@@ -1,0 +1,118 @@
+//! One random program through the interpreter and native code.
+
+use std::num::NonZeroU32;
+
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::Sdfg;
+use sdfg::tensor::Tensor;
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::llvm::{CompileOptions, OptLevel};
+use sdfg_codegen::load::{ArgumentBuffer, Library};
+
+use super::generate::generate;
+use super::inputs::{Sizes, inputs, same};
+use super::rng::Rng;
+
+/// What came of a random program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Interpreter and native code agree, and the outputs depend on the inputs.
+    Agreed,
+    /// They agree, but no change of an input that was tried changes an output.
+    Trivial,
+}
+
+/// Why a random program is evidence of a fault, with its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("program of seed {seed}, sizes {sizes:?}: {what}\n{source_text}")]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// Values of the symbols.
+    pub sizes: Sizes,
+    /// What went wrong.
+    pub what: String,
+    /// The program.
+    pub source_text: String,
+}
+
+/// Generates the program of a seed and compares the interpreter with native code, with one thread and with two.
+///
+/// # Errors
+/// [`Failure`] if the program is refused, traps or gives different results.
+pub fn check(seed: u64) -> Result<Outcome, Box<Failure>> {
+    let source_text = generate(seed);
+    let mut rng = Rng::new(seed ^ 0x5eed);
+    let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
+    compare(seed, &source_text, sizes, &mut rng).map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
+}
+
+fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome, String> {
+    let sdfg = sdfg::text::parse("random.sdft", text).map_err(|errors| format!("not parsed: {errors:?}"))?;
+    let program = validate(sdfg).map_err(|rejected| format!("rejected: {rejected}"))?;
+    let arguments = inputs(program.sdfg(), sizes, rng);
+    let order = if seed % 2 == 0 { Order::Fixed } else { Order::Random(seed) };
+    let expected = interpret(&program, arguments.clone(), order)?;
+    let library = compile(seed, &program)?;
+    for threads in [1, 2] {
+        let actual = run(&library, program.sdfg(), arguments.clone(), threads)?;
+        for (name, tensor) in expected.tensors() {
+            if !actual.get(name).is_some_and(|other| same(tensor, other)) {
+                return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {:?}", actual.get(name)));
+            }
+        }
+    }
+    for name in expected.tensors().map(|(name, _)| name) {
+        // Only other containers show that this one matters: it keeps its own change where nothing writes it.
+        let mut changed = arguments.clone();
+        if let Some(tensor) = inputs(program.sdfg(), sizes, rng).take(name) {
+            changed.set(name, tensor);
+        }
+        let other = interpret(&program, changed, Order::Fixed)?;
+        let differs = |(n, tensor): (&str, &Tensor)| n != name && !other.get(n).is_some_and(|t| same(tensor, t));
+        if expected.tensors().any(differs) {
+            return Ok(Outcome::Agreed);
+        }
+    }
+    Ok(Outcome::Trivial)
+}
+
+fn interpret(program: &Validated, mut arguments: Arguments, order: Order) -> Result<Arguments, String> {
+    let mut interpreter = Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
+    let options = Options { order, step_limit: Some(2_000_000), ..Options::default() };
+    interpreter.run(&mut arguments, &options).map_err(|error| format!("interpreter: {error}"))?;
+    Ok(arguments)
+}
+
+fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
+    let expanded = sdfg_library::expand(program.sdfg(), &sdfg_library::Registry::default()).map_err(|error| error.to_string())?;
+    let expanded = validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
+    let level = OptLevel::ALL[(seed % OptLevel::ALL.len() as u64) as usize];
+    let options = CompileOptions { level, ..CompileOptions::default() };
+    let object = sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
+    Library::load(&object).map_err(|error| format!("not loaded: {error}"))
+}
+
+fn run(library: &Library, sdfg: &Sdfg, arguments: Arguments, threads: u32) -> Result<Arguments, String> {
+    let mut arguments = arguments;
+    let names: Vec<String> = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
+    let mut tensors: Vec<(String, Tensor)> =
+        names.into_iter().filter_map(|name| arguments.take(&name).map(|tensor| (name, tensor))).collect();
+    let mut call = library.call();
+    if let Some(threads) = NonZeroU32::new(threads) {
+        call = call.threads(threads);
+    }
+    for (symbol, value) in arguments.symbols() {
+        call = call.symbol(symbol, value);
+    }
+    for (name, tensor) in &mut tensors {
+        let shape: Vec<usize> = tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
+        let element = tensor.element();
+        call = call.buffer(name, ArgumentBuffer::new_mut(element, tensor.bytes_mut(), &shape));
+    }
+    call.run().map_err(|error| format!("native: {error}"))?;
+    for (name, tensor) in tensors {
+        arguments.set(name, tensor);
+    }
+    Ok(arguments)
+}

@@ -1,0 +1,82 @@
+//! Inputs of random programs.
+
+use sdfg::dtype::{ScalarKind, ScalarType};
+use sdfg::interpret::Arguments;
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::arith::cast;
+use sdfg::tensor::Tensor;
+use sdfg::value::Value;
+
+use super::rng::Rng;
+
+/// Values of the symbols of a random program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Extent of the first dimension.
+    pub n: i64,
+    /// Extent of the second dimension.
+    pub m: i64,
+}
+
+/// Arguments of a random program: small dyadic numbers, so that sums and products of few of them are exact.
+pub fn inputs(sdfg: &Sdfg, sizes: Sizes, rng: &mut Rng) -> Arguments {
+    let mut arguments = Arguments::new();
+    arguments.set_symbol("N", sizes.n).set_symbol("M", sizes.m);
+    for (_, container) in sdfg.arguments() {
+        let extent = |expr: &Expr| {
+            let value = expr.eval(&|symbol| match symbol.as_str() {
+                "N" => Some(sizes.n),
+                "M" => Some(sizes.m),
+                _ => None,
+            });
+            value.unwrap_or(0)
+        };
+        let shape: Vec<i64> = container.shape().iter().map(extent).collect();
+        let count = shape.iter().product::<i64>().max(0);
+        let mut bytes = Vec::new();
+        for _ in 0..count {
+            let value = element(rng, container.element.lane());
+            bytes.extend_from_slice(&value.to_bytes()[..container.element.size()]);
+        }
+        if let Ok(tensor) = Tensor::from_bytes(container.element, shape, bytes) {
+            arguments.set(&container.name, tensor);
+        }
+    }
+    arguments
+}
+
+fn element(rng: &mut Rng, ty: ScalarType) -> Value {
+    let number = rng.below(65) as f64 - 32.0;
+    match ty.kind() {
+        ScalarKind::Bool => Value::Bool(number > 0.0),
+        ScalarKind::Signed => cast(Value::F64(number), ty),
+        ScalarKind::Unsigned => cast(Value::F64(number.abs()), ty),
+        ScalarKind::Float | ScalarKind::Complex => cast(Value::F64(number / 8.0), ty),
+    }
+}
+
+/// Whether two tensors hold the same elements, bit by bit; one NaN is as good as another.
+pub(super) fn same(a: &Tensor, b: &Tensor) -> bool {
+    let equal = |(x, y): (Value, Value)| x.same_bits(y) || (is_nan(x) && is_nan(y));
+    a.element() == b.element() && a.shape() == b.shape() && a.values().zip(b.values()).all(equal)
+}
+
+fn is_nan(value: Value) -> bool {
+    match value {
+        Value::F16(x) => x.is_nan(),
+        Value::F32(x) => x.is_nan(),
+        Value::F64(x) => x.is_nan(),
+        Value::Complex64(x) => x.re.is_nan() || x.im.is_nan(),
+        Value::Complex128(x) => x.re.is_nan() || x.im.is_nan(),
+        Value::Bool(_)
+        | Value::I8(_)
+        | Value::I16(_)
+        | Value::I32(_)
+        | Value::I64(_)
+        | Value::U8(_)
+        | Value::U16(_)
+        | Value::U32(_)
+        | Value::U64(_) => false,
+    }
+}

@@ -1,0 +1,14 @@
+//! Random programs that hold native code against the interpreter.
+//!
+//! A program counts only if changing some input changes an output; otherwise agreement would show nothing.
+
+mod check;
+mod expression;
+mod generate;
+mod inputs;
+mod rng;
+
+pub use check::{Failure, Outcome, check};
+pub use generate::generate;
+pub use inputs::{Sizes, inputs};
+pub use rng::Rng;
