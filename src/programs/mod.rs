@@ -1,0 +1,33 @@
+//! The example programs, made with the builder. `programs/` has each as text.
+
+mod control;
+mod linear_algebra;
+mod stencils;
+mod streams;
+
+pub use control::{branching, mandelbrot};
+pub use linear_algebra::{blas, butterfly, histogram, matmul, spmv, triangular_solve};
+pub use stencils::{jacobi2d, laplace};
+pub use streams::{fibonacci, query, systolic};
+
+use sdfg::validate::{Rejected, Validated};
+
+/// A function that makes a program.
+pub type Build = fn() -> Result<Validated, Rejected>;
+
+/// Every example program by name, alphabetically.
+pub const ALL: [(&str, Build); 13] = [
+    ("blas", blas),
+    ("branching", branching),
+    ("butterfly", butterfly),
+    ("fibonacci", fibonacci),
+    ("histogram", histogram),
+    ("jacobi2d", jacobi2d),
+    ("laplace", laplace),
+    ("mandelbrot", mandelbrot),
+    ("matmul", matmul),
+    ("query", query),
+    ("spmv", spmv),
+    ("systolic", systolic),
+    ("triangular_solve", triangular_solve),
+];
