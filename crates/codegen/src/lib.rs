@@ -1,8 +1,10 @@
 //! Lowering of SDFGs to plans, and the back ends that print them.
 //!
-//! `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
+//! `lower` makes a plan of a graph; `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
 //! libraries, `header` their C interface, and `load` calls compiled programs from Rust.
 
+#[cfg(feature = "llvm")]
+mod compile;
 pub mod header;
 pub mod interface;
 pub mod link;
@@ -12,3 +14,6 @@ pub mod load;
 pub mod lower;
 pub mod object;
 pub mod plan;
+
+#[cfg(feature = "llvm")]
+pub use compile::{CompileError, compile};
