@@ -44,7 +44,8 @@ pub fn check(seed: u64) -> Result<Outcome, Box<Failure>> {
     let source_text = generate(seed);
     let mut rng = Rng::new(seed ^ 0x5eed);
     let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
-    compare(seed, &source_text, sizes, &mut rng).map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
+    compare(seed, &source_text, sizes, &mut rng)
+        .map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
 }
 
 fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome, String> {
@@ -58,7 +59,10 @@ fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome
         let actual = run(&library, program.sdfg(), arguments.clone(), threads)?;
         for (name, tensor) in expected.tensors() {
             if !actual.get(name).is_some_and(|other| same(tensor, other)) {
-                return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {:?}", actual.get(name)));
+                return Err(format!(
+                    "`{name}` differs with {threads} threads: {tensor:?} and {:?}",
+                    actual.get(name)
+                ));
             }
         }
     }
@@ -69,7 +73,8 @@ fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome
             changed.set(name, tensor);
         }
         let other = interpret(&program, changed, Order::Fixed)?;
-        let differs = |(n, tensor): (&str, &Tensor)| n != name && !other.get(n).is_some_and(|t| same(tensor, t));
+        let differs =
+            |(n, tensor): (&str, &Tensor)| n != name && !other.get(n).is_some_and(|t| same(tensor, t));
         if expected.tensors().any(differs) {
             return Ok(Outcome::Agreed);
         }
@@ -85,11 +90,14 @@ fn interpret(program: &Validated, mut arguments: Arguments, order: Order) -> Res
 }
 
 fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
-    let expanded = sdfg_library::expand(program.sdfg(), &sdfg_library::Registry::default()).map_err(|error| error.to_string())?;
-    let expanded = validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
+    let expanded =
+        sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn).map_err(|error| error.to_string())?;
+    let expanded =
+        validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
     let level = OptLevel::ALL[(seed % OptLevel::ALL.len() as u64) as usize];
     let options = CompileOptions { level, ..CompileOptions::default() };
-    let object = sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
+    let object =
+        sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
 }
 
@@ -106,7 +114,8 @@ fn run(library: &Library, sdfg: &Sdfg, arguments: Arguments, threads: u32) -> Re
         call = call.symbol(symbol, value);
     }
     for (name, tensor) in &mut tensors {
-        let shape: Vec<usize> = tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
+        let shape: Vec<usize> =
+            tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
         let element = tensor.element();
         call = call.buffer(name, ArgumentBuffer::new_mut(element, tensor.bytes_mut(), &shape));
     }

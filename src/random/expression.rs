@@ -5,7 +5,12 @@ use sdfg::dtype::{ScalarKind, ScalarType};
 use super::rng::Rng;
 
 /// An expression of a type over names of the given types, in which no operation depends on the platform.
-pub(super) fn expression(rng: &mut Rng, ty: ScalarType, names: &[(String, ScalarType)], depth: usize) -> String {
+pub(super) fn expression(
+    rng: &mut Rng,
+    ty: ScalarType,
+    names: &[(String, ScalarType)],
+    depth: usize,
+) -> String {
     if depth == 0 || rng.chance(20) {
         return leaf(rng, ty, names);
     }

@@ -13,10 +13,27 @@ use super::rng::Rng;
 /// Text of the program of a seed. Its symbols are `N` and `M`.
 pub fn generate(seed: u64) -> String {
     let mut rng = Rng::new(seed);
-    let types = [ScalarType::F64, ScalarType::F32, ScalarType::I32, ScalarType::I64, ScalarType::U8, ScalarType::I16, ScalarType::Complex128];
+    let types = [
+        ScalarType::F64,
+        ScalarType::F32,
+        ScalarType::I32,
+        ScalarType::I64,
+        ScalarType::U8,
+        ScalarType::I16,
+        ScalarType::Complex128,
+    ];
     let fields = *rng.pick(&types);
     let others = *rng.pick(&types[..6]);
-    let mut generator = Generator { rng, text: String::new(), depth: 1, labels: 0, fields, others, loops: Vec::new() };
+    let mut generator = Generator {
+        rng,
+        text: String::new(),
+        depth: 1,
+        labels: 0,
+        rows: 0,
+        fields,
+        others,
+        loops: Vec::new(),
+    };
     generator.program(seed);
     generator.text
 }
@@ -34,11 +51,16 @@ struct Generator {
     text: String,
     depth: usize,
     labels: usize,
+    /// How many of the transients of scopes are used.
+    rows: usize,
     fields: ScalarType,
     others: ScalarType,
     /// Symbols of loops around the current place.
     loops: Vec<String>,
 }
+
+/// Transients that each serve one scope: a transient with uses in several scopes would belong to none of them.
+const ROWS: usize = 3;
 
 /// How a map counts.
 struct MapRange {
@@ -46,8 +68,13 @@ struct MapRange {
 }
 
 /// Ranges over the whole of a dimension of extent `N`, or parts of it.
-const RANGES: [MapRange; 5] =
-    [MapRange { text: "0:N" }, MapRange { text: "0:N" }, MapRange { text: "0:N:2" }, MapRange { text: "N - 1:-1:-1" }, MapRange { text: "1:N" }];
+const RANGES: [MapRange; 5] = [
+    MapRange { text: "0:N" },
+    MapRange { text: "0:N" },
+    MapRange { text: "0:N:2" },
+    MapRange { text: "N - 1:-1:-1" },
+    MapRange { text: "1:N" },
+];
 
 impl Generator {
     fn containers(&self) -> Vec<Container> {
@@ -88,12 +115,19 @@ impl Generator {
         self.line("symbol N: i64");
         self.line("symbol M: i64");
         for container in self.containers() {
-            self.line(&format!("array {}: {}[{}]", container.name, container.ty, container.dimensions.join(", ")));
+            self.line(&format!(
+                "array {}: {}[{}]",
+                container.name,
+                container.ty,
+                container.dimensions.join(", ")
+            ));
         }
         self.line(&format!("array hist: {}[8]", self.others));
         self.line("array total: i64[1]");
         self.line(&format!("transient array flat: {}[N * M]", self.fields));
-        self.line(&format!("transient array row: {}[M]", self.others));
+        for row in 1..=ROWS {
+            self.line(&format!("transient array row{row}: {}[M]", self.others));
+        }
         self.line("transient scalar count: i64");
         self.line("transient scalar limit: i64");
         let steps = 2 + self.rng.below(4);
@@ -140,7 +174,8 @@ impl Generator {
         if self.rng.chance(30) {
             let (branch, jump) = (self.label("when"), self.label("jump"));
             let symbol = self.loops.last().cloned().unwrap_or_default();
-            self.open(&format!("if {branch}: {symbol} == 1 or total[0] > {}", self.rng.below(40)));
+            let bound = self.rng.below(40);
+            self.open(&format!("if {branch}: {symbol} == 1 or total[0] > {bound}"));
             let word = *self.rng.pick(&["break", "continue"]);
             self.line(&format!("{word} {jump}"));
             self.close();
@@ -169,7 +204,8 @@ impl Generator {
     fn while_loop(&mut self, nesting: usize) {
         self.set("count", "0");
         let label = self.label("while");
-        self.open(&format!("while {label}: count < {}", 1 + self.rng.below(3)));
+        let times = 1 + self.rng.below(3);
+        self.open(&format!("while {label}: count < {times}"));
         let state = self.label("s");
         self.open(&format!("state {state}"));
         self.line("access old = count");
@@ -219,7 +255,8 @@ impl Generator {
 
     /// Names that code may use beside its connectors.
     fn symbols(&self) -> Vec<(String, ScalarType)> {
-        let mut names: Vec<(String, ScalarType)> = ["i", "N", "M"].map(|name| (name.to_owned(), ScalarType::I64)).to_vec();
+        let mut names: Vec<(String, ScalarType)> =
+            ["i", "N", "M"].map(|name| (name.to_owned(), ScalarType::I64)).to_vec();
         names.extend(self.loops.iter().map(|name| (name.clone(), ScalarType::I64)));
         names
     }
@@ -248,14 +285,16 @@ impl Generator {
         let columns = self.rng.pick(&RANGES).text.replace('N', "M");
         let (state, map) = (self.label("s"), self.label("m"));
         let schedule = self.schedule();
-        let collapse = if schedule.contains("multicore") && self.rng.chance(40) { " collapse(2)" } else { "" };
+        let collapse =
+            if schedule.contains("multicore") && self.rng.chance(40) { " collapse(2)" } else { "" };
         self.open(&format!("state {state}"));
         for source in &sources {
             self.line(&format!("access in_{} = {}", source.name, source.name));
         }
         self.line(&format!("access out = {}", target.name));
         self.open(&format!("map {map} [i = {rows}, j = {columns}]{schedule}{collapse}"));
-        let connectors: Vec<(String, ScalarType)> = sources.iter().map(|s| (format!("c_{}", s.name), s.ty)).collect();
+        let connectors: Vec<(String, ScalarType)> =
+            sources.iter().map(|s| (format!("c_{}", s.name), s.ty)).collect();
         let mut names = connectors.clone();
         names.extend(self.symbols());
         if target.ty.is_complex() {
@@ -314,11 +353,20 @@ impl Generator {
 
     fn resolution(&mut self, ty: ScalarType) -> &'static str {
         match ty.kind() {
-            ScalarKind::Float => *self.rng.pick(&["sum", "product", "min", "max", "lambda old, new: max(old, new)"]),
-            ScalarKind::Complex => "sum",
-            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => {
-                *self.rng.pick(&["sum", "product", "min", "max", "bitand", "bitor", "bitxor", "lambda p, q: p + q"])
+            ScalarKind::Float => {
+                *self.rng.pick(&["sum", "product", "min", "max", "lambda old, new: max(old, new)"])
             }
+            ScalarKind::Complex => "sum",
+            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => *self.rng.pick(&[
+                "sum",
+                "product",
+                "min",
+                "max",
+                "bitand",
+                "bitor",
+                "bitxor",
+                "lambda p, q: p + q",
+            ]),
         }
     }
 
@@ -367,30 +415,37 @@ impl Generator {
 
     /// A map in a map with a transient of the outer one's iteration.
     fn nested_maps(&mut self) {
-        let (state, outer, first, second) = (self.label("s"), self.label("m"), self.label("m"), self.label("m"));
+        if self.rows == ROWS {
+            return self.pointwise();
+        }
+        self.rows += 1;
+        let row = format!("row{}", self.rows);
+        let (state, outer, first, second) =
+            (self.label("s"), self.label("m"), self.label("m"), self.label("m"));
         let (outside, inside) = (self.schedule(), self.schedule());
         let ty = self.others;
         self.open(&format!("state {state}"));
         self.line("access src = C");
         self.line("access dst = C");
         self.open(&format!("map {outer} [i = 0:N]{outside}"));
-        self.line("access row");
+        self.line(&format!("access {row}"));
         self.open(&format!("map {first} [j = 0:M]{inside}"));
-        let names = vec![("c".to_owned(), ty), ("i".to_owned(), ScalarType::I64), ("j".to_owned(), ScalarType::I64)];
+        let names =
+            vec![("c".to_owned(), ty), ("i".to_owned(), ScalarType::I64), ("j".to_owned(), ScalarType::I64)];
         let value = expression(&mut self.rng, ty, &names, 2);
         self.line(&format!("tasklet t (c) -> (o) {{ o = {value} }}"));
         self.line(&format!("{first}.C -> t.c: C[i, j]"));
-        self.line(&format!("t.o -> {first}.row: row[j]"));
+        self.line(&format!("t.o -> {first}.row: {row}[j]"));
         self.close();
         self.open(&format!("map {second} [k = 0:M]{inside}"));
         self.line("tasklet u (r, q) -> (o) { o = r - q }");
-        self.line(&format!("{second}.row -> u.r: row[M - 1 - k]"));
-        self.line(&format!("{second}.row -> u.q: row[k]"));
+        self.line(&format!("{second}.row -> u.r: {row}[M - 1 - k]"));
+        self.line(&format!("{second}.row -> u.q: {row}[k]"));
         self.line(&format!("u.o -> {second}.C: C[i, k]"));
         self.close();
         self.line(&format!("{outer}.C -> {first}.C"));
-        self.line(&format!("{first}.row -> row"));
-        self.line(&format!("row -> {second}.row"));
+        self.line(&format!("{first}.row -> {row}"));
+        self.line(&format!("{row} -> {second}.row"));
         self.line(&format!("{second}.C -> {outer}.C"));
         self.close();
         self.line(&format!("src -> {outer}.C"));
@@ -479,8 +534,16 @@ impl Generator {
         let state = self.label("s");
         let ty = self.others;
         // Sums of floating-point data are exact in no order that is not the interpreter's.
-        let operation = if ty.is_float() { *self.rng.pick(&["min", "max"]) } else { *self.rng.pick(&["sum", "min", "bitxor"]) };
-        let identity = if self.rng.chance(50) { format!(" identity({ty}(2))") } else { String::new() };
+        let operation = if ty.is_float() {
+            *self.rng.pick(&["min", "max"])
+        } else {
+            *self.rng.pick(&["sum", "min", "bitxor"])
+        };
+        let identity = if self.rng.chance(50) {
+            if ty.is_float() { " identity(2.0)".to_owned() } else { " identity(2)".to_owned() }
+        } else {
+            String::new()
+        };
         self.open(&format!("state {state}"));
         self.line("access C");
         match self.rng.below(3) {
