@@ -47,7 +47,7 @@ impl Machine<'_> {
     }
 
     /// The position of the one element, or queue, of an end.
-    pub(super) fn locate(&self, call: &Call, end: &EndCode) -> Result<i64, Trap> {
+    pub(super) fn locate(&self, call: &Call, end: &EndCode) -> Result<i64, Box<Trap>> {
         let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
         let mut position = handle.offset;
         for (dim, (range, extent)) in end.subset.ranges.iter().zip(&handle.dims).enumerate() {
@@ -71,13 +71,13 @@ impl Machine<'_> {
     }
 
     /// The elements, or queues, of an end.
-    pub(super) fn part(&self, call: &Call, end: &EndCode, part: &mut Part) -> Result<(), Trap> {
+    pub(super) fn part(&self, call: &Call, end: &EndCode, part: &mut Part) -> Result<(), Box<Trap>> {
         let error = |e: EvalError| self.index_trap(call, &e, self.site(end.access));
         end.subset.eval(&call.symbols, &mut part.spans).map_err(error)
     }
 
     /// The position of an element with this index in the container of an end.
-    pub(super) fn position(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<i64, Trap> {
+    pub(super) fn position(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<i64, Box<Trap>> {
         let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
         if !end.declared.is_empty() {
             self.check_declared(call, end, index)?;
@@ -89,7 +89,7 @@ impl Machine<'_> {
         })
     }
 
-    fn check_declared(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<(), Trap> {
+    fn check_declared(&self, call: &Call, end: &EndCode, index: &[i64]) -> Result<(), Box<Trap>> {
         for subset in &end.declared {
             let mut spans = Vec::new();
             let error = |e: EvalError| self.index_trap(call, &e, self.site(end.access));
@@ -113,7 +113,13 @@ impl Machine<'_> {
 
     /// Reads the element at a position of the container of an end.
     #[inline]
-    pub(super) fn read(&mut self, call: &Call, end: &EndCode, position: i64, at: At) -> Result<&[u8], Trap> {
+    pub(super) fn read(
+        &mut self,
+        call: &Call,
+        end: &EndCode,
+        position: i64,
+        at: At,
+    ) -> Result<&[u8], Box<Trap>> {
         let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
         let accessing =
@@ -135,7 +141,7 @@ impl Machine<'_> {
         position: i64,
         at: At,
         element: &[u8],
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let end = &write.end;
         let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
@@ -156,7 +162,7 @@ impl Machine<'_> {
 
     /// The trap that a fault is.
     #[cold]
-    pub(super) fn fault(&self, fault: Fault, access: AccessId, handle: &Handle, position: i64) -> Trap {
+    pub(super) fn fault(&self, fault: Fault, access: AccessId, handle: &Handle, position: i64) -> Box<Trap> {
         let container = self.container(access);
         let index = index_of(handle, position);
         let kind = match fault {
@@ -185,13 +191,13 @@ impl Machine<'_> {
     }
 
     #[cold]
-    pub(super) fn unbound(&self, access: AccessId) -> Trap {
+    pub(super) fn unbound(&self, access: AccessId) -> Box<Trap> {
         self.trap(TrapKind::Unbound { container: self.container(access) }, self.site(access))
     }
 
     /// The trap for an index, size or bound without a value.
     #[cold]
-    pub(super) fn index_trap(&self, call: &Call, error: &EvalError, site: &Site) -> Trap {
+    pub(super) fn index_trap(&self, call: &Call, error: &EvalError, site: &Site) -> Box<Trap> {
         let kind = match (error, unknown_slot(error)) {
             (EvalError::Overflow, _) => TrapKind::IndexOverflow,
             (_, Some(slot)) => {
@@ -205,7 +211,7 @@ impl Machine<'_> {
     }
 
     #[cold]
-    fn out_of_bounds(&self, call: &Call, end: &EndCode, handle: &Handle, dim: usize, i: i64) -> Trap {
+    fn out_of_bounds(&self, call: &Call, end: &EndCode, handle: &Handle, dim: usize, i: i64) -> Box<Trap> {
         let begin = |range: &super::index::RangeCode| range.begin.eval(&call.symbols).unwrap_or(0);
         let mut index: Vec<i64> = end.subset.ranges.iter().map(begin).collect();
         index[dim] = i;

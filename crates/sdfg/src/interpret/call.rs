@@ -30,7 +30,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p CallCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         let procedure = &self.program.procedures[code.procedure];
@@ -90,7 +90,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Ends the innermost call. The outermost one keeps its memory for the caller to take.
-    pub(super) fn leave_call(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn leave_call(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Call(frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
         let Some(code) = frame.code else { return Ok(Step::Continue) };
         let Some(mut inner) = activity.calls.pop() else { return Ok(Step::Continue) };
@@ -111,7 +111,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Allocates a transient or constant of a call.
-    pub(super) fn allocate(&mut self, call: &mut Call, container: usize) -> Result<(), Trap> {
+    pub(super) fn allocate(&mut self, call: &mut Call, container: usize) -> Result<(), Box<Trap>> {
         let procedure = &self.program.procedures[call.procedure];
         let (code, site) = (&procedure.containers[container], &procedure.site);
         if let Some(kept) = code.persistent.and_then(|number| self.persistent[number].clone()) {
@@ -184,14 +184,14 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn check_size(&self, code: &ContainerCode, elements: i128, site: &Site) -> Result<(), Trap> {
+    fn check_size(&self, code: &ContainerCode, elements: i128, site: &Site) -> Result<(), Box<Trap>> {
         if elements * code.element.size() as i128 <= LIMIT {
             return Ok(());
         }
         Err(self.trap(TrapKind::OutOfMemory { container: code.name.clone(), elements }, site))
     }
 
-    fn size(&self, call: &Call, size: &Index, site: &Site) -> Result<i64, Trap> {
+    fn size(&self, call: &Call, size: &Index, site: &Site) -> Result<i64, Box<Trap>> {
         size.eval(&call.symbols).map_err(|e| self.index_trap(call, &e, site))
     }
 
@@ -202,7 +202,7 @@ impl<'p> Machine<'p> {
         code: &ContainerCode,
         shape: &[Index],
         site: &Site,
-    ) -> Result<Vec<i64>, Trap> {
+    ) -> Result<Vec<i64>, Box<Trap>> {
         let mut extents = Vec::with_capacity(shape.len());
         for (dimension, extent) in shape.iter().enumerate() {
             let extent = self.size(call, extent, site)?;
@@ -222,7 +222,7 @@ impl<'p> Machine<'p> {
         code: &ContainerCode,
         layout: &LayoutCode,
         site: &Site,
-    ) -> Result<(Vec<Dimension>, i64), Trap> {
+    ) -> Result<(Vec<Dimension>, i64), Box<Trap>> {
         let shape = self.shape(call, code, &layout.shape, site)?;
         let mut dims = Vec::with_capacity(shape.len());
         for (extent, stride) in shape.into_iter().zip(&layout.strides) {
@@ -241,7 +241,7 @@ impl<'p> Machine<'p> {
         inner: &Call,
         code: &ContainerCode,
         site: &Site,
-    ) -> Result<Binding, Trap> {
+    ) -> Result<Binding, Box<Trap>> {
         let Some(handle) = access::handle(outer, end) else { return Err(self.unbound(end.access)) };
         let mut part = Part::default();
         self.part(outer, end, &mut part)?;
@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Makes a view or reference name a part of another container.
-    pub(super) fn bind(&mut self, call: &mut Call, code: &BindCode) -> Result<(), Trap> {
+    pub(super) fn bind(&mut self, call: &mut Call, code: &BindCode) -> Result<(), Box<Trap>> {
         let container = &self.program.procedures[call.procedure].containers[code.alias];
         let site = self.site(code.target.access);
         call.bindings[code.alias] = self.narrow(call, &code.target, call, container, site)?;

@@ -24,7 +24,7 @@ enum Stage {
 
 impl<'p> Machine<'p> {
     /// Begins the block that the frame is at, or leaves it by a transition.
-    pub(super) fn step_region(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_region(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Region { block, entered }) = activity.frames.last_mut() else {
             return Ok(Step::Continue);
         };
@@ -96,26 +96,20 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn step_loop(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_loop(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Loop(LoopFrame { code, stage })) = activity.frames.last() else {
             return Ok(Step::Continue);
         };
         let (code, stage) = (*code, *stage);
-        let set = |machine: &mut Self, activity: &mut Activity<'p>, value: &Option<ExpressionCode>| {
-            if let (Some(symbol), Some(value)) = (code.symbol, value) {
-                activity.call().symbols[symbol as usize] = Some(machine.integer(activity, value)?);
-            }
-            Ok(())
-        };
         let next = match stage {
             Stage::Begin => {
-                set(self, activity, &code.init)?;
+                self.set_loop_symbol(activity, code, &code.init)?;
                 if code.test_after { Some(Stage::Body) } else { Some(Stage::Test) }
             }
             Stage::Test => self.holds(activity, &code.condition)?.then_some(Stage::Body),
             Stage::Body => Some(Stage::Update),
             Stage::Update => {
-                set(self, activity, &code.update)?;
+                self.set_loop_symbol(activity, code, &code.update)?;
                 Some(Stage::Test)
             }
         };
@@ -135,12 +129,24 @@ impl<'p> Machine<'p> {
         Ok(Step::Continue)
     }
 
+    fn set_loop_symbol(
+        &mut self,
+        activity: &mut Activity<'p>,
+        code: &LoopCode,
+        value: &Option<ExpressionCode>,
+    ) -> Result<(), Box<Trap>> {
+        if let (Some(symbol), Some(value)) = (code.symbol, value) {
+            activity.call().symbols[symbol as usize] = Some(self.integer(activity, value)?);
+        }
+        Ok(())
+    }
+
     /// Evaluates the right sides with the old values, then sets the symbols.
     fn assign(
         &mut self,
         activity: &mut Activity<'p>,
         assignments: &'p [(u32, ExpressionCode)],
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let mut values = Vec::with_capacity(assignments.len());
         for (_, value) in assignments {
             values.push(self.integer(activity, value)?);
@@ -152,13 +158,17 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a condition holds.
-    pub(super) fn holds(&mut self, activity: &mut Activity<'p>, code: &ExpressionCode) -> Result<bool, Trap> {
+    pub(super) fn holds(
+        &mut self,
+        activity: &mut Activity<'p>,
+        code: &ExpressionCode,
+    ) -> Result<bool, Box<Trap>> {
         let at = self.next_position(activity)?;
         Ok(arith::is_true(self.evaluate_at(activity.call(), code, at)?))
     }
 
     /// The value of an assignment to a symbol.
-    fn integer(&mut self, activity: &mut Activity<'p>, code: &ExpressionCode) -> Result<i64, Trap> {
+    fn integer(&mut self, activity: &mut Activity<'p>, code: &ExpressionCode) -> Result<i64, Box<Trap>> {
         let at = self.next_position(activity)?;
         let value: Value = self.evaluate_at(activity.call(), code, at)?;
         value.to_i64().ok_or_else(|| self.trap(TrapKind::IndexOverflow, &code.site))
@@ -166,7 +176,7 @@ impl<'p> Machine<'p> {
 
     /// The next step of the innermost call. Between steps of the outermost call, everything before is ordered before
     /// everything after, so that the race detector forgets it.
-    fn next_position(&mut self, activity: &mut Activity<'p>) -> Result<At, Trap> {
+    fn next_position(&mut self, activity: &mut Activity<'p>) -> Result<At, Box<Trap>> {
         let is_outermost = activity.is_outermost();
         let call = activity.call();
         call.at.position = call.at.position.wrapping_add(1);

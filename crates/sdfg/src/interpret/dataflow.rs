@@ -80,7 +80,7 @@ impl<'p> Machine<'p> {
         activity: &mut Activity<'p>,
         body: usize,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let body = &self.program.bodies[body];
         for &container in &body.allocate {
             self.allocate(activity.call(), container)?;
@@ -106,7 +106,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn step_body(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_body(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let depth = activity.frames.len();
         let Some(Frame::Body(frame)) = activity.frames.last_mut() else { return Ok(Step::Continue) };
         let (body, at) = (frame.body, frame.at);
@@ -128,7 +128,7 @@ impl<'p> Machine<'p> {
         Ok(Step::Continue)
     }
 
-    fn step_unordered(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    fn step_unordered(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let depth = activity.frames.len();
         loop {
             let Some(Frame::Body(BodyFrame { body, at, ready: Some(ready), .. })) =
@@ -173,7 +173,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs an item, or pushes the frame that will.
-    pub(super) fn start(&mut self, activity: &mut Activity<'p>, item: &'p Item, at: At) -> Result<(), Trap> {
+    pub(super) fn start(
+        &mut self,
+        activity: &mut Activity<'p>,
+        item: &'p Item,
+        at: At,
+    ) -> Result<(), Box<Trap>> {
         match &item.form {
             ItemForm::Access => Ok(()),
             ItemForm::Tasklet(code) => {

@@ -44,7 +44,7 @@ struct Reading<'m, 'p, 'c> {
 }
 
 impl Reading<'_, '_, '_> {
-    fn element(&mut self, read: &ContainerRead, index: &[i64]) -> Result<Vec<Value>, Trap> {
+    fn element(&mut self, read: &ContainerRead, index: &[i64]) -> Result<Vec<Value>, Box<Trap>> {
         let site = &self.code.site;
         let container = || self.machine.container(read.access);
         let Binding::Elements(handle) = &self.call.bindings[read.container] else {
@@ -75,9 +75,14 @@ impl Reading<'_, '_, '_> {
 }
 
 impl Access for Reading<'_, '_, '_> {
-    type Error = Trap;
+    type Error = Box<Trap>;
 
-    fn load(&mut self, connector: ConnectorId, indices: &[i64], lanes: &mut [Value]) -> Result<(), Trap> {
+    fn load(
+        &mut self,
+        connector: ConnectorId,
+        indices: &[i64],
+        lanes: &mut [Value],
+    ) -> Result<(), Box<Trap>> {
         if let Some(read) = self.code.reads.iter().find(|read| read.id == connector) {
             let element = self.element(read, indices)?;
             lanes.copy_from_slice(&element[..lanes.len()]);
@@ -85,32 +90,37 @@ impl Access for Reading<'_, '_, '_> {
         Ok(())
     }
 
-    fn store(&mut self, _: ConnectorId, _: &[i64], _: &[Value]) -> Result<(), Trap> {
+    fn store(&mut self, _: ConnectorId, _: &[i64], _: &[Value]) -> Result<(), Box<Trap>> {
         Ok(())
     }
 
-    fn push(&mut self, _: ConnectorId, _: &[Value]) -> Result<(), Trap> {
+    fn push(&mut self, _: ConnectorId, _: &[Value]) -> Result<(), Box<Trap>> {
         Ok(())
     }
 }
 
 impl Machine<'_> {
     /// The value of an expression, whose reads happen at a place of their own.
-    pub(super) fn evaluate_at(&mut self, call: &Call, code: &ExpressionCode, at: At) -> Result<Value, Trap> {
+    pub(super) fn evaluate_at(
+        &mut self,
+        call: &Call,
+        code: &ExpressionCode,
+        at: At,
+    ) -> Result<Value, Box<Trap>> {
         self.evaluate(call, code, Some(at))
     }
 
     /// The value of an expression that is tested while others run, or that reads nothing.
-    pub(super) fn evaluate_now(&mut self, call: &Call, code: &ExpressionCode) -> Result<Value, Trap> {
+    pub(super) fn evaluate_now(&mut self, call: &Call, code: &ExpressionCode) -> Result<Value, Box<Trap>> {
         self.evaluate(call, code, None)
     }
 
     /// Whether a condition holds that is tested while others run.
-    pub(super) fn holds_now(&mut self, call: &Call, code: &ExpressionCode) -> Result<bool, Trap> {
+    pub(super) fn holds_now(&mut self, call: &Call, code: &ExpressionCode) -> Result<bool, Box<Trap>> {
         Ok(arith::is_true(self.evaluate_now(call, code)?))
     }
 
-    fn evaluate(&mut self, call: &Call, code: &ExpressionCode, at: Option<At>) -> Result<Value, Trap> {
+    fn evaluate(&mut self, call: &Call, code: &ExpressionCode, at: Option<At>) -> Result<Value, Box<Trap>> {
         let compiled = &self.program.codes[code.code];
         let mut frame = self.frames[code.code].take().unwrap_or_else(|| compiled.frame());
         for symbol in &code.symbols {

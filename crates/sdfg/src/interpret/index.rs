@@ -216,12 +216,12 @@ mod tests {
             let index = Index::new(&expr, &mut slots);
             for (a, b) in [(0, 0), (5, -7), (-3, 11)] {
                 let expected = expr.eval(&|symbol| Some(if symbol.as_str() == "i" { a } else { b }));
-                assert_eq!(index.eval(&vec![Some(a), Some(b)]), expected, "{expr}");
+                assert_eq!(index.eval(&[Some(a), Some(b)]), expected, "{expr}");
             }
         }
-        let overflow = Index::new(&(&i * 2), &mut |_| 0).eval(&vec![Some(i64::MAX)]);
+        let overflow = Index::new(&(&i * 2), &mut |_| 0).eval(&[Some(i64::MAX)]);
         assert_eq!(overflow, Err(EvalError::Overflow));
-        let error = Index::new(&(i + 1), &mut |_| 4).eval(&vec![None; 5]).unwrap_err();
+        let error = Index::new(&(i + 1), &mut |_| 4).eval(&[None; 5]).unwrap_err();
         assert_eq!(unknown_slot(&error), Some(4));
     }
 

@@ -188,7 +188,7 @@ impl<'p> Machine<'p> {
     ///
     /// # Errors
     /// The first trap.
-    pub(super) fn run(&mut self, first: Activity<'p>) -> Result<Call, Trap> {
+    pub(super) fn run(&mut self, first: Activity<'p>) -> Result<Call, Box<Trap>> {
         self.activities.push(first);
         self.make_runnable(0);
         while let Some(id) = self.choose() {
@@ -317,7 +317,7 @@ impl<'p> Machine<'p> {
         self.make_runnable(id);
     }
 
-    fn step(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    fn step(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(frame) = activity.frames.last_mut() else { return Ok(Step::Continue) };
         match frame {
             Frame::Body(_) => self.step_body(activity),
@@ -344,7 +344,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Counts a step against the limit.
-    pub(super) fn count_step(&mut self, site: &Site) -> Result<(), Trap> {
+    pub(super) fn count_step(&mut self, site: &Site) -> Result<(), Box<Trap>> {
         self.counts.steps += 1;
         match self.options.step_limit {
             Some(limit) if self.counts.steps > limit => Err(self.trap(TrapKind::StepLimit { limit }, site)),
@@ -359,7 +359,7 @@ impl<'p> Machine<'p> {
         item: u32,
         concurrent: bool,
         site: &Site,
-    ) -> Result<u32, Trap> {
+    ) -> Result<u32, Box<Trap>> {
         let parent = Point { instance: at.instance, position: at.position, item };
         self.instances.enter(parent, concurrent).ok_or_else(|| {
             // Four thousand million scopes: the numbers of the race detector are used up.
@@ -368,12 +368,12 @@ impl<'p> Machine<'p> {
     }
 
     #[cold]
-    pub(super) fn trap(&self, kind: TrapKind, site: &Site) -> Trap {
-        Trap { kind, path: (**site).clone() }
+    pub(super) fn trap(&self, kind: TrapKind, site: &Site) -> Box<Trap> {
+        Box::new(Trap { kind, path: (**site).clone() })
     }
 
     #[cold]
-    fn deadlock(&self) -> Trap {
+    fn deadlock(&self) -> Box<Trap> {
         let mut waiting = Vec::new();
         let mut path = None;
         for activity in &self.activities {
@@ -399,6 +399,6 @@ impl<'p> Machine<'p> {
                 to_push: wait.to_push,
             });
         }
-        Trap { kind: TrapKind::Deadlock { waiting }, path: path.unwrap_or_default() }
+        Box::new(Trap { kind: TrapKind::Deadlock { waiting }, path: path.unwrap_or_default() })
     }
 }

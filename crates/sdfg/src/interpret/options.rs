@@ -13,7 +13,7 @@ pub struct Options<'a> {
     pub order: Order,
     /// Whether accesses that nothing orders trap. It takes 32 bytes for each element.
     pub check_conflicts: bool,
-    /// How many blocks, tasklets, reductions and calls may run before a trap; `None` is any number.
+    /// How many blocks, iterations of maps, tasklets, reductions and calls may run before a trap; `None` is any number.
     pub step_limit: Option<u64>,
     /// What calls external functions; without, a program that calls one is refused.
     pub externals: Option<&'a dyn Externals>,
@@ -36,7 +36,7 @@ impl Default for Options<'_> {
 /// What a run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Blocks, tasklets, reductions and calls that were executed.
+    /// Blocks, iterations of maps, tasklets, reductions and calls that were executed.
     pub steps: u64,
     /// Tasklets that were executed.
     pub tasklets: u64,

@@ -19,7 +19,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p TaskletCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         let TaskletForm::External(external) = &code.form else { return Ok(()) };
         let name = &external.call.symbol;
@@ -89,7 +89,7 @@ impl<'p> Machine<'p> {
         number: usize,
         memory: &[ExternalMemory],
         site: &Site,
-    ) -> Result<Value, Trap> {
+    ) -> Result<Value, Box<Trap>> {
         let compiled = &self.program.codes[number];
         let mut frame = self.frames[number].take().unwrap_or_else(|| compiled.frame());
         self.set_symbols(call, &code.symbols, &mut frame, site)?;
@@ -114,7 +114,7 @@ impl<'p> Machine<'p> {
         at: At,
         reads: bool,
         site: &Site,
-    ) -> Result<Vec<u8>, Trap> {
+    ) -> Result<Vec<u8>, Box<Trap>> {
         let mut data = Vec::new();
         for (place, position) in self.places(call, end, site)? {
             let needed = (place + 1) * size;
@@ -135,7 +135,7 @@ impl<'p> Machine<'p> {
         Ok(data)
     }
 
-    fn write_back(&mut self, call: &Call, write: &WriteCode, data: &[u8], at: At) -> Result<(), Trap> {
+    fn write_back(&mut self, call: &Call, write: &WriteCode, data: &[u8], at: At) -> Result<(), Box<Trap>> {
         let site = self.site(write.end.access);
         let places = self.places(call, &write.end, site)?;
         let last = places.iter().map(|(place, _)| place + 1).max().unwrap_or(1);
@@ -148,7 +148,7 @@ impl<'p> Machine<'p> {
     }
 
     /// For each element of a part how far it lies behind the first one, and its position.
-    fn places(&self, call: &Call, end: &EndCode, site: &Site) -> Result<Vec<(usize, i64)>, Trap> {
+    fn places(&self, call: &Call, end: &EndCode, site: &Site) -> Result<Vec<(usize, i64)>, Box<Trap>> {
         let mut part = Part::default();
         self.part(call, end, &mut part)?;
         let (mut index, mut places, mut first) = (Vec::new(), Vec::new(), None);
@@ -172,7 +172,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p LibraryCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         let name = &code.node.operation;
@@ -233,7 +233,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The extents of a part without single indices, and the positions of its elements.
-    fn elements(&self, call: &Call, end: &EndCode) -> Result<(Vec<i64>, Vec<i64>), Trap> {
+    fn elements(&self, call: &Call, end: &EndCode) -> Result<(Vec<i64>, Vec<i64>), Box<Trap>> {
         let mut part = Part::default();
         self.part(call, end, &mut part)?;
         let shape = part.spans.iter().filter(|span| !span.is_index).map(|span| span.len()).collect();

@@ -15,7 +15,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p ReduceCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         let (mut from, mut to) = (Part::default(), Part::default());
@@ -70,7 +70,7 @@ impl<'p> Machine<'p> {
         code: &'p ReduceCode,
         at: At,
         to: &Part,
-    ) -> Result<Vec<Option<Vec<u8>>>, Trap> {
+    ) -> Result<Vec<Option<Vec<u8>>>, Box<Trap>> {
         let count = usize::try_from(to.len()).unwrap_or(0);
         if let Some(identity) = &code.identity {
             let value = self.evaluate_now(call, identity)?;
@@ -98,7 +98,7 @@ impl<'p> Machine<'p> {
         at: At,
         to: &Part,
         results: Vec<Option<Vec<u8>>>,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let mut index = Vec::new();
         for (k, result) in results.into_iter().enumerate() {
             let Some(result) = result else { continue };

@@ -4,7 +4,7 @@ use super::access;
 use super::index::Span;
 use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
 use super::program::{ConsumeCode, EndCode, Item, MapCode, SymbolRead};
-use super::trap::{Site, Trap};
+use super::trap::{Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
 use crate::value::Value;
 
@@ -113,7 +113,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p MapCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         self.read_symbols(activity, &code.reads, at)?;
         let site = &self.program.items[item.number as usize].site;
         let instance = self.enter_instance(at, item.number, true, site)?;
@@ -137,7 +137,11 @@ impl<'p> Machine<'p> {
     }
 
     /// Lists all points of a map in random order.
-    fn shuffle_points(&mut self, activity: &mut Activity<'p>, frame: &mut MapFrame<'p>) -> Result<(), Trap> {
+    fn shuffle_points(
+        &mut self,
+        activity: &mut Activity<'p>,
+        frame: &mut MapFrame<'p>,
+    ) -> Result<(), Box<Trap>> {
         let call = activity.call();
         let mut points: Vec<Vec<i64>> = Vec::new();
         while frame
@@ -146,6 +150,13 @@ impl<'p> Machine<'p> {
         {
             let point = frame.code.params.iter().map(|slot| call.symbols[*slot as usize].unwrap_or(0));
             points.push(point.collect());
+            // What would not be allowed to run need not be listed.
+            if let Some(limit) = self.options.step_limit
+                && points.len() as u64 > limit
+            {
+                let site = &self.program.items[frame.item.number as usize].site;
+                return Err(self.trap(TrapKind::StepLimit { limit }, site));
+            }
         }
         if let Some(shuffler) = &mut self.shuffler {
             shuffler.shuffle(&mut points);
@@ -155,7 +166,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let depth = activity.frames.len();
         // The frame leaves its place while it is worked on, so that the call can be changed.
         let Some(Frame::Map(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
@@ -171,6 +182,7 @@ impl<'p> Machine<'p> {
             }
             return Ok(Step::Continue);
         }
+        self.count_step(&self.program.items[frame.item.number as usize].site)?;
         frame.at.position = frame.at.position.wrapping_add(1);
         let at = frame.at;
         if self.program.bodies[code.body].waits_for_streams {
@@ -191,7 +203,7 @@ impl<'p> Machine<'p> {
         activity: &mut Activity<'p>,
         reads: &[SymbolRead],
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         for read in reads {
             let call = activity.call();
             let element = self.input_element(call, &read.from, at)?;
@@ -207,7 +219,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p ConsumeCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         self.read_symbols(activity, &code.reads, at)?;
         let site = &self.program.items[item.number as usize].site;
         let call = activity.call();
@@ -226,7 +238,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    pub(super) fn step_consume(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_consume(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Consume(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
         let code = frame.code;
         if let Some(element) = frame.current.take() {
@@ -287,7 +299,7 @@ impl<'p> Machine<'p> {
         queue: usize,
         to_push: bool,
         site: Site,
-    ) -> Result<StreamWait, Trap> {
+    ) -> Result<StreamWait, Box<Trap>> {
         let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
         let name = self.container(end.access);
         Ok(StreamWait { stream: handle.stream_number(), queue, to_push, name, site })

@@ -152,6 +152,7 @@ impl Instances {
 pub(super) struct Cell {
     first: Stamp,
     second: Stamp,
+    #[expect(clippy::box_collection, reason = "there is a cell for every element, and this is rarely used")]
     more: Option<Box<Vec<Stamp>>>,
 }
 

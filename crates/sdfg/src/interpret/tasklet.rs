@@ -54,7 +54,7 @@ struct Connectors<'m, 'p, 'c> {
 
 impl<'p> Connectors<'_, 'p, '_> {
     /// The position that a pointer's indices name.
-    fn position(&mut self, number: usize, end: &EndCode, indices: &[i64]) -> Result<i64, Trap> {
+    fn position(&mut self, number: usize, end: &EndCode, indices: &[i64]) -> Result<i64, Box<Trap>> {
         let pointer = &self.pointers[number];
         let mut given = indices.iter();
         let mut outside = false;
@@ -77,9 +77,14 @@ impl<'p> Connectors<'_, 'p, '_> {
 }
 
 impl Access for Connectors<'_, '_, '_> {
-    type Error = Trap;
+    type Error = Box<Trap>;
 
-    fn load(&mut self, connector: ConnectorId, indices: &[i64], lanes: &mut [Value]) -> Result<(), Trap> {
+    fn load(
+        &mut self,
+        connector: ConnectorId,
+        indices: &[i64],
+        lanes: &mut [Value],
+    ) -> Result<(), Box<Trap>> {
         let code = self.code;
         let Some(number) = code.inputs.iter().position(|input| input.id == Some(connector)) else {
             return Ok(());
@@ -94,7 +99,7 @@ impl Access for Connectors<'_, '_, '_> {
         Ok(())
     }
 
-    fn store(&mut self, connector: ConnectorId, indices: &[i64], lanes: &[Value]) -> Result<(), Trap> {
+    fn store(&mut self, connector: ConnectorId, indices: &[i64], lanes: &[Value]) -> Result<(), Box<Trap>> {
         let code = self.code;
         let Some(number) = code.outputs.iter().position(|output| output.id == Some(connector)) else {
             return Ok(());
@@ -109,7 +114,7 @@ impl Access for Connectors<'_, '_, '_> {
         Ok(())
     }
 
-    fn push(&mut self, connector: ConnectorId, lanes: &[Value]) -> Result<(), Trap> {
+    fn push(&mut self, connector: ConnectorId, lanes: &[Value]) -> Result<(), Box<Trap>> {
         let code = self.code;
         let Some(number) = code.outputs.iter().position(|output| output.id == Some(connector)) else {
             return Ok(());
@@ -153,7 +158,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p TaskletCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let pushes = self.compute(call, item, code, at, &mut [])?;
         for push in pushes {
             let queue = self.queue(call, push.end)?;
@@ -174,7 +179,7 @@ impl<'p> Machine<'p> {
         activity.frames.push(Frame::Tasklet(Box::new(frame)));
     }
 
-    pub(super) fn step_tasklet(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_tasklet(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Tasklet(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
         let code = frame.code;
         let site = &self.program.items[frame.item.number as usize].site;
@@ -218,7 +223,7 @@ impl<'p> Machine<'p> {
         code: &'p TaskletCode,
         at: At,
         popped: &mut [Option<Vec<u8>>],
-    ) -> Result<Vec<Push<'p>>, Trap> {
+    ) -> Result<Vec<Push<'p>>, Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         self.counts.tasklets += 1;
@@ -295,7 +300,7 @@ impl<'p> Machine<'p> {
         symbols: &[SymbolCode],
         frame: &mut CodeFrame,
         site: &Site,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         for symbol in symbols {
             let Some(value) = call.symbols[symbol.slot as usize] else {
                 let symbols = &self.program.procedures[call.procedure].symbols;
@@ -307,7 +312,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn pointers(&self, call: &Call, code: &TaskletCode) -> Result<Vec<Pointer>, Trap> {
+    fn pointers(&self, call: &Call, code: &TaskletCode) -> Result<Vec<Pointer>, Box<Trap>> {
         let mut pointers = Vec::with_capacity(code.inputs.len() + code.outputs.len());
         for input in &code.inputs {
             let mut pointer = Pointer::default();
@@ -337,7 +342,7 @@ impl<'p> Machine<'p> {
         at: At,
         pushed: i64,
         site: &Site,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let missing = || TrapKind::MissingOutput { connector: connector.name.clone() };
         match form {
             OutputCode::Value { write, required } => {
@@ -376,7 +381,12 @@ impl<'p> Machine<'p> {
     }
 
     /// The element that a single input brings.
-    pub(super) fn input_element(&mut self, call: &Call, input: &InputCode, at: At) -> Result<Vec<u8>, Trap> {
+    pub(super) fn input_element(
+        &mut self,
+        call: &Call,
+        input: &InputCode,
+        at: At,
+    ) -> Result<Vec<u8>, Box<Trap>> {
         match input {
             InputCode::Value(end) | InputCode::Pointer(end) | InputCode::Pop(end) => {
                 let position = self.locate(call, end)?;

@@ -22,7 +22,7 @@ pub(super) struct CopyFrame<'p> {
 
 impl<'p> Machine<'p> {
     /// The queue that an end names.
-    pub(super) fn queue(&self, call: &Call, end: &EndCode) -> Result<usize, Trap> {
+    pub(super) fn queue(&self, call: &Call, end: &EndCode) -> Result<usize, Box<Trap>> {
         let position = self.locate(call, end)?;
         usize::try_from(position).map_err(|_| self.unbound(end.access))
     }
@@ -34,7 +34,7 @@ impl<'p> Machine<'p> {
         end: &EndCode,
         queue: usize,
         element: &mut Vec<u8>,
-    ) -> Result<bool, Trap> {
+    ) -> Result<bool, Box<Trap>> {
         let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
         let taken = match self.store.stream(handle) {
             Ok(stream) => stream.pop(queue, element),
@@ -54,7 +54,7 @@ impl<'p> Machine<'p> {
         end: &EndCode,
         queue: usize,
         element: &[u8],
-    ) -> Result<bool, Trap> {
+    ) -> Result<bool, Box<Trap>> {
         let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
         match self.store.stream(handle) {
             Ok(stream) if stream.is_full(queue) => return Ok(false),
@@ -73,7 +73,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p CopyCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         if let (CopySource::Elements(from), false) = (&code.from, code.to_queue) {
             return self.copy_elements(call, from, code, at);
         }
@@ -83,7 +83,13 @@ impl<'p> Machine<'p> {
     }
 
     /// Reads all elements, then writes them, so that the parts may overlap.
-    fn copy_elements(&mut self, call: &Call, from: &EndCode, code: &CopyCode, at: At) -> Result<(), Trap> {
+    fn copy_elements(
+        &mut self,
+        call: &Call,
+        from: &EndCode,
+        code: &CopyCode,
+        at: At,
+    ) -> Result<(), Box<Trap>> {
         let (mut source, mut target) = (Part::default(), Part::default());
         self.part(call, from, &mut source)?;
         self.part(call, &code.to.end, &mut target)?;
@@ -112,7 +118,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p CopyCode,
         at: At,
-    ) -> Result<CopyFrame<'p>, Trap> {
+    ) -> Result<CopyFrame<'p>, Box<Trap>> {
         let (mut from, mut to) = (Part::default(), Part::default());
         self.part(call, &code.to.end, &mut to)?;
         let mut total = Some(to.len());
@@ -148,13 +154,13 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p CopyCode,
         at: At,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Box<Trap>> {
         let frame = self.copy_frame(activity.call(), item, code, at)?;
         activity.frames.push(Frame::Copy(Box::new(frame)));
         Ok(())
     }
 
-    pub(super) fn step_copy(&mut self, activity: &mut Activity<'p>) -> Result<Step, Trap> {
+    pub(super) fn step_copy(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
         let Some(Frame::Copy(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
         loop {
             match self.move_one(activity.call(), &mut frame)? {
@@ -179,7 +185,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The queue for the next element: the one there is, or one for each element in turn.
-    fn queue_of(&self, call: &Call, end: &EndCode, part: &Part, done: i64) -> Result<usize, Trap> {
+    fn queue_of(&self, call: &Call, end: &EndCode, part: &Part, done: i64) -> Result<usize, Box<Trap>> {
         let mut index = Vec::new();
         part.index(if part.len() == 1 { 0 } else { done }, &mut index);
         let position = self.position(call, end, &index)?;
@@ -187,7 +193,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Moves one element. `None` when the copy is done, otherwise whether it has to wait.
-    fn move_one(&mut self, call: &mut Call, frame: &mut CopyFrame<'p>) -> Result<Option<bool>, Trap> {
+    fn move_one(&mut self, call: &mut Call, frame: &mut CopyFrame<'p>) -> Result<Option<bool>, Box<Trap>> {
         let code = frame.code;
         if frame.total.is_some_and(|total| frame.done >= total) {
             return Ok(None);

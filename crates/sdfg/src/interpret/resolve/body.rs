@@ -80,7 +80,7 @@ impl Resolver {
         });
         let Some(sorted) = sorted else {
             let what = "a state with a cycle".to_owned();
-            return Err(ResolveError::Malformed { path: inner.path.clone(), what });
+            return Err(ResolveError::Malformed { path: Box::new(inner.path.clone()), what });
         };
         let place: BTreeMap<Unit, usize> = sorted.iter().enumerate().map(|(i, unit)| (*unit, i)).collect();
         let first_item = self.program.items.len();
@@ -138,7 +138,7 @@ impl Resolver {
                 waiting.into_iter().partition(|view| !aliases.contains(&view.target.container));
             if ready.is_empty() {
                 let what = "views that view each other".to_owned();
-                return Err(ResolveError::Malformed { path: inner.path.clone(), what });
+                return Err(ResolveError::Malformed { path: Box::new(inner.path.clone()), what });
             }
             views.extend(ready);
             waiting = later;

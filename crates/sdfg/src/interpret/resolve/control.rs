@@ -149,7 +149,7 @@ impl Resolver {
             environment.add_connector(name, *connector);
         }
         let code = typecheck_expression(expression, Dialect::Python, &environment)
-            .map_err(|errors| ResolveError::Code { path: path.clone(), errors })?;
+            .map_err(|errors| ResolveError::Code { path: Box::new(path.clone()), errors })?;
         let site = Arc::new(path.clone());
         let symbols = context.symbol_codes(&environment);
         let mut reads = Vec::new();

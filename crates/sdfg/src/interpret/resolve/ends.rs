@@ -50,7 +50,7 @@ impl Resolver {
         let path = self.edge_path(inner, edge);
         let Some(&container) = context.containers.get(&access.container) else {
             let what = "a memlet of a container that does not exist".to_owned();
-            return Err(ResolveError::Malformed { path, what });
+            return Err(ResolveError::Malformed { path: Box::new(path), what });
         };
         let subset = SubsetCode::new(access.subset(), &mut |symbol| context.slot(symbol));
         let mut declared = Vec::new();
@@ -127,7 +127,7 @@ impl Resolver {
         }
         if !conflict::is_defined_for(resolution, element) {
             let what = format!("conflict resolution `{}` is not defined for {element}", resolution.name());
-            return Err(ResolveError::Malformed { path: path.clone(), what });
+            return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });
         }
         let code = match resolution {
             ConflictResolution::Custom(lambda) => {
@@ -136,11 +136,11 @@ impl Resolver {
                     environment.input(&parameter.text, element);
                 }
                 let code = typecheck_expression(&lambda.body, Dialect::Python, &environment)
-                    .map_err(|errors| ResolveError::Code { path: path.clone(), errors })?;
+                    .map_err(|errors| ResolveError::Code { path: Box::new(path.clone()), errors })?;
                 let parameter = |i: usize| Some(environment.connector(&lambda.parameters.get(i)?.text)?.0);
                 let (Some(old), Some(new)) = (parameter(0), parameter(1)) else {
                     let what = "a conflict resolution that is no function of two values".to_owned();
-                    return Err(ResolveError::Malformed { path: path.clone(), what });
+                    return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });
                 };
                 Some((self.code(CompiledCode::of_expression(&code)), old, new))
             }
@@ -248,6 +248,6 @@ impl Resolver {
     }
 
     pub(super) fn malformed(&self, inner: &StateContext<'_>, edge: EdgeId, what: &str) -> ResolveError {
-        ResolveError::Malformed { path: self.edge_path(inner, edge), what: what.to_owned() }
+        ResolveError::Malformed { path: Box::new(self.edge_path(inner, edge)), what: what.to_owned() }
     }
 }

@@ -34,7 +34,7 @@ pub enum ResolveError {
     #[error("the interpreter does not support {what}\n  at {path}")]
     Unsupported {
         /// Where.
-        path: ElementPath,
+        path: Box<ElementPath>,
         /// What.
         what: String,
     },
@@ -42,7 +42,7 @@ pub enum ResolveError {
     #[error("{what}\n  at {path}")]
     Malformed {
         /// Where.
-        path: ElementPath,
+        path: Box<ElementPath>,
         /// What is wrong.
         what: String,
     },
@@ -50,7 +50,7 @@ pub enum ResolveError {
     #[error("{}\n  at {path}", .errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Code {
         /// Where.
-        path: ElementPath,
+        path: Box<ElementPath>,
         /// What is wrong.
         errors: Vec<TypeError>,
     },

@@ -67,7 +67,7 @@ impl Resolver {
                 let stream_edge = connector_edges(inner.state, id, Direction::In, "IN_stream");
                 let Some(edge) = stream_edge.first() else {
                     let what = "a consume scope without a stream at `IN_stream`".to_owned();
-                    return Err(ResolveError::Malformed { path, what });
+                    return Err(ResolveError::Malformed { path: Box::new(path), what });
                 };
                 let stream = self.read_end(context, inner, by, *edge)?;
                 let register = context.new_register();
@@ -88,9 +88,10 @@ impl Resolver {
             NodeKind::Nested(nested) => self.call(context, inner, by, id, nested, &path),
             NodeKind::Reduce(reduce) => self.reduce(context, inner, by, id, reduce, &path),
             NodeKind::Library(library) => self.library(context, inner, by, id, library),
-            NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {
-                Err(ResolveError::Malformed { path, what: "an exit without an entry".to_owned() })
-            }
+            NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => Err(ResolveError::Malformed {
+                path: Box::new(path),
+                what: "an exit without an entry".to_owned(),
+            }),
         }
     }
 
@@ -141,7 +142,7 @@ impl Resolver {
                 }
             }
         }
-        let code_error = |errors| ResolveError::Code { path: path.clone(), errors };
+        let code_error = |errors| ResolveError::Code { path: Box::new(path.clone()), errors };
         let form = match &tasklet.body {
             TaskletBody::Code(code) => {
                 let typed = typecheck(code, &found.environment).map_err(code_error)?;
@@ -173,7 +174,7 @@ impl Resolver {
         };
         if waits && matches!(form, TaskletForm::External(_)) {
             let what = "an external tasklet at a stream".to_owned();
-            return Err(ResolveError::Unsupported { path: path.clone(), what });
+            return Err(ResolveError::Unsupported { path: Box::new(path.clone()), what });
         }
         let symbols = context.symbol_codes(&found.environment);
         Ok((ItemForm::Tasklet(Box::new(TaskletCode { inputs, outputs, form, symbols })), waits))
@@ -192,13 +193,13 @@ impl Resolver {
     ) -> Result<(InputCode, bool), ResolveError> {
         let [edge] = edges else {
             let what = format!("connector `{name}` has {} edges instead of one", edges.len());
-            return Err(ResolveError::Malformed { path: path.clone(), what });
+            return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });
         };
         let is_queue = inner.state.edge(*edge).memlet.read_access().is_some_and(|access| access.is_queue());
         if is_queue && self.consumed_register(inner, *edge).is_none() {
             if connector.kind != ConnectorKind::Value {
                 let what = format!("taking several elements at once into connector `{name}`");
-                return Err(ResolveError::Unsupported { path: path.clone(), what });
+                return Err(ResolveError::Unsupported { path: Box::new(path.clone()), what });
             }
             return Ok((InputCode::Pop(self.read_end(context, inner, by, *edge)?), true));
         }
@@ -306,7 +307,7 @@ impl Resolver {
                         let path = self.edge_path(inner, *edge);
                         let what =
                             "a conflict resolution at the output of a nested SDFG; put it inside".to_owned();
-                        return Err(ResolveError::Unsupported { path, what });
+                        return Err(ResolveError::Unsupported { path: Box::new(path), what });
                     }
                     match memlet.flow {
                         Flow::Value => ArgumentCode::Out(self.value_register(context, inner, *edge)),
@@ -328,7 +329,7 @@ impl Resolver {
                 }
                 (None, None) => {
                     let what = format!("nothing is bound to container `{}`", container.name);
-                    return Err(ResolveError::Malformed { path: path.clone(), what });
+                    return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });
                 }
             };
             arguments.push((number, argument));
@@ -368,7 +369,7 @@ impl Resolver {
         let (into, out) = (inner.state.in_edges(id), inner.state.out_edges(id));
         let (Some(read), Some(write)) = (into.iter().find(reads), out.iter().find(writes)) else {
             let what = "a reduction without an input or an output".to_owned();
-            return Err(ResolveError::Malformed { path: path.clone(), what });
+            return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });
         };
         let from = self.read_end(context, inner, by, *read)?;
         let to = self.write_end(context, inner, by, *write)?;

@@ -2,6 +2,7 @@
 
 mod programs;
 mod races;
+mod repository;
 mod streams;
 mod traps;
 

@@ -11,6 +11,9 @@ use crate::tensor::Tensor;
 /// `a * i + b * j + c`.
 type Affine = (i64, i64, i64);
 
+/// An iteration, and whether it writes.
+type Touch = ((i64, i64), bool);
+
 /// Two nested maps, `i` outside and `j` inside, around a tasklet.
 #[derive(Clone, Debug)]
 struct Program {
@@ -73,7 +76,7 @@ impl Program {
     fn conflicts(&self) -> bool {
         let at = |(a, b, c): Affine, i: i64, j: i64| a * i + b * j + c;
         // For each element, the iterations that read and that write it.
-        let mut elements: BTreeMap<i64, Vec<((i64, i64), bool)>> = BTreeMap::new();
+        let mut elements: BTreeMap<i64, Vec<Touch>> = BTreeMap::new();
         for i in 0..self.outer {
             for j in 0..self.inner {
                 elements.entry(at(self.read, i, j)).or_default().push(((i, j), false));
