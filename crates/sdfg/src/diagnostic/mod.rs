@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::ir::SourceLoc;
 use crate::syntax::{ParseError, Span};
+use crate::text::{self, ParseErrorKind};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,14 +110,15 @@ impl Diagnostic {
     }
 
     /// An error in the text of a whole program.
-    pub fn text(error: &crate::text::ParseError) -> Self {
-        use crate::text::ParseErrorKind;
-        let code = match &error.kind {
-            ParseErrorKind::Unknown { .. } => Code::UnknownReference,
-            ParseErrorKind::Duplicate { what: "block" | "node", .. } => Code::DuplicateLabel,
-            ParseErrorKind::Duplicate { .. } => Code::DuplicateName,
-            ParseErrorKind::InvalidSymbol { .. } => Code::InvalidName,
-            _ => Code::Syntax,
+    pub fn text(error: &text::ParseError) -> Self {
+        let code = if let ParseErrorKind::Duplicate { what, .. } = &error.kind {
+            if matches!(*what, "block" | "node") { Code::DuplicateLabel } else { Code::DuplicateName }
+        } else if matches!(error.kind, ParseErrorKind::InvalidSymbol { .. }) {
+            Code::InvalidName
+        } else if error.kind.is_reference() {
+            Code::UnknownReference
+        } else {
+            Code::Syntax
         };
         let suggestion = error.help();
         let found =

@@ -36,15 +36,13 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         for error in errors {
                             let diagnostic = |code, message| site.node_error(code, id, None, message);
                             let found = type_error(&error, code.source(), &known, &diagnostic);
-                            findings.push(match &error.kind {
-                                TypeErrorKind::UnknownName { name, .. }
-                                    if site.sdfg.find_container(name).is_some() =>
-                                {
-                                    found.suggest(format!(
-                                        "`{name}` is a container: read or write it through a connector"
-                                    ))
-                                }
-                                _ => found,
+                            let container =
+                                unknown_name(&error).filter(|name| site.sdfg.find_container(name).is_some());
+                            findings.push(match container {
+                                Some(name) => found.suggest(format!(
+                                    "`{name}` is a container: read or write it through a connector"
+                                )),
+                                None => found,
                             });
                         }
                     }
@@ -304,10 +302,8 @@ fn type_error(
     known: &[String],
     error: &dyn Fn(Code, String) -> Diagnostic,
 ) -> Diagnostic {
-    let code = match &found.kind {
-        TypeErrorKind::UnknownName { .. } => Code::UnknownName,
-        _ => Code::CodeType,
-    };
+    let is_name = matches!(found.kind, TypeErrorKind::UnknownName { .. });
+    let code = if is_name { Code::UnknownName } else { Code::CodeType };
     let diagnostic = with_help(error(code, found.to_string()), found, known);
     match line_of(source, found.span) {
         Some(line) => diagnostic.note(format!("in `{line}`")),
@@ -322,22 +318,22 @@ fn control_error(
     known: &[String],
     error: &dyn Fn(Code, String) -> Diagnostic,
 ) -> Diagnostic {
-    let code = match &found.kind {
-        TypeErrorKind::UnknownName { .. } => Code::UndefinedSymbol,
-        _ => Code::ConditionType,
-    };
+    let is_name = matches!(found.kind, TypeErrorKind::UnknownName { .. });
+    let code = if is_name { Code::UndefinedSymbol } else { Code::ConditionType };
     with_help(error(code, found.to_string()), found, known).note(format!("in `{source}`"))
 }
 
 fn with_help(diagnostic: Diagnostic, found: &TypeError, known: &[String]) -> Diagnostic {
-    let closest = match &found.kind {
-        TypeErrorKind::UnknownName { name, .. } => did_you_mean(name, known.iter().map(String::as_str)),
-        _ => None,
-    };
+    let closest = unknown_name(found).and_then(|name| did_you_mean(name, known.iter().map(String::as_str)));
     match closest.or_else(|| found.help()) {
         Some(help) => diagnostic.suggest(help),
         None => diagnostic,
     }
+}
+
+/// The name that an error is about, if it is that nothing has it.
+fn unknown_name(found: &TypeError) -> Option<&str> {
+    if let TypeErrorKind::UnknownName { name, .. } = &found.kind { Some(name) } else { None }
 }
 
 /// The line of code that a span starts in.

@@ -3,7 +3,7 @@
 use super::resolutions;
 use super::site::{Findings, Site, counted};
 use crate::diagnostic::Code;
-use crate::dtype::{ElementType, ScalarType};
+use crate::dtype::{ElementType, ScalarKind, ScalarType};
 use crate::ir::{Access, Flow, NodeId, NodeKind, Reduce};
 use crate::subset::Subset;
 use crate::symbolic::{Assumptions, Expr};
@@ -123,12 +123,12 @@ fn literal(expression: &Expression) -> Option<ScalarType> {
     }
 }
 
-/// Whether a literal of one type can be an element of another: a kind that holds it, or `bool` for 0 and 1.
+/// Whether a literal of one type can be an element of another: its kind converts without losing anything but precision.
 fn converts(literal: ScalarType, element: ScalarType) -> bool {
-    match literal {
-        ScalarType::Bool => !element.is_complex(),
-        ScalarType::F64 => element.is_float() || element.is_complex(),
-        ScalarType::Complex128 => element.is_complex(),
-        _ => true,
+    match literal.kind() {
+        ScalarKind::Bool => !element.is_complex(),
+        ScalarKind::Unsigned | ScalarKind::Signed => true,
+        ScalarKind::Float => element.is_float() || element.is_complex(),
+        ScalarKind::Complex => element.is_complex(),
     }
 }

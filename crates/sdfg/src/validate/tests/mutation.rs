@@ -1,15 +1,17 @@
-//! Validation answers any graph: programs are broken at random, and nothing may panic, also not the printing of what
-//! is wrong.
+//! Validation answers any graph: programs are broken at random, and nothing may panic, neither the printing of what
+//! is wrong nor the interpreter where nothing is.
 
 use proptest::prelude::*;
 
-use super::super::{diagnose, validate};
+use super::super::{Validated, diagnose, validate};
 use crate::diagnostic::pages::{self, Example};
 use crate::dtype::{ElementType, ScalarType};
+use crate::interpret::{Arguments, Interpreter, Options};
 use crate::ir::ids::Id;
 use crate::ir::{ContainerId, ContainerKind, EdgeId, Memlet, NodeId, NodeKind, Place, Sdfg, StateId, Volume};
 use crate::subset::Range;
 use crate::symbolic::{Expr, Symbol};
+use crate::tensor::Tensor;
 use crate::text;
 
 /// What to break: the kind of change, where, and with what.
@@ -121,6 +123,22 @@ fn change_state(sdfg: &mut Sdfg, id: StateId, (kind, place, value): Change) {
     }
 }
 
+/// Runs a program that validation accepts on zeros, with 4 for every symbol: it may trap, or not be supported.
+fn run(validated: &Validated) {
+    let Ok(mut interpreter) = Interpreter::new(validated) else { return };
+    let mut arguments = Arguments::new();
+    for (symbol, _) in validated.sdfg().symbols() {
+        arguments.set_symbol(symbol.as_str(), 4);
+    }
+    for (_, container) in validated.sdfg().arguments() {
+        let shape = container.shape().iter().map(|extent| extent.eval(&|_| Some(4)));
+        let Ok(shape) = shape.collect::<Result<Vec<i64>, _>>() else { return };
+        let Ok(tensor) = Tensor::zeros(container.element, shape) else { return };
+        arguments.set(&container.name, tensor);
+    }
+    let _ = interpreter.run(&mut arguments, &Options { step_limit: Some(10_000), ..Options::default() });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -133,7 +151,11 @@ proptest! {
         changes.into_iter().for_each(|what| change(&mut sdfg, what));
         let findings = diagnose(&sdfg);
         match validate(sdfg) {
-            Ok(validated) => prop_assert!(!findings.has_errors() && validated.warnings().iter().all(|found| !found.is_error())),
+            Ok(validated) => {
+                prop_assert!(!findings.has_errors());
+                prop_assert!(validated.warnings().iter().all(|found| !found.is_error()));
+                run(&validated);
+            }
             Err(rejected) => prop_assert!(findings.has_errors() && !rejected.to_string().is_empty()),
         }
     }
@@ -147,10 +169,11 @@ proptest! {
             1 => lines.swap(line, other),
             _ => lines.insert(line, lines[other]),
         }
-        if let Ok(sdfg) = text::parse("test.sdft", &lines.join("\n"))
-            && let Err(rejected) = validate(sdfg)
-        {
-            prop_assert!(!rejected.to_string().is_empty());
+        if let Ok(sdfg) = text::parse("test.sdft", &lines.join("\n")) {
+            match validate(sdfg) {
+                Ok(validated) => run(&validated),
+                Err(rejected) => prop_assert!(!rejected.to_string().is_empty()),
+            }
         }
     }
 }
