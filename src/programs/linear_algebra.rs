@@ -137,7 +137,11 @@ pub fn triangular_solve() -> Result<Validated, Rejected> {
     b.state("copy", |s| s.copy("b[0:N]", "x[0:N]"));
     b.for_loop("columns", "j", "0:N", |b| {
         b.state("divide", |s| {
-            s.tasklet("divide").input("d", "L[j, j]").input("v", "x[j]").output("q", "x[j]").code("q = v / d");
+            s.tasklet("divide")
+                .input("d", "L[j, j]")
+                .input("v", "x[j]")
+                .output("q", "x[j]")
+                .code("q = v / d");
         });
         b.state("eliminate", |s| {
             s.mapped_tasklet(

@@ -1,0 +1,7 @@
+//! The parts of `cargo xtask demo`: a picture, and the program that works on it.
+
+mod picture;
+mod pipeline;
+
+pub use picture::{Picture, PictureError};
+pub use pipeline::pipeline;
