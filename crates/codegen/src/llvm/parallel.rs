@@ -4,19 +4,19 @@
 //! overlap (`noalias`), which the optimiser could not tell of addresses that it reads from a structure. The OpenMP
 //! runtime calls a small wrapper that unpacks such a structure.
 
+use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};
 use sdfg::dtype::ScalarType;
-use sdfg::ir::Sharing;
 use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
 use super::metadata::LoopHints;
+use super::sharing::Space;
 use super::uses::Uses;
 use crate::plan::{Allocation, BufferId, ParallelLoop, Private};
 
@@ -311,210 +311,5 @@ impl<'ctx> Function<'_, 'ctx> {
             indices.pop();
             Ok(())
         })
-    }
-
-    /// Hands out the iterations of the space, numbered from 0.
-    fn share(&self, parallel: &ParallelLoop, space: &Space<'ctx>) -> Emit<()> {
-        let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
-        let chunk = match &parallel.chunk {
-            None => None,
-            Some(chunk) => Some(self.larger(self.index(chunk)?, self.emitter.constant(1))?),
-        };
-        let run = |begin, end| self.run_range(parallel, space, begin, end);
-        match (parallel.sharing, chunk) {
-            (Sharing::Static, None) => {
-                // The first `total mod threads` threads do one iteration more.
-                let share = self.builder.build_int_unsigned_div(space.total, threads, "")?;
-                let rest = self.builder.build_int_unsigned_rem(space.total, threads, "")?;
-                let before = self.add(self.multiply(thread, share)?, self.smaller(thread, rest)?)?;
-                let one_more = self.compare(IntPredicate::SLT, thread, rest)?;
-                let one_more = self.builder.build_int_z_extend(one_more, self.emitter.i64(), "")?;
-                run(before, self.add(self.add(before, share)?, one_more)?)
-            }
-            (Sharing::Static, Some(chunk)) => {
-                let begin = self.multiply(thread, chunk)?;
-                let step = self.multiply(threads, chunk)?;
-                self.counted_loop(begin, space.total, step, false, LoopHints::default(), |begin| {
-                    run(begin, self.smaller(self.add(begin, chunk)?, space.total)?)
-                })
-            }
-            (Sharing::Dynamic, chunk) => {
-                let chunk = chunk.unwrap_or(self.emitter.constant(1));
-                self.take_chunks(space, run, |counter| {
-                    let begin = self.builder.build_atomicrmw(
-                        AtomicRMWBinOp::Add,
-                        counter,
-                        chunk,
-                        AtomicOrdering::Monotonic,
-                    )?;
-                    Ok((begin, self.smaller(self.add(begin, chunk)?, space.total)?))
-                })
-            }
-            (Sharing::Guided, chunk) => {
-                let least = chunk.unwrap_or(self.emitter.constant(1));
-                self.take_chunks(space, run, |counter| self.take_guided(counter, space, threads, least))
-            }
-        }
-    }
-
-    /// Takes ranges with `take` and runs them until none is left.
-    fn take_chunks(
-        &self,
-        space: &Space<'ctx>,
-        run: impl FnOnce(IntValue<'ctx>, IntValue<'ctx>) -> Emit<()>,
-        take: impl FnOnce(PointerValue<'ctx>) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)>,
-    ) -> Emit<()> {
-        let counter = self.parameter(3)?.into_pointer_value();
-        let (next, turn, done) = (self.block("next"), self.block("chunk"), self.block("done"));
-        self.jump(next)?;
-        self.enter(next);
-        let (begin, end) = take(counter)?;
-        let any = self.compare(IntPredicate::SLT, begin, space.total)?;
-        self.branch(any, turn, done)?;
-        self.enter(turn);
-        run(begin, end)?;
-        self.jump(next)?;
-        self.enter(done);
-        Ok(())
-    }
-
-    /// Takes a share of what is left: the remaining iterations over the threads, rounded up, and not less than `least`.
-    fn take_guided(
-        &self,
-        counter: PointerValue<'ctx>,
-        space: &Space<'ctx>,
-        threads: IntValue<'ctx>,
-        least: IntValue<'ctx>,
-    ) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)> {
-        let i64 = self.emitter.i64();
-        let (retry, taken) = (self.block("retry"), self.block("taken"));
-        let first = self.builder.build_load(i64, counter, "")?.into_int_value();
-        if let Some(load) = first.as_instruction() {
-            load.set_atomic_ordering(AtomicOrdering::Monotonic)
-                .map_err(|error| self.emitter.defect(error))?;
-        }
-        let before = self.current()?;
-        self.jump(retry)?;
-        self.enter(retry);
-        let phi = self.builder.build_phi(i64, "")?;
-        let begin = phi.as_basic_value().into_int_value();
-        let left = self.larger(self.subtract(space.total, begin)?, self.emitter.constant(0))?;
-        let raised = self.add(left, self.subtract(threads, self.emitter.constant(1))?)?;
-        let share = self.builder.build_int_signed_div(raised, threads, "")?;
-        let end = self.smaller(self.add(begin, self.larger(share, least)?)?, space.total)?;
-        // A counter that is at the end stays there.
-        let end = self.larger(end, begin)?;
-        let (weak, strong) = (AtomicOrdering::Monotonic, AtomicOrdering::Monotonic);
-        let exchange = self.builder.build_cmpxchg(counter, begin, end, strong, weak)?;
-        let found = self.builder.build_extract_value(exchange, 0, "")?.into_int_value();
-        let success = self.builder.build_extract_value(exchange, 1, "")?.into_int_value();
-        self.branch(success, taken, retry)?;
-        phi.add_incoming(&[(&first, before), (&found, retry)]);
-        self.enter(taken);
-        Ok((begin, end))
-    }
-
-    /// Runs the iterations from `begin` to before `end`.
-    ///
-    /// The range is cut into rows of the innermost dimension, so that the loop over a row counts its variable plainly
-    /// and no division happens inside.
-    fn run_range(
-        &self,
-        parallel: &ParallelLoop,
-        space: &Space<'ctx>,
-        begin: IntValue<'ctx>,
-        end: IntValue<'ctx>,
-    ) -> Emit<()> {
-        let Some((last, outer)) = space.dimensions.split_last() else {
-            return self.counted_loop(
-                begin,
-                end,
-                self.emitter.constant(1),
-                false,
-                LoopHints::default(),
-                |_| self.statements(&parallel.body),
-            );
-        };
-        if outer.is_empty() {
-            return self.run_row(parallel, last, begin, end);
-        }
-        let position = self.slot(self.emitter.i64(), "position")?;
-        self.builder.build_store(position, begin)?;
-        let (next, row, done) = (self.block("next"), self.block("row"), self.block("done"));
-        self.jump(next)?;
-        self.enter(next);
-        let from = self.builder.build_load(self.emitter.i64(), position, "")?.into_int_value();
-        let any = self.compare(IntPredicate::SLT, from, end)?;
-        self.branch(any, row, done)?;
-        self.enter(row);
-        let mut rest = self.builder.build_int_unsigned_div(from, last.extent, "")?;
-        let column = self.builder.build_int_unsigned_rem(from, last.extent, "")?;
-        for (place, dimension) in outer.iter().enumerate().rev() {
-            let index = if place == 0 {
-                rest
-            } else {
-                let index = self.builder.build_int_unsigned_rem(rest, dimension.extent, "")?;
-                rest = self.builder.build_int_unsigned_div(rest, dimension.extent, "")?;
-                index
-            };
-            let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
-            self.set_variable(&parallel.dimensions[place].variable, value)?;
-        }
-        let left = self.subtract(end, from)?;
-        let length = self.smaller(self.subtract(last.extent, column)?, left)?;
-        self.builder.build_store(position, self.add(from, length)?)?;
-        self.run_row(parallel, last, column, self.add(column, length)?)?;
-        self.jump(next)?;
-        self.enter(done);
-        Ok(())
-    }
-
-    /// Runs positions `begin` to before `end` of the innermost dimension.
-    fn run_row(
-        &self,
-        parallel: &ParallelLoop,
-        dimension: &Dimension<'ctx>,
-        begin: IntValue<'ctx>,
-        end: IntValue<'ctx>,
-    ) -> Emit<()> {
-        let Some(last) = parallel.dimensions.last() else {
-            return Err(self.emitter.defect("a row has a dimension"));
-        };
-        let hints = LoopHints { parallel_accesses: parallel.independent, ..LoopHints::default() };
-        let one = self.emitter.constant(1);
-        self.counted_loop(begin, end, one, false, hints, |index| {
-            let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
-            self.set_variable(&last.variable, value)?;
-            self.statements(&parallel.body)
-        })
-    }
-}
-
-/// One dimension of a shared iteration space.
-struct Dimension<'ctx> {
-    begin: IntValue<'ctx>,
-    step: IntValue<'ctx>,
-    extent: IntValue<'ctx>,
-}
-
-/// A shared iteration space.
-struct Space<'ctx> {
-    dimensions: Vec<Dimension<'ctx>>,
-    /// The number of iterations.
-    total: IntValue<'ctx>,
-}
-
-impl<'ctx> Space<'ctx> {
-    fn new(function: &Function<'_, 'ctx>, parallel: &ParallelLoop) -> Emit<Self> {
-        let mut total = function.emitter.constant(1);
-        let mut dimensions = Vec::with_capacity(parallel.dimensions.len());
-        for dimension in &parallel.dimensions {
-            let begin = function.index(&dimension.begin)?;
-            let step = function.index(&dimension.step)?;
-            let extent = function.extent(dimension, begin)?;
-            total = function.multiply(total, extent)?;
-            dimensions.push(Dimension { begin, step, extent });
-        }
-        Ok(Space { dimensions, total })
     }
 }

@@ -51,7 +51,6 @@ pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>
     let allocation = Allocation::Argument(plan.arguments.len());
     plan.buffers.push(Buffer { name: name.to_owned(), element, size: size.clone(), allocation });
     plan.arguments.push(Argument {
-        scalar: false,
         name: name.to_owned(),
         element,
         shape: vec![size.clone()],
