@@ -134,7 +134,10 @@ fn containers_fit(
                 vec![(read.container, from)]
             }
         }
-        Flow::Bind(target) => bind_target(site, target.container, from, to),
+        Flow::Bind(target) => match (from, to) {
+            (Some(from), Some(to)) if leaf => return binding(site, id, target.container, from, to, findings),
+            _ => vec![(target.container, from.or(to))],
+        },
     };
     let mut fits = true;
     for (named, found) in pairs {
@@ -149,21 +152,41 @@ fn containers_fit(
     fits
 }
 
-/// A binding stands between a view or reference and what it names; the memlet is about the latter.
-fn bind_target(
+/// A binding stands between a view or reference and the container that it names, which the memlet is about; both have
+/// one element type.
+fn binding(
     site: &Site<'_>,
+    id: EdgeId,
     target: ContainerId,
-    from: Option<ContainerId>,
-    to: Option<ContainerId>,
-) -> Vec<(ContainerId, Option<ContainerId>)> {
-    let is_alias = |id: Option<ContainerId>| {
-        id.and_then(|id| site.sdfg.get_container(id)).is_some_and(crate::ir::Container::is_alias)
+    from: ContainerId,
+    to: ContainerId,
+    findings: &mut Findings,
+) -> bool {
+    let is_alias = |id: ContainerId| site.sdfg.container(id).is_alias();
+    let alias = if to == target { from } else { to };
+    let error = |code, message: String| site.edge_error(code, id, message);
+    let found = if from == to {
+        error(Code::WrongContainer, format!("`{}` cannot name a part of itself", site.name(to)))
+    } else if !is_alias(from) && !is_alias(to) {
+        let message = format!("neither `{}` nor `{}` is a view or reference", site.name(from), site.name(to));
+        error(Code::FlowMismatch, message).suggest("declare a view, or copy")
+    } else if (from != target && to != target) || !is_alias(alias) {
+        let message =
+            format!("the memlet names `{}`, which is not what the other end binds", site.name(target));
+        error(Code::WrongContainer, message)
+    } else {
+        let (alias, target) = (site.sdfg.container(alias), site.sdfg.container(target));
+        if alias.element == target.element {
+            return true;
+        }
+        let (left, right) = (alias.element, target.element);
+        error(
+            Code::ElementMismatch,
+            format!("`{}` has elements of {left}, `{}` of {right}", alias.name, target.name),
+        )
     };
-    match (is_alias(from) && to == Some(target), is_alias(to)) {
-        (true, _) => Vec::new(),
-        (false, true) => vec![(target, from)],
-        (false, false) => vec![(target, from.or(to))],
-    }
+    findings.push(found);
+    false
 }
 
 /// The subset has the rank of its container, and is of elements or queues as the container is.

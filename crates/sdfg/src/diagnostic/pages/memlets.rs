@@ -139,7 +139,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ElementMismatch,
-        why: "Memlets move bits and convert nothing, so that no precision is lost where nobody sees it.",
+        why: "Memlets move bits and convert nothing, so that no precision is lost where nobody sees it. Views and references \
+              name elements as they are, too.",
         action: "Convert in a tasklet, as in `o = f64(x)`, or declare both ends with one type.",
         example: Example::Programs {
             bad: "sdfg p {

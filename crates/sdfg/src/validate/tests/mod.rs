@@ -319,6 +319,41 @@ fn conflicts_are_proved_from_parameters() {
 }
 
 #[test]
+fn bindings_join_an_alias_and_what_it_names() {
+    let source = |element: &str, edge: &str| {
+        format!(
+            "sdfg p {{
+  array A: {element}[8]
+  array B: f64[4]
+  view V: f64[4]
+  state s {{
+    access a = A
+    access b = B
+    access v = V
+    access w = V
+    bind {edge}
+    v -> b
+    order w -> b
+  }}
+}}"
+        )
+    };
+    for (element, edge, code) in [
+        ("f64", "a -> v: A[0:4]", None),
+        ("f32", "a -> v: A[0:4]", Some(Code::ElementMismatch)),
+        ("f64", "a -> b: A[0:4]", Some(Code::FlowMismatch)),
+        ("f64", "a -> v: B[0:4]", Some(Code::WrongContainer)),
+        ("f64", "w -> v: V[0:4]", Some(Code::WrongContainer)),
+    ] {
+        let codes: Vec<Code> = findings(&source(element, edge)).iter().map(|found| found.code).collect();
+        match code {
+            None => assert!(codes.is_empty(), "{edge}: {codes:?}"),
+            Some(code) => assert!(codes.contains(&code), "{edge}: {codes:?}"),
+        }
+    }
+}
+
+#[test]
 fn all_errors_are_reported_at_once_with_their_text() {
     let source = "sdfg p {
   symbol N: i64
