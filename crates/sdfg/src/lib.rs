@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod dtype;
 pub mod interpret;
 pub mod ir;
+pub mod json;
 pub mod picture;
 pub mod propagate;
 pub mod subset;

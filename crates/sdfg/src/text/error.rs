@@ -2,6 +2,7 @@
 //!
 //! Everything else that may be wrong with a graph is found by [`validate`](crate::validate), for every front end alike.
 
+use super::names::closest;
 use crate::ir::SourceLoc;
 use crate::syntax::{self, Span};
 
@@ -96,6 +97,9 @@ pub enum ParseErrorKind {
     /// A memlet on an edge between two code nodes.
     #[error("an edge between code nodes carries one value and names no container")]
     MemletOnValue,
+    /// A memlet on an edge that only orders.
+    #[error("an edge that only orders names no container")]
+    MemletOnOrder,
     /// A memlet with two sides on an edge that is no copy.
     #[error("this edge reads or writes one container, its memlet names two")]
     TwoSidedMemlet,
@@ -132,7 +136,10 @@ impl ParseErrorKind {
         Some(match self {
             ParseErrorKind::Syntax(kind) => return syntax::ParseError::new(span, kind.clone()).help(),
             ParseErrorKind::Unknown { similar: Some(similar), .. } => format!("did you mean `{similar}`?"),
-            ParseErrorKind::UnknownWord { known, .. } => format!("known: {}", known.join(", ")),
+            ParseErrorKind::UnknownWord { word, known, .. } => match closest(word, known.iter().copied()) {
+                Some(similar) => format!("did you mean `{similar}`?"),
+                None => format!("known: {}", known.join(", ")),
+            },
             ParseErrorKind::Duplicate { .. } => "choose another name".to_owned(),
             ParseErrorKind::InvalidSymbol { .. } => {
                 "symbols start with a letter or `_` and go on with letters, digits and `_`".to_owned()
@@ -149,6 +156,7 @@ impl ParseErrorKind {
             }
             ParseErrorKind::OneSidedCopy => "write both sides: `a -> b: A[0:K] -> B[2:K + 2]`".to_owned(),
             ParseErrorKind::MemletOnValue => "leave the memlet out, or pass through an access node".to_owned(),
+            ParseErrorKind::MemletOnOrder => "remove `order`, or the memlet".to_owned(),
             ParseErrorKind::TwoSidedMemlet => "name the container at the end of the path".to_owned(),
             ParseErrorKind::EndWithArrows => "remove `-> end`".to_owned(),
             ParseErrorKind::LateDeclaration => "move it above the first block".to_owned(),

@@ -6,14 +6,19 @@
 
 mod error;
 mod implied;
-mod names;
+pub(crate) mod names;
 mod parse;
 mod print;
 pub(crate) mod values;
 
 #[cfg(test)]
+pub(crate) mod arbitrary;
+#[cfg(test)]
+pub(crate) mod structure;
+#[cfg(test)]
 mod tests;
 
 pub use error::{ParseError, ParseErrorKind};
+pub(crate) use parse::dialect_name;
 pub use parse::parse;
 pub use print::{PrintOptions, Printed, PrintedElement, SpanTable, print, print_with, print_with_spans};

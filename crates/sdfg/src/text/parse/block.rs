@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::error::ParseErrorKind;
 use super::super::names::closest;
+use super::container::DECLARATIONS;
 use super::{Fault, Parsed, Parser};
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{Block, BlockId, BlockKind, Branch, Loop, RegionId, Sdfg, SourceLoc, State, Transition};
@@ -72,7 +73,6 @@ impl Parser<'_> {
         let mut declared = true;
         let complete = self.braces(|parser| {
             if !parser.at_declaration() {
-                // Anything else can only be a block: a misspelt declaration is told apart by what follows the body.
                 return parser.block_statement(&mut sdfg, &mut region);
             }
             if !region.blocks.is_empty() {
@@ -158,11 +158,14 @@ impl Parser<'_> {
         const BLOCKS: [&str; 9] =
             ["state", "for", "loop", "while", "do", "if", "break", "continue", "return"];
         if !BLOCKS.contains(&keyword) {
-            let kind = ParseErrorKind::UnknownWord {
-                what: if region.blocks.is_empty() { "declaration or block" } else { "block" },
-                word: self.cursor.text(word).to_owned(),
-                known: BLOCKS.to_vec(),
-            };
+            let mut known = BLOCKS.to_vec();
+            let at_top = region.blocks.is_empty() && region.id == sdfg.body();
+            if at_top {
+                known.extend(DECLARATIONS);
+            }
+            let what = if at_top { "declaration or block" } else { "block" };
+            let word_text = self.cursor.text(word).to_owned();
+            let kind = ParseErrorKind::UnknownWord { what, word: word_text, known };
             return Err(Fault::new(word.span, kind));
         }
         let label = self.name()?;

@@ -9,7 +9,7 @@ use crate::syntax::{Name, Punctuation, Token, TokenKind};
 use crate::value::Value;
 
 /// Words that start a declaration.
-const DECLARATIONS: [&str; 8] =
+pub(super) const DECLARATIONS: [&str; 8] =
     ["symbol", "scalar", "array", "stream", "view", "reference", "transient", "constant"];
 
 /// The parts of a layout that a text may override.

@@ -18,7 +18,7 @@ pub(super) fn memlet(open: &OpenState<'_>, statement: EdgeStatement, edge: &Edge
     }
     let mut memlet = match (form, text) {
         (EdgeForm::Order, None) => Memlet::order(),
-        (EdgeForm::Order, Some(_)) => return Err(fault(ParseErrorKind::MemletOnValue)),
+        (EdgeForm::Order, Some(_)) => return Err(fault(ParseErrorKind::MemletOnOrder)),
         (EdgeForm::Bind, Some(MemletText { second: Some(_), .. })) => {
             return Err(fault(ParseErrorKind::TwoSidedMemlet));
         }

@@ -14,10 +14,11 @@ mod terms;
 
 use std::sync::Arc;
 
-pub(super) use node::dialect_name;
+pub(crate) use node::dialect_name;
 
 use super::error::{ParseError, ParseErrorKind};
 use crate::ir::{Sdfg, SourceLoc};
+use crate::propagate::propagate;
 use crate::syntax::{self, Cursor, Name, Punctuation, Span, TokenKind};
 
 /// Nesting of braces beyond which a text is refused; it bounds the stack.
@@ -31,6 +32,13 @@ const MAX_DEPTH: u32 = 64;
 /// # Errors
 /// Every syntax error and unknown name that was found, in order of their places.
 pub fn parse(name: &str, source: &str) -> Result<Sdfg, Vec<ParseError>> {
+    let mut sdfg = parse_underived(name, source)?;
+    propagate(&mut sdfg);
+    Ok(sdfg)
+}
+
+/// As [`parse`], but outer segments cover whole containers.
+pub(super) fn parse_underived(name: &str, source: &str) -> Result<Sdfg, Vec<ParseError>> {
     let mut parser = Parser {
         cursor: Cursor::new(source, 0),
         file: Arc::from(name),

@@ -341,7 +341,7 @@ impl OpenState<'_> {
 }
 
 /// The name of a dialect in texts and JSON.
-pub(in crate::text) fn dialect_name(dialect: Dialect) -> &'static str {
+pub(crate) fn dialect_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Python => "python",
         Dialect::C => "c",

@@ -6,7 +6,9 @@ use crate::dtype::ElementType;
 use crate::ir::{ConflictResolution, Connector, Parallelism, Schedule, Sharing};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, NotPure, Symbol};
-use crate::syntax::{Expression, Name, Punctuation};
+use crate::syntax::{
+    Expression, Name, ParseError as SyntaxError, ParseErrorKind as SyntaxErrorKind, Punctuation, TokenKind,
+};
 
 impl Parser<'_> {
     /// `(first, second, ...)`, possibly empty; line ends inside do not count.
@@ -180,11 +182,7 @@ impl Parser<'_> {
         let value = self.cursor.expect_integer()?;
         u32::try_from(value).map_err(|_| {
             let text = self.cursor.text(token).to_owned();
-            crate::syntax::ParseError::new(
-                token.span,
-                crate::syntax::ParseErrorKind::NumberOutOfRange { text },
-            )
-            .into()
+            SyntaxError::new(token.span, SyntaxErrorKind::NumberOutOfRange { text }).into()
         })
     }
 
@@ -193,7 +191,14 @@ impl Parser<'_> {
         self.cursor.begin_joined();
         let result = parse(self);
         self.cursor.end_joined();
-        result
+        // A bracket that is not closed is missed at the end of its line, not at the start of the next.
+        let at_line_end = self.cursor.peek().kind == TokenKind::Newline;
+        result.map_err(|fault| match fault.kind {
+            ParseErrorKind::Syntax(SyntaxErrorKind::Expected { expected, .. }) if at_line_end => {
+                self.cursor.expected(expected).into()
+            }
+            kind => Fault { kind, ..fault },
+        })
     }
 }
 

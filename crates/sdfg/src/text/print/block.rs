@@ -2,13 +2,20 @@
 
 use super::super::names::written;
 use super::{PrintedElement, Printer, list};
-use crate::ir::{Block, BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
+use crate::ir::{Block, BlockId, BlockKind, Loop, Region, RegionId, Sdfg, Transition, TransitionId};
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
 impl Printer {
     /// The blocks of a region, each on lines of its own.
+    ///
+    /// A region that holds itself (in a wrong graph) is told in a comment.
     pub(super) fn region(&mut self, sdfg: &Sdfg, id: RegionId) {
-        let region = sdfg.region(id);
+        let key = (self.nested.len(), id);
+        let Some(region) = sdfg.get_region(id).filter(|_| !self.regions.contains(&key)) else {
+            self.begin_line();
+            return self.push("# a region that is missing or holds itself\n");
+        };
+        self.regions.push(key);
         let blocks: Vec<(BlockId, &Block)> =
             region.blocks.iter().filter_map(|id| Some((*id, sdfg.get_block(*id)?))).collect();
         if let Some(start) = region.start.filter(|start| region.blocks.first() != Some(start))
@@ -22,8 +29,9 @@ impl Printer {
             self.block(sdfg, *id, block);
             self.text.push('\n');
             let next = blocks.get(position + 1).map(|(id, _)| *id);
-            self.arrows(sdfg, *id, block, next);
+            self.arrows(sdfg, region, *id, block, next);
         }
+        self.regions.pop();
     }
 
     /// One block from the current column on, without the line end.
@@ -71,9 +79,13 @@ impl Printer {
     }
 
     /// The transitions of a block, where they are not the ones that it has without a text.
-    fn arrows(&mut self, sdfg: &Sdfg, id: BlockId, block: &Block, next: Option<BlockId>) {
-        let transitions: Vec<(TransitionId, &Transition)> =
-            sdfg.transitions_from(id).into_iter().map(|id| (id, sdfg.transition(id))).collect();
+    fn arrows(&mut self, sdfg: &Sdfg, region: &Region, id: BlockId, block: &Block, next: Option<BlockId>) {
+        let transitions: Vec<(TransitionId, &Transition)> = region
+            .transitions
+            .iter()
+            .filter_map(|transition| Some((*transition, sdfg.get_transition(*transition)?)))
+            .filter(|(_, transition)| transition.src == id)
+            .collect();
         let jump = matches!(block.kind, BlockKind::Break | BlockKind::Continue | BlockKind::Return);
         let implied = match transitions.as_slice() {
             [] => jump || next.is_none(),

@@ -14,7 +14,7 @@ pub use spans::{PrintedElement, SpanTable};
 use std::fmt::Write;
 
 use crate::ir::sdfg::FloatMode;
-use crate::ir::{NodeId, Sdfg, StateId};
+use crate::ir::{NodeId, RegionId, Sdfg, StateId};
 use crate::syntax::Span;
 
 use super::names::written;
@@ -48,8 +48,14 @@ pub fn print_with_spans(sdfg: &Sdfg) -> (String, SpanTable) {
 
 /// As [`print_with_spans`], with options.
 pub fn print_with(sdfg: &Sdfg, options: PrintOptions) -> Printed {
-    let mut printer =
-        Printer { text: String::new(), indent: 0, spans: SpanTable::default(), nested: Vec::new(), options };
+    let mut printer = Printer {
+        text: String::new(),
+        indent: 0,
+        spans: SpanTable::default(),
+        nested: Vec::new(),
+        regions: Vec::new(),
+        options,
+    };
     printer.sdfg(sdfg);
     printer.text.push('\n');
     Printed { text: printer.text, spans: printer.spans }
@@ -62,6 +68,8 @@ struct Printer {
     spans: SpanTable,
     /// The calls that lead to the SDFG that is being printed, outermost first.
     nested: Vec<(StateId, NodeId)>,
+    /// The regions that are being printed, each with the depth of calls it is in.
+    regions: Vec<(usize, RegionId)>,
     options: PrintOptions,
 }
 
@@ -77,9 +85,9 @@ impl Printer {
         self.record(start, PrintedElement::Sdfg);
         self.braces(|printer| {
             printer.declarations(sdfg);
-            let body = sdfg.region(sdfg.body());
+            let empty = sdfg.get_region(sdfg.body()).is_none_or(|body| body.blocks.is_empty());
             let declares = sdfg.symbols().next().is_some() || sdfg.containers().next().is_some();
-            if declares && !body.blocks.is_empty() {
+            if declares && !empty {
                 printer.text.push('\n');
             }
             printer.region(sdfg, sdfg.body());
