@@ -7,6 +7,7 @@
 pub mod accesses;
 mod binding;
 mod connectors;
+pub mod loops;
 mod memlet_path;
 mod scope_tree;
 pub mod symbols;

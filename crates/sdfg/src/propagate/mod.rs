@@ -4,6 +4,7 @@
 //! The memlet of an outer segment is the union of the images of the inner ones under the ranges of the scope. It is exact or
 //! covers more, and the result says which. Segments that a user declared stay as they are.
 
+mod nested;
 mod scope;
 
 #[cfg(test)]
@@ -12,7 +13,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::analysis::ScopeTree;
-use crate::ir::{EdgeId, NodeKind, Sdfg, State, StateId};
+use crate::analysis::loops::counted_loops_around;
+use crate::ir::{BlockKind, EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
 use crate::symbolic::{Assumptions, Expr};
 
 use scope::Scope;
@@ -31,8 +33,18 @@ pub struct Propagation {
 pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
     let mut result = Propagation::default();
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
-    let known = shape_symbols(sdfg);
+    for id in &states {
+        let is_nested = |(_, node): &(NodeId, &Node)| matches!(node.kind, NodeKind::Nested(_));
+        let nested: Vec<NodeId> = sdfg.state(*id).nodes().filter(is_nested).map(|(node, _)| node).collect();
+        for node in nested {
+            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(*id).node_mut(node).kind {
+                propagate(&mut nested.sdfg);
+            }
+        }
+    }
+    let around = loops_around(sdfg);
     for id in states {
+        let known = around.get(&id).cloned().unwrap_or_else(|| shape_symbols(sdfg));
         let derived = derive(sdfg, id, &known);
         if !derived.is_empty() {
             let state = sdfg.state_mut(id);
@@ -41,23 +53,28 @@ pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
                 result.exact.insert((id, edge), exact);
             }
         }
-        let nested: Vec<_> = sdfg
-            .state(id)
-            .nodes()
-            .filter(|(_, node)| matches!(node.kind, NodeKind::Nested(_)))
-            .map(|(node, _)| node)
-            .collect();
-        for node in nested {
-            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(id).node_mut(node).kind {
-                propagate(&mut nested.sdfg);
-            }
-        }
     }
     result
 }
 
+/// What is known of symbols in each state: those of shapes, and those of counted loops around it.
+fn loops_around(sdfg: &Sdfg) -> BTreeMap<StateId, Assumptions> {
+    let shapes = shape_symbols(sdfg);
+    let mut around = BTreeMap::new();
+    for (block, content) in sdfg.blocks() {
+        if let BlockKind::State(state) = content.kind {
+            let mut known = shapes.clone();
+            for (symbol, range) in counted_loops_around(sdfg, block) {
+                range.constrain(symbol, &mut known);
+            }
+            around.insert(state, known);
+        }
+    }
+    around
+}
+
 /// Derived segments of a state: inner scopes first, so that outer ones build on them.
-fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, crate::ir::Memlet, bool)> {
+fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet, bool)> {
     let mut state: State = sdfg.state(id).clone();
     let tree = ScopeTree::of(&state);
     let mut derived = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::nested::footprint;
 use crate::analysis::ScopeTree;
 use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
 use crate::subset::{Approx, Range, Subset};
@@ -76,9 +77,7 @@ impl<'a> Scope<'a> {
                 continue;
             };
             let inside = self.inside(self.state.out_edges(self.entry), name, true);
-            let accesses: Vec<&Access> =
-                inside.iter().filter_map(|e| self.state.edge(*e).memlet.read_access()).collect();
-            if let Some((access, volume, exact)) = self.union(&inside, &accesses, inner) {
+            if let Some((access, volume, exact)) = self.union(&inside, false, inner) {
                 segments.push((edge, Flow::Read(access), volume, exact));
             }
         }
@@ -89,9 +88,7 @@ impl<'a> Scope<'a> {
                 continue;
             };
             let inside = self.inside(self.state.in_edges(self.exit), name, false);
-            let accesses: Vec<&Access> =
-                inside.iter().filter_map(|e| self.state.edge(*e).memlet.write_access()).collect();
-            if let Some((to, volume, exact)) = self.union(&inside, &accesses, inner) {
+            if let Some((to, volume, exact)) = self.union(&inside, true, inner) {
                 segments.push((
                     edge,
                     Flow::Write { to, resolution: self.resolution(&inside) },
@@ -129,10 +126,13 @@ impl<'a> Scope<'a> {
     fn union(
         &self,
         edges: &[EdgeId],
-        accesses: &[&Access],
+        writes: bool,
         inner: &BTreeMap<EdgeId, bool>,
     ) -> Option<(Access, Volume, bool)> {
-        let first = accesses.first()?;
+        let found: Vec<(Access, bool)> =
+            edges.iter().filter_map(|edge| self.inner_access(*edge, writes)).collect();
+        let accesses: Vec<&Access> = found.iter().map(|(access, _)| access).collect();
+        let first = *accesses.first()?;
         let same =
             |access: &&Access| access.container == first.container && access.is_queue() == first.is_queue();
         if accesses.len() != edges.len() || !accesses.iter().all(same) {
@@ -140,14 +140,29 @@ impl<'a> Scope<'a> {
         }
         let shape = self.sdfg.get_container(first.container)?.shape();
         let mut exact = edges.iter().all(|edge| inner.get(edge).copied().unwrap_or(true));
-        let reached = self.reached(accesses, shape);
-        exact &= reached.is_exact();
+        let reached = self.reached(&accesses, shape);
+        exact &= reached.is_exact() && found.iter().all(|(_, exact)| *exact);
         // A dynamic access may touch less than its subset.
         exact &= edges.iter().all(|edge| !self.state.edge(*edge).memlet.volume.is_dynamic());
         exact &= self.counted;
         let mut access = (*first).clone();
         *access.subset_mut() = reached.into_inner();
         Some((access, self.volume(edges), exact))
+    }
+
+    /// What an edge inside reads or writes, and whether that is exact: at a nested SDFG, what that accesses of it.
+    fn inner_access(&self, edge: EdgeId, writes: bool) -> Option<(Access, bool)> {
+        let edge = self.state.edge(edge);
+        let (access, node, connector) = if writes {
+            (edge.memlet.write_access()?, edge.src, &edge.src_connector)
+        } else {
+            (edge.memlet.read_access()?, edge.dst, &edge.dst_connector)
+        };
+        let NodeKind::Nested(nested) = &self.state.node(node).kind else {
+            return Some((access.clone(), true));
+        };
+        let footprint = connector.as_deref().and_then(|name| footprint(nested, name, access, writes));
+        Some((footprint.unwrap_or_else(|| access.clone()), false))
     }
 
     /// All elements that the accesses name in any iteration.

@@ -217,3 +217,121 @@ proptest! {
         }
     }
 }
+
+/// Derived memlets at the access nodes of the first state of a program, with `=` for exact ones.
+fn outermost(mut sdfg: Sdfg) -> Vec<String> {
+    let derived = propagate(&mut sdfg);
+    let (id, state) = sdfg.states().next().unwrap();
+    let mut lines = Vec::new();
+    for (edge, content) in state.edges() {
+        let ends = [content.src, content.dst].map(|node| state.node(node).kind.container());
+        let Some(exact) = derived.exact.get(&(id, edge)) else { continue };
+        if let Some(container) = ends.into_iter().flatten().next() {
+            let memlet = &content.memlet;
+            let (mark, name) = (if *exact { "=" } else { "<=" }, &sdfg.container(container).name);
+            let resolution = memlet.resolution().map(|how| format!(" {}", how.name())).unwrap_or_default();
+            lines.push(format!("{name} {mark} {:?}{resolution}, {:?}", subset(memlet), memlet.volume));
+        }
+    }
+    lines
+}
+
+#[test]
+fn a_stencil_reads_all_and_writes_the_inside() {
+    let mut b = SdfgBuilder::new("laplace");
+    b.symbol("N");
+    b.array("A", F64, ["2", "N"]);
+    b.for_loop("steps", "t", "0:10", |b| {
+        b.state("step", |s| {
+            let inputs = [("l", "A[t % 2, i - 1]"), ("c", "A[t % 2, i]"), ("r", "A[t % 2, i + 1]")];
+            let output = [("o", "A[(t + 1) % 2, i]")];
+            s.mapped_tasklet("cells", [("i", "1:N - 1")], inputs, "o = l - 2.0 * c + r", output);
+        });
+    });
+    insta::assert_snapshot!(outermost(b.finish().unwrap()).join("\n"), @r#"
+    A <= [t % 2, 0:N], Exact(3*max(0, N - 2))
+    A = [(t + 1) % 2, 1:N - 1], Exact(max(0, N - 2))
+    "#);
+}
+
+#[test]
+fn loops_tell_that_a_map_inside_is_not_empty() {
+    let mut b = SdfgBuilder::new("solve");
+    b.symbol("N");
+    b.array("A", F64, ["N", "N"]);
+    b.array("x", F64, ["N"]);
+    b.for_loop("rows", "k", "0:N", |b| {
+        b.state("eliminate", |s| {
+            s.map("below", [("i", "k + 1:N")], |s| {
+                s.tasklet("t")
+                    .input("a", "A[i, k]")
+                    .input("p", "x[k]")
+                    .output("o", "x[i]")
+                    .resolve(crate::ir::ConflictResolution::Sum)
+                    .code("o = -a * p");
+            });
+        });
+    });
+    insta::assert_snapshot!(outermost(b.finish().unwrap()).join("\n"), @r#"
+    A = [k + 1:N, k], Exact(N - k - 1)
+    x <= [k], Exact(N - k - 1)
+    x = [k + 1:N] sum, Exact(N - k - 1)
+    "#);
+}
+
+#[test]
+fn histograms_and_data_dependent_ranges_cover_everything() {
+    let mut b = SdfgBuilder::new("rows");
+    for symbol in ["H", "nnz"] {
+        b.symbol(symbol);
+    }
+    b.array("row", ScalarType::I64, ["H + 1"]);
+    b.array("val", F64, ["nnz"]);
+    b.array("y", F64, ["H"]);
+    b.state("s", |s| {
+        s.map("rows", [("i", "0:H")], |s| {
+            s.map_scope("entries", [("j", "begin:end")])
+                .bind("begin", "row[i]")
+                .bind("end", "row[i + 1]")
+                .body(|s| {
+                    s.tasklet("t")
+                        .input("v", "val[j]")
+                        .output("o", "y[i]")
+                        .resolve(crate::ir::ConflictResolution::Sum)
+                        .code("o = v");
+                });
+        });
+    });
+    insta::assert_snapshot!(outermost(b.finish().unwrap()).join("\n"), @r#"
+    row <= [0:H + 1], Exact(2*H)
+    val <= [0:nnz], Dynamic
+    y <= [0:H] sum, Dynamic
+    "#);
+}
+
+#[test]
+fn a_nested_program_tells_what_it_accesses() {
+    let mut inner = SdfgBuilder::new("front");
+    inner.symbol("K");
+    inner.array("x", F64, ["K"]);
+    inner.scalar("y", F64);
+    inner.for_loop("sum", "k", "1:4", |b| {
+        b.state("add", |s| {
+            s.tasklet("add").input("a", "x[2 * k]").output("o", "y").code("o = a");
+        });
+    });
+    let mut b = SdfgBuilder::new("rows");
+    b.symbol("N");
+    b.array("A", F64, ["N", "N"]);
+    b.array("s", F64, ["N"]);
+    b.state("all", |s| {
+        s.map("rows", [("i", "0:N")], |s| {
+            let call = s.nested("front", inner).input("x", "A[i, 5:N]").output("y", "s[i]");
+            call.map_symbol("K", "N - 5").finish();
+        });
+    });
+    insta::assert_snapshot!(outermost(b.finish().unwrap()).join("\n"), @r#"
+    A <= [0:N, 7:12:2], Exact(N**2 - 5*N)
+    s <= [0:N], Exact(N)
+    "#);
+}

@@ -6,11 +6,13 @@
 mod defined;
 mod free;
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
 use super::scope_tree::ScopeTree;
 use crate::dtype::ScalarType;
-use crate::ir::{BlockKind, NodeId, NodeKind, Sdfg, State};
+use crate::ir::{BlockKind, NodeId, NodeKind, RegionId, Sdfg, State};
 use crate::symbolic::Symbol;
 
 pub use defined::DefinedSymbols;
@@ -34,14 +36,46 @@ pub fn symbol_types(sdfg: &Sdfg) -> IndexMap<Symbol, ScalarType> {
 pub fn assigned_symbols(sdfg: &Sdfg) -> Vec<Symbol> {
     let mut found = Vec::new();
     for (_, block) in sdfg.blocks() {
-        if let BlockKind::Loop(repeated) = &block.kind {
-            found.extend(repeated.symbol.clone());
-        }
+        found.extend(loop_symbol(&block.kind));
     }
     for (_, transition) in sdfg.transitions() {
         found.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
     }
     found
+}
+
+/// As [`assigned_symbols`], for the loops and transitions of one region and of the regions in it.
+pub fn assigned_symbols_of(sdfg: &Sdfg, region: RegionId) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![region];
+    while let Some(region) = waiting.pop() {
+        if !seen.insert(region) {
+            continue;
+        }
+        let region = sdfg.region(region);
+        for block in &region.blocks {
+            let kind = &sdfg.block(*block).kind;
+            found.extend(loop_symbol(kind));
+            waiting.extend(kind.regions());
+        }
+        for transition in &region.transitions {
+            let assignments = &sdfg.transition(*transition).assignments;
+            found.extend(assignments.iter().map(|(symbol, _)| symbol.clone()));
+        }
+    }
+    found
+}
+
+fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
+    match kind {
+        BlockKind::Loop(repeated) => repeated.symbol.clone(),
+        BlockKind::State(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => None,
+    }
 }
 
 /// Symbols that an entry binds in its scope: map parameters, the processing element, and symbols that get their value
