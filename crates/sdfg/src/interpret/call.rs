@@ -232,8 +232,8 @@ impl<'p> Machine<'p> {
     }
 
     /// What an inner container or alias names when it is bound to a part of an outer one: the elements of the part, if
-    /// the shapes agree after single indices are dropped; otherwise the memory from its first element on, under the
-    /// layout of the inner container.
+    /// the shapes agree after single indices are dropped; otherwise, for an alias, the memory from its first element on
+    /// under the layout of the alias.
     fn narrow(
         &self,
         outer: &Call,
@@ -275,8 +275,9 @@ impl<'p> Machine<'p> {
         });
         let fits = dims.len() == shape.len()
             && dims.iter().zip(&shape).all(|((_, dim), extent)| *extent <= dim.extent);
+        let is_alias = matches!(code.form, ContainerForm::View(_) | ContainerForm::Reference(_));
         let dims = match layout {
-            Some(layout) if !fits => {
+            Some(layout) if !fits && is_alias => {
                 let (dims, inner_offset) = self.layout(inner, code, layout, site)?;
                 offset = offset.wrapping_add(inner_offset);
                 dims

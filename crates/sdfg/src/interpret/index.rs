@@ -2,6 +2,7 @@
 
 use num_traits::{One, ToPrimitive};
 
+use super::formula::Formula;
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Atom, EvalError, Expr, Symbol};
 
@@ -16,7 +17,16 @@ pub(super) enum Index {
     Offset(u32, i64),
     /// A constant and products of symbols with coefficients.
     Affine(i64, Box<[(u32, i64)]>),
-    General(Expr, Box<[(Symbol, u32)]>),
+    /// Everything else: quickly if it can be, otherwise exactly.
+    General(Box<General>),
+}
+
+/// A resolved expression of any form.
+#[derive(Clone, Debug)]
+pub(super) struct General {
+    quick: Option<Formula>,
+    exact: Expr,
+    slots: Box<[(Symbol, u32)]>,
 }
 
 impl Index {
@@ -31,7 +41,9 @@ impl Index {
             };
         }
         let symbols = expr.free_symbols().into_iter().map(|symbol| (symbol.clone(), slots(&symbol)));
-        Index::General(expr.clone(), symbols.collect())
+        let slots_of_all = symbols.collect();
+        let quick = Formula::new(expr, slots);
+        Index::General(Box::new(General { quick, exact: expr.clone(), slots: slots_of_all }))
     }
 
     /// The value.
@@ -55,9 +67,15 @@ impl Index {
                 }
                 i64::try_from(sum).map_err(|_| EvalError::Overflow)
             }
-            Index::General(expr, slots) => expr.eval(&|symbol| {
-                slots.iter().find(|(name, _)| name == symbol).and_then(|(_, slot)| symbols[*slot as usize])
-            }),
+            Index::General(general) => {
+                if let Some(value) = general.quick.as_ref().and_then(|quick| quick.eval(symbols)) {
+                    return i64::try_from(value).map_err(|_| EvalError::Overflow);
+                }
+                general.exact.eval(&|symbol| {
+                    let slot = general.slots.iter().find(|(name, _)| name == symbol);
+                    slot.and_then(|(_, slot)| symbols[*slot as usize])
+                })
+            }
         }
     }
 }
@@ -210,6 +228,9 @@ mod tests {
             &i * 2 - &n + 1,
             (&i * &n).floor_div(&Expr::int(3)),
             &n * (&n + 1) * Expr::rational(1, 2).unwrap(),
+            (&i * 3).modulo(&(&n + 20)) + Expr::max(&i, &n) * Expr::min(&(&i - 2), &n),
+            (&i - &n).ceil_div(&Expr::int(2)),
+            n.floor_div(&i),
         ];
         for expr in forms {
             let mut slots = |symbol: &Symbol| u32::from(symbol.as_str() == "n");

@@ -19,6 +19,7 @@ mod control;
 mod dataflow;
 mod evaluate;
 mod external;
+mod formula;
 mod index;
 mod machine;
 mod memory;

@@ -1,5 +1,6 @@
 //! The interpreter on whole programs in text form.
 
+mod memory;
 mod programs;
 mod races;
 mod repository;
