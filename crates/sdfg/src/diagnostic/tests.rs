@@ -1,3 +1,5 @@
+//! Rendering, codes and the JSON form; what validation finds is tested beside the rules.
+
 use super::*;
 use crate::syntax::parse_expression;
 
