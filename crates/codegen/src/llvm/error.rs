@@ -13,13 +13,19 @@ pub enum LlvmError {
         /// LLVM's target triple of this machine.
         triple: String,
     },
-    /// A processor or feature name that cannot be one.
-    #[error(
-        "`{text}` is not a processor or feature list that LLVM accepts: expected letters, digits, `-`, `_` and, between features, `,` and `+` or `-`"
-    )]
-    MalformedCpu {
-        /// The text.
-        text: String,
+    /// A processor that LLVM does not know, or that has no 64-bit code.
+    #[error("`{name}` is not a processor that code can be generated for: expected host, {}", known.join(", "))]
+    UnknownCpu {
+        /// The name.
+        name: String,
+        /// The names that LLVM knows.
+        known: Vec<String>,
+    },
+    /// A feature that cannot be added or removed.
+    #[error("`{feature}` is not a processor feature to add or remove: expected a list as in `+avx2,-fma`")]
+    UnknownFeature {
+        /// The feature with its sign.
+        feature: String,
     },
     /// LLVM made no code generator for the target.
     #[error("LLVM has no code generator for `{triple}`: {message}")]

@@ -15,6 +15,7 @@ use inkwell::targets::{
 
 use super::error::LlvmError;
 use super::options::{CompileOptions, Cpu, OptLevel};
+use super::processor::{check_features, check_name};
 
 /// The pass list of [`OptLevel::Quick`].
 ///
@@ -48,8 +49,8 @@ impl Machine {
                 sorted_features(&TargetMachine::get_host_cpu_features().to_string()),
             ),
             Cpu::Named { name, features } => {
-                check_cpu_text(name, "-_.")?;
-                check_cpu_text(features, "-_.+,")?;
+                check_name(&triple_text(&triple), name)?;
+                check_features(&triple_text(&triple), features)?;
                 (name.clone(), sorted_features(features))
             }
         };
@@ -188,12 +189,4 @@ fn sorted_features(features: &str) -> String {
     // The sign is no part of the name, so that `+a,-a` keeps the order that the user gave.
     list.sort_by_key(|feature| feature.trim_start_matches(['+', '-']));
     list.join(",")
-}
-
-fn check_cpu_text(text: &str, punctuation: &str) -> Result<(), LlvmError> {
-    if text.chars().all(|c| c.is_ascii_alphanumeric() || punctuation.contains(c)) {
-        Ok(())
-    } else {
-        Err(LlvmError::MalformedCpu { text: text.to_owned() })
-    }
 }

@@ -20,6 +20,7 @@ mod memory;
 mod metadata;
 mod options;
 mod parallel;
+mod processor;
 mod sharing;
 mod tasklet;
 mod uses;

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::plans::{axpy, library_at};
 use crate::header::c_header;
 use crate::link;
-use crate::llvm::{CompileOptions, OptLevel, assembly, compile, llvm_ir};
+use crate::llvm::{CompileOptions, Cpu, OptLevel, assembly, compile, llvm_ir};
 use crate::load::{CallError, Library};
 
 fn check(library: &Library) {
@@ -34,11 +34,23 @@ fn the_same_plan_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_named_processor_and_malformed_ones() {
-    let named =
-        |name: &str| CompileOptions { cpu: crate::llvm::Cpu::named(name), ..CompileOptions::default() };
-    assert!(llvm_ir(&axpy(), &named("x86-64-v3"), true).unwrap().contains("\"target-cpu\"=\"x86-64-v3\""));
-    assert!(compile(&axpy(), &named("no such cpu!")).is_err());
+fn named_processors_and_wrong_ones() {
+    let options = |name: &str, features: &str| CompileOptions {
+        cpu: Cpu::Named { name: name.to_owned(), features: features.to_owned() },
+        ..CompileOptions::default()
+    };
+    // Instruction sets of this architecture only: the tests run on any machine.
+    let generic = llvm_ir(&axpy(), &options("generic", ""), true).unwrap();
+    assert!(generic.contains("\"target-cpu\"=\"generic\""));
+    for (name, features) in [("no such cpu", ""), ("i386", ""), ("generic", "avx2"), ("generic", "+x y")] {
+        assert!(compile(&axpy(), &options(name, features)).is_err(), "{name} {features}");
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        let v3 = llvm_ir(&axpy(), &options("x86-64-v3", "-fma,+f16c"), true).unwrap();
+        assert!(v3.contains("\"target-cpu\"=\"x86-64-v3\"") && v3.contains("\"+f16c,-fma\""));
+        assert!(compile(&axpy(), &options("generic", "-sse2")).is_err());
+    }
 }
 
 #[test]
