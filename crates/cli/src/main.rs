@@ -1,2 +1,82 @@
-//! The sdfg command.
-fn main() {}
+//! The `sdfg` command: checks, prints, interprets, compiles and runs programs.
+//!
+//! One file for each subcommand; what they share stands beside them under its own name.
+
+mod check;
+mod compile;
+mod data;
+mod failure;
+mod info;
+mod interpret;
+mod native;
+mod output;
+mod print;
+mod run;
+mod source;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+use terminal::{ColorChoice, Terminal};
+
+/// Works with programs that are stateful dataflow multigraphs (SDFGs).
+#[derive(Parser)]
+#[command(
+    name = "sdfg",
+    version,
+    arg_required_else_help = true,
+    after_help = "Programs are read from files in the text form (.sdft) or as JSON, told apart by their content; `-` is the \
+                  standard input.\n\n\
+                  Exit status: 0 success; 1 the program has errors, traps or fails; 2 wrong usage, wrong inputs, \
+                  unreadable files or missing tools."
+)]
+struct Cli {
+    /// When to colour messages; `auto` colours on terminals unless NO_COLOR is set.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    color: ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Check),
+    Print(print::Print),
+    Info(info::Info),
+    Interpret(interpret::Interpret),
+    Compile(compile::Compile),
+    Run(run::Run),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Asking for help is no error; a closed pipe is no reason to fail either.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let terminal = Terminal::new(cli.color);
+    let result = match &cli.command {
+        Command::Check(command) => command.execute(terminal),
+        Command::Print(command) => command.execute(terminal),
+        Command::Info(command) => command.execute(terminal),
+        Command::Interpret(command) => command.execute(terminal),
+        Command::Compile(command) => command.execute(terminal),
+        Command::Run(command) => command.execute(terminal),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure, terminal),
+    }
+}
+
+fn report(failure: &Failure, terminal: Terminal) -> ExitCode {
+    terminal.message(&failure.render(terminal.style()));
+    failure.exit_code()
+}

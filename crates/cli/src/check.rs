@@ -1,0 +1,91 @@
+//! `sdfg check`: every error of programs at once.
+
+use clap::{Args, ValueEnum};
+use sdfg::diagnostic::Diagnostic;
+use sdfg::diagnostic::wire::Report;
+use sdfg::validate::validate;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+/// Check programs and show every error with its place and what to do.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sdfg check laplace.sdft\n  sdfg check --format json *.sdft\n  \
+                        sdfg print --format json laplace.sdft | sdfg check -")]
+pub(crate) struct Check {
+    /// Programs; `-` is the standard input.
+    #[arg(required = true, value_name = "PROGRAM")]
+    programs: Vec<String>,
+    /// How findings are written: for people, or as a JSON list on the standard output.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Fail on warnings, too.
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+impl Check {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let (mut reports, mut summary) = (Vec::new(), String::new());
+        let (mut faulty, mut rendered) = (0, String::new());
+        for path in &self.programs {
+            let source = Source::read(path)?;
+            let found = diagnose(&source, terminal)?;
+            let errors = found.iter().filter(|finding| finding.is_error()).count();
+            let warnings = found.len() - errors;
+            faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
+            rendered.push_str(&source.render(&found, terminal));
+            reports.extend(found.iter().map(Report::from));
+            summary.push_str(&format!("{}: {}\n", source.name, counted(errors, warnings)));
+        }
+        match self.format {
+            Format::Text => {
+                if !rendered.is_empty() {
+                    terminal.message(&rendered);
+                }
+                output::print(summary.as_bytes())?;
+            }
+            Format::Json => {
+                // Reports hold strings, numbers and lists only, which always have a JSON form.
+                let mut list = serde_json::to_string_pretty(&reports).unwrap_or_default();
+                list.push('\n');
+                output::print(list.as_bytes())?;
+            }
+        }
+        if faulty == 0 {
+            return Ok(());
+        }
+        let plural = if faulty == 1 { "program has" } else { "programs have" };
+        Err(Failure::program(format_args!("{faulty} {plural} errors")))
+    }
+}
+
+fn diagnose(source: &Source, terminal: Terminal) -> Result<Vec<Diagnostic>, Failure> {
+    let syntax = source.diagnose_syntax();
+    if !syntax.is_empty() {
+        return Ok(syntax);
+    }
+    Ok(match validate(source.parse(terminal)?) {
+        Ok(validated) => validated.warnings().to_vec(),
+        Err(rejected) => rejected.diagnostics,
+    })
+}
+
+fn counted(errors: usize, warnings: usize) -> String {
+    let some = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{count} {noun}s")),
+    };
+    let parts: Vec<String> = some(errors, "error").into_iter().chain(some(warnings, "warning")).collect();
+    if parts.is_empty() { "ok".to_owned() } else { parts.join(", ") }
+}

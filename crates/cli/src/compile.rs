@@ -1,0 +1,97 @@
+//! `sdfg compile`: native code in files.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use sdfg_codegen::header::c_header;
+use sdfg_codegen::link::{shared_library, static_library};
+use sdfg_codegen::llvm::{assembly, compile, llvm_ir};
+
+use crate::failure::Failure;
+use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
+use crate::output::Destination;
+use crate::terminal::Terminal;
+
+/// Compile a program for the CPU: LLVM IR, assembly, object code, a library or its C header.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sdfg compile laplace.sdft --emit so -o liblaplace.so\n  \
+                        sdfg compile laplace.sdft --emit header -o laplace.h\n  \
+                        sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3")]
+pub(crate) struct Compile {
+    /// The program; `-` is the standard input.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// What to write.
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    emit: Emit,
+    /// Where to write; texts go to the standard output without.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    native: NativeOptions,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Emit {
+    /// LLVM's intermediate representation; with -O0 as it was generated.
+    LlvmIr,
+    /// Assembly text.
+    Asm,
+    /// A relocatable object file.
+    Obj,
+    /// A shared library.
+    #[default]
+    So,
+    /// A static library.
+    A,
+    /// The C header of the libraries.
+    Header,
+}
+
+impl Compile {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let is_text = matches!(self.emit, Emit::LlvmIr | Emit::Asm | Emit::Header);
+        let path = match self.output.as_deref() {
+            None if !is_text => {
+                return Err(Failure::usage("there is no file to write to").help("name one with -o FILE"));
+            }
+            Some("-") if matches!(self.emit, Emit::So | Emit::A) => {
+                return Err(
+                    Failure::usage("libraries are written to files only").help("name one with -o FILE")
+                );
+            }
+            path => path,
+        };
+        let (_, lowered) = self.native.lower(&self.program, terminal)?;
+        self.write(&lowered, path)
+    }
+
+    fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {
+        let Lowered { plan, options } = lowered;
+        let file = Path::new(path.unwrap_or_default());
+        let failed = |error| uncompiled(&error);
+        let destination = Destination::new(path);
+        match self.emit {
+            Emit::LlvmIr => {
+                let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
+                destination.write(text.as_bytes())
+            }
+            Emit::Asm => destination.write(assembly(plan, options).map_err(failed)?.as_bytes()),
+            Emit::Header => {
+                let interface = plan.interface().map_err(Failure::program)?;
+                destination.write(c_header(&interface).as_bytes())
+            }
+            Emit::Obj => destination.write(&compile(plan, options).map_err(failed)?.bytes),
+            Emit::So => {
+                self.native.consent(plan)?;
+                let object = compile(plan, options).map_err(failed)?;
+                shared_library(&object, file).map_err(|error| unlinked(&error))
+            }
+            Emit::A => {
+                self.native.consent(plan)?;
+                let object = compile(plan, options).map_err(failed)?;
+                static_library(&object, file).map_err(|error| unlinked(&error))
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! From options to the arguments of a call, and from its results to files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::AccessSets;
+use sdfg::dtype::{ElementType, ScalarKind};
+use sdfg::interpret::Arguments;
+use sdfg::ir::{Container, Sdfg};
+use sdfg::symbolic::Symbol;
+use sdfg::tensor::Tensor;
+
+use super::generate::Pattern;
+use super::npy;
+use super::options::{Contents, DataOptions, Output};
+use super::summary::summary;
+use crate::failure::{Failure, did_you_mean};
+use crate::output::{self, Destination};
+use crate::terminal::Terminal;
+
+/// What a program is run on, and what becomes of the results.
+#[derive(Debug)]
+pub(crate) struct RunData {
+    /// Tensors and symbols, as the program asks for them.
+    pub(crate) arguments: Arguments,
+    /// Arguments that the program writes, in order of declaration.
+    written: Vec<String>,
+    outputs: Vec<Output>,
+}
+
+impl RunData {
+    /// Reads and generates everything that a run of the program needs.
+    pub(crate) fn prepare(sdfg: &Sdfg, options: &DataOptions, terminal: Terminal) -> Result<Self, Failure> {
+        check_names(sdfg, options)?;
+        let accesses = AccessSets::of_region(sdfg, sdfg.body());
+        let mut files: BTreeMap<&str, Tensor> = BTreeMap::new();
+        for input in &options.inputs {
+            if let Contents::File(path) = &input.contents {
+                let container = container(sdfg, &input.name)?;
+                files.insert(input.name.as_str(), read(path, container)?);
+            }
+        }
+        let symbols = symbols(sdfg, options, &files)?;
+        let mut arguments = Arguments::new();
+        for (symbol, value) in &symbols {
+            arguments.set_symbol(symbol.as_str(), *value);
+        }
+        for (id, container) in sdfg.arguments() {
+            let shape = shape(container, &symbols)?;
+            let tensor = match files.remove(container.name.as_str()) {
+                Some(tensor) => {
+                    check_shape(container, &tensor, &shape, &symbols)?;
+                    tensor
+                }
+                None => {
+                    let chosen = options.inputs.iter().find(|input| input.name == container.name);
+                    let pattern = match chosen.map(|input| &input.contents) {
+                        Some(Contents::Generated(pattern)) => *pattern,
+                        Some(Contents::File(_)) | None => {
+                            let pattern = default_pattern(container.element);
+                            let is_input = accesses.reads.contains(&id);
+                            if is_input {
+                                terminal.note(&format!("`{}` is filled with `{pattern}`", container.name));
+                            }
+                            if is_input { pattern } else { Pattern::Zeros }
+                        }
+                    };
+                    let shape = if container.is_stream() { vec![0] } else { shape };
+                    pattern.fill(&container.name, container.element, shape).map_err(|error| {
+                        Failure::usage(format_args!("cannot make `{}`: {error}", container.name))
+                    })?
+                }
+            };
+            arguments.set(&container.name, tensor);
+        }
+        let written = sdfg.arguments().filter(|(id, _)| accesses.writes.contains(id));
+        let written = written.map(|(_, container)| container.name.clone()).collect();
+        Ok(RunData { arguments, written, outputs: options.outputs.clone() })
+    }
+
+    /// Writes the results that were asked for, and sums up the others.
+    pub(crate) fn finish(&self, results: &Arguments) -> Result<(), Failure> {
+        for output in &self.outputs {
+            let Some(tensor) = results.get(&output.name) else { continue };
+            Destination::new(Some(&output.path)).write(&npy::write(tensor))?;
+        }
+        if !self.outputs.is_empty() {
+            return Ok(());
+        }
+        let tensors = self.written.iter().filter_map(|name| Some((name, results.get(name)?)));
+        let lines: String = tensors.map(|(name, tensor)| summary(name, tensor) + "\n").collect();
+        output::print(lines.as_bytes())
+    }
+}
+
+/// Every name on the command line is one of the program's, once.
+fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
+    let known: Vec<String> = sdfg.symbols().map(|(symbol, _)| symbol.to_string()).collect();
+    let mut seen = BTreeSet::new();
+    for symbol in &options.symbols {
+        if !known.contains(&symbol.name) {
+            let similar = did_you_mean(&symbol.name, known.iter().map(String::as_str));
+            return Err(Failure::usage(format_args!("the program has no symbol `{}`{similar}", symbol.name))
+                .at(format_args!("--set {}={}", symbol.name, symbol.value))
+                .help(listed("symbols", &known)));
+        }
+        if !seen.insert(&symbol.name) {
+            return Err(Failure::usage(format_args!("symbol `{}` is set twice", symbol.name)));
+        }
+    }
+    for (option, names) in [
+        ("--input", options.inputs.iter().map(|input| &input.name).collect::<Vec<_>>()),
+        ("--output", options.outputs.iter().map(|output| &output.name).collect()),
+    ] {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            container(sdfg, name).map_err(|failure| failure.at(format_args!("{option} {name}=...")))?;
+            if !seen.insert(name) {
+                return Err(Failure::usage(format_args!("{option} names `{name}` twice")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn listed(noun: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        format!("it has no {noun}")
+    } else {
+        format!("its {noun} are {}", names.join(", "))
+    }
+}
+
+fn container<'g>(sdfg: &'g Sdfg, name: &str) -> Result<&'g Container, Failure> {
+    if let Some((_, container)) = sdfg.arguments().find(|(_, container)| container.name == name) {
+        return Ok(container);
+    }
+    let known: Vec<String> = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
+    let similar = did_you_mean(name, known.iter().map(String::as_str));
+    let hidden = if sdfg.find_container(name).is_some() { "; it is transient" } else { "" };
+    Err(Failure::usage(format_args!("the program has no argument `{name}`{similar}{hidden}"))
+        .help(listed("arguments", &known)))
+}
+
+/// The tensor in a file, if it can be one of the container.
+fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
+    let name = &container.name;
+    let place = format!("--input {name}={path}");
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::usage(format_args!("cannot read `{path}`: {error}")).at(&place).help(
+            "give a .npy file, or one of `zeros`, `ones`, `range`, `const:VALUE`, `random`, `random:SEED`",
+        )
+    })?;
+    let tensor = npy::read(&bytes).map_err(|error| {
+        Failure::usage(format_args!("`{path}` cannot be used: {error}"))
+            .at(&place)
+            .help("write the file with numpy.save and a numeric type")
+    })?;
+    let element = container.element;
+    if tensor.element() != ElementType::scalar(element.lane()) {
+        let (found, wanted) = (tensor.element(), element.lane());
+        return Err(Failure::usage(format_args!(
+            "`{name}` has elements of type {element}, the file of {found}"
+        ))
+        .at(&place)
+        .help(format_args!("convert the array to {wanted} before it is saved")));
+    }
+    if element.lanes() == 1 {
+        return Ok(tensor);
+    }
+    let (lanes, outer) = match tensor.shape().split_last() {
+        Some((lanes, outer)) => (*lanes, outer.to_vec()),
+        None => (0, Vec::new()),
+    };
+    let packed = Tensor::from_bytes(element, outer, tensor.bytes().to_vec());
+    match packed {
+        Ok(tensor) if lanes == i64::from(element.lanes()) => Ok(tensor),
+        Ok(_) | Err(_) => Err(Failure::usage(format_args!(
+            "`{name}` has elements of {} lanes, the last dimension of the file is {lanes}",
+            element.lanes()
+        ))
+        .at(&place)),
+    }
+}
+
+/// Values of all symbols: those that were set, and those that are an extent of a file.
+fn symbols(
+    sdfg: &Sdfg,
+    options: &DataOptions,
+    files: &BTreeMap<&str, Tensor>,
+) -> Result<BTreeMap<Symbol, i64>, Failure> {
+    let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
+    for (symbol, _) in sdfg.symbols() {
+        if let Some(set) = options.symbols.iter().find(|set| set.name == symbol.as_str()) {
+            values.insert(symbol.clone(), set.value);
+        }
+    }
+    for (_, container) in sdfg.arguments() {
+        let Some(tensor) = files.get(container.name.as_str()) else { continue };
+        for (extent, found) in container.shape().iter().zip(tensor.shape()) {
+            if let Some(symbol) = extent.as_symbol() {
+                values.entry(symbol.clone()).or_insert(*found);
+            }
+        }
+    }
+    let missing: Vec<String> = sdfg
+        .symbols()
+        .filter(|(symbol, _)| !values.contains_key(symbol))
+        .map(|(s, _)| s.to_string())
+        .collect();
+    match missing.as_slice() {
+        [] => Ok(values),
+        [first, ..] => {
+            let what = if missing.len() == 1 { "symbol" } else { "symbols" };
+            Err(Failure::usage(format_args!("{what} without a value: {}", missing.join(", "))).help(
+                format_args!("add `--set {first}=VALUE`, or an input file whose shape has it as an extent"),
+            ))
+        }
+    }
+}
+
+fn shape(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<i64>, Failure> {
+    let mut shape = Vec::with_capacity(container.shape().len());
+    for (dimension, extent) in container.shape().iter().enumerate() {
+        let place = format!("dimension {dimension} of `{}`", container.name);
+        let value = extent.eval(&|symbol| symbols.get(symbol).copied()).map_err(|error| {
+            Failure::usage(format_args!("the extent `{extent}` has no value: {error}")).at(&place)
+        })?;
+        if value < 0 {
+            return Err(Failure::usage(format_args!("the extent `{extent}` is {value}, which is negative"))
+                .at(&place)
+                .help("set larger sizes with --set"));
+        }
+        shape.push(value);
+    }
+    Ok(shape)
+}
+
+fn check_shape(
+    container: &Container,
+    tensor: &Tensor,
+    wanted: &[i64],
+    symbols: &BTreeMap<Symbol, i64>,
+) -> Result<(), Failure> {
+    let found = tensor.shape();
+    let one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
+    if found == wanted || one_element || (container.is_stream() && found.len() == 1) {
+        return Ok(());
+    }
+    let show =
+        |shape: &[i64]| format!("[{}]", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+    let declared: Vec<String> = container.shape().iter().map(ToString::to_string).collect();
+    let free: BTreeSet<Symbol> = container.shape().iter().flat_map(|extent| extent.free_symbols()).collect();
+    let values: Vec<String> =
+        free.iter().filter_map(|symbol| Some(format!("{symbol} = {}", symbols.get(symbol)?))).collect();
+    let with = if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) };
+    Err(Failure::usage(format_args!(
+        "`{}` has shape {}, the file {}",
+        container.name,
+        show(wanted),
+        show(found)
+    ))
+    .at(format_args!("[{}]{with}", declared.join(", ")))
+    .help("set other sizes with --set, or give a file of this shape"))
+}
+
+/// Numbers are random; integers are zero, since they may be indices.
+fn default_pattern(element: ElementType) -> Pattern {
+    match element.lane().kind() {
+        ScalarKind::Float | ScalarKind::Complex => Pattern::Random(0),
+        ScalarKind::Bool | ScalarKind::Unsigned | ScalarKind::Signed => Pattern::Zeros,
+    }
+}

@@ -1,0 +1,10 @@
+//! Data of a run: symbols and inputs from the command line or generated, outputs to files or summed up.
+
+mod arguments;
+mod generate;
+mod npy;
+mod options;
+mod summary;
+
+pub(crate) use arguments::RunData;
+pub(crate) use options::DataOptions;

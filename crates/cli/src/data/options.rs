@@ -1,0 +1,91 @@
+//! Options of the commands that run a program.
+
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::generate::Pattern;
+
+/// Symbols, inputs and outputs.
+#[derive(Args, Debug, Default)]
+pub(crate) struct DataOptions {
+    /// Give a symbol a value. Symbols that are an extent of an input file need none.
+    #[arg(long = "set", value_name = "SYMBOL=VALUE")]
+    pub(super) symbols: Vec<SymbolValue>,
+    /// Give an argument its contents: a .npy file, or `zeros`, `ones`, `range`, `const:VALUE`, `random`,
+    /// `random:SEED`. Without, numbers are random and integers zero.
+    #[arg(long = "input", short, value_name = "NAME=FILE|PATTERN")]
+    pub(super) inputs: Vec<Input>,
+    /// Write an argument to a .npy file after the run (`-` is the standard output). Without, a summary is printed.
+    #[arg(long = "output", short, value_name = "NAME=FILE")]
+    pub(super) outputs: Vec<Output>,
+}
+
+/// `N=4096`.
+#[derive(Clone, Debug)]
+pub(crate) struct SymbolValue {
+    pub(super) name: String,
+    pub(super) value: i64,
+}
+
+/// `A=file.npy` or `A=random:7`.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(super) name: String,
+    pub(super) contents: Contents,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Contents {
+    File(String),
+    Generated(Pattern),
+}
+
+/// `A=file.npy`.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(super) name: String,
+    pub(super) path: String,
+}
+
+fn split(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        Some(_) | None => Err("expected a name, `=` and a value".to_owned()),
+    }
+}
+
+impl FromStr for SymbolValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = split(text)?;
+        let parsed = value.trim().parse::<i64>();
+        let value = parsed.map_err(|_| format!("`{value}` is not a 64-bit integer"))?;
+        Ok(SymbolValue { name, value })
+    }
+}
+
+impl FromStr for Input {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = split(text)?;
+        let contents = match Pattern::parse(&value)? {
+            Some(pattern) => Contents::Generated(pattern),
+            None => Contents::File(value),
+        };
+        Ok(Input { name, contents })
+    }
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, path) = split(text)?;
+        Ok(Output { name, path })
+    }
+}

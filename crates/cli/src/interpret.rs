@@ -1,0 +1,101 @@
+//! `sdfg interpret`: the reference semantics.
+
+use std::str::FromStr;
+
+use clap::Args;
+use sdfg::interpret::{Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
+
+use crate::data::{DataOptions, RunData};
+use crate::failure::Failure;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+/// Run a program under the reference semantics, with every trap and conflict reported.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sdfg interpret laplace.sdft --set N=10 --set T=2\n  \
+                        sdfg interpret laplace.sdft -i A=field.npy --set T=100 -o A=result.npy\n  \
+                        sdfg interpret query.sdft --set N=100 --order random:7")]
+pub(crate) struct Interpret {
+    /// The program; `-` is the standard input.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    #[command(flatten)]
+    data: DataOptions,
+    /// The order of unordered work: `fixed`, `random` or `random:SEED`.
+    #[arg(long, default_value = "fixed", value_name = "ORDER")]
+    order: RunOrder,
+    /// Do not look for accesses that nothing orders: faster, and with less memory.
+    #[arg(long)]
+    no_conflict_check: bool,
+    /// Trap after this many steps.
+    #[arg(long, value_name = "STEPS")]
+    step_limit: Option<u64>,
+    /// Show which blocks ran how often and what each memlet moved.
+    #[arg(long)]
+    trace: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RunOrder(Order);
+
+impl FromStr for RunOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "fixed" => Ok(RunOrder(Order::Fixed)),
+            None if text == "random" => Ok(RunOrder(Order::Random(0))),
+            Some(("random", seed)) => {
+                let seed = seed.parse().map_err(|_| format!("the seed `{seed}` is not a natural number"))?;
+                Ok(RunOrder(Order::Random(seed)))
+            }
+            Some(_) | None => Err("expected `fixed`, `random` or `random:SEED`".to_owned()),
+        }
+    }
+}
+
+impl Interpret {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let source = Source::read(&self.program)?;
+        let validated = source.validated(terminal)?;
+        let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
+        let mut interpreter = Interpreter::new(&validated).map_err(Failure::program)?;
+        let options = Options {
+            order: self.order.0,
+            check_conflicts: !self.no_conflict_check,
+            step_limit: self.step_limit,
+            ..Options::default()
+        };
+        let mut results = data.arguments.clone();
+        let report = interpreter.run(&mut results, &options).map_err(|error| match error {
+            RunError::Arguments(error) => Failure::usage(error),
+            RunError::Trap(trap) => trapped(&trap),
+        })?;
+        if self.trace {
+            terminal.message(&trace(&report));
+        }
+        data.finish(&results)
+    }
+}
+
+fn trapped(trap: &Trap) -> Failure {
+    let failure = Failure::program(&trap.kind).at(&trap.path);
+    match trap.kind {
+        TrapKind::External { .. } => failure.help("`sdfg run --allow-external` calls external functions"),
+        TrapKind::StepLimit { .. } => failure.help("raise the limit with --step-limit"),
+        // The others say all that is known.
+        _ => failure,
+    }
+}
+
+fn trace(report: &Report) -> String {
+    let mut text = format!("{} steps, {} tasklets\n", report.steps, report.tasklets);
+    for (path, count) in &report.blocks {
+        text.push_str(&format!("  {path}: ran {count} times\n"));
+    }
+    for moved in &report.moved {
+        let verb = if moved.writes { "wrote" } else { "read" };
+        text.push_str(&format!("  {}: {verb} {} elements of {}\n", moved.path, moved.elements, moved.memlet));
+    }
+    text
+}

@@ -1,0 +1,155 @@
+//! From a checked program to native code, as `compile` and `run` share it: options, expansion, lowering.
+
+use std::num::NonZeroU32;
+
+use clap::{Args, ValueEnum};
+use sdfg::ir::FloatMode;
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
+use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel};
+use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::plan::Plan;
+use sdfg_library::{BuiltIn, expand};
+
+use crate::failure::Failure;
+use crate::output::unwritten;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+/// How native code is made.
+#[derive(Args, Debug)]
+pub(crate) struct NativeOptions {
+    /// How much to optimise: `fast` compiles quickest to code that is not slow.
+    #[arg(short = 'O', long = "opt", value_enum, default_value = "3", value_name = "LEVEL")]
+    level: Level,
+    /// The processor by LLVM's name for it (x86-64-v3, znver4, ...); `host` is this machine's.
+    #[arg(long, default_value = "host", value_name = "NAME")]
+    cpu: String,
+    /// Features of the processor to add or leave out, as in `+avx2,-fma`; needs --cpu.
+    #[arg(long, default_value = "", value_name = "LIST", allow_hyphen_values = true)]
+    features: String,
+    /// How floating-point arithmetic may be carried out; without, as the program says.
+    #[arg(long, value_enum, value_name = "MODE")]
+    float_mode: Option<Floats>,
+    /// Number of threads of parallel maps; without, what the OpenMP runtime chooses.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroU32>,
+    /// Let the program bring C sources and libraries of its own, which are compiled, loaded and run.
+    #[arg(long)]
+    allow_external: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Level {
+    #[value(name = "0")]
+    O0,
+    #[value(name = "1")]
+    O1,
+    #[value(name = "2")]
+    O2,
+    #[value(name = "3")]
+    O3,
+    Fast,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Floats {
+    /// Every operation is rounded on its own, in the order written.
+    Strict,
+    /// A product may be fused with the sum that uses it.
+    Contract,
+    /// Also reassociation and approximate functions.
+    Fast,
+}
+
+/// A lowered program and how it is compiled.
+pub(crate) struct Lowered {
+    pub(crate) plan: Plan,
+    pub(crate) options: CompileOptions,
+}
+
+impl NativeOptions {
+    pub(crate) fn threads(&self) -> Option<NonZeroU32> {
+        self.threads
+    }
+
+    /// Reads, checks, expands and lowers a program.
+    pub(crate) fn lower(&self, program: &str, terminal: Terminal) -> Result<(Validated, Lowered), Failure> {
+        let options = self.compile_options()?;
+        let validated = Source::read(program)?.validated(terminal)?;
+        let expanded = expand(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
+        let expanded = validate(expanded).map_err(|rejected| {
+            Failure::program(format_args!("an expansion is not valid: {rejected}"))
+                .help("this is a defect of the compiler: please report it with the program")
+        })?;
+        let plan = lower(&expanded, &Target::cpu()).map_err(Failure::program)?;
+        Ok((validated, Lowered { plan, options }))
+    }
+
+    fn compile_options(&self) -> Result<CompileOptions, Failure> {
+        let cpu = match (Cpu::named(&self.cpu), self.features.as_str()) {
+            (cpu, "") => cpu,
+            (Cpu::Host, _) => {
+                return Err(Failure::usage("--features needs --cpu")
+                    .help("name the processor that the features are added to, as in `--cpu x86-64-v3`"));
+            }
+            (Cpu::Named { name, .. }, features) => Cpu::Named { name, features: features.to_owned() },
+        };
+        Ok(CompileOptions {
+            level: match self.level {
+                Level::O0 => OptLevel::O0,
+                Level::O1 => OptLevel::O1,
+                Level::O2 => OptLevel::O2,
+                Level::O3 => OptLevel::O3,
+                Level::Fast => OptLevel::Quick,
+            },
+            cpu,
+            floats: self.float_mode.map(|mode| match mode {
+                Floats::Strict => FloatMode::Strict,
+                Floats::Contract => FloatMode::Contract,
+                Floats::Fast => FloatMode::Fast,
+            }),
+            threads: self.threads,
+            ..CompileOptions::default()
+        })
+    }
+
+    /// Refuses programs with sources or libraries of their own, unless the user allows them.
+    pub(crate) fn consent(&self, plan: &Plan) -> Result<(), Failure> {
+        if plan.externals.is_empty() || self.allow_external {
+            return Ok(());
+        }
+        Err(Failure::usage("the program brings code of its own: C sources or libraries")
+            .help("if you trust it, add --allow-external"))
+    }
+}
+
+impl Lowered {
+    pub(crate) fn optimises(&self) -> bool {
+        self.options.level != OptLevel::O0
+    }
+}
+
+/// An error of the back end: what a program asks for, or what the user chose.
+pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
+    match error {
+        LlvmError::MalformedCpu { .. } | LlvmError::UnsupportedHost { .. } | LlvmError::NoTarget { .. } => {
+            Failure::usage(error)
+        }
+        // The others are about the program.
+        _ => Failure::program(error),
+    }
+}
+
+/// An error of linking: tools and files.
+pub(crate) fn unlinked(error: &LinkError) -> Failure {
+    let failure = Failure::usage(error);
+    match error {
+        LinkError::Write { .. } => unwritten(error),
+        LinkError::NotRunnable { .. } => failure.help(format_args!(
+            "set the variable {LINKER_VARIABLE} to a linker or C compiler, or unset it to have one looked for"
+        )),
+        // These say themselves what to do.
+        _ => failure,
+    }
+}

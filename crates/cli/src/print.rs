@@ -1,0 +1,70 @@
+//! `sdfg print`: a program in another form.
+
+use clap::{Args, ValueEnum};
+use sdfg::picture::{dot, svg};
+use sdfg::{json, text};
+use sdfg_library::{BuiltIn, expand};
+
+use crate::failure::Failure;
+use crate::output::Destination;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+/// Print a program as text, JSON, Graphviz source or an SVG picture.
+///
+/// The program is parsed but not checked: wrong programs can be printed, too.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sdfg print laplace.sdft --format svg -o laplace.svg\n  \
+                        sdfg print laplace.json\n  sdfg print laplace.sdft --format dot | dot -Tpdf -o laplace.pdf")]
+pub(crate) struct Print {
+    /// The program; `-` is the standard input.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// The form.
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Where to write; the standard output without.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+    /// Show derived memlets as comments (text only).
+    #[arg(long)]
+    derived: bool,
+    /// How many levels of nested SDFGs are drawn open (SVG only).
+    #[arg(long, value_name = "LEVELS")]
+    depth: Option<usize>,
+    /// Replace reductions and library nodes by their expansions first.
+    #[arg(long)]
+    expand: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The text form (.sdft).
+    #[default]
+    Text,
+    /// The JSON form.
+    Json,
+    /// Graphviz source.
+    Dot,
+    /// A drawn picture.
+    Svg,
+}
+
+impl Print {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let mut sdfg = Source::read(&self.program)?.parse(terminal)?;
+        if self.expand {
+            sdfg = expand(&sdfg, &BuiltIn).map_err(Failure::program)?;
+        }
+        let printed = match self.format {
+            Format::Text => text::print_with(&sdfg, text::PrintOptions { derived: self.derived }).text,
+            Format::Json => json::to_string(&sdfg),
+            Format::Dot => dot::write(&sdfg),
+            Format::Svg => {
+                let depth = self.depth.unwrap_or(svg::Options::default().depth);
+                svg::write(&sdfg, &svg::Options { depth })
+            }
+        };
+        Destination::new(self.output.as_deref()).write(printed.as_bytes())
+    }
+}

@@ -1,0 +1,108 @@
+//! `sdfg run`: compiles a program and runs it in this process.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use sdfg::interpret::Arguments;
+use sdfg_codegen::interface::{ArgumentKind, Interface};
+use sdfg_codegen::llvm::compile;
+use sdfg_codegen::load::{ArgumentBuffer, CallError, Library};
+
+use crate::data::{DataOptions, RunData};
+use crate::failure::Failure;
+use crate::native::{NativeOptions, uncompiled};
+use crate::terminal::Terminal;
+
+/// Compile a program for the CPU and run it.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  sdfg run laplace.sdft --set N=4096 --set T=100\n  \
+                        sdfg run matmul.sdft -i A=a.npy -i B=b.npy -o C=c.npy\n  \
+                        sdfg run matmul.sdft --set M=512 --set N=512 --set K=512 --repeat 20 --threads 4")]
+pub(crate) struct Run {
+    /// The program; `-` is the standard input.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    #[command(flatten)]
+    data: DataOptions,
+    /// Run so many times, each on the same inputs, and show the times. Results are those of the last run.
+    #[arg(long, value_name = "TIMES")]
+    repeat: Option<NonZeroU32>,
+    #[command(flatten)]
+    native: NativeOptions,
+}
+
+impl Run {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let (validated, lowered) = self.native.lower(&self.program, terminal)?;
+        self.native.consent(&lowered.plan)?;
+        let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
+        let object = compile(&lowered.plan, &lowered.options).map_err(|error| uncompiled(&error))?;
+        let library = Library::load(&object).map_err(Failure::usage)?;
+        let mut times = Vec::new();
+        let mut results = data.arguments.clone();
+        for round in 0..self.repeat.map_or(1, NonZeroU32::get) {
+            if round > 0 {
+                results = data.arguments.clone();
+            }
+            times.push(call(&library, &mut results, self.native.threads())?);
+        }
+        if self.repeat.is_some() {
+            terminal.message(&timing(times));
+        }
+        data.finish(&results)
+    }
+}
+
+/// Runs the program on the tensors in place, and tells how long it took.
+fn call(
+    library: &Library,
+    arguments: &mut Arguments,
+    threads: Option<NonZeroU32>,
+) -> Result<Duration, Failure> {
+    let interface = library.interface();
+    let mut tensors: Vec<(String, sdfg::tensor::Tensor)> = Vec::new();
+    for argument in interface.arguments() {
+        if let Some(tensor) = arguments.take(&argument.name) {
+            tensors.push((argument.name.clone(), tensor));
+        }
+    }
+    let mut call = library.call();
+    if let Some(threads) = threads {
+        call = call.threads(threads);
+    }
+    for (name, value) in arguments.symbols() {
+        if is_symbol(interface, name) {
+            call = call.symbol(name, value);
+        }
+    }
+    for (name, tensor) in &mut tensors {
+        let element = tensor.element();
+        let shape: Vec<usize> =
+            tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
+        call = call.buffer(name, ArgumentBuffer::new_mut(element, tensor.bytes_mut(), &shape));
+    }
+    let start = Instant::now();
+    call.run().map_err(|error| match error {
+        CallError::Failed { .. } => Failure::program(error),
+        _ => Failure::usage(error),
+    })?;
+    let taken = start.elapsed();
+    for (name, tensor) in tensors {
+        arguments.set(name, tensor);
+    }
+    Ok(taken)
+}
+
+fn is_symbol(interface: &Interface, name: &str) -> bool {
+    let argument = interface.position(name).map(|position| &interface.arguments()[position].kind);
+    matches!(argument, Some(ArgumentKind::Symbol { .. }))
+}
+
+fn timing(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let middle = times.len() / 2;
+    let median = if times.len() % 2 == 1 { times[middle] } else { (times[middle - 1] + times[middle]) / 2 };
+    let (shortest, longest) = (times[0], times[times.len() - 1]);
+    format!("{} runs: median {median:.3?}, shortest {shortest:.3?}, longest {longest:.3?}", times.len())
+}

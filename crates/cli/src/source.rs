@@ -1,0 +1,101 @@
+//! Reading programs: from a file or the standard input, as text or JSON, up to a checked program.
+
+use std::io::Read;
+
+use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
+use sdfg::ir::Sdfg;
+use sdfg::validate::{Validated, validate};
+use sdfg::{json, text};
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// A program that was read but not parsed.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The file as the user named it; `<stdin>` for the standard input.
+    pub(crate) name: String,
+    text: String,
+}
+
+impl Source {
+    /// Reads a file, or with `-` the standard input.
+    pub(crate) fn read(path: &str) -> Result<Self, Failure> {
+        let is_stdin = path == "-";
+        let name = if is_stdin { "<stdin>".to_owned() } else { path.to_owned() };
+        let mut bytes = Vec::new();
+        let read = if is_stdin {
+            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+        } else {
+            std::fs::read(path).map(|found| bytes = found)
+        };
+        read.map_err(|error| {
+            Failure::usage(format_args!("cannot read `{name}`: {error}"))
+                .help("check the path; `-` reads the program from the standard input")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Failure::usage(format_args!("`{name}` is no text: byte {at} is not UTF-8"))
+                .help("give a program in the text form (.sdft) or as JSON")
+        })?;
+        Ok(Source { name, text: text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned) })
+    }
+
+    /// Whether the content is JSON: no text program begins with a brace.
+    fn is_json(&self) -> bool {
+        self.text.trim_start().starts_with('{')
+    }
+
+    /// The graph, which may still be wrong.
+    pub(crate) fn parse(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
+        if self.is_json() {
+            return json::parse(&self.text).map_err(|error| Failure::program(error).at(&self.name));
+        }
+        text::parse(&self.name, &self.text).map_err(|errors| {
+            let found: Vec<Diagnostic> = errors.iter().map(diagnostic).collect();
+            Failure::findings(self.render(&found, terminal))
+        })
+    }
+
+    /// The errors of syntax; empty if the text can be parsed.
+    pub(crate) fn diagnose_syntax(&self) -> Vec<Diagnostic> {
+        if self.is_json() {
+            let error = json::parse(&self.text).err();
+            return error
+                .map(|error| Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string()))
+                .into_iter()
+                .collect();
+        }
+        text::parse(&self.name, &self.text).err().unwrap_or_default().iter().map(diagnostic).collect()
+    }
+
+    /// The program with the proof that it is valid. Warnings are shown.
+    pub(crate) fn validated(&self, terminal: Terminal) -> Result<Validated, Failure> {
+        let sdfg = self.parse(terminal)?;
+        match validate(sdfg) {
+            Ok(validated) => {
+                if !validated.warnings().is_empty() {
+                    terminal.message(&self.render(validated.warnings(), terminal));
+                }
+                Ok(validated)
+            }
+            Err(rejected) => Err(Failure::findings(self.render(&rejected.diagnostics, terminal))),
+        }
+    }
+
+    /// Findings with carets under the source.
+    pub(crate) fn render(&self, found: &[Diagnostic], terminal: Terminal) -> String {
+        // The positions of a JSON document mean nothing to its reader.
+        let source = (!self.is_json()).then_some((self.name.as_str(), self.text.as_str()));
+        render(found, source, terminal.style())
+    }
+}
+
+fn diagnostic(error: &text::ParseError) -> Diagnostic {
+    let code = if error.kind.is_reference() { Code::UnknownReference } else { Code::Syntax };
+    let found = Diagnostic::error(code, ElementPath::default(), error.kind.to_string()).at(Some(&error.loc));
+    match error.help() {
+        Some(help) => found.suggest(help),
+        None => found,
+    }
+}

@@ -1,0 +1,55 @@
+//! Messages on the standard error stream, and whether they are coloured.
+
+use std::io::{IsTerminal, Write};
+
+use clap::ValueEnum;
+use sdfg::diagnostic::Style;
+
+/// When messages are coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless the variable `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The standard error stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal {
+    style: Style,
+}
+
+impl Terminal {
+    pub(crate) fn new(choice: ColorChoice) -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colored = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb,
+        };
+        Terminal { style: if colored { Style::Color } else { Style::Plain } }
+    }
+
+    pub(crate) fn style(self) -> Style {
+        self.style
+    }
+
+    /// Writes a message and ends its line.
+    pub(crate) fn message(self, text: &str) {
+        // There is nowhere to report a closed error stream to.
+        let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
+    }
+
+    /// A remark that is no error.
+    pub(crate) fn note(self, text: &str) {
+        match self.style {
+            Style::Plain => self.message(&format!("note: {text}")),
+            Style::Color => self.message(&format!("\u{1b}[1mnote\u{1b}[0m: {text}")),
+        }
+    }
+}

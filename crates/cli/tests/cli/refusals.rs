@@ -1,0 +1,164 @@
+//! Wrong use: what is wrong, where and what to do; the right exit status; nothing left behind.
+
+use crate::Bench;
+use crate::data::{npy, npy_of};
+use crate::programs::{DOUBLE, OUTSIDE, WRONG};
+
+/// Every command with the arguments that it needs besides the program.
+const COMMANDS: [(&str, &[&str]); 6] = [
+    ("check", &[]),
+    ("print", &[]),
+    ("info", &[]),
+    ("interpret", &["--set", "N=3"]),
+    ("compile", &["-o", "out.so"]),
+    ("run", &["--set", "N=3"]),
+];
+
+fn command<'a>((name, rest): (&'a str, &[&'a str]), program: &'a str) -> Vec<&'a str> {
+    [name, program].into_iter().chain(rest.iter().copied()).collect()
+}
+
+#[test]
+fn missing_and_unreadable_programs() {
+    let bench = Bench::new();
+    bench.file("binary.sdft", b"sdfg \xff\xfe");
+    for entry in COMMANDS {
+        bench
+            .run(&command(entry, "none.sdft"))
+            .fails(2, &["cannot read `none.sdft`", "help: check the path"]);
+        bench.run(&command(entry, "binary.sdft")).fails(2, &["byte 5 is not UTF-8"]);
+        bench.run(&command(entry, ".")).fails(2, &["cannot read `.`"]);
+    }
+    assert_eq!(bench.files(), ["binary.sdft"]);
+}
+
+#[test]
+fn broken_texts_and_documents() {
+    let bench = Bench::new();
+    bench.file("text.sdft", DOUBLE.replace("array B", "arry B").replace("map all [", "map all ("));
+    bench.file("broken.json", "{\"format\": \"sdfg\", ");
+    bench.file("other.json", "{\"type\": \"SDFG\", \"attributes\": {}}");
+    bench.file("empty.sdft", "");
+    for entry in COMMANDS {
+        let text = bench.run(&command(entry, "text.sdft"));
+        text.fails(1, &["text.sdft:4:3", "did you mean `array`?", "text.sdft:8:"]);
+        bench.run(&command(entry, "broken.json")).fails(1, &["EOF"]);
+        bench.run(&command(entry, "other.json")).fails(1, &["error"]);
+        bench.run(&command(entry, "empty.sdft")).fails(1, &["sdfg"]);
+    }
+}
+
+#[test]
+fn programs_that_are_not_valid() {
+    let bench = Bench::new();
+    bench.file("wrong.sdft", WRONG);
+    for entry in COMMANDS.into_iter().filter(|(name, _)| *name != "print") {
+        bench.run(&command(entry, "wrong.sdft")).fails(1, &["wrong.sdft:6:", "`b`"]);
+    }
+    bench.run(&["print", "wrong.sdft"]).prints(&["one.b"]);
+    assert_eq!(bench.files(), ["wrong.sdft"]);
+}
+
+#[test]
+fn symbols_that_are_missing_or_unknown() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for command in ["interpret", "run"] {
+        bench.run(&[command, "double.sdft"]).fails(2, &["symbol without a value: N", "--set N=VALUE"]);
+        bench
+            .run(&[command, "double.sdft", "--set", "M=3"])
+            .fails(2, &["no symbol `M`", "at: --set M=3", "its symbols are N"]);
+        bench.run(&[command, "double.sdft", "--set", "N=many"]).fails(2, &["`many` is not a 64-bit integer"]);
+        bench.run(&[command, "double.sdft", "--set", "N"]).fails(2, &["expected a name, `=` and a value"]);
+        bench.run(&[command, "double.sdft", "--set", "N=1", "--set", "N=2"]).fails(2, &["set twice"]);
+        bench.run(&[command, "double.sdft", "--set", "N=-4"]).fails(2, &["is -4, which is negative"]);
+    }
+}
+
+#[test]
+fn inputs_that_do_not_fit() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.file("three.npy", npy(&[1.0, 2.0, 3.0], "(3,)"));
+    bench.file("square.npy", npy(&[1.0, 2.0, 3.0, 4.0], "(2, 2)"));
+    bench.file("single.npy", npy_of("<f4", &[0; 12], "(3,)"));
+    bench.file("words.npy", npy_of("<U1", &[0; 12], "(3,)"));
+    bench.file("short.npy", npy(&[1.0], "(3,)"));
+    bench.file("text.npy", "1, 2, 3");
+    let before = bench.files();
+    for command in ["interpret", "run"] {
+        let run =
+            |input: &str| bench.run(&[command, "double.sdft", "--set", "N=4", "-i", input, "-o", "B=b.npy"]);
+        run("A=none.npy").fails(2, &["cannot read `none.npy`", "at: --input A=none.npy", "help: "]);
+        run("A=three.npy").fails(2, &["`A` has shape [4], the file [3]", "[N] with N = 4"]);
+        run("A=square.npy").fails(2, &["`A` has shape [4], the file [2, 2]"]);
+        run("A=single.npy").fails(2, &["elements of type f64, the file of f32"]);
+        run("A=words.npy").fails(2, &["`<U1`"]);
+        run("A=short.npy").fails(2, &["asks for 24 bytes of data, it has 8"]);
+        run("A=text.npy").fails(2, &["it is no .npy file"]);
+        run("C=three.npy").fails(2, &["no argument `C`", "its arguments are A, B"]);
+        run("A=random:many").fails(2, &["seed `many`"]);
+        run("A=const:x").fails(2, &["constant `x`"]);
+        bench
+            .run(&[command, "double.sdft", "-i", "A=three.npy", "-i", "B=square.npy"])
+            .fails(2, &["`B` has shape [3], the file [2, 2]"]);
+    }
+    assert_eq!(bench.files(), before, "nothing is written when a run is refused");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for command in ["interpret", "run"] {
+        let run = |output: &str| bench.run(&[command, "double.sdft", "--set", "N=4", "-o", output]);
+        run("Q=q.npy").fails(2, &["no argument `Q`"]);
+        run("B=no/such/folder/b.npy")
+            .fails(2, &["no/such/folder/b.npy", "help: check that the folder exists"]);
+    }
+    for kind in ["llvm-ir", "asm", "obj", "so", "a", "header"] {
+        bench
+            .run(&["compile", "double.sdft", "--emit", kind, "-o", "no/folder/out"])
+            .fails(2, &["no/folder/out", "help: check that the folder exists"]);
+    }
+    bench.run(&["print", "double.sdft", "-o", "no/folder/out"]).fails(2, &["no/folder/out"]);
+    assert_eq!(bench.files(), ["double.sdft"]);
+}
+
+#[test]
+fn programs_that_trap() {
+    let bench = Bench::new();
+    bench.file("outside.sdft", OUTSIDE);
+    let run = |value: &str| bench.run(&["interpret", "outside.sdft", "--set", "N=3", "--set", value]);
+    run("k=2").prints(&["A: f64[3]"]);
+    run("k=3").fails(1, &["out of bounds: index [3] of `A`", "at: outside/main"]);
+    bench
+        .run(&["interpret", "outside.sdft", "--set", "N=3", "--set", "k=0", "--step-limit", "1"])
+        .fails(1, &["step limit", "--step-limit"]);
+}
+
+#[test]
+fn tools_and_options_that_are_wrong() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let compile = ["compile", "double.sdft", "--emit", "so", "-o", "out.so"];
+    bench
+        .run_with(&compile, "", &[("SDFG_LINKER", "/nonexistent")])
+        .fails(2, &["/nonexistent", "SDFG_LINKER"]);
+    bench.run_with(&compile, "", &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
+    bench.run(&["compile", "double.sdft"]).fails(2, &["no file to write to", "-o FILE"]);
+    bench.run(&["compile", "double.sdft", "-o", "-"]).fails(2, &["libraries are written to files only"]);
+    bench.run(&["compile", "double.sdft", "--emit", "exe", "-o", "x"]).fails(2, &["llvm-ir"]);
+    bench
+        .run(&["compile", "double.sdft", "--cpu", "a b", "-o", "x.so"])
+        .fails(2, &["`a b` is not a processor"]);
+    bench
+        .run(&["compile", "double.sdft", "--features", "+avx2", "-o", "x.so"])
+        .fails(2, &["--features needs --cpu"]);
+    bench.run(&["compile", "double.sdft", "-O9", "-o", "x.so"]).fails(2, &["possible values"]);
+    bench.run(&["run", "double.sdft", "--set", "N=1", "--threads", "0"]).fails(2, &["--threads"]);
+    bench.run(&["run", "double.sdft", "--set", "N=1", "--repeat", "0"]).fails(2, &["--repeat"]);
+    bench.run(&["interpret", "double.sdft", "--order", "backwards"]).fails(2, &["random:SEED"]);
+    bench.run(&["chek", "double.sdft"]).fails(2, &["check"]);
+    assert_eq!(bench.files(), ["double.sdft"]);
+}

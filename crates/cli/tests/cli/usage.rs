@@ -1,0 +1,138 @@
+//! Right use: every command does what its help says.
+
+use crate::Bench;
+use crate::data::{doubles, npy};
+use crate::programs::{DOUBLE, TOTAL, WRONG};
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let bench = Bench::new();
+    bench.run(&["--help"]).prints(&["Exit status", "interpret", "compile"]);
+    for command in ["check", "print", "info", "interpret", "compile", "run"] {
+        bench.run(&[command, "--help"]).prints(&["Examples:", "Usage:"]);
+    }
+    bench.run(&["--version"]).prints(&["sdfg 0.1.0"]);
+}
+
+#[test]
+fn programs_are_checked_and_findings_are_data() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.file("wrong.sdft", WRONG);
+    bench.run(&["check", "double.sdft"]).prints(&["double.sdft: ok"]);
+    let both = bench.run(&["check", "double.sdft", "wrong.sdft"]);
+    both.fails(1, &["wrong.sdft:6:", "^"]);
+    assert!(both.stdout.contains("double.sdft: ok"), "{both:#?}");
+    let list = bench.run(&["check", "--format", "json", "wrong.sdft"]);
+    list.fails(1, &[]);
+    let found: serde_json::Value = serde_json::from_str(&list.stdout).expect("the findings are JSON");
+    assert_eq!(found[0]["severity"], "error");
+    assert_eq!(found[0]["location"]["line"], 6);
+}
+
+#[test]
+fn forms_convert_into_each_other() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let text = bench.run(&["print", "double.sdft"]);
+    let json = bench.run(&["print", "--format", "json", "double.sdft"]);
+    json.prints(&["\"format\": \"sdfg\""]);
+    // Content decides, not the name.
+    bench.file("double.sdft", &json.stdout);
+    assert_eq!(bench.run(&["print", "double.sdft"]).stdout, text.stdout);
+    let piped = bench.run_with(&["print", "-", "-o", "again.sdft"], &json.stdout, &[]);
+    piped.prints(&[]);
+    assert_eq!(std::fs::read_to_string(bench.path("again.sdft")).expect("a file"), text.stdout);
+    bench.run(&["print", "--format", "svg", "double.sdft"]).prints(&["<svg", "all [i = 0:N]"]);
+    bench.run(&["print", "--format", "dot", "double.sdft"]).prints(&["digraph", "all [i = 0:N]"]);
+}
+
+#[test]
+fn info_counts_bytes() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.run(&["info", "double.sdft"]).prints(&[
+        "symbols N: i64",
+        "array A: f64[N], 8*N bytes",
+        "1 map, 1 tasklet",
+        "reads 8*N bytes",
+        "writes 8*N bytes",
+    ]);
+}
+
+#[test]
+fn both_ways_to_run_agree() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.file("a.npy", npy(&[1.0, 2.5, -3.0], "(3,)"));
+    for command in ["interpret", "run"] {
+        let answer = bench.run(&[command, "double.sdft", "-i", "A=a.npy", "-o", "B=b.npy"]);
+        answer.prints(&[]);
+        assert_eq!(answer.stderr, "", "all inputs are given");
+        assert_eq!(doubles(&std::fs::read(bench.path("b.npy")).expect("a result")), [2.0, 5.0, -6.0]);
+        std::fs::remove_file(bench.path("b.npy")).expect("it was written");
+    }
+    let generated = |command| {
+        let answer = bench.run(&[command, "double.sdft", "--set", "N=40", "-i", "A=random:3"]);
+        answer.prints(&["B: f64[40] checksum "]);
+        answer.stdout
+    };
+    assert_eq!(generated("interpret"), generated("run"));
+    let default = bench.run(&["run", "double.sdft", "--set", "N=2"]);
+    assert!(default.stderr.contains("note: `A` is filled with `random:0`"), "{default:#?}");
+    for (pattern, first) in [("range", "0.0, 2.0, 4.0"), ("ones", "2.0, 2.0"), ("const:2.5", "5.0, 5.0")] {
+        let input = format!("A={pattern}");
+        bench.run(&["run", "double.sdft", "--set", "N=3", "-i", &input]).prints(&[first]);
+    }
+}
+
+#[test]
+fn reductions_are_expanded() {
+    let bench = Bench::new();
+    bench.file("total.sdft", TOTAL);
+    for command in ["interpret", "run"] {
+        bench.run(&[command, "total.sdft", "--set", "N=5", "-i", "A=range"]).prints(&["S: f64[1]", ": 10.0"]);
+    }
+    bench.run(&["print", "--expand", "total.sdft"]).prints(&["nested r", "wcr(sum)"]);
+    let timed =
+        bench.run(&["run", "total.sdft", "--set", "N=5", "--repeat", "3", "-O", "fast", "--threads", "1"]);
+    assert!(timed.prints(&[]).stderr.contains("3 runs: median "), "{timed:#?}");
+}
+
+#[test]
+fn interpreter_options_are_heard() {
+    let bench = Bench::new();
+    bench.file("total.sdft", TOTAL);
+    let random = ["interpret", "total.sdft", "--set", "N=5", "--order", "random:9", "--no-conflict-check"];
+    bench.run(&random).prints(&["S: f64[1]"]);
+    let traced = bench.run(&["interpret", "total.sdft", "--set", "N=5", "--trace"]);
+    assert!(traced.prints(&[]).stderr.contains("ran 1 times"), "{traced:#?}");
+}
+
+#[test]
+fn everything_that_can_be_emitted_is() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for (kind, begin) in [
+        ("llvm-ir", b"; ModuleID".as_slice()),
+        ("asm", b"\t"),
+        ("obj", b"\x7fELF"),
+        ("so", b"\x7fELF"),
+        ("a", b"!<arch>\n"),
+        ("header", b"/*"),
+    ] {
+        let file = format!("out.{kind}");
+        bench.run(&["compile", "double.sdft", "--emit", kind, "-O1", "-o", &file]).prints(&[]);
+        let contents = std::fs::read(bench.path(&file)).expect("a file was written");
+        assert!(contents.starts_with(begin), "{kind} begins with {:?}", &contents[..contents.len().min(12)]);
+    }
+    bench.run(&["compile", "double.sdft", "--emit", "header"]).prints(&["int32_t twofold_run("]);
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let bench = Bench::new();
+    bench.file("wrong.sdft", WRONG);
+    assert!(!bench.run(&["check", "wrong.sdft"]).stderr.contains('\u{1b}'));
+    assert!(bench.run(&["check", "--color", "always", "wrong.sdft"]).stderr.contains('\u{1b}'));
+}
