@@ -26,8 +26,10 @@ impl Part {
         index.clear();
         index.resize(self.spans.len(), 0);
         for (i, span) in index.iter_mut().zip(&self.spans).rev() {
-            *i = span.at(position % span.len());
-            position /= span.len();
+            // Only the one place of an empty part can be asked for, by those who want its first element.
+            let len = span.len().max(1);
+            *i = span.at(position % len);
+            position /= len;
         }
     }
 }
@@ -99,7 +101,12 @@ impl Machine<'_> {
                     if s.is_index {
                         s.begin.to_string()
                     } else {
-                        format!("{}:{}:{}", s.begin, s.begin + s.count * s.step, s.step)
+                        format!(
+                            "{}:{}:{}",
+                            s.begin,
+                            s.begin.wrapping_add(s.count.wrapping_mul(s.step)),
+                            s.step
+                        )
                     }
                 });
                 let declared = format!("[{}]", declared.collect::<Vec<_>>().join(", "));

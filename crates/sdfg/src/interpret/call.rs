@@ -12,8 +12,8 @@ use super::trap::{Site, Trap, TrapKind};
 use crate::ir::Lifetime;
 use crate::value::Value;
 
-/// The most bytes that one container takes.
-const LIMIT: i128 = 1 << 38;
+/// The most bytes that one container takes, with what the race detector and queues need.
+const LIMIT: i128 = 1 << 35;
 
 /// In a call.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl<'p> Machine<'p> {
     }
 
     fn check_size(&self, code: &ContainerCode, elements: i128, site: &Site) -> Result<(), Box<Trap>> {
-        if elements * code.element.size() as i128 <= LIMIT {
+        if elements.saturating_mul(code.element.size() as i128 + 40) <= LIMIT {
             return Ok(());
         }
         Err(self.trap(TrapKind::OutOfMemory { container: code.name.clone(), elements }, site))

@@ -149,7 +149,9 @@ impl Span {
 
     /// The value at a position below [`Span::len`].
     pub(super) fn at(self, position: i64) -> i64 {
-        self.begin + position / self.tile * self.step + position % self.tile
+        // Values of a range lie between its ends, but a tile at the end of 64 bits may reach beyond.
+        let tile = self.tile.max(1);
+        self.begin.wrapping_add((position / tile).wrapping_mul(self.step)).wrapping_add(position % tile)
     }
 
     /// Whether `value` is one of the values.

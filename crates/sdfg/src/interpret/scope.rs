@@ -8,6 +8,9 @@ use super::trap::{Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
 use crate::value::Value;
 
+/// The most processing elements of a consume scope.
+const MAX_ELEMENTS: i64 = 1 << 24;
+
 /// In a map.
 #[derive(Debug)]
 pub(super) struct MapFrame<'p> {
@@ -224,6 +227,11 @@ impl<'p> Machine<'p> {
         let site = &self.program.items[item.number as usize].site;
         let call = activity.call();
         let elements = code.elements.eval(&call.symbols).map_err(|e| self.index_trap(call, &e, site))?;
+        if elements > MAX_ELEMENTS {
+            let container = self.container(code.stream.access);
+            let elements = i128::from(elements);
+            return Err(self.trap(TrapKind::OutOfMemory { container, elements }, site));
+        }
         let instance = self.enter_instance(at, item.number, true, site)?;
         let frame = ConsumeFrame {
             code,

@@ -114,6 +114,24 @@ impl Resolver {
         Ok(WriteCode { end, resolution })
     }
 
+    /// Refuses a memlet whose container has elements of another type than its other end.
+    pub(super) fn check_element(
+        &self,
+        context: &Context<'_>,
+        inner: &StateContext<'_>,
+        edge: EdgeId,
+        element: ElementType,
+    ) -> Result<(), ResolveError> {
+        let memlet = &inner.state.edge(edge).memlet;
+        for access in memlet.accesses() {
+            let found = context.sdfg.get_container(access.container).map(|container| container.element);
+            if found.is_some_and(|found| found != element) {
+                return Err(self.malformed(inner, edge, "a memlet between elements of different types"));
+            }
+        }
+        Ok(())
+    }
+
     /// The number of a conflict resolution of elements of a type.
     pub(super) fn resolution(
         &mut self,

@@ -119,6 +119,9 @@ impl Resolver {
         for ((name, connector), edges) in found.environment.connectors().zip(&found.edges) {
             let connector_id = found.environment.connector(name).map(|(id, _)| id);
             let (name, element) = (name.to_owned(), connector.element);
+            for edge in edges {
+                self.check_element(context, inner, *edge, element)?;
+            }
             match connector.direction {
                 Direction::In => {
                     let (form, input_waits) =
@@ -263,6 +266,9 @@ impl Resolver {
         let Flow::Copy { from, to, .. } = &memlet.flow else {
             return Err(self.malformed(inner, edge, "an edge that should copy"));
         };
+        if let Some(container) = context.sdfg.get_container(to.container) {
+            self.check_element(context, inner, edge, container.element)?;
+        }
         // The host starts copies between any two memories.
         let by = if by.device == Memory::HOST { Accessing { device: Memory::ANY, ..by } } else { by };
         let source = match self.consumed_register(inner, edge) {
@@ -300,6 +306,9 @@ impl Resolver {
             }
             let out = connector_edges(inner.state, id, Direction::Out, &container.name);
             let into = connector_edges(inner.state, id, Direction::In, &container.name);
+            for edge in out.iter().chain(&into) {
+                self.check_element(context, inner, *edge, container.element)?;
+            }
             let argument = match (out.first(), into.first()) {
                 (Some(edge), _) => {
                     let memlet = &inner.state.edge(*edge).memlet;
@@ -378,6 +387,7 @@ impl Resolver {
             Some(container) => context.sdfg.container(container).element,
             None => return Err(self.malformed(inner, *write, "an output that does not write")),
         };
+        self.check_element(context, inner, *read, element)?;
         let reduced = |axis: usize| reduce.axes.as_ref().is_none_or(|axes| axes.contains(&axis));
         let axes = (0..from.subset.ranges.len()).map(reduced).collect();
         let resolution = self.resolution(&reduce.resolution, element, path)?;

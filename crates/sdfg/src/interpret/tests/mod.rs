@@ -4,6 +4,7 @@ mod memory;
 mod programs;
 mod races;
 mod repository;
+mod resolutions;
 mod streams;
 mod traps;
 
