@@ -1,0 +1,13 @@
+//! Every example program, from the builder and from its text, against a formula written in Rust: in the interpreter and as
+//! native code at two optimisation levels, with one thread and with two.
+//!
+//! Inputs are small integers and dyadic fractions wherever that makes every operation exact; results are then compared for
+//! equality. Where rounding cannot be avoided, the test states its bound.
+#![expect(clippy::print_stdout, reason = "a failing test shows which form of the program it ran, and how")]
+
+mod control;
+mod execute;
+mod linear_algebra;
+mod sparse;
+mod stencils;
+mod streams;
