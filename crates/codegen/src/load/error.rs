@@ -33,6 +33,18 @@ pub enum LoadError {
         /// The file names that were tried.
         tried: Vec<&'static str>,
     },
+    /// A library that the program calls, such as that of an external tasklet.
+    #[error(
+        "`{program}` calls functions of {library}, which could not be loaded ({message}): install it, or add its folder to LD_LIBRARY_PATH"
+    )]
+    MissingLibrary {
+        /// The program.
+        program: String,
+        /// The library's path or file name.
+        library: String,
+        /// The loader's words.
+        message: String,
+    },
     /// What an external tasklet brings could not be compiled.
     #[error(transparent)]
     External(#[from] LinkError),

@@ -60,7 +60,7 @@ impl JitCode {
             unsafe { LLVMOrcJITDylibAddGenerator(main, generator) };
         };
         for library in libraries {
-            let path = CString::new(library).map_err(|error| defect(error.to_string()))?;
+            let path = CString::new(library.as_str()).map_err(|error| defect(error.to_string()))?;
             let mut generator = ptr::null_mut();
             // SAFETY: `path` is NUL-terminated; no filter is given, so no context is needed.
             check(unsafe {
@@ -72,7 +72,11 @@ impl JitCode {
                     ptr::null_mut(),
                 )
             })
-            .map_err(&defect)?;
+            .map_err(|message| LoadError::MissingLibrary {
+                program: program.to_owned(),
+                library: library.clone(),
+                message,
+            })?;
             add(generator);
         }
         let mut generator = ptr::null_mut();

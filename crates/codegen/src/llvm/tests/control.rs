@@ -206,3 +206,13 @@ fn external_functions_in_source_and_library() {
     library(&plan).call().array_mut("out", &mut result, &[3]).run().unwrap();
     assert_eq!(result, [5.0, -3.0, 10.0]);
 }
+
+#[test]
+fn a_missing_library_is_named() {
+    let mut plan = empty("outside");
+    array(&mut plan, "out", ScalarType::F64, &Expr::one());
+    plan.externals = vec![ExternalOrigin::Library("no-such-library".to_owned())];
+    let object = crate::llvm::compile(&plan, &crate::llvm::CompileOptions::default()).unwrap();
+    let error = crate::load::Library::load(&object).unwrap_err();
+    assert!(error.to_string().starts_with("`outside` calls functions of libno-such-library.so"), "{error}");
+}
