@@ -65,6 +65,9 @@ use crate::syntax::Expression;
 use crate::validate::{Rejected, Validated, validate};
 use crate::value::Value;
 
+/// No connectors: the inputs of a mapped tasklet that only writes.
+pub const NO_CONNECTORS: [(&str, &str); 0] = [];
+
 /// Builds one SDFG.
 #[derive(Debug)]
 pub struct SdfgBuilder {
@@ -156,7 +159,13 @@ impl SdfgBuilder {
         id
     }
 
-    /// Declares a transient array of unbounded queues; an empty shape is one queue.
+    /// Declares one unbounded transient queue.
+    #[track_caller]
+    pub fn queue(&mut self, name: &str, element: impl Into<ElementType>) -> ContainerId {
+        self.stream(name, element, std::iter::empty::<Expr>())
+    }
+
+    /// Declares a transient array of unbounded queues.
     #[track_caller]
     pub fn stream(
         &mut self,

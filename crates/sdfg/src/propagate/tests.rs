@@ -200,7 +200,7 @@ fn program(parameters: &[Part], split: usize, memlets: &[[Part; 2]], writes: boo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn segments_cover_what_is_accessed_and_exact_ones_no_more(

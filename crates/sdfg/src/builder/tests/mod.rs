@@ -1,11 +1,12 @@
 //! Programs made with the builder, as text: what the calls add, in which order, and which mistakes they report.
 
+mod order;
+
 use super::*;
 use crate::ir::{ConflictResolution, Schedule};
 use crate::text;
 
 const F64: ScalarType = ScalarType::F64;
-const NONE: [&str; 0] = [];
 
 fn shown(builder: SdfgBuilder) -> String {
     match builder.build() {
@@ -117,7 +118,7 @@ fn sparse() {
     b.array("x", F64, ["W"]);
     b.array("y", F64, ["H"]);
     b.state("clear", |s| {
-        s.mapped_tasklet("zero", [("i", "0:H")], [("", ""); 0], "o = 0.0", [("o", "y[i]")]);
+        s.mapped_tasklet("zero", [("i", "0:H")], NO_CONNECTORS, "o = 0.0", [("o", "y[i]")]);
     });
     b.state("multiply", |s| {
         s.map("rows", [("i", "0:H")], |s| {
@@ -301,7 +302,7 @@ fn streams_and_nested() {
     b.symbol("P");
     b.scalar("n", ScalarType::I64);
     b.scalar("out", ScalarType::I64);
-    b.stream("S", ScalarType::I64, NONE);
+    b.queue("S", ScalarType::I64);
     b.state("compute", |s| {
         s.copy("n", "S");
         s.consume("fib", "S", "p", "P").body(|s| {
