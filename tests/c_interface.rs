@@ -1,0 +1,109 @@
+//! C and C++ programs include the generated header, link the shared or the static library, and check the results.
+//!
+//! The programs are in `tests/c`; each returns 0 or the line of its first failed check.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use sdfg::validate::Validated;
+use sdfg_codegen::header::c_header;
+use sdfg_codegen::link;
+use sdfg_codegen::llvm::CompileOptions;
+use sdfg_programs::programs::{butterfly, jacobi2d, laplace};
+
+/// Which library of the program is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linked {
+    Shared,
+    Static,
+}
+
+/// A folder with the header and both libraries of a program.
+fn libraries(program: &Validated) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let name = &program.sdfg().name;
+    // Parallel regions start their team for small sizes too.
+    let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+    let object = sdfg_codegen::compile(program, &options).expect("the program compiles");
+    let file = |name: String| folder.path().join(name);
+    link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
+    link::static_library(&object, &file(format!("lib{name}.a"))).expect("the static library is written");
+    link::write_file(&file(format!("{name}.h")), c_header(&object.interface).as_bytes())
+        .expect("the header is written");
+    folder
+}
+
+/// Compiles `source` against the library of `name`; `None` without the compiler.
+fn build(compiler: &[&str], source: &str, name: &str, linked: Linked, folder: &Path) -> Option<PathBuf> {
+    let binary = folder.join(format!("{source}-{linked:?}"));
+    let mut command = Command::new(compiler[0]);
+    command
+        .args(&compiler[1..])
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", "-I"])
+        .arg(folder);
+    command.arg(format!("{}/tests/c/{source}.c", env!("CARGO_MANIFEST_DIR"))).arg("-o").arg(&binary);
+    // Sources end here; what a C++ driver was told about their language must not hold for libraries.
+    command.args(["-x", "none"]);
+    match linked {
+        Linked::Shared => {
+            command.arg(folder.join(format!("lib{name}.so"))).arg(format!("-Wl,-rpath,{}", folder.display()));
+        }
+        Linked::Static => {
+            command.arg(folder.join(format!("lib{name}.a"))).arg("-l:libgomp.so.1");
+        }
+    }
+    let output = match command.arg("-lm").output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => panic!("{}: {error}", compiler[0]),
+    };
+    assert!(output.status.success(), "{source} with {compiler:?}:\n{}", text(&output));
+    Some(binary)
+}
+
+fn run(binary: &Path) {
+    let output = Command::new(binary).env("OMP_NUM_THREADS", "2").output().expect("the program runs");
+    assert!(output.status.success(), "{}: {}\n{}", binary.display(), output.status, text(&output));
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+const C99: [&str; 2] = ["cc", "-std=c99"];
+const CPP: [&str; 4] = ["c++", "-std=c++11", "-x", "c++"];
+
+fn c_program(program: &Validated, source: &str) {
+    let folder = libraries(program);
+    let name = &program.sdfg().name;
+    for linked in [Linked::Shared, Linked::Static] {
+        run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
+    }
+    if let Some(binary) = build(&CPP, source, name, Linked::Shared, folder.path()) {
+        run(&binary);
+    }
+}
+
+/// `NAME_create`, `NAME_run`, `NAME_error`, `NAME_destroy`, and every status that a caller can cause.
+#[test]
+fn one_handle_many_calls() {
+    c_program(&jacobi2d().expect("it is valid"), "jacobi2d");
+}
+
+/// The call without a handle.
+#[test]
+fn one_shot() {
+    c_program(&laplace().expect("it is valid"), "laplace");
+}
+
+/// Complex arguments have one layout and one type name in both languages.
+#[test]
+fn complex_arguments() {
+    c_program(&butterfly().expect("it is valid"), "butterfly");
+}
+
+/// Two threads of a process run two handles at the same time, each with a team of its own.
+#[test]
+fn two_handles_at_once() {
+    c_program(&jacobi2d().expect("it is valid"), "two_handles");
+}
