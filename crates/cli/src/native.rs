@@ -11,7 +11,7 @@ use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, did_you_mean};
 use crate::output::unwritten;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -133,7 +133,12 @@ impl Lowered {
 /// An error of the back end: what a program asks for, or what the user chose.
 pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
     match error {
-        LlvmError::MalformedCpu { .. } | LlvmError::UnsupportedHost { .. } | LlvmError::NoTarget { .. } => {
+        LlvmError::UnknownCpu { name, known } => {
+            let similar = did_you_mean(name, known.iter().map(String::as_str));
+            let what = format_args!("`{name}` is not a processor that code can be generated for{similar}");
+            Failure::usage(what).help(format_args!("give --cpu host, {}", known.join(", ")))
+        }
+        LlvmError::UnknownFeature { .. } | LlvmError::UnsupportedHost { .. } | LlvmError::NoTarget { .. } => {
             Failure::usage(error)
         }
         // The others are about the program.

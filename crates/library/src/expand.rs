@@ -1,6 +1,6 @@
 //! Replaces every reduction and library node of a graph, also inside of nested SDFGs.
 
-use sdfg::ir::{Edge, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId};
+use sdfg::ir::{Edge, Flow, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId};
 
 use crate::error::{ExpandError, StatePath};
 use crate::reduce;
@@ -90,6 +90,8 @@ fn expand_nested(
 }
 
 /// Gives the edges at a reduction the connectors of its expansion. Edges that only order stay without.
+///
+/// The expansion works in place and combines inside, so its edge has no conflict resolution of its own.
 fn connect_reduction(state: &mut State, node: NodeId) {
     for id in state.in_edges(node) {
         if state.edge(id).memlet.read_access().is_some()
@@ -100,8 +102,11 @@ fn connect_reduction(state: &mut State, node: NodeId) {
     }
     for id in state.out_edges(node) {
         if state.edge(id).memlet.write_access().is_some()
-            && let Some(edge) = state.remove_edge(id)
+            && let Some(mut edge) = state.remove_edge(id)
         {
+            if let Flow::Write { resolution, .. } = &mut edge.memlet.flow {
+                *resolution = None;
+            }
             state.add_edge(Edge { src_connector: Some(reduce::OUTPUT.to_owned()), ..edge });
         }
     }
