@@ -5,15 +5,9 @@
 
 use super::ast::Name;
 use super::error::{ParseError, ParseErrorKind, ParseResult};
-use super::lexer::{float_value, integer_value, tokenize, unescape};
+use super::lexer::{RESERVED, float_value, integer_value, tokenize, unescape};
 use super::span::Span;
 use super::token::{Punctuation, Token, TokenKind};
-
-/// Words that cannot be names.
-const RESERVED: [&str; 15] = [
-    "and", "or", "not", "if", "elif", "else", "for", "in", "while", "pass", "lambda", "True", "False",
-    "true", "false",
-];
 
 /// Nesting of brackets, operands and blocks beyond which a text is refused; it bounds the stack of the parser.
 const MAX_DEPTH: u32 = 200;

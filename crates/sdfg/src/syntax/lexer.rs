@@ -4,6 +4,12 @@ use super::error::{ParseError, ParseErrorKind, ParseResult};
 use super::span::Span;
 use super::token::{Punctuation, Token, TokenKind};
 
+/// Words that cannot be names.
+pub(super) const RESERVED: [&str; 15] = [
+    "and", "or", "not", "if", "elif", "else", "for", "in", "while", "pass", "lambda", "True", "False",
+    "true", "false",
+];
+
 /// Splits `source` into tokens; spans count from `base`, the offset of `source` in its file.
 ///
 /// The last token is always [`TokenKind::End`]. Text that forms no token is reported and skipped, so that a
@@ -62,6 +68,32 @@ pub(super) fn unescape(text: &str) -> Result<String, char> {
         }
     }
     Ok(contents)
+}
+
+/// A string token with these contents: what [`unescape`] reverses. Characters without an escape (other than the line end
+/// and the tab) stand for themselves.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '\\' => quoted.push_str("\\\\"),
+            '"' => quoted.push_str("\\\""),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Whether a text is read as one name: an identifier that is no word of the language.
+pub fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(is_identifier_start)
+        && chars.all(is_identifier_part)
+        && !RESERVED.contains(&text)
 }
 
 struct Lexer<'s> {

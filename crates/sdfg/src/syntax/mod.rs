@@ -32,7 +32,7 @@ pub use cursor::Cursor;
 pub use dedent::Dedented;
 pub use error::{ParseError, ParseErrorKind, ParseResult};
 pub use expression::{parse_expression, parse_index_list, parse_lambda};
-pub use lexer::{find_matching_brace, tokenize};
+pub use lexer::{find_matching_brace, is_name, quote, tokenize};
 pub use print::print_block;
 pub use span::Span;
 pub use statement::parse_block;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::syntax::{Cursor, Expression, ParseError, ParseErrorKind, ParseResult, Punctuation};
+use crate::syntax::{Cursor, Expression, ParseError, ParseErrorKind, ParseResult, Punctuation, quote};
 
 /// A call of an `extern "C"` function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,23 +93,6 @@ impl fmt::Display for ExternalCall {
         };
         write!(f, ") from {word} {}", quote(text))
     }
-}
-
-/// A string token with these contents.
-fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '\\' => quoted.push_str("\\\\"),
-            '"' => quoted.push_str("\\\""),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]

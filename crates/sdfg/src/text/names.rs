@@ -1,40 +1,10 @@
-//! Which names can stand bare in a text, and how all others are quoted. Parser, printer and JSON agree through it.
+//! Names: how the text writes them, and which one was meant where one is misspelt. Parser, printer and JSON share it.
 
-/// Words that the expression grammar keeps for itself; see `Cursor::expect_name`.
-const RESERVED: [&str; 15] = [
-    "and", "or", "not", "if", "elif", "else", "for", "in", "while", "pass", "lambda", "True", "False",
-    "true", "false",
-];
-
-/// Whether the lexer reads `name` as one identifier that the grammar accepts as a name.
-pub(super) fn is_bare(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c == '_' || c.is_alphabetic())
-        && chars.all(|c| c == '_' || c.is_alphanumeric())
-        && !RESERVED.contains(&name)
-}
+use crate::syntax::{is_name, quote};
 
 /// The name as a text writes it: bare where that reads back, else a string.
 pub(super) fn written(name: &str) -> String {
-    if is_bare(name) { name.to_owned() } else { quote(name) }
-}
-
-/// A string token with these contents. Characters without an escape (other than the line end and the tab) stand for
-/// themselves.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '\\' => quoted.push_str("\\\\"),
-            '"' => quoted.push_str("\\\""),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
+    if is_name(name) { name.to_owned() } else { quote(name) }
 }
 
 /// The candidate that `name` is most likely a misspelling of: at most a third of its letters differ.

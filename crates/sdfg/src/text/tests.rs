@@ -282,6 +282,18 @@ mod hostile {
         text.push_str(&"while l: x { ".repeat(10_000));
         let errors = parse("deep", &text).unwrap_err();
         assert!(errors.iter().any(|e| matches!(e.kind, ParseErrorKind::TooDeep { .. })), "{errors:?}");
+        // What is just not too deep fits the stack of a thread, also with deep expressions in it.
+        let sums = format!("{}1{}", "(".repeat(150), ")".repeat(150));
+        for (open, innermost, close) in [
+            ("map m@ [i = 0:2] { ", format!("map n [i = 0:{sums}] {{}}"), " }"),
+            ("nested n () -> () sdfg s { state t { ", format!("map n [i = 0:{sums}] {{}}"), " } }"),
+        ] {
+            let depth = 58 / open.matches('{').count();
+            let opened: String = (0..depth).map(|level| open.replace('@', &level.to_string())).collect();
+            let text = format!("sdfg s {{ state t {{ {opened}{innermost}{} }} }}", close.repeat(depth));
+            let printed = print(&parsed(&text));
+            assert_eq!(print(&parsed(&printed)), printed);
+        }
     }
 }
 
