@@ -22,6 +22,8 @@ pub(super) struct Frame {
     pub(super) locals: BTreeSet<ContainerId>,
     /// Nodes directly in this scope.
     pub(super) nodes: Vec<NodeId>,
+    /// Views that were bound in this scope, with what they name.
+    aliases: BTreeMap<ContainerId, ContainerId>,
     histories: BTreeMap<ContainerId, History>,
     unit: Option<Unit>,
 }
@@ -151,6 +153,9 @@ impl StateBuilder<'_> {
     /// Where the open unit of the innermost frame reads a container from.
     pub(super) fn source_of(&mut self, container: ContainerId, loc: &SourceLoc) -> End {
         let home = self.touch(container, |touch| touch.reads = true);
+        if let Some(target) = self.aliased(container, home) {
+            self.touch(target, |touch| touch.reads = true);
+        }
         let node = match self.touched(home, container).and_then(|touch| touch.before) {
             Some(node) => node,
             None => {
@@ -193,6 +198,9 @@ impl StateBuilder<'_> {
                 node
             }
         };
+        if let Some(target) = self.aliased(container, home) {
+            self.write_through(node, target, home);
+        }
         let mut end = (node, None);
         for inner in home + 1..self.frames.len() {
             let Some((_, exit)) = self.frames[inner].scope else { continue };
@@ -210,6 +218,26 @@ impl StateBuilder<'_> {
             end = (exit, Some(inside));
         }
         end
+    }
+
+    /// What a view that was bound in a frame names, if that is at home in the same frame.
+    fn aliased(&self, view: ContainerId, home: usize) -> Option<ContainerId> {
+        let target = self.frames[home].aliases.get(&view).copied();
+        target.filter(|target| self.home(*target) == home)
+    }
+
+    /// Notes that the open unit writes a container by way of a view: what comes later finds the new contents behind the
+    /// access node of the view.
+    fn write_through(&mut self, view: NodeId, target: ContainerId, home: usize) {
+        self.touch(target, |touch| touch.writes = true);
+        if self.touched(home, target).is_some_and(|touch| touch.after.is_some()) {
+            return;
+        }
+        let node = self.add_access(target, home);
+        if let Some(touch) = self.touched(home, target) {
+            touch.after = Some(node);
+        }
+        self.join((view, None), (node, None), Memlet::order(), SourceLoc::caller());
     }
 
     /// An access node that a copy may start from: everything that must come before the copy comes before it.
@@ -283,9 +311,11 @@ impl StateBuilder<'_> {
         if let Some(touch) = self.touched(depth, alias) {
             touch.after = Some(node);
         }
-        let end = self.source_of(target.container, &loc);
+        let named = target.container;
+        let end = self.source_of(named, &loc);
         self.join(end, (node, None), Memlet::bind(target), loc);
         self.close_unit();
+        self.frames[depth].aliases.insert(alias, named);
         node
     }
 

@@ -105,6 +105,32 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![4 => simple(), 2 => copy, 2 => scope]
 }
 
+#[test]
+fn accesses_through_a_view_are_ordered_with_those_of_what_it_names() {
+    let mut b = SdfgBuilder::new("views");
+    b.array("A", ScalarType::I64, [4]);
+    b.array("out", ScalarType::I64, [3]);
+    b.view("V", ScalarType::I64, [2]);
+    b.state("s", |s| {
+        s.bind("V", "A[1:3]");
+        s.tasklet("before").input("a", "V[0]").output("o", "out[0]").code("o = a");
+        s.tasklet("through").output("o", "V[1]").code("o = 7");
+        s.tasklet("after").input("a", "A[2]").output("o", "out[1]").code("o = a");
+        s.tasklet("around").output("o", "A[1]").code("o = 9");
+        s.tasklet("again").input("a", "V[0]").output("o", "out[2]").code("o = a");
+    });
+    let program = b.build().unwrap();
+    for order in [Order::Fixed, Order::Random(1), Order::Random(2), Order::Random(3)] {
+        let mut arguments = Arguments::new()
+            .with("A", Tensor::vector(&[1_i64, 2, 3, 4]))
+            .with("out", Tensor::vector(&[0_i64; 3]));
+        let options = Options { order, ..Options::default() };
+        Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
+        assert_eq!(arguments.get("out").unwrap().to_vec::<i64>().unwrap(), [2, 7, 9]);
+        assert_eq!(arguments.get("A").unwrap().to_vec::<i64>().unwrap(), [1, 9, 7, 4]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
