@@ -39,7 +39,10 @@ fn arguments() -> Result<(Option<PathBuf>, PathBuf), Error> {
         if argument == "--out" {
             folder = arguments.next().ok_or("--out needs a folder")?.into();
         } else if argument.to_string_lossy().starts_with('-') || picture.is_some() {
-            return Err(format!("unexpected {argument:?}; usage: cargo xtask demo [PICTURE.png] [--out DIR]").into());
+            return Err(format!(
+                "unexpected {argument:?}; usage: cargo xtask demo [PICTURE.png] [--out DIR]"
+            )
+            .into());
         } else {
             picture = Some(PathBuf::from(argument));
         }
@@ -50,7 +53,9 @@ fn arguments() -> Result<(Option<PathBuf>, PathBuf), Error> {
 fn demo(path: Option<&Path>, folder: &Path) -> Result<(), Error> {
     let picture = match path {
         Some(path) => timed("read the picture", || Picture::read(path))?,
-        None => timed("draw a picture (name a PNG file to use your own)", || Ok::<_, Error>(Picture::drawn(1536, 1024)))?,
+        None => timed("draw a picture (name a PNG file to use your own)", || {
+            Ok::<_, Error>(Picture::drawn(1536, 1024))
+        })?,
     };
     println!("{:>12}  {} x {} pixels", "", picture.width, picture.height);
     if picture.width < 5 || picture.height < 5 {
@@ -61,7 +66,8 @@ fn demo(path: Option<&Path>, folder: &Path) -> Result<(), Error> {
     let program = timed("build and check the program", pipeline)?;
     let crop = picture.middle(CROP);
     let expected = timed("interpret it on the middle of the picture", || interpret(&program, &crop))?;
-    let object = timed("compile it to native code", || sdfg_codegen::compile(&program, &CompileOptions::default()))?;
+    let object =
+        timed("compile it to native code", || sdfg_codegen::compile(&program, &CompileOptions::default()))?;
     let library = timed("load the code", || Library::load(&object))?;
     let actual = timed("run it on the middle of the picture", || run(&library, &crop))?;
     let differences = expected.iter().zip(&actual.values).map(|(a, b)| a.abs_diff(*b));

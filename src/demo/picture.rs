@@ -86,7 +86,9 @@ impl Picture {
         let file = File::create(path).map_err(|source| PictureError::File { path: name(), source })?;
         let encode = |source| PictureError::Encode { path: name(), source };
         let (width, height) = (u32::try_from(self.width), u32::try_from(self.height));
-        let (Ok(width), Ok(height)) = (width, height) else { return Err(PictureError::Size { path: name() }) };
+        let (Ok(width), Ok(height)) = (width, height) else {
+            return Err(PictureError::Size { path: name() });
+        };
         let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
 
 mod checks;
+mod jobs;
 mod llvm;
 mod setup;
 mod step;
@@ -20,8 +21,14 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND [OPTIONS]
 
 Commands:
+  demo [PICTURE.png] [--out DIR]
+                    Run the main job on a picture: build, check, interpret, compile, run, compare
   setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install what is missing
   test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
+  bench [compile]   Measure how long programs take from builder to loaded code
+  random [--programs N] [--seed S]
+                    Compare native code with the interpreter on random programs (2000 if not told)
+  symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
   help              Print this text
 
@@ -48,6 +55,15 @@ fn run(arguments: &[&str]) -> Result<()> {
             setup::run().map(|_| ())
         }
         "test" => checks::run(flag(command, options, "--quick")?),
+        "demo" | "random" => jobs::example(command, options),
+        "bench" => match options {
+            [] | ["compile"] => jobs::example("bench_compile", &[]),
+            [other, ..] => bail!("no benchmark `{other}`: there is `compile`"),
+        },
+        "symbolica" => {
+            no_options(command, options)?;
+            jobs::symbolica()
+        }
         "tidy" => tidy::run(flag(command, options, "--verbose")?),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

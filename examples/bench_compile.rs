@@ -1,0 +1,80 @@
+//! How long programs take from the builder to code that can be called: `cargo xtask bench compile`.
+//!
+//! For every example program that compiles natively: medians over interleaved rounds, at the default level and at the
+//! quick one, with the parts of the time. Reductions are expanded on the way.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+use std::time::Instant;
+
+use sdfg::validate::validate;
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
+use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::{Target, lower};
+use sdfg_programs::programs::{ALL, Build};
+
+type Error = Box<dyn std::error::Error>;
+
+const ROUNDS: usize = 21;
+const PARTS: [&str; 4] = ["build+check", "expand+lower", "LLVM", "load"];
+
+fn main() -> Result<(), Error> {
+    let levels = [OptLevel::O3, OptLevel::Quick];
+    println!("milliseconds from builder to loaded code, medians of {ROUNDS} interleaved rounds");
+    println!(
+        "{:18} {:>7} {:>9}   {}",
+        "program",
+        "level",
+        "total",
+        PARTS.map(|part| format!("{part:>12}")).join(" ")
+    );
+    // One round that is not counted: the first use of LLVM initialises it.
+    let native: Vec<(&str, Build)> =
+        ALL.into_iter().filter(|(_, build)| once(*build, OptLevel::Quick).is_ok()).collect();
+    let mut times = vec![vec![Vec::new(); levels.len()]; native.len()];
+    for _ in 0..ROUNDS {
+        for ((_, build), of_program) in native.iter().zip(&mut times) {
+            for (level, of_level) in levels.iter().zip(of_program) {
+                of_level.push(once(*build, *level)?);
+            }
+        }
+    }
+    let mut worst = [0.0f64; 2];
+    for ((name, _), of_program) in native.iter().zip(&times) {
+        for ((level, of_level), worst) in levels.iter().zip(of_program).zip(&mut worst) {
+            let total = median(of_level.iter().map(|parts| parts.iter().sum()).collect());
+            let parts: Vec<String> = (0..PARTS.len())
+                .map(|p| format!("{:12.2}", median(of_level.iter().map(|t| t[p]).collect())))
+                .collect();
+            println!("{name:18} {level:>7} {total:9.2}   {}", parts.join(" "));
+            *worst = worst.max(total);
+        }
+    }
+    println!("slowest: {:.2} ms at level 3 (goal 60), {:.2} ms at level quick (goal 25)", worst[0], worst[1]);
+    Ok(())
+}
+
+/// Milliseconds of each part of one compilation.
+fn once(build: Build, level: OptLevel) -> Result<[f64; 4], Error> {
+    let mut parts = [0.0; 4];
+    let mut start = Instant::now();
+    let mut lap = |part: &mut f64| {
+        *part = start.elapsed().as_secs_f64() * 1e3;
+        start = Instant::now();
+    };
+    let program = build()?;
+    lap(&mut parts[0]);
+    let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
+    let plan = lower(&expanded, &Target::cpu())?;
+    lap(&mut parts[1]);
+    let object = llvm::compile(&plan, &CompileOptions { level, ..CompileOptions::default() })?;
+    lap(&mut parts[2]);
+    let library = Library::load(&object)?;
+    lap(&mut parts[3]);
+    drop(library);
+    Ok(parts)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
