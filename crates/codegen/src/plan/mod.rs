@@ -1,4 +1,4 @@
-//! The plan: a lowered program in one small structured language, between the graph and the back ends (ADR 0008).
+//! The plan: a lowered program in one small structured language, between the graph and the back ends (ADR 0005).
 //!
 //! Every choice is made when a plan is made: where memory is allocated and for how long, which loops are shared by threads,
 //! how each write conflict is resolved, what a copy looks like. A back end prints a plan and decides nothing.
