@@ -1,22 +1,133 @@
-//! Plans of the example programs.
+//! What lowering decides, seen in printed plans: shared loops, accumulators, atomics, where memory comes from.
 
 use sdfg::validate::validate;
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerError, Target, lower};
 
-fn plan(source: &str) -> String {
+fn try_plan(source: &str) -> Result<String, LowerError> {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
     let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-    lower(&validated, &Target::cpu())
-        .map_or_else(|error| format!("error: {error}\n"), |plan| plan.to_string())
+    lower(&validated, &Target::cpu()).map(|plan| plan.to_string())
+}
+
+fn plan(source: &str) -> String {
+    try_plan(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn program(name: &str) -> String {
+    let path = format!("{}/../../programs/{name}.sdft", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// One state with one map that accumulates `A[k, i]` with the given ranges, target and schedule.
+fn accumulation(ranges: &str, target: &str) -> String {
+    let container = target.split('[').next().unwrap_or(target);
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  symbol K: i64
+  array A: f64[K, N]
+  array v: f64[N]
+  array one: f64[1]
+  array field: f64[N, K]
+  state s {{
+    access A
+    access out = {container}
+    map m [{ranges}] {{
+      tasklet t (a) -> (o) {{ o = a }}
+      m.A -> t.a: A[k, i]
+      t.o -> m.out: {target} wcr(sum)
+    }}
+    A -> m.A
+    m.out -> out
+  }}
+}}"
+    )
 }
 
 #[test]
-fn all_programs() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    for file in files {
-        println!("==== {}", file.display());
-        println!("{}", plan(&std::fs::read_to_string(&file).unwrap()));
-    }
+fn a_dimension_without_conflicts_is_shared_although_it_is_the_inner_one() {
+    let text = plan(&accumulation("k = 0:K, i = 0:N", "v[i]"));
+    assert!(text.contains("parallel m i = 0:N:1"), "{text}");
+    assert!(text.contains("for k = 0:K:1"), "{text}");
+    assert!(!text.contains("atomic") && !text.contains("private"), "{text}");
+    // The sum over k is kept in a register.
+    assert!(text.contains("t(a = A[K*k") || text.contains("v_sum[0] sum"), "{text}");
+}
+
+#[test]
+fn small_targets_get_an_accumulator_for_each_thread() {
+    let text = plan(&accumulation("k = 0:K, i = 0:N", "one[0]"));
+    assert!(text.contains("private one_private sum into one[0](1 by 1)"), "{text}");
+    assert!(!text.contains("atomic"), "{text}");
+    let text = plan(&program("histogram"));
+    assert!(text.contains("private bins_private sum into bins[0](256 by 1)"), "{text}");
+    assert!(!text.contains("atomic"), "{text}");
+}
+
+#[test]
+fn large_targets_that_move_with_no_shared_loop_are_atomic() {
+    let text = plan(&accumulation("k = 0:K, i = 0:N", "field[(i + k) % N, 0]"));
+    assert!(text.contains("atomic"), "{text}");
+}
+
+#[test]
+fn loops_are_independent_only_where_it_is_proved() {
+    let text = plan(&program("jacobi2d"));
+    assert!(text.contains("for j = 1:N - 1:1 independent"), "{text}");
+    // Both rows of A are in one array: which one is read and which written is not seen.
+    let text = plan(&program("laplace"));
+    assert!(!text.contains("independent"), "{text}");
+}
+
+#[test]
+fn transients_leave_loops_and_parallel_regions() {
+    let scoped = |shape: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N]
+  transient array row: f64[{shape}]
+  state s {{
+    access src = A
+    access dst = A
+    map m [i = 0:N] {{
+      access row
+      m.A -> row: A[i, 0:{shape}] -> row[0:{shape}]
+      row -> m.A: row[0:{shape}] -> A[i, 0:{shape}]
+    }}
+    src -> m.A
+    m.A -> dst
+  }}
+}}"
+        )
+    };
+    assert!(plan(&scoped("4")).contains("buffer row: f64[4] in stack"));
+    let text = plan(&scoped("N"));
+    assert!(text.contains("buffer row: f64[N] in thread") && text.contains("local row"), "{text}");
+    // The size depends on the loop that threads share.
+    let text = plan(&scoped("i + 1").replace("A: f64[N, N]", "A: f64[N, N + 1]"));
+    assert!(text.contains("allocate row") && text.contains("free row"), "{text}");
+    let text = plan(&program("mandelbrot"));
+    assert!(text.contains("buffer re: f64[1] in stack"), "{text}");
+}
+
+#[test]
+fn a_guard_keeps_empty_ranges_from_touching_memory() {
+    let text = plan(&program("spmv"));
+    let (guard, set) = (text.find("if <; a = first, b = last>"), text.find("compute identity"));
+    assert!(guard.is_some() && guard < set, "{text}");
+}
+
+#[test]
+fn what_native_code_does_not_support_is_refused_with_its_place() {
+    let refused = try_plan(&program("fibonacci"));
+    assert!(
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("stream `S`")),
+        "{refused:?}"
+    );
+    let refused = try_plan(&program("matmul"));
+    assert!(
+        matches!(&refused, Err(LowerError::Unexpanded { path, .. }) if path == "matmul/total"),
+        "{refused:?}"
+    );
 }
