@@ -51,6 +51,10 @@ pub struct Block {
 
 /// The kinds of blocks.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "blocks are few, and a box would stand in the way of matching on loops"
+)]
 pub enum BlockKind {
     /// Runs a dataflow graph.
     State(StateId),
