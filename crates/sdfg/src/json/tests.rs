@@ -106,3 +106,18 @@ line 1, column 2: invalid length 0, expected struct Header with 2 elements
 line 1, column 0: EOF while parsing a value
 "###);
 }
+
+/// The depths that `docs/text-format.md` tells.
+#[test]
+fn deep_documents_are_refused() {
+    let deepest = |open: &str, close: &str| {
+        let reads = |depth: usize| {
+            let opened: String = (0..depth).map(|level| open.replace('@', &level.to_string())).collect();
+            let source = format!("sdfg s {{ {opened}{} }}", close.repeat(depth));
+            parse(&to_string(&crate::text::parse("deep", &source).unwrap())).is_ok()
+        };
+        (0..30).take_while(|depth| reads(*depth)).last()
+    };
+    assert_eq!(deepest("while l@: x { ", " }"), Some(24));
+    assert_eq!(deepest("state t { nested n () -> () sdfg s { ", " } }"), Some(12));
+}
