@@ -133,18 +133,20 @@ impl Interpreter {
         let store = std::mem::take(&mut kept.store);
         let persistent = std::mem::take(&mut kept.persistent);
         let mut machine = Machine::new(&self.program, options, persistent, store, kept.instances);
-        let bound = bind(sdfg, &symbols, arguments, &mut machine)?;
-        let result = run(&mut machine, &symbols, &bound);
+        let result =
+            bind(sdfg, &symbols, arguments, &mut machine).map_err(RunError::from).and_then(|bound| {
+                let result = run(&mut machine, &symbols, &bound);
+                for (container, bound) in bound {
+                    give_back(sdfg, &mut machine, arguments, container, bound);
+                }
+                Ok(result?)
+            });
         let report = Report::new(&self.program, &machine.counts);
-        for (container, bound) in bound {
-            give_back(sdfg, &mut machine, arguments, container, bound);
-        }
-        if result.is_ok() {
+        if !matches!(result, Err(RunError::Trap(_))) {
             let (store, instances, persistent) = machine.into_kept();
             self.kept = Kept { store, instances, persistent };
         }
-        result?;
-        Ok(report)
+        result.map(|()| report)
     }
 }
 
