@@ -146,6 +146,8 @@ fn tools_and_options_that_are_wrong() {
         .run_with(&compile, "", &[("SDFG_LINKER", "/nonexistent")])
         .fails(2, &["/nonexistent", "SDFG_LINKER"]);
     bench.run_with(&compile, "", &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
+    let processor = ["compile", "double.sdft", "--cpu", "x86-64-v33", "-o", "x.so"];
+    bench.run(&processor).fails(2, &["`x86-64-v33` is not a processor", "help: give --cpu host"]);
     bench.run(&["compile", "double.sdft"]).fails(2, &["no file to write to", "-o FILE"]);
     bench.run(&["compile", "double.sdft", "-o", "-"]).fails(2, &["libraries are written to files only"]);
     bench.run(&["compile", "double.sdft", "--emit", "exe", "-o", "x"]).fails(2, &["llvm-ir"]);

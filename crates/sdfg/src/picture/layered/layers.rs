@@ -6,6 +6,8 @@ use super::{Link, NodeBox, Size};
 
 /// Room at both sides of a link that passes a layer.
 const PASSAGE: f64 = 14.0;
+/// How far a link from a node to itself stands out.
+pub(super) const LOOP: f64 = 26.0;
 
 /// The graph with every link cut into pieces from one layer to the next. The nodes come first, then the passages.
 #[derive(Debug)]
@@ -34,6 +36,11 @@ impl Layered {
             .collect();
         let mut layer = longest_paths(nodes.len(), &down);
         let mut sizes: Vec<Size> = nodes.iter().map(|node| node.size).collect();
+        // Links from a node to itself have their room at its right side.
+        for link in links.iter().filter(|link| link.from == link.to) {
+            let width = nodes[link.from].size.width + LOOP + link.label.width;
+            sizes[link.from].width = sizes[link.from].width.max(width);
+        }
         let mut pieces = Vec::new();
         let mut passages = Vec::with_capacity(links.len());
         for (link, (top, bottom)) in links.iter().zip(&down) {

@@ -1,10 +1,7 @@
 //! Lines of links: where they leave and reach their nodes, and the points they pass in between.
 
-use super::layers::Layered;
+use super::layers::{LOOP, Layered};
 use super::{Drawing, Link, NodeBox, Point, Route, Size};
-
-/// How far a link from a node to itself stands out.
-const LOOP: f64 = 26.0;
 
 /// One end of a link at a node.
 struct End {
@@ -54,10 +51,6 @@ pub(super) fn route(
     for (place, centre) in centres.iter().enumerate() {
         size.width = size.width.max(centre.x + graph.sizes[place].width / 2.0);
         size.height = size.height.max(centre.y + graph.sizes[place].height / 2.0);
-    }
-    for (link, _) in links.iter().zip(&graph.passages).filter(|(_, passages)| passages.is_none()) {
-        let right = corner(link.from).x + nodes[link.from].size.width + LOOP + link.label.width;
-        size.width = size.width.max(right);
     }
     Drawing { corners: (0..nodes.len()).map(corner).collect(), routes, size }
 }
