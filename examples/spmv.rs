@@ -1,6 +1,6 @@
 //! Sparse matrix-vector product on a Matrix Market file: `cargo run --example spmv -- tests/data/springs.mtx`
 //!
-//! Multiplies the matrix with a vector of ones, in the interpreter and as native code, and compares both with plain loops.
+//! Multiplies the matrix with the vector 1, 1/2, 1/3, ..., in the interpreter and as native code, and compares both with plain loops.
 //! With a second argument, only native code runs, that many times, and the median time is printed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
@@ -40,7 +40,7 @@ fn multiply(path: &Path, repeats: Option<usize>) -> Result<(), Box<dyn Error>> {
         .with("A_row", Tensor::vector(&rows.row_starts))
         .with("A_col", Tensor::vector(&rows.column_indices))
         .with("A_val", Tensor::vector(&rows.values))
-        .with("x", Tensor::vector(&vec![1.0; matrix.columns as usize]))
+        .with("x", Tensor::vector(&(0..matrix.columns).map(factor).collect::<Vec<_>>()))
         .with("b", Tensor::vector(&vec![0.0; matrix.rows as usize]))
         .with_symbol("H", i64::from(matrix.rows));
     let program = spmv()?;
@@ -68,13 +68,19 @@ fn elements(arguments: &Arguments) -> Result<Vec<f64>, Box<dyn Error>> {
     Ok(arguments.get("b").ok_or("the call gives b back")?.to_vec()?)
 }
 
-/// Row sums, as the product with ones, and the sums of absolute values, which scale their rounding errors.
+/// Element `column` of the vector.
+fn factor(column: u32) -> f64 {
+    1.0 / (f64::from(column) + 1.0)
+}
+
+/// The product, and for each row the sum of absolute values, which scales the rounding errors.
 fn product(matrix: &CoordinateMatrix) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0); matrix.rows as usize];
     for entry in &matrix.entries {
         let (sum, absolute) = &mut sums[entry.row as usize];
-        *sum += entry.value;
-        *absolute += entry.value.abs();
+        let product = entry.value * factor(entry.column);
+        *sum += product;
+        *absolute += product.abs();
     }
     sums
 }
