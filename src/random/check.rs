@@ -52,7 +52,7 @@ fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome
     let sdfg = sdfg::text::parse("random.sdft", text).map_err(|errors| format!("not parsed: {errors:?}"))?;
     let program = validate(sdfg).map_err(|rejected| format!("rejected: {rejected}"))?;
     let arguments = inputs(program.sdfg(), sizes, rng);
-    let order = if seed % 2 == 0 { Order::Fixed } else { Order::Random(seed) };
+    let order = if seed.is_multiple_of(2) { Order::Fixed } else { Order::Random(seed) };
     let expected = interpret(&program, arguments.clone(), order)?;
     let library = compile(seed, &program)?;
     for threads in [1, 2] {

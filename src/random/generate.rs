@@ -262,7 +262,7 @@ impl Generator {
     }
 
     fn schedule(&mut self) -> &'static str {
-        *self.rng.pick(&[
+        self.rng.pick(&[
             "",
             "",
             " schedule(sequential)",
@@ -354,10 +354,10 @@ impl Generator {
     fn resolution(&mut self, ty: ScalarType) -> &'static str {
         match ty.kind() {
             ScalarKind::Float => {
-                *self.rng.pick(&["sum", "product", "min", "max", "lambda old, new: max(old, new)"])
+                self.rng.pick(&["sum", "product", "min", "max", "lambda old, new: max(old, new)"])
             }
             ScalarKind::Complex => "sum",
-            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => *self.rng.pick(&[
+            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => self.rng.pick(&[
                 "sum",
                 "product",
                 "min",

@@ -236,6 +236,7 @@ pub struct ExternalCompute {
 
 /// An argument of a C function.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a call has a dozen of them at most")]
 pub enum ExternalArgument {
     /// A value, of the expression's type. Its bindings are loads.
     Value(Scalar),
