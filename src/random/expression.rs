@@ -61,7 +61,7 @@ pub(super) fn condition(rng: &mut Rng, ty: ScalarType, names: &[(String, ScalarT
 fn leaf(rng: &mut Rng, ty: ScalarType, names: &[(String, ScalarType)]) -> String {
     if !names.is_empty() && rng.chance(75) {
         let (name, own) = rng.pick(names);
-        return if *own == ty { name.clone() } else { format!("{ty}({name})") };
+        return if own == ty { name } else { format!("{ty}({name})") };
     }
     match ty.kind() {
         ScalarKind::Float => format!("{ty}({}.{})", rng.below(4), rng.pick(&["0", "5", "25"])),

@@ -22,8 +22,8 @@ pub fn generate(seed: u64) -> String {
         ScalarType::I16,
         ScalarType::Complex128,
     ];
-    let fields = *rng.pick(&types);
-    let others = *rng.pick(&types[..6]);
+    let fields = rng.pick(&types);
+    let others = rng.pick(&types[..6]);
     let mut generator = Generator {
         rng,
         text: String::new(),
@@ -63,6 +63,7 @@ struct Generator {
 const ROWS: usize = 3;
 
 /// How a map counts.
+#[derive(Clone)]
 struct MapRange {
     text: &'static str,
 }
@@ -165,7 +166,7 @@ impl Generator {
     fn for_loop(&mut self, nesting: usize) {
         let label = self.label("loop");
         let symbol = self.label("t");
-        let range = *self.rng.pick(&["0:3", "0:N", "2:0:-1", "1:4:2"]);
+        let range = self.rng.pick(&["0:3", "0:N", "2:0:-1", "1:4:2"]);
         self.open(&format!("for {label}: {symbol} = {range}"));
         self.loops.push(symbol);
         for _ in 0..1 + self.rng.below(2) {
@@ -176,7 +177,7 @@ impl Generator {
             let symbol = self.loops.last().cloned().unwrap_or_default();
             let bound = self.rng.below(40);
             self.open(&format!("if {branch}: {symbol} == 1 or total[0] > {bound}"));
-            let word = *self.rng.pick(&["break", "continue"]);
+            let word = self.rng.pick(&["break", "continue"]);
             self.line(&format!("{word} {jump}"));
             self.close();
             self.step(0);
@@ -375,9 +376,9 @@ impl Generator {
         let resolution = self.resolution(self.others);
         let (state, map) = (self.label("s"), self.label("m"));
         let schedule = self.schedule();
-        let target = *self.rng.pick(&["W[j]", "W[M - 1 - j]", "hist[0]", "hist[i % 8]", "C[i, 0]"]);
+        let target = self.rng.pick(&["W[j]", "W[M - 1 - j]", "hist[0]", "hist[i % 8]", "C[i, 0]"]);
         let name = target.split('[').next().unwrap_or(target);
-        let order = *self.rng.pick(&["i = 0:N, j = 0:M", "j = 0:M, i = 0:N"]);
+        let order = self.rng.pick(&["i = 0:N, j = 0:M", "j = 0:M, i = 0:N"]);
         self.open(&format!("state {state}"));
         self.line("access src = A");
         self.line(&format!("access dst = {name}"));
@@ -457,7 +458,7 @@ impl Generator {
     fn copies(&mut self) {
         let state = self.label("s");
         self.open(&format!("state {state}"));
-        let (from, to, memlet) = *self.rng.pick(&[
+        let (from, to, memlet) = self.rng.pick(&[
             ("A", "B", "A[0:N, 0:M] -> B[0:N, 0:M]"),
             ("A", "B", "A[0:N:2, 0:M] -> B[0:N:2, 0:M]"),
             ("B", "A", "B[0:N, M - 1] -> A[0:N, 0]"),
@@ -535,9 +536,9 @@ impl Generator {
         let ty = self.others;
         // Sums of floating-point data are exact in no order that is not the interpreter's.
         let operation = if ty.is_float() {
-            *self.rng.pick(&["min", "max"])
+            self.rng.pick(&["min", "max"])
         } else {
-            *self.rng.pick(&["sum", "min", "bitxor"])
+            self.rng.pick(&["sum", "min", "bitxor"])
         };
         let identity = if self.rng.chance(50) {
             if ty.is_float() { " identity(2.0)".to_owned() } else { " identity(2)".to_owned() }
@@ -574,7 +575,7 @@ impl Generator {
         let (state, map) = (self.label("s"), self.label("m"));
         let schedule = self.schedule();
         let ty = self.fields;
-        let range = *self.rng.pick(&["0:min(i + 1, M)", "i:M", "0:i:2"]);
+        let range = self.rng.pick(&["0:min(i + 1, M)", "i:M", "0:i:2"]);
         let range = if range == "0:i:2" { "0:min(i, M):2" } else { range };
         self.open(&format!("state {state}"));
         self.line("access src = A");
@@ -593,7 +594,7 @@ impl Generator {
 
     /// A range that data gives.
     fn dynamic_range(&mut self) {
-        let last = *self.rng.pick(&["min(N, M)", "M // 2", "0", "M"]);
+        let last = self.rng.pick(&["min(N, M)", "M // 2", "0", "M"]);
         self.set("limit", last);
         let (state, map) = (self.label("s"), self.label("m"));
         let schedule = self.schedule();
