@@ -31,7 +31,7 @@ pub enum TensorError {
         /// Its extent.
         extent: i64,
     },
-    /// More bytes than a machine can address.
+    /// More bytes than this machine can address or has.
     #[error("a tensor of shape {shape:?} is too large")]
     TooLarge {
         /// The shape.
@@ -115,8 +115,14 @@ impl Tensor {
     /// # Errors
     /// A shape with a negative extent or too many elements.
     pub fn zeros(element: ElementType, shape: Vec<i64>) -> Result<Self, TensorError> {
-        let elements = count(&shape, element)?;
-        Ok(Tensor { element, shape, data: vec![0; elements * element.size()], defined: None })
+        let bytes = count(&shape, element)? * element.size();
+        let mut data = Vec::new();
+        // A plain allocation would end the process where memory does not suffice.
+        if data.try_reserve_exact(bytes).is_err() {
+            return Err(TensorError::TooLarge { shape });
+        }
+        data.resize(bytes, 0);
+        Ok(Tensor { element, shape, data, defined: None })
     }
 
     /// A tensor whose elements are all undefined.

@@ -67,6 +67,7 @@ impl RunData {
                     let shape = if container.is_stream() { vec![0] } else { shape };
                     pattern.fill(&container.name, container.element, shape).map_err(|error| {
                         Failure::usage(format_args!("cannot make `{}`: {error}", container.name))
+                            .help("set smaller sizes with --set")
                     })?
                 }
             };

@@ -72,6 +72,8 @@ fn symbols_that_are_missing_or_unknown() {
         bench.run(&[command, "double.sdft", "--set", "N"]).fails(2, &["expected a name, `=` and a value"]);
         bench.run(&[command, "double.sdft", "--set", "N=1", "--set", "N=2"]).fails(2, &["set twice"]);
         bench.run(&[command, "double.sdft", "--set", "N=-4"]).fails(2, &["is -4, which is negative"]);
+        let huge = bench.run(&[command, "double.sdft", "--set", "N=1000000000000000"]);
+        huge.fails(2, &["cannot make `A`", "too large", "smaller sizes"]);
     }
 }
 
