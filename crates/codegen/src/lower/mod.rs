@@ -1,9 +1,9 @@
 //! From graphs to plans: every decision that depends on the target is made here, once.
 //!
 //! A state becomes statements in topological order of its nodes, a map a loop nest whose outermost suitable dimension is shared
-//! by threads, a nested SDFG part of the plan of its caller. What each name stands for is kept in a [`Frame`]; every access is
-//! recorded with its indices ([`access`]), from which it is proved which loops are independent and which writes need
-//! atomics ([`conflict`]).
+//! by threads, a nested SDFG part of the plan of its caller. What each name stands for is kept in a `Frame`; every access is
+//! recorded with its indices (`access`), from which it is proved which loops are independent and which writes need
+//! atomics (`conflict`).
 
 mod access;
 mod bound;

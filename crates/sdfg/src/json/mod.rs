@@ -1,6 +1,6 @@
 //! The JSON form of whole SDFGs: a wire schema with a version, for tools. People read the [text form](crate::text).
 //!
-//! The schema has types of its own ([`v1`]), which serde reads and writes; `write` and `read` convert from and to the
+//! The schema has types of its own (`v1`), which serde reads and writes; `write` and `read` convert from and to the
 //! graph. So a change of the graph's types does not change files, and every name in a file is checked in one place.
 //! Source locations are not kept.
 

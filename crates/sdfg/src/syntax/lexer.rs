@@ -70,7 +70,7 @@ pub(super) fn unescape(text: &str) -> Result<String, char> {
     Ok(contents)
 }
 
-/// A string token with these contents: what [`unescape`] reverses. Characters without an escape (other than the line end
+/// A string token with these contents: what `unescape` reverses. Characters without an escape (other than the line end
 /// and the tab) stand for themselves.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
