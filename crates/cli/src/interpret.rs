@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use clap::Args;
-use sdfg::interpret::{Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
+use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
+use sdfg_codegen::NativeExternals;
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
@@ -33,6 +34,9 @@ pub(crate) struct Interpret {
     /// Show which blocks ran how often and what each memlet moved.
     #[arg(long)]
     trace: bool,
+    /// Call the C functions that the program names, from its sources or libraries: they may do anything you may.
+    #[arg(long)]
+    allow_external: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +64,9 @@ impl Interpret {
         let validated = source.validated(terminal)?;
         let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
         let mut interpreter = Interpreter::new(&validated).map_err(Failure::program)?;
+        let externals = NativeExternals::default();
         let options = Options {
+            externals: self.allow_external.then_some(&externals as &dyn Externals),
             order: self.order.0,
             check_conflicts: !self.no_conflict_check,
             step_limit: self.step_limit,
@@ -81,7 +87,7 @@ impl Interpret {
 fn trapped(trap: &Trap) -> Failure {
     let failure = Failure::program(&trap.kind).at(&trap.path);
     match trap.kind {
-        TrapKind::External { .. } => failure.help("`sdfg run --allow-external` calls external functions"),
+        TrapKind::External { .. } => failure.help("if you trust the program, add --allow-external"),
         TrapKind::StepLimit { .. } => failure.help("raise the limit with --step-limit"),
         // The others say all that is known.
         _ => failure,

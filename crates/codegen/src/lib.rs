@@ -5,6 +5,8 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+#[cfg(feature = "llvm")]
+mod externals;
 pub mod header;
 pub mod interface;
 pub mod link;
@@ -17,3 +19,5 @@ pub mod plan;
 
 #[cfg(feature = "llvm")]
 pub use compile::{CompileError, compile};
+#[cfg(feature = "llvm")]
+pub use externals::NativeExternals;
