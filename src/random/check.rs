@@ -95,7 +95,8 @@ fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
     let expanded =
         validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
     let level = OptLevel::ALL[(seed % OptLevel::ALL.len() as u64) as usize];
-    let options = CompileOptions { level, ..CompileOptions::default() };
+    // Programs are small: without this, no threads would be started.
+    let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
     let object =
         sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
