@@ -45,12 +45,16 @@ fn elements(subset: &Subset, environment: &dyn Fn(&Symbol) -> Option<i64>) -> BT
 }
 
 /// `c0 + c1 * N + c2 * M + c3 * i` with small coefficients.
-fn affine() -> impl Strategy<Value = Expr> {
-    let coefficient = || prop_oneof![4 => Just(0_i64), 2 => Just(1), 1 => Just(-1), 1 => Just(2)];
-    (-3_i64..=8, prop::array::uniform3(coefficient())).prop_map(|(constant, coefficients)| {
-        let terms = NAMES.iter().zip(coefficients).map(|(name, c)| Expr::sym(name) * c);
-        terms.sum::<Expr>() + constant
-    })
+///
+/// Boxed: unoptimised code keeps whole trees of strategies in single stack frames otherwise.
+fn affine() -> BoxedStrategy<Expr> {
+    let coefficient = || prop_oneof![4 => Just(0_i64), 2 => Just(1), 1 => Just(-1), 1 => Just(2)].boxed();
+    (-3_i64..=8, prop::array::uniform3(coefficient()))
+        .prop_map(|(constant, coefficients)| {
+            let terms = NAMES.iter().zip(coefficients).map(|(name, c)| Expr::sym(name) * c);
+            terms.sum::<Expr>() + constant
+        })
+        .boxed()
 }
 
 fn range() -> impl Strategy<Value = Range> {
