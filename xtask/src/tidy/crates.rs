@@ -3,13 +3,14 @@
 use super::{File, Finding};
 
 /// Each crate of the workspace with those of the workspace that it may depend on, tests included.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("sdfg", &[]),
     ("sdfg-runtime", &[]),
     ("sdfg-transforms", &["sdfg"]),
     ("sdfg-library", &["sdfg", "sdfg-transforms"]),
     ("sdfg-codegen", &["sdfg"]),
     ("sdfg-dace", &["sdfg"]),
+    ("sdfg-symbolica", &["sdfg"]),
     ("sdfg-cli", &ALL),
     ("sdfg-programs", &ALL),
     // The program that sets a machine up builds on a machine that is not set up.
@@ -21,7 +22,7 @@ const ALL: [&str; 6] =
 
 /// Third-party crates that need something on the machine, with the only crates of ours that may ask for them.
 const NATIVE: [(&str, &[&str]); 3] =
-    [("inkwell", &["sdfg-codegen"]), ("llvm-sys", &["sdfg-codegen"]), ("symbolica", &["sdfg"])];
+    [("inkwell", &["sdfg-codegen"]), ("llvm-sys", &["sdfg-codegen"]), ("symbolica", &["sdfg-symbolica"])];
 
 /// Every dependency of a manifest is one that the tables allow.
 pub(super) fn edges(file: &File, findings: &mut Vec<Finding>) {
