@@ -3,11 +3,10 @@
 use std::num::NonZeroU32;
 
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
-use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, OptLevel};
-use sdfg_codegen::load::{ArgumentBuffer, Library};
+use sdfg_codegen::load::Library;
 
 use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
@@ -56,7 +55,8 @@ fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome
     let expected = interpret(&program, arguments.clone(), order)?;
     let library = compile(seed, &program)?;
     for threads in [1, 2] {
-        let actual = run(&library, program.sdfg(), arguments.clone(), threads)?;
+        let mut actual = arguments.clone();
+        library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
         for (name, tensor) in expected.tensors() {
             if !actual.get(name).is_some_and(|other| same(tensor, other)) {
                 return Err(format!(
@@ -100,29 +100,4 @@ fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
     let object =
         sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
-}
-
-fn run(library: &Library, sdfg: &Sdfg, arguments: Arguments, threads: u32) -> Result<Arguments, String> {
-    let mut arguments = arguments;
-    let names: Vec<String> = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
-    let mut tensors: Vec<(String, Tensor)> =
-        names.into_iter().filter_map(|name| arguments.take(&name).map(|tensor| (name, tensor))).collect();
-    let mut call = library.call();
-    if let Some(threads) = NonZeroU32::new(threads) {
-        call = call.threads(threads);
-    }
-    for (symbol, value) in arguments.symbols() {
-        call = call.symbol(symbol, value);
-    }
-    for (name, tensor) in &mut tensors {
-        let shape: Vec<usize> =
-            tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
-        let element = tensor.element();
-        call = call.buffer(name, ArgumentBuffer::new_mut(element, tensor.bytes_mut(), &shape));
-    }
-    call.run().map_err(|error| format!("native: {error}"))?;
-    for (name, tensor) in tensors {
-        arguments.set(name, tensor);
-    }
-    Ok(arguments)
 }
