@@ -1,5 +1,5 @@
 //! Printing in the Python-like syntax that the expression grammar reads back: `2*N + i - 1`, `N // 2`,
-//! `ceil_div(N, 4)`, `(N**2 + N) / 2`.
+//! `ceil_div(N, 4)`, `(N**2 + N) / 2`. Constants of 2^64 and more, which no program can hold, are shown but not read back.
 
 use std::fmt;
 

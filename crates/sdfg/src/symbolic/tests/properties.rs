@@ -57,6 +57,9 @@ proptest! {
     fn printing_reads_back(tree in tree()) {
         let expression = tree.to_expr();
         let text = expression.to_string();
+        // Literals have 64 bits: greater constants can be computed and shown, but no program can hold one.
+        let readable = |number: &str| number.len() < 20;
+        prop_assume!(text.split(|c: char| !c.is_ascii_digit()).all(readable));
         prop_assert_eq!(text.parse::<Expr>(), Ok(expression), "{}", text);
     }
 
