@@ -49,8 +49,9 @@ impl Check {
         }
         match self.format {
             Format::Text => {
-                if !rendered.is_empty() {
+                if let Some(first) = reports.first() {
                     terminal.message(&rendered);
+                    terminal.note(&format!("`sdfg explain {}` tells more", first.code));
                 }
                 output::print(summary.as_bytes())?;
             }

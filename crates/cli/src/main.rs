@@ -1,10 +1,11 @@
-//! The `sdfg` command: checks, prints, interprets, compiles and runs programs.
+//! The `sdfg` command: checks, explains findings, prints, interprets, compiles and runs programs.
 //!
 //! One file for each subcommand; what they share stands beside them under its own name.
 
 mod check;
 mod compile;
 mod data;
+mod explain;
 mod failure;
 mod info;
 mod interpret;
@@ -44,6 +45,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Explain(explain::Explain),
     Print(print::Print),
     Info(info::Info),
     Interpret(interpret::Interpret),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(cli.color);
     let result = match &cli.command {
         Command::Check(command) => command.execute(terminal),
+        Command::Explain(command) => command.execute(),
         Command::Print(command) => command.execute(terminal),
         Command::Info(command) => command.execute(terminal),
         Command::Interpret(command) => command.execute(terminal),

@@ -8,7 +8,7 @@ use crate::programs::{DOUBLE, TOTAL, WRONG};
 fn help_has_examples_and_exit_codes() {
     let bench = Bench::new();
     bench.run(&["--help"]).prints(&["Exit status", "interpret", "compile"]);
-    for command in ["check", "print", "info", "interpret", "compile", "run"] {
+    for command in ["check", "explain", "print", "info", "interpret", "compile", "run"] {
         bench.run(&[command, "--help"]).prints(&["Examples:", "Usage:"]);
     }
     bench.run(&["--version"]).prints(&["sdfg 0.1.0"]);
@@ -28,6 +28,21 @@ fn programs_are_checked_and_findings_are_data() {
     let found: serde_json::Value = serde_json::from_str(&list.stdout).expect("the findings are JSON");
     assert_eq!(found[0]["severity"], "error");
     assert_eq!(found[0]["location"]["line"], 6);
+}
+
+#[test]
+fn codes_are_explained() {
+    let bench = Bench::new();
+    bench.run(&["explain", "v304"]).prints(&[
+        "V304: a memlet leaves its container",
+        "Wrong:",
+        "Right:",
+        "A[i - 1]",
+    ]);
+    bench.run(&["explain"]).prints(&["V304  a memlet leaves its container", "P001", "V702"]);
+    bench.run(&["explain", "V3O4"]).fails(2, &["`V3O4`", "did you mean V304"]);
+    bench.run(&["explain", "never written"]).fails(2, &["did you mean V702"]);
+    bench.run(&["explain", "xyz"]).fails(2, &["`sdfg explain` lists them all"]);
 }
 
 #[test]

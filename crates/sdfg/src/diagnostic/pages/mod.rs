@@ -4,11 +4,14 @@
 
 mod code;
 mod flow;
+mod manual;
 mod memlets;
 mod nodes;
 mod structure;
 mod symbols;
 mod text;
+
+pub use manual::{manual, overview};
 
 use super::Code;
 
