@@ -9,6 +9,7 @@ pub mod memlet;
 pub mod multigraph;
 pub mod node;
 pub mod region;
+pub mod revision;
 pub mod schedule;
 pub mod sdfg;
 pub mod source;
@@ -22,6 +23,7 @@ pub use node::{
     Connector, Consume, LibraryNode, Map, NestedSdfg, Node, NodeKind, Reduce, ScopeExit, Tasklet, TaskletBody,
 };
 pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
+pub use revision::Revision;
 pub use schedule::{Parallelism, Schedule, Sharing};
 pub use sdfg::{FloatMode, Sdfg};
 pub use source::SourceLoc;

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::container::Container;
 use super::ids::{Arena, BlockId, ContainerId, RegionId, StateId, TransitionId};
 use super::region::{Block, BlockKind, Region, Transition};
+use super::revision::Revision;
 use super::source::SourceLoc;
 use super::state::{State, fresh};
 use crate::dtype::ScalarType;
@@ -58,6 +59,7 @@ pub struct Sdfg {
     transitions: Arena<TransitionId, Transition>,
     states: Arena<StateId, Arc<State>>,
     body: RegionId,
+    revision: Revision,
 }
 
 impl Sdfg {
@@ -76,16 +78,27 @@ impl Sdfg {
             transitions: Arena::new(),
             states: Arena::new(),
             body,
+            revision: Revision::default(),
         }
+    }
+
+    /// What the contents are now: symbols, containers, control flow and states with all that is in them, nested SDFGs
+    /// too. Every method that changes one of these, or lends it for change, moves it on.
+    ///
+    /// Name, floating-point mode and location are fields of their own that no analysis reads; they do not count.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// Declares a symbol that the caller gives a value, or changes the type of a declared one.
     pub fn declare_symbol(&mut self, symbol: Symbol, ty: ScalarType) {
+        self.revision = Revision::next();
         self.symbols.insert(symbol, ty);
     }
 
     /// Takes the declaration of a symbol back.
     pub fn undeclare_symbol(&mut self, symbol: &Symbol) -> Option<ScalarType> {
+        self.revision = Revision::next();
         self.symbols.shift_remove(symbol)
     }
 
@@ -101,11 +114,13 @@ impl Sdfg {
 
     /// Adds a container. Its name is kept; see [`fresh_container_name`](Sdfg::fresh_container_name).
     pub fn add_container(&mut self, container: Container) -> ContainerId {
+        self.revision = Revision::next();
         self.containers.insert(container)
     }
 
     /// Removes a container; uses of it stay behind and fail validation.
     pub fn remove_container(&mut self, id: ContainerId) -> Option<Container> {
+        self.revision = Revision::next();
         self.containers.remove(id)
     }
 
@@ -137,6 +152,7 @@ impl Sdfg {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn container_mut(&mut self, id: ContainerId) -> &mut Container {
+        self.revision = Revision::next();
         &mut self.containers[id]
     }
 
@@ -159,6 +175,7 @@ impl Sdfg {
 
     /// Adds an empty region; a loop or branch block is then made of it.
     pub fn add_region(&mut self) -> RegionId {
+        self.revision = Revision::next();
         self.regions.insert(Region::default())
     }
 
@@ -180,6 +197,7 @@ impl Sdfg {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn region_mut(&mut self, id: RegionId) -> &mut Region {
+        self.revision = Revision::next();
         &mut self.regions[id]
     }
 
@@ -194,6 +212,7 @@ impl Sdfg {
     /// Adds a block to a region; the first block of a region becomes its start, and the regions inside the block
     /// become its parts.
     pub fn add_block(&mut self, region: RegionId, mut block: Block) -> BlockId {
+        self.revision = Revision::next();
         block.region = region;
         let inner = block.kind.regions();
         let id = self.blocks.insert(block);
@@ -208,6 +227,7 @@ impl Sdfg {
 
     /// Adds a transition to the region of its source block, after the ones that are there.
     pub fn add_transition(&mut self, transition: Transition) -> TransitionId {
+        self.revision = Revision::next();
         let region = self.blocks[transition.src].region;
         let id = self.transitions.insert(transition);
         self.regions[region].transitions.push(id);
@@ -232,6 +252,7 @@ impl Sdfg {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+        self.revision = Revision::next();
         &mut self.blocks[id]
     }
 
@@ -253,6 +274,7 @@ impl Sdfg {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn transition_mut(&mut self, id: TransitionId) -> &mut Transition {
+        self.revision = Revision::next();
         &mut self.transitions[id]
     }
 
@@ -295,6 +317,7 @@ impl Sdfg {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn state_mut(&mut self, id: StateId) -> &mut State {
+        self.revision = Revision::next();
         Arc::make_mut(&mut self.states[id])
     }
 

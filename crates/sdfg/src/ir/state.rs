@@ -4,6 +4,7 @@ use super::ids::{EdgeId, NodeId};
 use super::memlet::Memlet;
 use super::multigraph::Multigraph;
 use super::node::{Node, NodeKind};
+use super::revision::Revision;
 use super::source::SourceLoc;
 
 /// An edge of a state: it orders its ends and carries a memlet.
@@ -34,16 +35,24 @@ pub struct State {
     /// Where it was made.
     pub loc: Option<SourceLoc>,
     graph: Multigraph<Node, Edge>,
+    revision: Revision,
 }
 
 impl State {
     /// A state without nodes.
     pub fn new(label: impl Into<String>) -> Self {
-        State { label: label.into(), loc: None, graph: Multigraph::default() }
+        State { label: label.into(), ..State::default() }
+    }
+
+    /// What the nodes and edges are now, nested SDFGs included. Every method that changes one of these, or lends it for
+    /// change, moves it on; label and location do not count.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// Adds a node. Its label is kept; see [`fresh_label`](State::fresh_label).
     pub fn add_node(&mut self, node: Node) -> NodeId {
+        self.revision = Revision::next();
         self.graph.add_node(node)
     }
 
@@ -52,16 +61,19 @@ impl State {
     /// # Panics
     /// If one of its ends is not a node of this state.
     pub fn add_edge(&mut self, edge: Edge) -> EdgeId {
+        self.revision = Revision::next();
         self.graph.add_edge(edge.src, edge.dst, edge)
     }
 
     /// Removes a node with its edges.
     pub fn remove_node(&mut self, id: NodeId) -> Option<Node> {
+        self.revision = Revision::next();
         self.graph.remove_node(id)
     }
 
     /// Removes an edge.
     pub fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
+        self.revision = Revision::next();
         self.graph.remove_edge(id)
     }
 
@@ -88,6 +100,7 @@ impl State {
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        self.revision = Revision::next();
         self.graph.node_mut(id).unwrap_or_else(|| panic!("{id} names no node"))
     }
 
@@ -104,6 +117,7 @@ impl State {
     /// # Panics
     /// If the edge is absent: that is a fault of the calling code.
     pub fn memlet_mut(&mut self, id: EdgeId) -> &mut Memlet {
+        self.revision = Revision::next();
         &mut self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge")).memlet
     }
 

@@ -1,0 +1,87 @@
+//! The side tables of an SDFG, computed when they are first asked for and again after the graph has changed.
+//!
+//! Apart from the graph, so that nothing in the graph can go stale, and apart from the analyses, so that each of them stays
+//! a function of a borrowed graph. Whether the graph changed is told by its [`Revision`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::dominators::DominatorTree;
+use super::region_graph::RegionGraph;
+use super::scope_tree::ScopeTree;
+use crate::ir::{RegionId, Revision, Sdfg, StateId};
+
+/// Side tables of one SDFG, each computed on first request for its current revision.
+///
+/// A table is shared: whoever holds it may go on to edit the graph, and then holds the table of the graph before the
+/// edit. Tables of states depend on that state alone and survive changes elsewhere. A nested SDFG has tables of its own;
+/// using one of these for several SDFGs in turn is right, but computes everything anew each time.
+#[derive(Debug, Default)]
+pub struct Analyses {
+    revision: Revision,
+    program: ProgramTables,
+    states: BTreeMap<Revision, StateTables>,
+}
+
+/// Tables that any change of the SDFG invalidates.
+#[derive(Debug, Default)]
+struct ProgramTables {
+    region_graphs: BTreeMap<RegionId, Arc<RegionGraph>>,
+    dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
+    post_dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
+}
+
+/// Tables of one state.
+#[derive(Debug, Default)]
+struct StateTables {
+    scopes: Option<Arc<ScopeTree>>,
+}
+
+impl Analyses {
+    /// No tables yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The control-flow graph of a region.
+    pub fn region_graph(&mut self, sdfg: &Sdfg, region: RegionId) -> Arc<RegionGraph> {
+        let tables = &mut self.current(sdfg).region_graphs;
+        tables.entry(region).or_insert_with(|| Arc::new(RegionGraph::of(sdfg, region))).clone()
+    }
+
+    /// The dominators of the blocks of a region.
+    pub fn dominators(&mut self, sdfg: &Sdfg, region: RegionId) -> Arc<DominatorTree> {
+        let graph = self.region_graph(sdfg, region);
+        let tables = &mut self.program.dominators;
+        tables.entry(region).or_insert_with(|| Arc::new(DominatorTree::dominators(&graph))).clone()
+    }
+
+    /// The post-dominators of the blocks of a region.
+    pub fn post_dominators(&mut self, sdfg: &Sdfg, region: RegionId) -> Arc<DominatorTree> {
+        let graph = self.region_graph(sdfg, region);
+        let tables = &mut self.program.post_dominators;
+        tables.entry(region).or_insert_with(|| Arc::new(DominatorTree::post_dominators(&graph))).clone()
+    }
+
+    /// The scopes of a state.
+    pub fn scopes(&mut self, sdfg: &Sdfg, state: StateId) -> Arc<ScopeTree> {
+        let tables = self.of_state(sdfg, state);
+        tables.scopes.get_or_insert_with(|| Arc::new(ScopeTree::of(sdfg.state(state)))).clone()
+    }
+
+    /// The tables of the SDFG as it is now; those of an earlier revision are dropped.
+    fn current(&mut self, sdfg: &Sdfg) -> &mut ProgramTables {
+        if self.revision != sdfg.revision() {
+            self.revision = sdfg.revision();
+            self.program = ProgramTables::default();
+            let present: BTreeSet<Revision> = sdfg.states().map(|(_, state)| state.revision()).collect();
+            self.states.retain(|revision, _| present.contains(revision));
+        }
+        &mut self.program
+    }
+
+    fn of_state(&mut self, sdfg: &Sdfg, state: StateId) -> &mut StateTables {
+        self.current(sdfg);
+        self.states.entry(sdfg.state(state).revision()).or_default()
+    }
+}
