@@ -29,7 +29,7 @@ pub(crate) struct Print {
     /// Show derived memlets as comments (text only).
     #[arg(long)]
     derived: bool,
-    /// How many levels of nested SDFGs are drawn open (SVG only).
+    /// How many levels are drawn open: loops, branches, states, scopes and nested SDFGs count one each (SVG only).
     #[arg(long, value_name = "LEVELS")]
     depth: Option<usize>,
     /// Replace reductions and library nodes by their expansions first.

@@ -3,6 +3,7 @@
 //! Pictures show any graph, also one that does not validate, and are the same bytes for the same graph. Apart from the
 //! text form, because nothing is read back from them.
 
+mod census;
 pub mod dot;
 mod label;
 mod layered;

@@ -104,9 +104,25 @@ fn markup_is_balanced_and_finite() {
 }
 
 #[test]
-fn nested_programs_are_closed_below_the_depth() {
-    let closed = svg::write(&program(), &svg::Options { depth: 0 });
-    assert!(closed.contains("half: inner") && !closed.contains("b = a / 2.0"));
+fn boxes_below_the_depth_are_closed_and_say_what_they_hold() {
+    let at = |depth| svg::write(&program(), &svg::Options { depth });
+    let shown = |depth, text: &str| assert!(at(depth).contains(text), "no `{text}` at depth {depth}");
+    let hidden = |depth, text: &str| assert!(!at(depth).contains(text), "`{text}` at depth {depth}");
+    shown(0, "steps: t = 0; ");
+    shown(0, "1 state, 5 nodes");
+    hidden(0, "cells [i = 1:N - 1]");
+    // The loop is open, its state is closed.
+    shown(1, ">step<");
+    hidden(1, "cells [i = 1:N - 1]");
+    // The state is open, its map is closed.
+    shown(2, "cells [i = 1:N - 1]");
+    shown(2, ">1 node<");
+    hidden(2, "o = l - 2.0 * c + r");
+    shown(3, "o = l - 2.0 * c + r");
+    // The branch, its state, the nested program and the state in it.
+    hidden(3, "b = a / 2.0");
+    shown(4, "b = a / 2.0");
+    assert_eq!(at(5), svg::write(&program(), &svg::Options::default()));
 }
 
 #[test]

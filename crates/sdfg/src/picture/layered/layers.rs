@@ -24,9 +24,16 @@ pub(super) struct Layered {
     pub(super) reversed: Vec<bool>,
     /// Number of layers.
     pub(super) depth: usize,
+    /// Number of nodes.
+    nodes: usize,
 }
 
 impl Layered {
+    /// Whether a place belongs to a link and not to a node.
+    pub(super) fn is_passage(&self, place: usize) -> bool {
+        place >= self.nodes
+    }
+
     pub(super) fn new(nodes: &[NodeBox], links: &[Link]) -> Self {
         let reversed = backward(nodes.len(), links);
         let down: Vec<(usize, usize)> = links
@@ -65,7 +72,7 @@ impl Layered {
             passages.push(Some(passed));
         }
         let depth = layer.iter().max().map_or(0, |last| last + 1);
-        Layered { sizes, layer, pieces, passages, reversed, depth }
+        Layered { sizes, layer, pieces, passages, reversed, depth, nodes: nodes.len() }
     }
 }
 

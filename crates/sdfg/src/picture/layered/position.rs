@@ -34,8 +34,9 @@ pub(super) fn place(graph: &Layered, rows: &[Vec<usize>]) -> Vec<Point> {
                 if seen.is_empty() {
                     return (x[place], 0.01);
                 }
-                let middle = seen.iter().map(|n| x[*n]).sum::<f64>() / seen.len() as f64;
-                (middle, seen.len() as f64)
+                let weight = seen.iter().map(|n| pull(graph, place, *n)).sum::<f64>();
+                let middle = seen.iter().map(|n| x[*n] * pull(graph, place, *n)).sum::<f64>() / weight;
+                (middle, weight)
             };
             let before = x.clone();
             settle(graph, &rows[row], &mut x, &|place| wished(place, &before));
@@ -50,6 +51,15 @@ pub(super) fn place(graph: &Layered, rows: &[Vec<usize>]) -> Vec<Point> {
         top += height + ROW_GAP;
     }
     x.iter().zip(y).map(|(x, y)| Point { x: x - left, y }).collect()
+}
+
+/// How strongly two neighbours want to lie below each other: links that pass many rows do so straight.
+fn pull(graph: &Layered, a: usize, b: usize) -> f64 {
+    match usize::from(graph.is_passage(a)) + usize::from(graph.is_passage(b)) {
+        0 => 1.0,
+        1 => 2.0,
+        _ => 8.0,
+    }
 }
 
 /// Moves the places of a row to their wished positions, each wish with its weight, without changing their order.

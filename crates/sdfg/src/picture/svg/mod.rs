@@ -11,12 +11,13 @@ use crate::ir::Sdfg;
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many levels of nested SDFGs are drawn open.
+    /// How many levels of boxes are drawn open: loops, branches, states, scopes and nested SDFGs count one each. At 0
+    /// only the blocks of the program are shown, closed.
     pub depth: usize,
 }
 
 impl Default for Options {
-    /// Every nested SDFG is open.
+    /// Everything is open.
     fn default() -> Self {
         Options { depth: usize::MAX }
     }

@@ -1,11 +1,14 @@
 //! Figures of an SDFG: blocks, states, scopes and nodes.
+//!
+//! `depth` counts, everywhere, how many more levels of boxes may be opened; at 0 a box is drawn closed, as one figure
+//! that says how much it holds.
 
 use std::collections::BTreeMap;
 
 use super::figure::{Arrow, Figure, Graph, Outline, Stroke};
 use crate::analysis::ScopeTree;
 use crate::ir::{BlockId, BlockKind, ContainerKind, EdgeId, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
-use crate::picture::{label, palette};
+use crate::picture::{census, label, palette};
 
 /// The whole program as one figure without a border.
 pub(super) fn program(sdfg: &Sdfg, depth: usize) -> Figure {
@@ -58,6 +61,9 @@ fn region(sdfg: &Sdfg, id: RegionId, depth: usize) -> Graph {
 fn block(sdfg: &Sdfg, id: BlockId, depth: usize) -> Figure {
     let block = sdfg.block(id);
     let heading = label::block(&block.label, &block.kind);
+    let Some(depth) = depth.checked_sub(1) else {
+        return closed_block(sdfg, &block.kind, heading);
+    };
     match &block.kind {
         BlockKind::State(state) => {
             let Some(state) = sdfg.get_state(*state) else {
@@ -91,6 +97,21 @@ fn block(sdfg: &Sdfg, id: BlockId, depth: usize) -> Figure {
             Figure::shape(Outline::Octagon, vec![heading], (&[], &[]))
         }
     }
+}
+
+/// A block of which only the heading is shown, and how much it holds.
+fn closed_block(sdfg: &Sdfg, kind: &BlockKind, heading: String) -> Figure {
+    let (outline, fill) = match kind {
+        BlockKind::State(_) => (Outline::Rounded, "#fafafa"),
+        BlockKind::Loop(_) => (Outline::Rounded, "#fff8e1"),
+        BlockKind::Branch(_) => (Outline::Rounded, "#faf2fc"),
+        BlockKind::Break | BlockKind::Continue | BlockKind::Return => (Outline::Octagon, "#ffffff"),
+    };
+    let held = census::of_block(sdfg, kind).to_string();
+    let lines = [heading, held].into_iter().filter(|line| !line.is_empty()).collect();
+    let mut figure = Figure::shape(outline, lines, (&[], &[]));
+    figure.fill = fill;
+    figure
 }
 
 fn dataflow(sdfg: &Sdfg, state: &State, depth: usize) -> Graph {
@@ -154,7 +175,14 @@ impl Dataflow<'_> {
 
     /// A whole scope as one figure.
     fn composite(&self, entry: NodeId) -> Figure {
-        let mut figure = Figure::tight(self.scope(Some(entry)), 16.0);
+        let mut figure = match self.depth.checked_sub(1) {
+            Some(depth) => Figure::tight(Dataflow { depth, ..*self }.scope(Some(entry)), 16.0),
+            None => {
+                let mut lines = label::node(self.sdfg, self.state.node(entry));
+                lines.push(census::of_scope(self.state, self.tree, entry).to_string());
+                Figure::shape(Outline::Rectangle, lines, (&[], &[]))
+            }
+        };
         figure.fill = self.tint(entry);
         figure
     }
@@ -196,11 +224,18 @@ impl Dataflow<'_> {
                 figure
             }
             NodeKind::Tasklet(_) => Figure::shape(Outline::Octagon, lines, connectors),
-            NodeKind::Nested(nested) if self.depth > 0 => {
-                let graph = region(&nested.sdfg, nested.sdfg.body(), self.depth - 1);
-                Figure::group(Some(lines.join(", ")), graph, !node.kind.inputs().is_empty())
-            }
-            NodeKind::Nested(_) | NodeKind::Library(_) => Figure::shape(Outline::Rounded, lines, connectors),
+            NodeKind::Nested(nested) => match self.depth.checked_sub(1) {
+                Some(depth) => {
+                    let graph = region(&nested.sdfg, nested.sdfg.body(), depth);
+                    Figure::group(Some(lines.join(", ")), graph, !node.kind.inputs().is_empty())
+                }
+                None => {
+                    let held = census::of_region(&nested.sdfg, nested.sdfg.body()).to_string();
+                    let lines = lines.into_iter().chain([held]).collect();
+                    Figure::shape(Outline::Rounded, lines, connectors)
+                }
+            },
+            NodeKind::Library(_) => Figure::shape(Outline::Rounded, lines, connectors),
             NodeKind::Reduce(reduce) => {
                 let mut figure = Figure::shape(Outline::Triangle, lines, connectors);
                 figure.fill = palette::schedule(reduce.schedule);

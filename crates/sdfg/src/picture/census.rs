@@ -1,0 +1,90 @@
+//! How much a closed box holds: states and nodes, nested SDFGs included.
+
+use std::fmt;
+
+use crate::analysis::ScopeTree;
+use crate::ir::{BlockKind, Node, NodeId, NodeKind, RegionId, Sdfg, State};
+
+/// Numbers of states and nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    states: usize,
+    nodes: usize,
+}
+
+impl Census {
+    fn add(&mut self, other: Census) {
+        self.states += other.states;
+        self.nodes += other.nodes;
+    }
+}
+
+impl fmt::Display for Census {
+    /// `2 states, 14 nodes`, without what there is none of.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |count: usize, noun: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {noun}")),
+            _ => Some(format!("{count} {noun}s")),
+        };
+        let parts: Vec<String> =
+            [part(self.states, "state"), part(self.nodes, "node")].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// What a block holds; for a state, its nodes.
+pub(super) fn of_block(sdfg: &Sdfg, kind: &BlockKind) -> Census {
+    match kind {
+        BlockKind::State(state) => sdfg.get_state(*state).map(of_state).unwrap_or_default(),
+        BlockKind::Loop(body) => of_region(sdfg, body.body),
+        BlockKind::Branch(branch) => {
+            let mut census = Census::default();
+            let regions = branch.arms.iter().map(|(_, body)| *body).chain(branch.otherwise);
+            regions.for_each(|region| census.add(of_region(sdfg, region)));
+            census
+        }
+        BlockKind::Break | BlockKind::Continue | BlockKind::Return => Census::default(),
+    }
+}
+
+/// What the blocks of a region hold.
+pub(super) fn of_region(sdfg: &Sdfg, id: RegionId) -> Census {
+    let mut census = Census::default();
+    let blocks = sdfg.get_region(id).map(|region| region.blocks.as_slice()).unwrap_or_default();
+    for block in blocks.iter().filter_map(|id| sdfg.get_block(*id)) {
+        census.states += usize::from(matches!(block.kind, BlockKind::State(_)));
+        census.add(of_block(sdfg, &block.kind));
+    }
+    census
+}
+
+fn of_state(state: &State) -> Census {
+    let mut census = Census::default();
+    state.nodes().for_each(|(_, node)| census.add(of_node(node)));
+    census
+}
+
+/// What a scope holds, without its own entry and exit.
+pub(super) fn of_scope(state: &State, tree: &ScopeTree, entry: NodeId) -> Census {
+    let mut census = Census::default();
+    let mut open = vec![entry];
+    while let Some(scope) = open.pop() {
+        for &id in tree.children(Some(scope)) {
+            let node = state.node(id);
+            census.add(of_node(node));
+            if node.kind.is_scope_entry() {
+                open.push(id);
+            }
+        }
+    }
+    census
+}
+
+fn of_node(node: &Node) -> Census {
+    let mut census = Census { states: 0, nodes: 1 };
+    if let NodeKind::Nested(nested) = &node.kind {
+        census.add(of_region(&nested.sdfg, nested.sdfg.body()));
+    }
+    census
+}
