@@ -44,7 +44,7 @@ impl Check {
             let warnings = found.len() - errors;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
             rendered.push_str(&source.render(&found, terminal));
-            reports.extend(found.iter().map(Report::from));
+            reports.extend(source.pinpoint(found).iter().map(Report::from));
             summary.push_str(&format!("{}: {}\n", source.name, counted(errors, warnings)));
         }
         match self.format {

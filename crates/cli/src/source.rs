@@ -83,6 +83,11 @@ impl Source {
         }
     }
 
+    /// Findings with the place of the piece of code that they are about.
+    pub(crate) fn pinpoint(&self, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        found.into_iter().map(|finding| finding.pinpoint(&self.name, &self.text)).collect()
+    }
+
     /// Findings with carets under the source.
     pub(crate) fn render(&self, found: &[Diagnostic], terminal: Terminal) -> String {
         // The positions of a JSON document mean nothing to its reader.

@@ -57,6 +57,17 @@ pub struct Secondary {
     pub loc: Option<SourceLoc>,
 }
 
+/// The part of an element's code that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line of code that it begins in.
+    pub line: String,
+    /// Where it is in the text of a tasklet's code; `None` for other expressions.
+    pub in_code: Option<Span>,
+    /// Where it is in the file that the program was read from.
+    pub in_file: Option<Span>,
+}
+
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -70,6 +81,8 @@ pub struct Diagnostic {
     pub path: ElementPath,
     /// Where the element was made.
     pub loc: Option<SourceLoc>,
+    /// The part of its code that is meant.
+    pub excerpt: Option<Excerpt>,
     /// More facts.
     pub notes: Vec<String>,
     /// What to do.
@@ -87,6 +100,7 @@ impl Diagnostic {
             message: message.into(),
             path,
             loc: None,
+            excerpt: None,
             notes: Vec::new(),
             suggestion: None,
             secondary: Vec::new(),
@@ -130,6 +144,24 @@ impl Diagnostic {
     #[must_use]
     pub fn at(self, loc: Option<&SourceLoc>) -> Self {
         Diagnostic { loc: loc.cloned(), ..self }
+    }
+
+    /// The same about a part of the element's code.
+    #[must_use]
+    pub fn within(self, excerpt: Excerpt) -> Self {
+        Diagnostic { excerpt: Some(excerpt), ..self }
+    }
+
+    /// The same with the place of the excerpt for that of the element, given the text of the file `name` that the
+    /// program was read from.
+    #[must_use]
+    pub fn pinpoint(mut self, name: &str, text: &str) -> Self {
+        if let (Some(excerpt), Some(loc)) = (&self.excerpt, &mut self.loc)
+            && let Some(span) = excerpt.in_file.filter(|_| *loc.file == *name)
+        {
+            *loc = locate(name, text, span);
+        }
+        self
     }
 
     /// The same with another fact.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Code, Diagnostic, Element, ElementPath, End, locate};
 use crate::ir::{BlockKind, NodeId, NodeKind, Sdfg, StateId};
-use crate::syntax::Span;
+use crate::syntax::{Dedented, Span};
 use crate::text::{PrintedElement, print_with_spans};
 
 /// How the printed text is called in messages.
@@ -22,7 +22,9 @@ pub(super) fn place_in_printed(diagnostics: &[Diagnostic], sdfg: &Sdfg) -> Optio
     }
     let (text, table) = print_with_spans(sdfg);
     let mut spans: BTreeMap<ElementPath, Span> = BTreeMap::new();
+    let mut codes: BTreeMap<ElementPath, Span> = BTreeMap::new();
     for (nested, element, span) in table.iter() {
+        let spans = if matches!(element, PrintedElement::Code(..)) { &mut codes } else { &mut spans };
         for path in paths(sdfg, nested, element) {
             spans.entry(path).or_insert(span);
         }
@@ -34,6 +36,10 @@ pub(super) fn place_in_printed(diagnostics: &[Diagnostic], sdfg: &Sdfg) -> Optio
         {
             diagnostic.notes.push(format!("made at {made_at}"));
         }
+        if let Some(excerpt) = &mut diagnostic.excerpt {
+            let code = codes.get(&container_of(&diagnostic.path)).zip(excerpt.in_code);
+            excerpt.in_file = code.and_then(|(code, span)| in_printed(&text, *code, span));
+        }
         for secondary in &mut diagnostic.secondary {
             if let Some(span) = find(&secondary.path) {
                 secondary.loc = Some(locate(PRINTED, &text, span));
@@ -43,6 +49,11 @@ pub(super) fn place_in_printed(diagnostics: &[Diagnostic], sdfg: &Sdfg) -> Optio
     });
     let placed = placed.collect();
     Some((text, placed))
+}
+
+/// The place of a part of a tasklet's code. Printing indents all lines by the same, as reading takes away.
+fn in_printed(text: &str, code: Span, part: Span) -> Option<Span> {
+    Some(Dedented::new(code.slice(text)?).to_original(part, code.start))
 }
 
 /// What holds an element that has no text of its own.
@@ -88,13 +99,12 @@ fn paths(root: &Sdfg, nested: &[(StateId, NodeId)], element: &PrintedElement) ->
             let (source, destination) = (label(transition.src), label(transition.dst));
             vec![path.to(Element::Transition { source, destination })]
         }
-        PrintedElement::Node(state, node) => {
+        PrintedElement::Node(state, node) | PrintedElement::Code(state, node) => {
             let Some((path, graph)) = in_state(state) else { return Vec::new() };
             // An exit has the label of its entry, which is what messages mean.
             let is_exit = graph.get_node(*node).is_none_or(|node| node.kind.exit_of().is_some());
             if is_exit { Vec::new() } else { vec![path.to(Element::Node(End::of(graph, *node, None)))] }
         }
-        PrintedElement::Code(..) => Vec::new(),
         PrintedElement::Edge(state, edge) => {
             let Some((path, graph)) = in_state(state) else { return Vec::new() };
             graph.get_edge(*edge).map(|edge| path.to(Element::edge(graph, edge))).into_iter().collect()

@@ -29,7 +29,8 @@ pub fn render(diagnostics: &[Diagnostic], source: Option<(&str, &str)>, style: S
     };
     let mut out = String::new();
     for diagnostic in diagnostics {
-        out.push_str(&renderer.render(&[group(diagnostic, source)]));
+        let pinpointed = source.map(|(name, text)| diagnostic.clone().pinpoint(name, text));
+        out.push_str(&renderer.render(&[group(pinpointed.as_ref().unwrap_or(diagnostic), source)]));
         out.push_str("\n\n");
     }
     out
@@ -64,6 +65,13 @@ fn group<'a>(diagnostic: &'a Diagnostic, source: Option<(&'a str, &'a str)>) -> 
         let shown = source.is_some_and(|(name, text)| span_in(secondary.loc.as_ref(), name, text).is_some());
         if !shown {
             group = group.element(Level::NOTE.message(format!("{}: {}", secondary.path, secondary.message)));
+        }
+    }
+    if let Some(excerpt) = &diagnostic.excerpt {
+        let is_shown = excerpt.in_file.is_some()
+            && source.is_some_and(|(name, text)| span_in(diagnostic.loc.as_ref(), name, text).is_some());
+        if !is_shown {
+            group = group.element(Level::NOTE.message(format!("in `{}`", excerpt.line)));
         }
     }
     for note in &diagnostic.notes {

@@ -21,6 +21,9 @@ pub struct Report {
     /// Where the element was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
+    /// The line of code that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
     /// More facts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -82,6 +85,7 @@ impl From<&Diagnostic> for Report {
             message: diagnostic.message.clone(),
             path: diagnostic.path.to_string(),
             location: diagnostic.loc.as_ref().map(Location::from),
+            excerpt: diagnostic.excerpt.as_ref().map(|excerpt| excerpt.line.clone()),
             notes: diagnostic.notes.clone(),
             suggestion: diagnostic.suggestion.clone(),
             related: related.collect(),

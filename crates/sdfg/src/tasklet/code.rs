@@ -26,14 +26,16 @@ pub enum Dialect {
 /// Spans in the tree count from the start of [`Code::source`]. Two codes are equal if text and dialect are.
 #[derive(Clone, Debug)]
 pub struct Code {
-    source: String,
+    text: Dedented,
     block: Block,
     dialect: Dialect,
+    /// Where the text before the removal of indentation begins in its file, if it was read from one.
+    file_offset: Option<u32>,
 }
 
 impl PartialEq for Code {
     fn eq(&self, other: &Self) -> bool {
-        self.source == other.source && self.dialect == other.dialect
+        self.source() == other.source() && self.dialect == other.dialect
     }
 }
 
@@ -45,15 +47,19 @@ impl Code {
     /// # Errors
     /// Every syntax error, with spans that count from the start of `source`.
     pub fn parse(source: &str, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
-        Self::parse_dedented(&Dedented::new(source), 0, dialect)
+        Self::parse_dedented(Dedented::new(source), None, dialect)
     }
 
-    fn parse_dedented(dedented: &Dedented, base: u32, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
-        match parse_block(dedented.text()) {
-            Ok(block) => Ok(Code { source: dedented.text().to_owned(), block, dialect }),
+    fn parse_dedented(
+        text: Dedented,
+        file_offset: Option<u32>,
+        dialect: Dialect,
+    ) -> Result<Self, Vec<ParseError>> {
+        match parse_block(text.text()) {
+            Ok(block) => Ok(Code { text, block, dialect, file_offset }),
             Err(mut errors) => {
                 for error in &mut errors {
-                    error.span = dedented.to_original(error.span, base);
+                    error.span = text.to_original(error.span, file_offset.unwrap_or_default());
                 }
                 Err(errors)
             }
@@ -83,7 +89,7 @@ impl Code {
         let base = cursor.base();
         let inner = Span::new(open.span.end - base, close.span.start - base);
         let dedented = Dedented::behind_brace(inner.slice(cursor.source()).unwrap_or(""));
-        Self::parse_dedented(&dedented, open.span.end, dialect)
+        Self::parse_dedented(dedented, Some(open.span.end), dialect)
     }
 
     /// Code that was generated as a tree; its text is the printed form.
@@ -126,18 +132,24 @@ impl Code {
             if bound && !is_name {
                 continue;
             }
-            let before = self.source.get(copied..span.start as usize).unwrap_or("");
+            let before = self.source().get(copied..span.start as usize).unwrap_or("");
             let (open, close) = if is_name { ("", "") } else { ("(", ")") };
             text.push_str(&format!("{before}{open}{replacement}{close}"));
             copied = span.end as usize;
         }
-        text.push_str(self.source.get(copied..).unwrap_or(""));
+        text.push_str(self.source().get(copied..).unwrap_or(""));
         Self::parse(&text, self.dialect)
     }
 
     /// The text, without common indentation.
     pub fn source(&self) -> &str {
-        &self.source
+        self.text.text()
+    }
+
+    /// Where a part of the text stands in the larger text that it was read from ([`Code::parse_braced`]); `None` for
+    /// code of another origin.
+    pub fn span_in_file(&self, span: Span) -> Option<Span> {
+        Some(self.text.to_original(span, self.file_offset?))
     }
 
     /// The statements.
@@ -153,7 +165,7 @@ impl Code {
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
+        f.write_str(self.source())
     }
 }
 
@@ -169,6 +181,8 @@ mod tests {
         let code = Code::parse_braced(&mut cursor, Dialect::Python).unwrap();
         assert_eq!(code.source(), "o = a # }\np = b");
         assert_eq!(code.block().len(), 2);
+        let last = code.span_in_file(Span::new(10, 11)).unwrap();
+        assert_eq!((code.source().get(10..11), last.slice(text)), (Some("p"), Some("p")));
         assert!(cursor.eat_word("y"));
         let errors = Code::parse_braced(&mut cursor, Dialect::Python).unwrap_err();
         assert_eq!(errors[0].span.start as usize, text.rfind('=').unwrap());

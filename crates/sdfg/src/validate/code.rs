@@ -6,13 +6,13 @@ use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
 use super::symbols::{Defined, SymbolTable};
 use crate::analysis::{TaskletConnectors, control_environment};
-use crate::diagnostic::{Code, Diagnostic, did_you_mean};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, did_you_mean};
 use crate::dtype::ScalarType;
 use crate::ir::{BlockId, BlockKind, NodeId, NodeKind, Tasklet, TaskletBody, Volume};
 use crate::syntax::{Expression, Span};
 use crate::tasklet::{
-    ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement, typecheck,
-    typecheck_expression, typecheck_external,
+    self, ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement,
+    typecheck, typecheck_expression, typecheck_external,
 };
 
 /// Checks the code of every tasklet of a state.
@@ -35,7 +35,7 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         let known = known_names(&connectors.environment);
                         for error in errors {
                             let diagnostic = |code, message| site.node_error(code, id, None, message);
-                            let found = type_error(&error, code.source(), &known, &diagnostic);
+                            let found = type_error(&error, code, &known, &diagnostic);
                             let container =
                                 unknown_name(&error).filter(|name| site.sdfg.find_container(name).is_some());
                             findings.push(match container {
@@ -280,8 +280,6 @@ impl Expressions {
             Err(errors) => {
                 let source = expression.to_string();
                 for found in errors {
-                    // Spans count in the text that the expression was read from, which is not at hand.
-                    let found = TypeError::new(Span::default(), found.kind);
                     findings.push(control_error(&found, &source, &self.known, error));
                 }
                 None
@@ -298,17 +296,15 @@ fn known_names(environment: &Environment) -> Vec<String> {
 /// The diagnostic for a type error in the code of a tasklet.
 fn type_error(
     found: &TypeError,
-    source: &str,
+    code: &tasklet::Code,
     known: &[String],
     error: &dyn Fn(Code, String) -> Diagnostic,
 ) -> Diagnostic {
     let is_name = matches!(found.kind, TypeErrorKind::UnknownName { .. });
-    let code = if is_name { Code::UnknownName } else { Code::CodeType };
-    let diagnostic = with_help(error(code, found.to_string()), found, known);
-    match line_of(source, found.span) {
-        Some(line) => diagnostic.note(format!("in `{line}`")),
-        None => diagnostic,
-    }
+    let kind = if is_name { Code::UnknownName } else { Code::CodeType };
+    let line = line_of(code.source(), found.span).unwrap_or_default().to_owned();
+    let excerpt = Excerpt { line, in_code: Some(found.span), in_file: code.span_in_file(found.span) };
+    with_help(error(kind, found.to_string()), found, known).within(excerpt)
 }
 
 /// The diagnostic for a type error in a condition or assignment.
@@ -320,7 +316,14 @@ fn control_error(
 ) -> Diagnostic {
     let is_name = matches!(found.kind, TypeErrorKind::UnknownName { .. });
     let code = if is_name { Code::UndefinedSymbol } else { Code::ConditionType };
-    with_help(error(code, found.to_string()), found, known).note(format!("in `{source}`"))
+    let diagnostic = with_help(error(code, found.to_string()), found, known);
+    // Spans count in the text that the expression was read from: this one, if they lie in the statement.
+    let statement = diagnostic.loc.as_ref().and_then(|loc| loc.span);
+    let in_file = statement.filter(|outer| {
+        outer.start <= found.span.start && found.span.end <= outer.end && found.span.start < found.span.end
+    });
+    let in_file = in_file.map(|_| found.span);
+    diagnostic.within(Excerpt { line: source.to_owned(), in_code: None, in_file })
 }
 
 fn with_help(diagnostic: Diagnostic, found: &TypeError, known: &[String]) -> Diagnostic {

@@ -380,3 +380,47 @@ fn a_built_program_is_shown_as_text() {
     }
     insta::assert_snapshot!(validate(sdfg).unwrap_err().to_string());
 }
+
+/// Code has its caret under the part that is wrong, in the file, and in the printed program where there is no file.
+#[test]
+fn carets_stand_inside_code() {
+    let source = "sdfg p {
+  scalar x: f64
+  state s {
+    access x
+    access y = x
+    tasklet t (a) -> (o) {
+        if a > 0.0:
+            o = a + bb
+        else:
+            o = a
+    }
+    x -> t.a
+    t.o -> y
+  }
+  -> last if x + zz > 0.0
+  state last { }
+}";
+    let carets = |shown: &str| -> Vec<String> {
+        let lines: Vec<&str> = shown.lines().collect();
+        let under = lines.windows(2).filter(|pair| pair[1].contains('^'));
+        let marked = |pair: &[&str]| -> String {
+            pair[0].chars().zip(pair[1].chars()).filter(|(_, mark)| *mark == '^').map(|(c, _)| c).collect()
+        };
+        under.map(marked).collect()
+    };
+    assert_eq!(carets(&shown(source, &findings(source))), ["zz", "bb"]);
+    let mut sdfg = text::parse("test.sdft", source).unwrap();
+    let state = state_of(&mut sdfg);
+    let tasklet = state.find("t").unwrap();
+    if let NodeKind::Tasklet(tasklet) = &mut state.node_mut(tasklet).kind {
+        let code = crate::tasklet::Code::parse(
+            "t = a\nif t > 0.0:\n    o = a + bb\nelse:\n    o = a",
+            Default::default(),
+        );
+        tasklet.body = crate::ir::TaskletBody::Code(code.unwrap());
+    }
+    let rejected = validate(sdfg).unwrap_err().render(None, Style::Plain);
+    assert!(carets(&rejected).contains(&"bb".to_owned()), "{rejected}");
+    assert!(rejected.contains("in `x + zz > 0.0`"), "{rejected}");
+}
