@@ -25,6 +25,6 @@ pub(crate) fn symbolica() -> Result<()> {
     println!(
         "==> symbolica: its licence allows non-commercial use only without a key; the first build takes minutes"
     );
-    let manifest = ["test", "--manifest-path", "crates/symbolica/Cargo.toml"];
+    let manifest = ["test", "--manifest-path", "crates/symbolica/Cargo.toml", "--", "--test-threads=1"];
     step::check(&mut step::cargo(manifest))
 }

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
 
 mod checks;
+mod faults;
 mod jobs;
 mod llvm;
 mod setup;
@@ -28,6 +29,7 @@ Commands:
   bench [compile]   Measure how long programs take from builder to loaded code
   random [--programs N] [--seed S]
                     Compare native code with the interpreter on random programs (2000 if not told)
+  faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
   symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
   help              Print this text
@@ -60,6 +62,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             [] | ["compile"] => jobs::example("bench_compile", &[]),
             [other, ..] => bail!("no benchmark `{other}`: there is `compile`"),
         },
+        "faults" => faults::run(options),
         "symbolica" => {
             no_options(command, options)?;
             jobs::symbolica()

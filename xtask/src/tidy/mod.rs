@@ -4,6 +4,7 @@
 //! from comments works on [`source::Source`]; nothing here parses Rust beyond that.
 
 mod crates;
+mod faults;
 mod links;
 mod size;
 mod source;
@@ -121,6 +122,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         }
     }
     text::required_files(files, &mut findings);
+    findings.append(&mut faults::can_be_planted(files));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
 }

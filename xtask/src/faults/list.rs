@@ -1,0 +1,78 @@
+//! The list of faults: what each changes, and whether it still can.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// The list, relative to the workspace root.
+pub(crate) const LIST: &str = "xtask/faults.toml";
+
+/// One small change that makes the code wrong.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fault {
+    /// Short, unique, in words with hyphens.
+    pub(crate) name: String,
+    /// What is wrong with it in place.
+    pub(crate) about: String,
+    /// The file, relative to the workspace root.
+    pub(crate) file: PathBuf,
+    /// Text that occurs there exactly once.
+    find: String,
+    /// What replaces it.
+    plant: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    fault: Vec<Fault>,
+}
+
+/// Reads the list.
+///
+/// # Errors
+/// When it is no list of faults, or two have one name.
+pub(crate) fn read(text: &str) -> Result<Vec<Fault>> {
+    let List { fault: faults } = toml::from_str(text).with_context(|| format!("cannot read {LIST}"))?;
+    for (index, fault) in faults.iter().enumerate() {
+        if faults[..index].iter().any(|other| other.name == fault.name) {
+            bail!("two faults in {LIST} are named `{}`", fault.name);
+        }
+    }
+    Ok(faults)
+}
+
+impl Fault {
+    /// The text of its file with the fault in it.
+    ///
+    /// # Errors
+    /// When the place is not there exactly once: the code has changed and the fault has to follow.
+    pub(crate) fn plant_in(&self, text: &str) -> Result<String> {
+        match text.matches(&self.find).count() {
+            1 => Ok(text.replacen(&self.find, &self.plant, 1)),
+            count => bail!("the text that fault `{}` replaces occurs {count} times, not once", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "[[fault]]\nname = 'a'\nabout = 'x'\nfile = 'f.rs'\nfind = 'i + 1'\nplant = 'i'\n";
+
+    #[test]
+    fn a_fault_is_planted_where_its_text_is_and_nowhere_else() {
+        let faults = read(LIST).unwrap();
+        assert_eq!(faults[0].plant_in("f(i + 1)").unwrap(), "f(i)");
+        assert!(faults[0].plant_in("f(i)").is_err());
+        assert!(faults[0].plant_in("f(i + 1, i + 1)").is_err());
+    }
+
+    #[test]
+    fn names_are_unique() {
+        assert!(read(&format!("{LIST}{LIST}")).is_err());
+    }
+}
