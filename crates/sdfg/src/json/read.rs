@@ -18,7 +18,7 @@ use crate::syntax::{Expression, ParseError, parse_expression, parse_index_list, 
 use crate::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
 use crate::text::dialect_name;
 use crate::text::names::closest;
-use crate::text::values::parse_value;
+use crate::text::parse_value;
 
 type Read<T> = Result<T, JsonError>;
 

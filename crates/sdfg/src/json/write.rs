@@ -14,7 +14,7 @@ use crate::symbolic::Symbol;
 use crate::syntax::Expression;
 use crate::tasklet::ExternalOrigin;
 use crate::text::dialect_name;
-use crate::text::values::print_value;
+use crate::text::print_value;
 
 /// The position of what is not there.
 const NOWHERE: usize = usize::MAX;

@@ -9,7 +9,7 @@ mod implied;
 pub(crate) mod names;
 mod parse;
 mod print;
-pub(crate) mod values;
+mod values;
 
 #[cfg(test)]
 pub(crate) mod arbitrary;
@@ -21,4 +21,7 @@ mod tests;
 pub use error::{ParseError, ParseErrorKind};
 pub(crate) use parse::dialect_name;
 pub use parse::parse;
-pub use print::{PrintOptions, Printed, PrintedElement, SpanTable, print, print_with, print_with_spans};
+pub use print::{
+    PrintOptions, Printed, PrintedElement, SpanTable, print, print_memlet, print_with, print_with_spans,
+};
+pub use values::{parse_value, print_value};

@@ -43,16 +43,6 @@ fn programs_round_trip() {
 const FORMAT: &str = include_str!("../../../../docs/text-format.md");
 
 #[test]
-fn examples_of_the_documentation_are_read() {
-    let examples: Vec<&str> =
-        FORMAT.split("```sdft\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 3);
-    for example in examples {
-        assert_eq!(print(&parsed(example)), example);
-    }
-}
-
-#[test]
 fn tables_of_the_documentation_are_read() {
     let mut read = 0;
     for section in ["Declarations", "Control flow", "Nodes"] {

@@ -9,7 +9,7 @@ use crate::dtype::ScalarType;
 use crate::value::{Complex, Value};
 
 /// The text of a value, without its type.
-pub(crate) fn print_value(value: Value) -> String {
+pub fn print_value(value: Value) -> String {
     match value {
         Value::Bool(_)
         | Value::I8(_)
@@ -47,7 +47,7 @@ fn print_f64(value: f64) -> String {
 /// Reads the text of a value of this type; integers and decimals may stand for floating-point values.
 ///
 /// `None` if it is no such text or does not fit the type.
-pub(crate) fn parse_value(ty: ScalarType, text: &str) -> Option<Value> {
+pub fn parse_value(ty: ScalarType, text: &str) -> Option<Value> {
     let text = text.trim();
     Some(match ty {
         ScalarType::Bool => Value::Bool(match text {

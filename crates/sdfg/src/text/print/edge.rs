@@ -32,7 +32,7 @@ fn edge_text(sdfg: &Sdfg, graph: &State, edge: &Edge, options: PrintOptions) -> 
         end(graph, edge.src, edge.src_connector.as_deref(), "OUT_"),
         end(graph, edge.dst, edge.dst_connector.as_deref(), "IN_")
     );
-    let moved = memlet_text(sdfg, memlet);
+    let moved = print_memlet(sdfg, memlet);
     if is_outer(graph, edge) && !memlet.declared {
         let comment =
             if options.derived && !moved.is_empty() { format!("  # {moved}") } else { String::new() };
@@ -61,8 +61,8 @@ fn end(graph: &State, node: NodeId, connector: Option<&str>, prefix: &str) -> St
     }
 }
 
-/// What moves, in the form of the text: empty if the edge moves nothing.
-fn memlet_text(sdfg: &Sdfg, memlet: &Memlet) -> String {
+/// What a memlet moves, as the text form writes it behind the colon of an edge; empty if it moves nothing.
+pub fn print_memlet(sdfg: &Sdfg, memlet: &Memlet) -> String {
     format!("{}{}", accesses_text(sdfg, &memlet.flow), properties(memlet)).trim_start().to_owned()
 }
 

@@ -9,6 +9,7 @@ mod edge;
 mod node;
 mod spans;
 
+pub use edge::print_memlet;
 pub use spans::{PrintedElement, SpanTable};
 
 use std::fmt::Write;

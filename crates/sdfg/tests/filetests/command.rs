@@ -1,0 +1,45 @@
+//! What the head of a file asks for: `#! test COMMAND ARGUMENTS`.
+
+use crate::interpret::Call;
+
+/// One command.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    /// The text is read; its errors are those that comments expect.
+    Parse,
+    /// The program is read and validated; what is found is what comments expect.
+    Check,
+    /// The derived memlets are those that comments expect.
+    Propagate,
+    /// Printing and reading, as text and as JSON, keeps the program.
+    Roundtrip,
+    /// The file is, but for comments, what the printer prints.
+    Canonical,
+    /// The printer prints the block of output.
+    Print,
+    /// What is found is shown, with carets, as the block of output.
+    Render,
+    /// The interpreter gives these results on these arguments.
+    Interpret(Call),
+}
+
+const KNOWN: &str = "parse, check, propagate, roundtrip, canonical, print, render, interpret";
+
+impl Command {
+    /// Reads what stands behind `#! test`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        let command = match word {
+            "parse" => Command::Parse,
+            "check" => Command::Check,
+            "propagate" => Command::Propagate,
+            "roundtrip" => Command::Roundtrip,
+            "canonical" => Command::Canonical,
+            "print" => Command::Print,
+            "render" => Command::Render,
+            "interpret" => return Ok(Command::Interpret(Call::parse(rest)?)),
+            _ => return Err(format!("there is no command `{word}`; known: {KNOWN}")),
+        };
+        if rest.trim().is_empty() { Ok(command) } else { Err(format!("`{word}` takes no arguments")) }
+    }
+}
