@@ -101,12 +101,16 @@ codes! {
     SymbolConnector = "V510" "a symbol of a scope does not get one integer",
     BadCount = "V511" "a count is not positive",
     UnreachableStorage = "V512" "a schedule cannot reach the memory of a container",
+    LibraryProperty = "V513" "a property of a library node is given twice or is no constant",
 
     JumpOutsideLoop = "V601" "break or continue outside of a loop",
     UnreachableBlock = "V602" "a block can never run",
+    EndlessLoop = "V603" "a loop cannot end",
 
     WriteConflict = "V701" "iterations of a scope write the same element",
     NeverWritten = "V702" "a transient is read but never written",
+    Deadlock = "V703" "a pop or push waits for ever",
+    NeverPopped = "V704" "elements are pushed to a stream and never taken",
 }
 
 impl fmt::Display for Code {

@@ -123,7 +123,7 @@ fn dependencies(frame: &Frame, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
 }
 
 /// The innermost scope that holds all uses of a transient, which has an instance for each iteration of it.
-fn home(site: &Site<'_>, frames: &Frames, container: ContainerId) -> Option<NodeId> {
+pub(super) fn home(site: &Site<'_>, frames: &Frames, container: ContainerId) -> Option<NodeId> {
     let found = site.sdfg.container(container);
     if !found.transient || found.lifetime != Lifetime::Scope {
         return None;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::site::{Findings, Program, Site};
-use crate::analysis::accesses::control_flow_reads;
+use crate::analysis::accesses::{alias_targets, control_flow_reads};
 use crate::diagnostic::{Code, Diagnostic, Element};
 use crate::ir::{ContainerId, ContainerKind, Flow, NodeKind};
 
@@ -68,8 +68,32 @@ fn is_tasklet(site: &Site<'_>, node: crate::ir::NodeId) -> bool {
     matches!(site.state.node(node).kind, NodeKind::Tasklet(_))
 }
 
-/// Transients that are read somewhere and written nowhere.
-pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
+/// A reference that is used is set somewhere.
+pub(super) fn unset_references(program: &Program<'_>, findings: &mut Findings) {
+    let is_reference =
+        |id: ContainerId| matches!(program.sdfg.container(id).kind, ContainerKind::Reference(_));
+    let targets = alias_targets(program.sdfg);
+    let mut seen = BTreeSet::new();
+    for site in program.sites() {
+        for (id, node) in site.state.nodes() {
+            let Some(container) = node.kind.container().filter(|id| is_reference(*id)) else { continue };
+            if targets.contains_key(&container) || !seen.insert(container) {
+                continue;
+            }
+            let name = site.name(container);
+            let message = format!("nothing ever sets the reference `{name}`");
+            let error = site.node_error(Code::UnboundAlias, id, None, message);
+            findings.push(error.suggest(format!("write `bind a -> {}: A[...]` before", node.label)));
+        }
+    }
+}
+
+/// Transients that are read somewhere and written nowhere, apart from streams that have been answered for.
+pub(super) fn never_written(
+    program: &Program<'_>,
+    answered: &BTreeSet<ContainerId>,
+    findings: &mut Findings,
+) {
     let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
     for (_, state) in program.sdfg.states() {
         for (_, edge) in state.edges() {
@@ -88,7 +112,7 @@ pub(super) fn never_written(program: &Program<'_>, findings: &mut Findings) {
         let container = program.sdfg.container(**id);
         container.transient && !container.is_alias() && container.constant.is_none() && !written.contains(*id)
     };
-    for id in read.iter().filter(is_source) {
+    for id in read.iter().filter(|id| is_source(id) && !answered.contains(id)) {
         let container = program.sdfg.container(*id);
         let message = format!("`{}` is read, but nothing writes it", container.name);
         let path = program.path.to(Element::Container(container.name.clone()));

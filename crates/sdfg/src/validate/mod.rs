@@ -22,7 +22,9 @@ mod conflicts;
 mod containers;
 mod control;
 mod dataflow;
+mod endless;
 mod frame;
+mod library;
 mod memlets;
 mod nested;
 mod reduce;
@@ -30,6 +32,7 @@ mod resolutions;
 mod scopes;
 mod site;
 mod storage;
+mod streams;
 mod structure;
 mod symbols;
 
@@ -43,6 +46,7 @@ use crate::ir::{NodeKind, Sdfg};
 use frame::{Frame, Frames};
 use site::{Findings, Program};
 use storage::Device;
+use streams::Streams;
 use symbols::SymbolTable;
 
 /// A program that passed validation; cheap to clone and to share between threads.
@@ -130,6 +134,8 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
     containers::check(program, &table, findings);
     control::check(program, findings);
     code::check_control(program, &table, findings);
+    endless::check(program, findings);
+    let mut streams = Streams::default();
     for site in program.sites() {
         let defined =
             program.block_of(site.id).map_or_else(|| table.everywhere(), |block| table.before(block));
@@ -143,6 +149,8 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
         storage::check(&site, &frames, findings);
         conflicts::check(&site, &frames, findings);
         dataflow::check_state(&site, findings);
+        library::check(&site, &frames, findings);
+        streams.collect(program, &site, &frames);
         for (id, node) in site.state.nodes() {
             if let NodeKind::Nested(nested) = &node.kind {
                 let device = storage::device_at(&site, &frames, frames.scopes.scope_of(id));
@@ -150,5 +158,7 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
             }
         }
     }
-    dataflow::never_written(program, findings);
+    let answered = streams.check(program, findings);
+    dataflow::never_written(program, &answered, findings);
+    dataflow::unset_references(program, findings);
 }

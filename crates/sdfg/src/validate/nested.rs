@@ -16,8 +16,9 @@ use crate::symbolic::{Expr, Symbol};
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         if let NodeKind::Nested(nested) = &node.kind {
-            connectors(site, id, nested, findings);
-            arguments(site, id, nested, findings);
+            if connectors(site, id, nested, findings) {
+                arguments(site, id, nested, findings);
+            }
             symbols(site, id, nested, frames, findings);
             in_out(site, id, nested, findings);
             bindings(site, id, nested, findings);
@@ -29,8 +30,10 @@ fn is_symbol(sdfg: &Sdfg, name: &str) -> bool {
     sdfg.symbols().any(|(symbol, _)| symbol.as_str() == name)
 }
 
-/// Every connector has the name of an argument, or an input that of a symbol.
-fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) {
+/// Every connector has the name of an argument, or an input that of a symbol. If not, an argument without a connector
+/// was probably meant, and is not reported as well.
+fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) -> bool {
+    let before = findings.len();
     let argument = |name: &str| {
         nested.sdfg.find_container(name).is_some_and(|found| nested.sdfg.container(found).is_argument())
     };
@@ -49,6 +52,7 @@ fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut F
     };
     nested.inputs.iter().for_each(|connector| check(connector, true, findings));
     nested.outputs.iter().for_each(|connector| check(connector, false, findings));
+    findings.len() == before
 }
 
 /// Every argument has a connector.

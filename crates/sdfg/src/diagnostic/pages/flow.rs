@@ -45,6 +45,26 @@ pub(super) const PAGES: &[Page] = &[
         },
     },
     Page {
+        code: Code::EndlessLoop,
+        why: "The loop, or the circle of transitions, does not end once it is entered: what its condition reads never changes, \
+              or the counter leads away from the end, and there is no `break` or `return`.",
+        action: "Change what the condition reads, correct the step, or leave with `break`.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  symbol N: i64
+  loop l: i = 0; i < N; i = i - 1 {
+    state s { }
+  }
+}",
+            good: "sdfg p {
+  symbol N: i64
+  loop l: i = 0; i < N; i = i + 1 {
+    state s { }
+  }
+}",
+        },
+    },
+    Page {
         code: Code::WriteConflict,
         why: "Iterations of a map are not ordered and may run at the same time. If they all write one element, its value is \
               that of whichever happens to be last, also under a sequential schedule.",
@@ -103,6 +123,67 @@ pub(super) const PAGES: &[Page] = &[
     access t = T
     access b = B
     t -> b
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::Deadlock,
+        why: "A pop waits until there is an element, a push into a full queue until there is room. Here none can come: nothing \
+              pushes before the pop or beside it, fewer elements are pushed than popped, or more than the capacity is pushed before \
+              any is popped.",
+        action: "Let producer and consumer stand beside each other, each at an access node of its own, and move as many elements \
+                 in as out; or enlarge the capacity.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[8]
+  array B: f64[8]
+  transient stream S: f64 capacity(4)
+  state s {
+    access a = A
+    access pipe = S
+    access b = B
+    a -> pipe: A[0:8] -> S
+    pipe -> b: S -> B[0:8]
+  }
+}",
+            good: "sdfg p {
+  array A: f64[8]
+  array B: f64[8]
+  transient stream S: f64 capacity(4)
+  state s {
+    access a = A
+    access head = S
+    access tail = S
+    access b = B
+    a -> head: A[0:8] -> S
+    tail -> b: S -> B[0:8]
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::NeverPopped,
+        why: "A transient stream loses what it holds when its lifetime ends. If nothing takes elements from it, computing them \
+              was in vain; most likely an edge is missing.",
+        action: "Pop the elements, or make the stream an argument, so that the caller has them.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[8]
+  transient stream S: f64
+  state s {
+    access a = A
+    access pipe = S
+    a -> pipe: A[0:8] -> S
+  }
+}",
+            good: "sdfg p {
+  array A: f64[8]
+  stream S: f64
+  state s {
+    access a = A
+    access pipe = S
+    a -> pipe: A[0:8] -> S
   }
 }",
         },

@@ -311,7 +311,7 @@ pub(super) const PAGES: &[Page] = &[
         action: "Name one queue, as in `S[p]`; leave the resolution out.",
         example: Example::Programs {
             bad: "sdfg p {
-  transient stream S: f64[4]
+  stream S: f64[4]
   scalar x: f64
   state s {
     access x
@@ -322,7 +322,7 @@ pub(super) const PAGES: &[Page] = &[
   }
 }",
             good: "sdfg p {
-  transient stream S: f64[4]
+  stream S: f64[4]
   scalar x: f64
   state s {
     access x

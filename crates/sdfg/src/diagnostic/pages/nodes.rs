@@ -46,6 +46,11 @@ pub(super) const PAGES: &[Page] = &[
             bad: "sdfg p {
   transient stream S: f64
   scalar sum: f64
+  state fill {
+    access S
+    tasklet one () -> (o) { o = 1.0 }
+    one.o -> S: S
+  }
   state s {
     access S
     access sum
@@ -57,15 +62,15 @@ pub(super) const PAGES: &[Page] = &[
     S -> c.S
     c.sum -> sum
   }
+}",
+            good: "sdfg p {
+  transient stream S: f64
+  scalar sum: f64
   state fill {
     access S
     tasklet one () -> (o) { o = 1.0 }
     one.o -> S: S
   }
-}",
-            good: "sdfg p {
-  transient stream S: f64
-  scalar sum: f64
   state s {
     access S
     access sum
@@ -76,11 +81,6 @@ pub(super) const PAGES: &[Page] = &[
     }
     S -> c.stream
     c.sum -> sum
-  }
-  state fill {
-    access S
-    tasklet one () -> (o) { o = 1.0 }
-    one.o -> S: S
   }
 }",
         },
@@ -347,6 +347,35 @@ pub(super) const PAGES: &[Page] = &[
       t.o -> m.A: A[i]
     }
     m.A -> a
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::LibraryProperty,
+        why: "Properties configure an operation before it is expanded: each has one value, which does not depend on data.",
+        action: "Give each property once, as a literal, a word, or an expression of symbols that have a value there.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  state s {
+    access a = A
+    access b = B
+    library scale: Scale (x) -> (y) { factor = 2.0; factor = 3.0 }
+    a -> scale.x
+    scale.y -> b
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  state s {
+    access a = A
+    access b = B
+    library scale: Scale (x) -> (y) { factor = 2.0 }
+    a -> scale.x
+    scale.y -> b
   }
 }",
         },

@@ -1,0 +1,42 @@
+//! Library nodes, as far as any of them can be judged: what an operation is, and which properties it has, its registry
+//! knows, which expands it.
+
+use super::frame::Frames;
+use super::site::{Findings, Site};
+use crate::diagnostic::Code;
+use crate::ir::NodeKind;
+use crate::symbolic::Symbol;
+use crate::syntax::ExpressionKind;
+use crate::tasklet::{Dialect, Environment, typecheck_expression};
+
+/// Checks the library nodes of a state: each property is given once, and its value is a word, or known
+/// where the node stands.
+pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+    for (id, node) in site.state.nodes() {
+        let NodeKind::Library(library) = &node.kind else { continue };
+        let error = |message: String| site.node_error(Code::LibraryProperty, id, None, message);
+        if Symbol::new(&library.operation).is_err() {
+            findings.push(error(format!("`{}` cannot name an operation", library.operation)));
+        }
+        let frame = frames.at(id);
+        let mut environment = Environment::new();
+        for (name, ty) in frame.typed(site.sdfg) {
+            environment.add_symbol(name, ty);
+        }
+        for (index, (name, value)) in library.properties.iter().enumerate() {
+            if library.properties[..index].iter().any(|(earlier, _)| earlier == name) {
+                findings
+                    .push(error(format!("the property `{name}` is given twice")).suggest("keep one of them"));
+            }
+            // A bare name may be a word that the operation knows.
+            let is_word = matches!(value.kind, ExpressionKind::Name(_));
+            if !is_word
+                && let Err(errors) = typecheck_expression(value, Dialect::Python, &environment)
+                && let Some(first) = errors.first()
+            {
+                let message = format!("the property `{name} = {value}` has no value here: {first}");
+                findings.push(error(message).suggest("use literals, and symbols that have a value here"));
+            }
+        }
+    }
+}
