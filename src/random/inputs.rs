@@ -57,7 +57,7 @@ fn element(rng: &mut Rng, ty: ScalarType) -> Value {
 }
 
 /// Whether two tensors hold the same elements, bit by bit; one NaN is as good as another.
-pub(super) fn same(a: &Tensor, b: &Tensor) -> bool {
+pub fn same(a: &Tensor, b: &Tensor) -> bool {
     let equal = |(x, y): (Value, Value)| x.same_bits(y) || (is_nan(x) && is_nan(y));
     a.element() == b.element() && a.shape() == b.shape() && a.values().zip(b.values()).all(equal)
 }

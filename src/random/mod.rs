@@ -10,5 +10,5 @@ mod rng;
 
 pub use check::{Failure, Outcome, check};
 pub use generate::generate;
-pub use inputs::{Sizes, inputs};
+pub use inputs::{Sizes, inputs, same};
 pub use rng::Rng;

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod builder;
 pub mod diagnostic;
 pub mod dtype;
+pub mod edit;
 pub mod interpret;
 pub mod ir;
 pub mod json;

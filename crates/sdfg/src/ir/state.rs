@@ -112,6 +112,17 @@ impl State {
         self.graph.edge(id).unwrap_or_else(|| panic!("{id} names no edge"))
     }
 
+    /// Gives the ends of an edge other connectors; the nodes at its ends never change.
+    ///
+    /// # Panics
+    /// If the edge is absent: that is a fault of the calling code.
+    pub fn set_connectors(&mut self, id: EdgeId, src: Option<String>, dst: Option<String>) {
+        self.revision = Revision::next();
+        let edge = self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge"));
+        edge.src_connector = src;
+        edge.dst_connector = dst;
+    }
+
     /// The memlet of an edge for change. The ends of an edge never change.
     ///
     /// # Panics

@@ -57,6 +57,21 @@ pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
     result
 }
 
+/// Derives the memlets of the outer segments of one state, but not in SDFGs that it calls. For each whether its subset is
+/// exactly what is accessed.
+///
+/// # Panics
+/// If the state is absent: that is a fault of the calling code.
+pub fn propagate_state(sdfg: &mut Sdfg, state: StateId) -> BTreeMap<EdgeId, bool> {
+    let known = loops_around(sdfg).remove(&state).unwrap_or_else(|| shape_symbols(sdfg));
+    let mut exact = BTreeMap::new();
+    for (edge, memlet, is_exact) in derive(sdfg, state, &known) {
+        *sdfg.state_mut(state).memlet_mut(edge) = memlet;
+        exact.insert(edge, is_exact);
+    }
+    exact
+}
+
 /// What is known of symbols in each state: those of shapes, and those of counted loops around it.
 fn loops_around(sdfg: &Sdfg) -> BTreeMap<StateId, Assumptions> {
     let shapes = shape_symbols(sdfg);

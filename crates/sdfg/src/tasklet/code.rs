@@ -133,7 +133,8 @@ impl Code {
                 continue;
             }
             let before = self.source().get(copied..span.start as usize).unwrap_or("");
-            let (open, close) = if is_name { ("", "") } else { ("(", ")") };
+            let is_call = matches!(replacement.kind, ExpressionKind::Call { .. });
+            let (open, close) = if is_name || is_call { ("", "") } else { ("(", ")") };
             text.push_str(&format!("{before}{open}{replacement}{close}"));
             copied = span.end as usize;
         }

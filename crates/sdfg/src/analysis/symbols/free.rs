@@ -51,11 +51,20 @@ pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
 
 /// Symbols that occur in a state and are not bound by a scope around the place.
 pub fn free_symbols_of_state(state: &State) -> BTreeSet<Symbol> {
+    free_symbols_in_scope(state, None)
+}
+
+/// Symbols that occur inside the scope of `root`, or with `None` anywhere in the state, and are not bound by a scope in it
+/// around the place. What `root` itself binds is free in its scope.
+pub fn free_symbols_in_scope(state: &State, root: Option<NodeId>) -> BTreeSet<Symbol> {
     let tree = ScopeTree::of(state);
     let mut free = BTreeSet::new();
     let mut add = |scope: Option<NodeId>, used: BTreeSet<Symbol>| {
-        let bound: BTreeSet<Symbol> =
-            tree.enclosing_scope(scope).flat_map(|entry| bound_symbols(state, entry)).collect();
+        if root.is_some() && !tree.enclosing_scope(scope).any(|entry| Some(entry) == root) {
+            return;
+        }
+        let inner = tree.enclosing_scope(scope).take_while(|entry| Some(*entry) != root);
+        let bound: BTreeSet<Symbol> = inner.flat_map(|entry| bound_symbols(state, entry)).collect();
         free.extend(used.into_iter().filter(|symbol| !bound.contains(symbol)));
     };
     for (id, edge) in state.edges() {

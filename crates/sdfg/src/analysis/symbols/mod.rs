@@ -16,7 +16,7 @@ use crate::ir::{BlockKind, NodeId, NodeKind, RegionId, Sdfg, State};
 use crate::symbolic::Symbol;
 
 pub use defined::DefinedSymbols;
-pub use free::{free_symbols, free_symbols_of_state};
+pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state};
 
 /// The type of a symbol that nothing declares.
 pub const UNDECLARED_SYMBOL: ScalarType = ScalarType::I64;

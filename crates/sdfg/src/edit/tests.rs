@@ -1,0 +1,274 @@
+//! Edits on small programs; random ones are in the repository's `tests/edit.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::ir::{Map, NodeKind};
+use crate::subset::{Range, Subset};
+use crate::symbolic::{Expr, Symbol};
+use crate::{text, validate};
+
+const STENCIL: &str = "\
+sdfg stencil {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array C: f64[N]
+  state s {
+    access A
+    access B
+    access C
+    map m [i = 1:N - 1] {
+      tasklet t (l, c, r) -> (o, q) { k = l + r; o = k + c * N; q = k }
+      m.A -> t.l: A[i - 1]
+      m.A -> t.c: A[i]
+      m.A -> t.r: A[i + 1]
+      t.o -> m.B: B[i]
+      t.q -> m.C: C[i]
+    }
+    A -> m.A
+    m.B -> B
+    m.C -> C
+  }
+}
+";
+
+struct Program {
+    sdfg: Sdfg,
+    state: StateId,
+}
+
+impl Program {
+    fn new(source: &str) -> Self {
+        let sdfg = text::parse("test.sdft", source).unwrap();
+        let state = sdfg.states().next().unwrap().0;
+        Program { sdfg, state }
+    }
+
+    fn node(&self, label: &str) -> NodeId {
+        self.sdfg.state(self.state).find(label).unwrap()
+    }
+
+    fn edge(&self, src: &str, dst: &str) -> EdgeId {
+        let state = self.sdfg.state(self.state);
+        let at = |id: NodeId, connector: &Option<String>| match connector {
+            Some(connector) => format!("{}.{connector}", state.node(id).label),
+            None => state.node(id).label.clone(),
+        };
+        let is_found = |edge: &Edge| {
+            at(edge.src, &edge.src_connector) == src && at(edge.dst, &edge.dst_connector) == dst
+        };
+        state.edges().find(|(_, edge)| is_found(edge)).unwrap().0
+    }
+
+    fn remove_edge(&mut self, src: &str, dst: &str) {
+        let edge = self.edge(src, dst);
+        remove_edge(&mut self.sdfg, self.state, edge).unwrap();
+    }
+
+    fn remove_node(&mut self, label: &str) {
+        let node = self.node(label);
+        remove_node(&mut self.sdfg, self.state, node).unwrap();
+    }
+
+    fn text(&self) -> String {
+        text::print_with(&self.sdfg, text::PrintOptions { derived: true }).text
+    }
+
+    fn is_valid(&self) -> bool {
+        validate::validate(self.sdfg.clone()).is_ok()
+    }
+
+    /// The lines of the text with these words.
+    fn lines(&self, words: &str) -> Vec<String> {
+        self.text().lines().filter(|line| line.contains(words)).map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+fn values(pairs: &[(&str, &str)]) -> BTreeMap<Symbol, Expr> {
+    let parse = |text: &str| Expr::from_expression(&crate::syntax::parse_expression(text).unwrap()).unwrap();
+    pairs.iter().map(|(symbol, value)| (Symbol::of(symbol), parse(value))).collect()
+}
+
+#[test]
+fn an_edge_goes_with_what_only_it_needs() {
+    let mut program = Program::new(STENCIL);
+    program.remove_edge("m.OUT_A", "t.l");
+    let left = ["m.A -> t.c: A[i]", "m.A -> t.r: A[i + 1]", "A -> m.A  # A[1:N] volume(2*max(0, N - 2))"];
+    assert_eq!(program.lines("A ->"), left);
+    // The outer segment takes the whole tree with it, and the access node that is left alone.
+    program.remove_edge("A", "m.IN_A");
+    assert_eq!(program.lines("A ->"), [""; 0]);
+    assert_eq!(program.sdfg.state(program.state).find("A"), None);
+    // The last edge of a path takes the segments outside, too.
+    program.remove_edge("t.q", "m.IN_C");
+    assert_eq!(program.lines("C"), ["array C: f64[N]"]);
+    // A node in a scope stays in it.
+    program.remove_edge("t.o", "m.IN_B");
+    let state = program.sdfg.state(program.state);
+    let tree = crate::analysis::ScopeTree::of(state);
+    assert_eq!(tree.scope_of(program.node("t")), Some(program.node("m")));
+}
+
+#[test]
+fn a_removed_scope_takes_its_contents_along() {
+    let mut program = Program::new(STENCIL);
+    program.remove_node("m");
+    assert_eq!(program.sdfg.state(program.state).n_nodes(), 0);
+    let mut program = Program::new(STENCIL);
+    program.remove_node("t");
+    let state = program.sdfg.state(program.state);
+    assert_eq!((state.n_nodes(), state.n_edges()), (2, 1));
+    assert!(program.is_valid());
+}
+
+#[test]
+fn edges_are_redirected_to_connectors_that_are_there() {
+    let mut program = Program::new(STENCIL);
+    let (state, edge) = (program.state, program.edge("m.OUT_A", "t.l"));
+    let (t, m, b) = (program.node("t"), program.node("m"), program.node("B"));
+    let refusal = redirect_destination(&mut program.sdfg, state, edge, t, Some("x")).unwrap_err();
+    assert_eq!(refusal, EditError::NoConnector { label: "t".to_owned(), connector: "x".to_owned() });
+    let refusal = redirect_destination(&mut program.sdfg, state, edge, m, Some("IN_A"));
+    assert!(matches!(refusal, Err(EditError::Cycle { .. })), "{refusal:?}");
+    let refusal = redirect_destination(&mut program.sdfg, state, edge, b, Some("x"));
+    assert!(matches!(refusal, Err(EditError::ConnectorMisplaced { .. })), "{refusal:?}");
+    let moved = redirect_destination(&mut program.sdfg, state, edge, t, Some("r")).unwrap();
+    assert_eq!(program.sdfg.state(state).edge(moved).dst_connector.as_deref(), Some("r"));
+    let edge = program.edge("m.OUT_B", "B");
+    let mut again = program.sdfg.state(state).node(b).clone();
+    again.label = "again".to_owned();
+    let c = program.sdfg.state_mut(state).add_node(again);
+    redirect_destination(&mut program.sdfg, state, edge, c, None).unwrap();
+    assert_eq!(program.lines("m.B -> again").len(), 1);
+}
+
+#[test]
+fn a_replacement_has_the_connectors_that_are_used() {
+    let mut program = Program::new(STENCIL);
+    let (state, t) = (program.state, program.node("t"));
+    let NodeKind::Tasklet(mut tasklet) = program.sdfg.state(state).node(t).kind.clone() else { panic!() };
+    tasklet.inputs.pop();
+    let refusal = replace_node(&mut program.sdfg, state, t, NodeKind::Tasklet(tasklet)).unwrap_err();
+    assert_eq!(refusal, EditError::NoConnector { label: "t".to_owned(), connector: "r".to_owned() });
+    let kind = program.sdfg.state(state).node(t).kind.clone();
+    let m = program.node("m");
+    assert!(matches!(replace_node(&mut program.sdfg, state, m, kind), Err(EditError::WrongKind { .. })));
+    assert!(program.is_valid());
+}
+
+#[test]
+fn connectors_and_locals_make_room() {
+    let mut program = Program::new(STENCIL);
+    let state = program.state;
+    // `k` is a local and `c` a connector of the tasklet that uses N, `i` the parameter around it.
+    substitute(&mut program.sdfg, &values(&[("N", "k + c + i")])).unwrap();
+    assert!(program.is_valid(), "{}", program.text());
+    assert_eq!(program.lines("map m"), ["map m [i_1 = 1:c + i + k - 1] {"]);
+    assert_eq!(
+        program.lines("k_1 ="),
+        ["tasklet t (l, c_1, r) -> (o, q) { k_1 = l + r; o = k_1 + c_1 * i64(c + i + k); q = k_1 }"]
+    );
+    assert_eq!(program.lines("t.c_1"), ["m.A -> t.c_1: A[i_1]"]);
+    let t = program.node("t");
+    let taken = rename_connector(&mut program.sdfg, state, t, "l", "k_1");
+    assert_eq!(taken, Err(EditError::NameTaken { name: "k_1".to_owned() }));
+    rename_connector(&mut program.sdfg, state, t, "l", "left").unwrap();
+    rename_connector(&mut program.sdfg, state, t, "o", "out").unwrap();
+    assert!(program.is_valid(), "{}", program.text());
+    assert_eq!(program.lines("-> t.left"), ["m.A -> t.left: A[i_1 - 1]"]);
+}
+
+#[test]
+fn substitution_in_a_scope_stays_in_it() {
+    let mut program = Program::new(STENCIL);
+    let m = program.node("m");
+    substitute_in_scope(&mut program.sdfg, program.state, Some(m), &values(&[("N", "4"), ("i", "i + 2")]))
+        .unwrap();
+    assert_eq!(program.lines("map m"), ["map m [i = 1:N - 1] {"]);
+    assert_eq!(program.lines("t.r"), ["m.A -> t.r: A[i + 3]"]);
+    assert_eq!(program.lines("c * i64(4)").len(), 1);
+    let refusal = substitute_in_scope(&mut program.sdfg, program.state, Some(m), &values(&[("i", "A")]));
+    assert_eq!(refusal, Err(EditError::Captured { symbol: Symbol::of("A") }));
+}
+
+#[test]
+fn a_pointer_keeps_its_dimensions() {
+    let source = "\
+sdfg pointer {
+  symbol N: i64
+  symbol M: i64
+  array A: f64[N, M]
+  scalar s: f64
+  state s {
+    access A
+    access s
+    tasklet t (a) -> (o) { o = a[N - 1, 0] }
+    A -> t.a
+    t.o -> s
+  }
+}
+";
+    let mut program = Program::new(source);
+    let refusal = substitute(&mut program.sdfg, &values(&[("N", "1")]));
+    assert!(matches!(refusal, Err(EditError::DimensionsChange { .. })), "{refusal:?}");
+    assert_eq!(text::print(&program.sdfg), text::print(&Program::new(source).sdfg));
+    substitute(&mut program.sdfg, &values(&[("N", "2")])).unwrap();
+    assert!(program.is_valid());
+}
+
+#[test]
+fn the_arithmetic_of_c_takes_no_division() {
+    let source = "\
+sdfg divides {
+  symbol N: i64
+  scalar s: i64
+  state s {
+    access s
+    tasklet t () -> (o) dialect(c) { o = N }
+    t.o -> s
+  }
+}
+";
+    let mut program = Program::new(source);
+    let refusal = substitute(&mut program.sdfg, &values(&[("N", "K // 2")]));
+    assert!(matches!(refusal, Err(EditError::NotExpressible { .. })), "{refusal:?}");
+}
+
+#[test]
+fn a_map_around_nodes_has_one_connector_for_each_container() {
+    let mut program = Program::new(STENCIL);
+    let (state, m) = (program.state, program.node("m"));
+    let twice = Map::new(vec![Symbol::of("p")], Subset(vec![Range::new(0, 2)]));
+    let label = derived_label(program.sdfg.state(state), "m", "tile");
+    assert_eq!(label, "m.tile0");
+    let entry = wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([m]), &label, twice.clone()).unwrap();
+    assert_eq!(program.lines("A -> \"m.tile0\""), ["A -> \"m.tile0\".A  # A[0:N] volume(6*max(0, N - 2))"]);
+    assert_eq!(derived_label(program.sdfg.state(state), "m", "tile"), "m.tile1");
+    let again = wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([m]), &label, twice.clone());
+    assert_eq!(again, Err(EditError::NameTaken { name: label.clone() }));
+    let across = BTreeSet::from([m, program.node("A")]);
+    let refusal = wrap_in_map(&mut program.sdfg, state, &across, "x", twice.clone());
+    assert!(matches!(refusal, Err(EditError::DifferentScopes { .. })), "{refusal:?}");
+    let lonely = BTreeSet::from([program.node("A")]);
+    let refusal = wrap_in_map(&mut program.sdfg, state, &lonely, "x", twice);
+    assert!(matches!(refusal, Err(EditError::CannotCross { .. })), "{refusal:?}");
+    // `i` is needed, `p` is not.
+    let refusal = unwrap_map(&mut program.sdfg, state, m);
+    assert_eq!(refusal, Err(EditError::SymbolBound { label: "m".to_owned(), symbol: Symbol::of("i") }));
+    unwrap_map(&mut program.sdfg, state, entry).unwrap();
+    assert_eq!(program.lines("A -> m.A").len(), 1);
+    assert!(program.is_valid());
+}
+
+#[test]
+fn edits_are_made_together_or_not_at_all() {
+    let mut program = Program::new(STENCIL);
+    let before = program.text();
+    let result: Result<(), EditError> = atomically(&mut program.sdfg, |sdfg| {
+        rename_symbol(sdfg, &Symbol::of("N"), "K")?;
+        rename_symbol(sdfg, &Symbol::of("L"), "K")
+    });
+    assert_eq!(result, Err(EditError::NoSymbol(Symbol::of("L"))));
+    assert_eq!(program.text(), before);
+}
