@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{BlockKind, ContainerId, EdgeId, Flow, NodeId, RegionId, Sdfg, State};
+use crate::ir::{BlockKind, Consume, ContainerId, EdgeId, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
 use crate::syntax::Expression;
 
 /// Containers that are read and written.
@@ -39,26 +39,23 @@ impl AccessSets {
     /// What the states, conditions and assignments of a region read and write, regions inside it included.
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let mut sets = AccessSets::default();
+        let mut seen = BTreeSet::new();
         let mut waiting = vec![region];
         while let Some(region) = waiting.pop() {
-            let region = sdfg.region(region);
-            for block in &region.blocks {
+            if !seen.insert(region) {
+                continue;
+            }
+            for block in &sdfg.region(region).blocks {
                 let kind = &sdfg.block(*block).kind;
                 if let BlockKind::State(state) = kind {
-                    sets.merge(AccessSets::of_state(sdfg.state(*state)));
-                }
-                for expression in block_expressions(kind) {
-                    sets.reads.extend(containers_in(sdfg, expression));
+                    let state = sdfg.state(*state);
+                    sets.merge(AccessSets::of_state(state));
+                    sets.reads.extend(consume_condition_reads(sdfg, state, None));
                 }
                 waiting.extend(kind.regions());
             }
-            for transition in &region.transitions {
-                let transition = sdfg.transition(*transition);
-                let values =
-                    transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-                sets.reads.extend(values.flat_map(|value| containers_in(sdfg, value)));
-            }
         }
+        sets.reads.extend(control_reads_of(sdfg, region));
         sets
     }
 
@@ -101,6 +98,41 @@ pub fn control_flow_reads(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
     found
 }
 
+/// Containers that conditions and assignments of a region read, those of the regions inside it included.
+pub fn control_reads_of(sdfg: &Sdfg, region: RegionId) -> BTreeSet<ContainerId> {
+    let (mut found, mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new(), vec![region]);
+    while let Some(region) = waiting.pop() {
+        if !seen.insert(region) {
+            continue;
+        }
+        let region = sdfg.region(region);
+        for block in &region.blocks {
+            let kind = &sdfg.block(*block).kind;
+            found.extend(block_expressions(kind).into_iter().flat_map(|value| containers_in(sdfg, value)));
+            waiting.extend(kind.regions());
+        }
+        for transition in &region.transitions {
+            let transition = sdfg.transition(*transition);
+            let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+            found.extend(values.flat_map(|value| containers_in(sdfg, value)));
+        }
+    }
+    found
+}
+
+/// Containers that the conditions of the consume scopes of a state read, or that of one entry.
+pub fn consume_condition_reads(sdfg: &Sdfg, state: &State, entry: Option<NodeId>) -> BTreeSet<ContainerId> {
+    let mut found = BTreeSet::new();
+    for (id, node) in state.nodes() {
+        if let NodeKind::ConsumeEntry(Consume { condition: Some(condition), .. }) = &node.kind
+            && entry.is_none_or(|entry| entry == id)
+        {
+            found.extend(containers_in(sdfg, condition));
+        }
+    }
+    found
+}
+
 /// For each view and reference that some state binds, the containers that it is bound to.
 pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
@@ -116,7 +148,7 @@ pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>
     targets
 }
 
-fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
+pub(super) fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
     match kind {
         BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
         BlockKind::Loop(repeated) => {
@@ -126,6 +158,6 @@ fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
     }
 }
 
-fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {
+pub(super) fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {
     expression.names().into_iter().filter_map(|name| sdfg.find_container(name)).collect()
 }

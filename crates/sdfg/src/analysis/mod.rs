@@ -7,22 +7,37 @@
 pub mod accesses;
 mod binding;
 mod connectors;
+pub mod control_graph;
 pub mod dominators;
+pub mod executions;
+mod fixpoint;
+pub mod footprint;
+pub mod liveness;
 pub mod loops;
 mod memlet_path;
+mod memlet_tree;
+pub mod reaching;
 pub mod region_graph;
 mod scope_tree;
+mod state_effects;
 pub mod symbols;
 mod tables;
 
 pub use accesses::AccessSets;
 pub use binding::{bound_dimensions, connector_edges};
 pub use connectors::{TaskletConnectors, control_environment};
+pub use control_graph::ControlGraph;
 pub use dominators::DominatorTree;
+pub use footprint::Footprint;
+pub use liveness::Liveness;
 pub use memlet_path::{is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
+pub use memlet_tree::MemletTrees;
+pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
 pub use scope_tree::ScopeTree;
 pub use tables::Analyses;
 
+#[cfg(test)]
+mod flow_tests;
 #[cfg(test)]
 mod tests;

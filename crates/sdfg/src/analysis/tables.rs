@@ -6,10 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::control_graph::ControlGraph;
 use super::dominators::DominatorTree;
+use super::footprint::Footprint;
+use super::liveness::Liveness;
+use super::memlet_tree::MemletTrees;
+use super::reaching::{ReachingDefinitions, ReachingSymbols};
 use super::region_graph::RegionGraph;
 use super::scope_tree::ScopeTree;
-use crate::ir::{RegionId, Revision, Sdfg, StateId};
+use crate::ir::{NodeId, RegionId, Revision, Sdfg, StateId};
 
 /// Side tables of one SDFG, each computed on first request for its current revision.
 ///
@@ -29,12 +34,20 @@ struct ProgramTables {
     region_graphs: BTreeMap<RegionId, Arc<RegionGraph>>,
     dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
     post_dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
+    control_graph: Option<Arc<ControlGraph>>,
+    footprints: BTreeMap<StateId, Arc<Footprint>>,
+    region_footprints: BTreeMap<RegionId, Arc<Footprint>>,
+    liveness: Option<Arc<Liveness>>,
+    reaching: Option<Arc<ReachingDefinitions>>,
+    reaching_symbols: Option<Arc<ReachingSymbols>>,
 }
 
 /// Tables of one state.
 #[derive(Debug, Default)]
 struct StateTables {
     scopes: Option<Arc<ScopeTree>>,
+    trees: Option<Arc<MemletTrees>>,
+    order: Option<Arc<Option<Vec<NodeId>>>>,
 }
 
 impl Analyses {
@@ -61,6 +74,55 @@ impl Analyses {
         let graph = self.region_graph(sdfg, region);
         let tables = &mut self.program.post_dominators;
         tables.entry(region).or_insert_with(|| Arc::new(DominatorTree::post_dominators(&graph))).clone()
+    }
+
+    /// The control flow of the whole SDFG, flattened.
+    pub fn control_graph(&mut self, sdfg: &Sdfg) -> Arc<ControlGraph> {
+        let table = &mut self.current(sdfg).control_graph;
+        table.get_or_insert_with(|| Arc::new(ControlGraph::of(sdfg))).clone()
+    }
+
+    /// What one execution of a state reads and writes.
+    pub fn footprint(&mut self, sdfg: &Sdfg, state: StateId) -> Arc<Footprint> {
+        let tables = &mut self.current(sdfg).footprints;
+        tables.entry(state).or_insert_with(|| Arc::new(Footprint::of_state(sdfg, state))).clone()
+    }
+
+    /// What one execution of a region reads and writes.
+    pub fn region_footprint(&mut self, sdfg: &Sdfg, region: RegionId) -> Arc<Footprint> {
+        let tables = &mut self.current(sdfg).region_footprints;
+        tables.entry(region).or_insert_with(|| Arc::new(Footprint::of_region(sdfg, region))).clone()
+    }
+
+    /// Which containers are live where.
+    pub fn liveness(&mut self, sdfg: &Sdfg) -> Arc<Liveness> {
+        let table = &mut self.current(sdfg).liveness;
+        table.get_or_insert_with(|| Arc::new(Liveness::of(sdfg))).clone()
+    }
+
+    /// Which writes reach which reads.
+    pub fn reaching_definitions(&mut self, sdfg: &Sdfg) -> Arc<ReachingDefinitions> {
+        let table = &mut self.current(sdfg).reaching;
+        table.get_or_insert_with(|| Arc::new(ReachingDefinitions::of(sdfg))).clone()
+    }
+
+    /// Which assignments of symbols reach which steps of control.
+    pub fn reaching_symbols(&mut self, sdfg: &Sdfg) -> Arc<ReachingSymbols> {
+        let table = &mut self.current(sdfg).reaching_symbols;
+        table.get_or_insert_with(|| Arc::new(ReachingSymbols::of(sdfg))).clone()
+    }
+
+    /// The memlet trees of a state.
+    pub fn memlet_trees(&mut self, sdfg: &Sdfg, state: StateId) -> Arc<MemletTrees> {
+        let tables = self.of_state(sdfg, state);
+        tables.trees.get_or_insert_with(|| Arc::new(MemletTrees::of(sdfg.state(state)))).clone()
+    }
+
+    /// The nodes of a state such that every edge goes forward, the smallest id first among those that are ready; `None` if
+    /// there is a cycle.
+    pub fn topological_order(&mut self, sdfg: &Sdfg, state: StateId) -> Arc<Option<Vec<NodeId>>> {
+        let tables = self.of_state(sdfg, state);
+        tables.order.get_or_insert_with(|| Arc::new(sdfg.state(state).topological_order())).clone()
     }
 
     /// The scopes of a state.

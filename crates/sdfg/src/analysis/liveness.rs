@@ -1,0 +1,102 @@
+//! Liveness of containers: whose contents may still be read (a backward may-analysis over the control flow).
+//!
+//! A container is live at a point if some way from there reads contents that it has there: by a memlet, a condition, an
+//! assignment, a conflict resolution, a nested SDFG, through a view or reference, or after the call as an argument. It is
+//! not live if every way overwrites all of it first, or if its lifetime ends. A reference is live while its target matters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::control_graph::{ControlGraph, Step, begin, containers_read};
+use super::fixpoint::solve_backward;
+use super::state_effects::{Containers, StateEffects};
+use crate::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId, TransitionId};
+
+/// Which containers are live where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    before: BTreeMap<BlockId, BTreeSet<ContainerId>>,
+    after: BTreeMap<BlockId, BTreeSet<ContainerId>>,
+    along: BTreeMap<TransitionId, BTreeSet<ContainerId>>,
+}
+
+impl Liveness {
+    /// Solves the analysis for the control flow of an SDFG; nested SDFGs are looked at as what their memlets say.
+    pub fn of(sdfg: &Sdfg) -> Self {
+        let graph = ControlGraph::of(sdfg);
+        let containers = Containers::of(sdfg);
+        let effects: BTreeMap<StateId, StateEffects> =
+            sdfg.states().map(|(id, _)| (id, StateEffects::of(sdfg, id, &containers))).collect();
+        let mut after = solve_backward(&graph, live_after_call(sdfg), |step, after| {
+            live_before(sdfg, &containers, &effects, step, after)
+        });
+        let before: Vec<BTreeSet<ContainerId>> = (0..graph.len())
+            .map(|at| live_before(sdfg, &containers, &effects, graph.steps()[at], &after[at]))
+            .collect();
+        let mut liveness =
+            Liveness { before: BTreeMap::new(), after: BTreeMap::new(), along: BTreeMap::new() };
+        for (block, _) in sdfg.blocks() {
+            let first = graph.number(begin(sdfg, block));
+            liveness.before.insert(block, first.map(|at| before[at].clone()).unwrap_or_default());
+            // A jump has nothing to try after it: what holds after it is what holds where it leads.
+            let done = graph.number(Step::Done(block)).map(|at| before[at].clone());
+            let jump = graph.number(Step::Jump(block)).map(|at| after[at].clone());
+            liveness.after.insert(block, done.or(jump).unwrap_or_default());
+        }
+        for (id, _) in sdfg.transitions() {
+            let taken = graph.number(Step::Take(id));
+            liveness.along.insert(id, taken.map(|at| std::mem::take(&mut after[at])).unwrap_or_default());
+        }
+        liveness
+    }
+
+    /// Containers that are live when a block begins.
+    pub fn before(&self, block: BlockId) -> &BTreeSet<ContainerId> {
+        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+        self.before.get(&block).unwrap_or(&NONE)
+    }
+
+    /// Containers that are live when a block is done, before its transitions are tried.
+    pub fn after(&self, block: BlockId) -> &BTreeSet<ContainerId> {
+        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+        self.after.get(&block).unwrap_or(&NONE)
+    }
+
+    /// Containers that are live when a transition has been taken; none if it never is.
+    pub fn along(&self, transition: TransitionId) -> &BTreeSet<ContainerId> {
+        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+        self.along.get(&transition).unwrap_or(&NONE)
+    }
+}
+
+fn live_before(
+    sdfg: &Sdfg,
+    containers: &Containers,
+    effects: &BTreeMap<StateId, StateEffects>,
+    step: Step,
+    after: &BTreeSet<ContainerId>,
+) -> BTreeSet<ContainerId> {
+    let mut live = after.clone();
+    if let Step::State(block) = step
+        && let BlockKind::State(state) = sdfg.block(block).kind
+        && let Some(effects) = effects.get(&state)
+    {
+        live.retain(|container| !effects.overwritten.contains(container));
+        let seen = effects.reads.iter().filter(|read| read.sees_before).map(|read| read.container);
+        live.extend(seen.filter(|container| containers.lasts(*container)));
+    }
+    let read = containers_read(sdfg, step);
+    live.extend(read.iter().flat_map(|container| containers.named_by(*container)));
+    live
+}
+
+/// What the caller, or the next call, may read.
+fn live_after_call(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
+    let outlives = |container: &crate::ir::Container| match container.lifetime {
+        Lifetime::Persistent | Lifetime::External => true,
+        Lifetime::Scope | Lifetime::State | Lifetime::Sdfg => false,
+    };
+    let kept = |container: &crate::ir::Container| {
+        container.constant.is_none() && (container.is_argument() || outlives(container))
+    };
+    sdfg.containers().filter(|(_, container)| kept(container)).map(|(id, _)| id).collect()
+}
