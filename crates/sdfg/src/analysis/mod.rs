@@ -8,6 +8,7 @@ pub mod accesses;
 mod binding;
 mod connectors;
 pub mod control_graph;
+pub mod dependence;
 pub mod dominators;
 pub mod executions;
 mod fixpoint;

@@ -1,6 +1,6 @@
 //! What is known of symbols: bounds and further facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Expr, Symbol};
 
@@ -82,6 +82,13 @@ impl Assumptions {
     #[must_use]
     pub fn facts(&self) -> &[Expr] {
         &self.facts
+    }
+
+    /// Every symbol that something is known of or that what is known mentions.
+    pub(crate) fn symbols(&self) -> BTreeSet<Symbol> {
+        let bounds = self.bounds.values().flat_map(|bounds| bounds.lower.iter().chain(&bounds.upper));
+        let mentioned = bounds.chain(&self.facts).flat_map(Expr::free_symbols);
+        self.bounds.keys().cloned().chain(mentioned).collect()
     }
 
     pub(super) fn bounds(&self) -> &BTreeMap<Symbol, SymbolBounds> {

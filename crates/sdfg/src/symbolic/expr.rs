@@ -110,7 +110,7 @@ impl Expr {
         Expr::from_atom(Atom::Call(Arc::from(name), arguments))
     }
 
-    pub(super) fn from_atom(atom: Atom) -> Expr {
+    pub(crate) fn from_atom(atom: Atom) -> Expr {
         Expr::from_monomial(Monomial::of(atom))
     }
 
@@ -222,7 +222,7 @@ impl Expr {
     }
 
     /// Whether coefficients are integers and atoms are integral without assumptions.
-    pub(super) fn is_integer_polynomial(&self) -> bool {
+    pub(crate) fn is_integer_polynomial(&self) -> bool {
         self.0.denominator.is_one() && self.0.terms.iter().all(|term| term.monomial.is_integral())
     }
 
@@ -339,7 +339,7 @@ impl Expr {
     }
 
     /// The integer polynomial over the common denominator, which has the same sign.
-    pub(super) fn numerator(&self) -> Expr {
+    pub(crate) fn numerator(&self) -> Expr {
         self.scale(&self.0.denominator, &BigInt::one())
     }
 
@@ -349,7 +349,7 @@ impl Expr {
     }
 
     /// Replaces one atom of the polynomial, not where it occurs within other atoms.
-    pub(super) fn with_atom(&self, atom: &Atom, value: &Expr) -> Expr {
+    pub(crate) fn with_atom(&self, atom: &Atom, value: &Expr) -> Expr {
         self.map_atoms(&|candidate| (candidate == atom).then(|| value.clone()))
     }
 

@@ -1,0 +1,370 @@
+//! The question about two accesses, split into cases by the order of iterations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::access::{IteratedAccess, Iterations};
+use super::problem::Problem;
+use super::{Dependence, Distance};
+use crate::subset::Range;
+use crate::symbolic::{Assumptions, Expr, Sign, Symbol, Truth};
+
+/// Which pairs of iterations of the outermost scopes and loops, which both accesses have in common, are compared.
+/// All iterations further in are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iteration {
+    /// The same iteration of this many common scopes.
+    Same(usize),
+    /// The same iteration of this many, and two different ones of the next.
+    Different(usize),
+    /// The same iteration of this many, and of the next, a loop, one for the second access that runs later.
+    Later(usize),
+}
+
+/// How two values of a symbol are ordered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The first access has the lesser value.
+    Less,
+    Equal,
+    /// The first access has the greater value.
+    Greater,
+}
+
+/// Pairs of iterations: the leading symbols are equal, and the next may be ordered.
+#[derive(Clone, Copy)]
+struct Case {
+    equal: usize,
+    order: Option<(usize, Order)>,
+    /// A further order, of which a distance is made.
+    direction: Option<(usize, Order)>,
+}
+
+impl Case {
+    /// Whether the case says of a symbol that it is ordered otherwise.
+    fn excludes(&self, at: usize, order: Order) -> bool {
+        if at < self.equal {
+            return order != Order::Equal;
+        }
+        self.order.is_some_and(|(ordered, own)| ordered == at && own != order)
+    }
+}
+
+/// Whether `first` and `second`, accesses of one container, touch a common element in iterations as asked for.
+///
+/// `n_common` is the number of outermost scopes and loops that both have in common. `known` is what is known of
+/// symbols that no scope or loop around the accesses defines.
+pub fn dependence(
+    first: &IteratedAccess,
+    second: &IteratedAccess,
+    n_common: usize,
+    iteration: Iteration,
+    known: &Assumptions,
+) -> Dependence {
+    if first.subset.rank() != second.subset.rank() {
+        return Dependence::unknown();
+    }
+    let question = Question { first, second, n_common, iteration, known };
+    let all = question.common_before(question.same_levels());
+    let base = question.pose(Case { equal: all, order: None, direction: None });
+    if base.is_refuted() {
+        return Dependence::none();
+    }
+    let mut possible = Vec::new();
+    let mut proved = false;
+    for case in question.cases() {
+        let posed = question.pose(case);
+        if !posed.is_refuted() {
+            proved |= question.sure() && posed.problem.proved();
+            possible.push(case);
+        }
+    }
+    if possible.is_empty() {
+        return Dependence::none();
+    }
+    let exists = if proved { Truth::Proved } else { Truth::Unknown };
+    Dependence { exists, distances: question.distances(&base, all, &possible) }
+}
+
+struct Question<'a> {
+    first: &'a IteratedAccess,
+    second: &'a IteratedAccess,
+    n_common: usize,
+    iteration: Iteration,
+    known: &'a Assumptions,
+}
+
+/// A case as a problem.
+struct Posed {
+    problem: Problem,
+    /// The values of the common symbols for the two accesses.
+    values: Vec<(Symbol, Expr, Expr)>,
+    /// What is zero where the accesses meet, one for each dimension.
+    differences: Vec<Expr>,
+}
+
+impl Question<'_> {
+    fn same_levels(&self) -> usize {
+        match self.iteration {
+            Iteration::Same(n) | Iteration::Different(n) | Iteration::Later(n) => n.min(self.n_common),
+        }
+    }
+
+    /// The level of which two different iterations are compared.
+    fn differing(&self) -> Option<&Iterations> {
+        match self.iteration {
+            Iteration::Same(_) => None,
+            Iteration::Different(_) | Iteration::Later(_) => self.first.around.get(self.same_levels()),
+        }
+    }
+
+    /// Number of symbols of the levels before `level`.
+    fn common_before(&self, level: usize) -> usize {
+        self.first.around.iter().take(level).map(|iterations| iterations.symbols.len()).sum()
+    }
+
+    /// Whether both accesses are made for sure in each iteration.
+    fn sure(&self) -> bool {
+        let scopes = self.first.around.iter().chain(&self.second.around);
+        self.first.certain && self.second.certain && scopes.into_iter().all(|scope| scope.exactly_once)
+    }
+
+    /// The pairs of iterations that are asked for, without overlap.
+    fn cases(&self) -> Vec<Case> {
+        let equal = self.common_before(self.same_levels());
+        let Some(level) = self.differing().filter(|level| !level.symbols.is_empty()) else {
+            return vec![Case { equal, order: None, direction: None }];
+        };
+        // Processing elements may be the same in two iterations.
+        let is_loop = matches!(self.iteration, Iteration::Later(_));
+        if !level.exactly_once && !is_loop {
+            return vec![Case { equal, order: None, direction: None }];
+        }
+        let mut cases = Vec::new();
+        for (at, (_, range)) in level.symbols.iter().enumerate() {
+            let orders: &[Order] = match range.step.sign(self.known) {
+                Sign::Positive if is_loop => &[Order::Less],
+                Sign::Negative if is_loop => &[Order::Greater],
+                _ if self.is_symmetric() => &[Order::Less],
+                _ => &[Order::Less, Order::Greater],
+            };
+            let case = |order: &Order| Case {
+                equal: equal + at,
+                order: Some((equal + at, *order)),
+                direction: None,
+            };
+            cases.extend(orders.iter().map(case));
+        }
+        cases
+    }
+
+    /// Writes a case as a problem.
+    fn pose(&self, case: Case) -> Posed {
+        let prefix = self.fresh_prefix();
+        let mut problem = Problem::new(self.known, &prefix);
+        let mut sides = [Side::new(self.first), Side::new(self.second)];
+        let mut values = Vec::new();
+        for level in 0..self.n_common {
+            let (Some(own), Some(other)) = (self.first.around.get(level), self.second.around.get(level))
+            else {
+                break;
+            };
+            let together = values.len() <= case.equal && level <= self.same_levels();
+            enter(&mut problem, &mut sides, own, together, level > 0);
+            change(&mut problem, &mut sides, own);
+            for ((symbol, range), (_, other)) in own.symbols.iter().zip(&other.symbols) {
+                let first = sides[0].bind(&mut problem, symbol, range, None);
+                let shared = (values.len() < case.equal).then(|| first.clone());
+                let second = sides[1].bind(&mut problem, symbol, other, shared);
+                for (at, order) in case.order.into_iter().chain(case.direction) {
+                    if at == values.len() {
+                        constrain(&mut problem, range, &first, &second, order);
+                    }
+                }
+                values.push((symbol.clone(), first, second));
+            }
+        }
+        for side in &mut sides {
+            for level in side.access.around.iter().skip(self.n_common) {
+                for symbol in level.given.iter().chain(&level.changing) {
+                    side.forget(&mut problem, symbol);
+                }
+                for (symbol, range) in &level.symbols {
+                    side.bind(&mut problem, symbol, range, None);
+                }
+            }
+        }
+        let mut differences = Vec::new();
+        for (own, other) in self.first.subset.0.iter().zip(&self.second.subset.0) {
+            let own = problem.value_in(&own.substitute(&sides[0].values));
+            let other = problem.value_in(&other.substitute(&sides[1].values));
+            differences.push(other - own);
+        }
+        for difference in &differences {
+            problem.equate(difference);
+        }
+        Posed { problem, values, differences }
+    }
+
+    /// Whether the two accesses may change roles, so that half of the orders tell all.
+    fn is_symmetric(&self) -> bool {
+        matches!(self.iteration, Iteration::Different(_)) && self.first == self.second
+    }
+
+    /// How far apart iterations are in the common symbols, of which the first `equal` are equal, in any of the cases.
+    fn distances(&self, base: &Posed, equal: usize, cases: &[Case]) -> Vec<Distance> {
+        let mut distances = Vec::new();
+        for (at, (symbol, first, second)) in base.values.iter().enumerate() {
+            let exact =
+                if at < equal { Some(Expr::zero()) } else { base.problem.fixed_value(&(second - first)) };
+            let may = |order: Order| match &exact {
+                Some(distance) => {
+                    let sign = match order {
+                        Order::Less => distance.is_positive(self.known),
+                        Order::Equal => distance.equals(&Expr::zero(), self.known),
+                        Order::Greater => (-distance).is_positive(self.known),
+                    };
+                    !sign.is_refuted()
+                }
+                None => cases.iter().any(|case| {
+                    let direction = Some((at, order));
+                    !case.excludes(at, order) && !self.pose(Case { direction, ..*case }).is_refuted()
+                }),
+            };
+            let (mut greater, equal, mut less) = (may(Order::Less), may(Order::Equal), may(Order::Greater));
+            if self.is_symmetric() {
+                (greater, less) = (greater || less, greater || less);
+            }
+            distances.push(Distance { symbol: symbol.clone(), greater, equal, less, exact });
+        }
+        distances
+    }
+
+    /// The beginning of no name in use.
+    fn fresh_prefix(&self) -> String {
+        let mut longest = 0;
+        let mut count = |symbol: &Symbol| {
+            let name = symbol.as_str();
+            longest = longest.max(name.len() - name.trim_start_matches('_').len());
+        };
+        for access in [self.first, self.second] {
+            access.subset.free_symbols().iter().for_each(&mut count);
+            for level in &access.around {
+                level.given.iter().chain(&level.changing).for_each(&mut count);
+                for (symbol, range) in &level.symbols {
+                    count(symbol);
+                    range.free_symbols().iter().for_each(&mut count);
+                }
+            }
+        }
+        self.known.symbols().iter().for_each(&mut count);
+        "_".repeat(longest + 1)
+    }
+}
+
+impl Posed {
+    fn is_refuted(&self) -> bool {
+        self.problem.refuted()
+            || self
+                .differences
+                .iter()
+                .any(|difference| difference.equals(&Expr::zero(), &self.problem.within).is_refuted())
+    }
+}
+
+/// One of the two accesses while its symbols get values.
+struct Side<'a> {
+    access: &'a IteratedAccess,
+    values: BTreeMap<Symbol, Expr>,
+    /// Symbols that the access depends on, directly or through ranges.
+    used: BTreeSet<Symbol>,
+}
+
+impl<'a> Side<'a> {
+    fn new(access: &'a IteratedAccess) -> Side<'a> {
+        let ranges = access.around.iter().flat_map(|level| &level.symbols).map(|(_, range)| range);
+        let used = ranges.chain(&access.subset.0).flat_map(Range::free_symbols).collect();
+        Side { access, values: BTreeMap::new(), used }
+    }
+
+    /// Gives an iteration symbol a value: the given one, or any of the range.
+    fn bind(&mut self, problem: &mut Problem, symbol: &Symbol, range: &Range, shared: Option<Expr>) -> Expr {
+        let value = shared.unwrap_or_else(|| problem.value_in(&range.substitute(&self.values)));
+        self.values.insert(symbol.clone(), value.clone());
+        value
+    }
+
+    /// Replaces a symbol by one of which nothing is known.
+    fn forget(&mut self, problem: &mut Problem, symbol: &Symbol) {
+        if self.used.contains(symbol) {
+            problem.not_provable();
+            let unknown = problem.unknown_symbol();
+            self.values.insert(symbol.clone(), Expr::symbol(unknown));
+        }
+    }
+}
+
+/// Gives the symbols that data decides at the entry of a common level their values: the same for both accesses if they
+/// enter it together.
+fn enter(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations, together: bool, inner: bool) {
+    for symbol in &level.given {
+        let [first, second] = sides;
+        if !together {
+            first.forget(problem, symbol);
+            second.forget(problem, symbol);
+        } else if first.used.contains(symbol) || second.used.contains(symbol) {
+            if inner {
+                // The value belongs to the iteration further out, which is not ours to choose then.
+                problem.not_provable();
+            }
+            let unknown = Expr::symbol(problem.unknown_symbol());
+            first.values.insert(symbol.clone(), unknown.clone());
+            second.values.insert(symbol.clone(), unknown);
+        }
+    }
+}
+
+/// Gives the symbols that a loop sets their values, which may differ.
+fn change(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations) {
+    for symbol in &level.changing {
+        sides.iter_mut().for_each(|side| side.forget(problem, symbol));
+    }
+}
+
+/// Orders two values of a symbol.
+fn constrain(problem: &mut Problem, range: &Range, first: &Expr, second: &Expr, order: Order) {
+    let (low, high) = match order {
+        Order::Less => (first, second),
+        Order::Greater => (second, first),
+        Order::Equal => {
+            problem.equate(&(second - first));
+            return;
+        }
+    };
+    let gap = high - low - 1;
+    problem.assume(&gap);
+    // The prover does better with a bound than with a fact.
+    let only = |of: &Expr, than: &Expr| {
+        let mut symbols = of.free_symbols().into_iter().filter(|symbol| !than.depends_on(symbol));
+        symbols.next().filter(|_| symbols.next().is_none())
+    };
+    let (Some(lesser), Some(greater)) = (only(low, high), only(high, low)) else {
+        problem.within.assume_nonnegative(gap);
+        return;
+    };
+    let alike = low.with_symbol(&lesser, &Expr::symbol(greater.clone())) == *high;
+    let (lesser, greater) = match range.step.sign(&problem.within) {
+        Sign::Positive if alike => (lesser, greater),
+        Sign::Negative if alike => (greater, lesser),
+        Sign::Positive
+        | Sign::Negative
+        | Sign::NonPositive
+        | Sign::Zero
+        | Sign::NonNegative
+        | Sign::Unknown => {
+            problem.within.assume_nonnegative(gap);
+            return;
+        }
+    };
+    let upper = problem.within.range_of(&greater).1.cloned();
+    problem.within.set_range(greater, Some(Expr::symbol(lesser) + 1), upper);
+}
