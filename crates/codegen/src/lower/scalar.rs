@@ -56,7 +56,13 @@ impl<'g> Lowering<'g> {
             environment.add_connector(name, *connector);
             bindings.push(match connector.kind {
                 ConnectorKind::Value => Binding::Load(bound.origin),
-                ConnectorKind::Pointer { .. } | ConnectorKind::Stream => Binding::View(bound.strided()),
+                ConnectorKind::Pointer { .. } => Binding::View(bound.strided()),
+                ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
+                    return Err(LowerError::Unsupported {
+                        what: format!("the length of the stream `{name}`"),
+                        path: frame.at(label),
+                    });
+                }
             });
         }
         let code = typecheck_expression(expression, Dialect::Python, &environment)

@@ -114,7 +114,9 @@ impl<'g> Lowering<'g> {
                 Ok(match kind {
                     ConnectorKind::Value => Binding::Load(part.origin),
                     ConnectorKind::Pointer { rank } => Binding::View(pointer(part, &single, rank).strided()),
-                    ConnectorKind::Stream => return Err(unsupported(frame, "a stream", label)),
+                    ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
+                        return Err(unsupported(frame, "a stream", label));
+                    }
                 })
             }
             Flow::Value => Ok(Binding::Load(self.value_cell(frame, edge, element))),
@@ -146,7 +148,9 @@ impl<'g> Lowering<'g> {
                     ConnectorKind::Pointer { rank } => {
                         Binding::ViewMut { to: pointer(part, &single, rank).strided(), write }
                     }
-                    ConnectorKind::Stream => return Err(unsupported(frame, "a stream", label)),
+                    ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
+                        return Err(unsupported(frame, "a stream", label));
+                    }
                 })
             }
             Flow::Value => {

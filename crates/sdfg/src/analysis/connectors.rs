@@ -81,8 +81,8 @@ impl TaskletConnectors {
     }
 }
 
-/// What a condition or assignment of control flow may name: every scalar as a value, every array as memory, and the
-/// given symbols.
+/// What a condition or assignment of control flow may name: every scalar as a value, every array as memory, the
+/// queues of every stream, and the given symbols.
 pub fn control_environment(
     sdfg: &Sdfg,
     symbols: impl IntoIterator<Item = (String, ScalarType)>,
@@ -98,7 +98,7 @@ pub fn control_environment(
                 let rank = layout.shape.len();
                 if rank == 0 { ConnectorKind::Value } else { ConnectorKind::Pointer { rank } }
             }
-            ContainerKind::Stream { .. } => continue,
+            ContainerKind::Stream { shape, .. } => ConnectorKind::Queues { rank: shape.len() },
         };
         environment.add_connector(
             &container.name,
@@ -138,8 +138,8 @@ fn kind_of(memlet: &Memlet, direction: Direction, subscripted: bool) -> Connecto
     match &access.place {
         Place::Queues(_) if direction == Direction::Out => ConnectorKind::Stream,
         Place::Queues(_) => match memlet.volume.bound().and_then(crate::symbolic::Expr::as_int) {
-            Some(1) | None => ConnectorKind::Value,
-            Some(_) => ConnectorKind::Pointer { rank: 1 },
+            Some(1) | None if !subscripted => ConnectorKind::Value,
+            Some(_) | None => ConnectorKind::Pointer { rank: 1 },
         },
         Place::Elements(subset) => {
             if subset.is_element() && !subscripted {

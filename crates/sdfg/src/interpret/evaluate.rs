@@ -2,7 +2,7 @@
 
 use super::machine::{At, Call, Machine};
 use super::memory::{Accessing, Binding, Handle};
-use super::program::{ContainerRead, ExpressionCode, Memory};
+use super::program::{ContainerRead, ExpressionCode, Memory, ReadForm};
 use super::shadow::Stamp;
 use super::trap::{Trap, TrapKind};
 use crate::dtype::{ElementType, ScalarType};
@@ -47,14 +47,26 @@ impl Reading<'_, '_, '_> {
     fn element(&mut self, read: &ContainerRead, index: &[i64]) -> Result<Vec<Value>, Box<Trap>> {
         let site = &self.code.site;
         let container = || self.machine.container(read.access);
-        let Binding::Elements(handle) = &self.call.bindings[read.container] else {
-            return Err(self.machine.trap(TrapKind::Unbound { container: container() }, site));
+        let handle = match (&self.call.bindings[read.container], read.form) {
+            (Binding::Elements(handle), ReadForm::Scalar | ReadForm::Elements)
+            | (Binding::Queues(handle), ReadForm::Lengths) => handle,
+            (Binding::Nothing | Binding::Elements(_) | Binding::Queues(_), _) => {
+                return Err(self.machine.trap(TrapKind::Unbound { container: container() }, site));
+            }
         };
         let Some(position) = handle.position(index) else {
             let (container, shape) = (container(), Handle::shape(handle));
             let kind = TrapKind::OutOfBounds { container, index: index.to_vec(), shape };
             return Err(self.machine.trap(kind, site));
         };
+        if read.form == ReadForm::Lengths {
+            // Pushes and pops of others conflict with nothing, and neither does asking for what they leave.
+            let queue = usize::try_from(position).unwrap_or(usize::MAX);
+            let Some(length) = self.machine.store.queue_length(handle, queue) else {
+                return Err(self.machine.trap(TrapKind::Unbound { container: container() }, site));
+            };
+            return Ok(vec![Value::I64(length as i64)]);
+        }
         match self.at {
             Some(at) => {
                 let stamp = Stamp { instance: at.instance, position: at.position, access: read.access };
@@ -131,7 +143,7 @@ impl Machine<'_> {
             frame.set_symbol(symbol.id, symbol_value(value, symbol.ty));
         }
         let mut reading = Reading { machine: self, call, code, at };
-        for read in code.reads.iter().filter(|read| read.is_scalar) {
+        for read in code.reads.iter().filter(|read| read.form == ReadForm::Scalar) {
             let element = reading.element(read, &[])?;
             frame.set_input(read.id, &element);
         }

@@ -302,6 +302,12 @@ impl Store {
         }
     }
 
+    /// How many elements a queue holds; `None` if there is no such queue.
+    pub(super) fn queue_length(&self, handle: &Handle, queue: usize) -> Option<usize> {
+        let (generation, stream) = self.streams.get(handle.store as usize)?;
+        stream.as_ref().filter(|_| *generation == handle.generation)?.len(queue)
+    }
+
     /// The queues of a handle.
     pub(super) fn stream(&mut self, handle: &Handle) -> Result<&mut Stream, Fault> {
         match self.streams.get_mut(handle.store as usize) {

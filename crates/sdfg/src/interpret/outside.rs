@@ -19,6 +19,7 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p TaskletCode,
         at: At,
+        popped: &[Vec<u8>],
     ) -> Result<(), Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         let TaskletForm::External(external) = &code.form else { return Ok(()) };
@@ -30,10 +31,11 @@ impl<'p> Machine<'p> {
             return fail(self, "external functions are not allowed here".to_owned());
         };
         let mut memory = Vec::new();
-        for input in &code.inputs {
+        for (i, input) in code.inputs.iter().enumerate() {
             let data = match &input.form {
                 InputCode::Pointer(end) => self.window(call, end, input.element.size(), at, true, site)?,
-                InputCode::Value(_) | InputCode::Pop(_) | InputCode::Register(_) => {
+                InputCode::Pop(_) => popped.get(i).cloned().unwrap_or_default(),
+                InputCode::Value(_) | InputCode::Register { .. } => {
                     self.input_element(call, &input.form, at)?
                 }
             };

@@ -181,14 +181,25 @@ pub(super) struct SymbolCode {
     pub(super) ty: ScalarType,
 }
 
-/// A container that an expression reads; a scalar is one element, an array is indexed.
+/// A container that an expression reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ContainerRead {
     pub(super) id: ConnectorId,
     pub(super) container: usize,
     pub(super) access: AccessId,
     pub(super) element: ElementType,
-    pub(super) is_scalar: bool,
+    pub(super) form: ReadForm,
+}
+
+/// How an expression reads a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadForm {
+    /// The one element, before the code runs.
+    Scalar,
+    /// Elements that the code indexes.
+    Elements,
+    /// The lengths of queues.
+    Lengths,
 }
 
 /// The dataflow of a state, or of one run of a scope.
@@ -263,10 +274,8 @@ pub(super) struct CopyCode {
     pub(super) from: CopySource,
     pub(super) to: WriteCode,
     pub(super) to_queue: bool,
-    /// Whether it takes from the stream until that is empty.
-    pub(super) drains: bool,
-    /// How many elements go from stream to stream.
-    pub(super) volume: Option<Index>,
+    /// How many elements go from or to queues.
+    pub(super) count: CountCode,
 }
 
 #[derive(Debug)]
@@ -275,10 +284,34 @@ pub(super) enum InputCode {
     Value(EndCode),
     /// Elements that the code indexes, over the ranges of the subset that are no single indices.
     Pointer(EndCode),
-    /// One element taken from a queue.
-    Pop(EndCode),
+    /// Elements taken from queues before the code runs: one, or several that the code indexes.
+    Pop(Box<PopCode>),
     /// A value that another node of the same body made, or an element that a consume scope took.
-    Register(u32),
+    Register {
+        register: u32,
+        /// Whether the code has it as a value; otherwise it indexes it.
+        is_value: bool,
+    },
+}
+
+/// Elements that a tasklet takes from queues.
+#[derive(Debug)]
+pub(super) struct PopCode {
+    pub(super) end: EndCode,
+    pub(super) count: CountCode,
+    /// Whether the code has the one element as a value; otherwise it indexes them.
+    pub(super) is_value: bool,
+}
+
+/// How many elements a memlet moves.
+#[derive(Debug)]
+pub(super) enum CountCode {
+    /// Exactly so many, waiting for them.
+    Exact(Index),
+    /// Those that are there, so many at most.
+    AtMost(Index),
+    /// Those that are there.
+    Any,
 }
 
 #[derive(Debug)]
@@ -292,7 +325,7 @@ pub(super) enum OutputCode {
     },
     Push {
         end: EndCode,
-        exact: Option<Index>,
+        count: CountCode,
     },
     Register(u32),
     /// One value for several edges.

@@ -266,7 +266,7 @@ impl<'p> Machine<'p> {
         }
         let call = activity.call();
         let mut element = Vec::new();
-        let queue = self.queue(call, &code.stream)?;
+        let queue = self.queue(call, &code.stream, 0)?;
         if !self.pop(call, &code.stream, queue, &mut element)? {
             if code.condition.is_none() && !is_working {
                 return Ok(Step::Continue);

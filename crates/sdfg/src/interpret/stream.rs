@@ -25,9 +25,9 @@ impl Stream {
         Stream { queues: vec![Queue::default(); queues], size, capacity }
     }
 
-    /// Whether the queue holds no element.
-    pub(super) fn is_empty(&self, queue: usize) -> bool {
-        self.queues[queue].bytes.is_empty()
+    /// How many elements a queue holds; `None` if there is no such queue.
+    pub(super) fn len(&self, queue: usize) -> Option<usize> {
+        Some(self.queues.get(queue)?.bytes.len() / self.size)
     }
 
     /// Whether a push has to wait.
@@ -37,7 +37,7 @@ impl Stream {
 
     /// Takes the oldest element into `element`; false if there is none.
     pub(super) fn pop(&mut self, queue: usize, element: &mut Vec<u8>) -> bool {
-        if self.is_empty(queue) {
+        if self.queues[queue].bytes.is_empty() {
             return false;
         }
         element.clear();
@@ -62,7 +62,7 @@ mod tests {
         assert!(!stream.pop(1, &mut element));
         stream.push(1, &[1, 2]);
         stream.push(1, &[3, 4]);
-        assert!(stream.is_full(1) && stream.is_empty(0));
+        assert!(stream.is_full(1) && stream.len(0) == Some(0));
         assert!(stream.pop(1, &mut element));
         assert_eq!(element, [1, 2]);
         assert!(!stream.is_full(1));

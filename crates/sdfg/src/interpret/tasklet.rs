@@ -4,7 +4,8 @@ use super::access::Part;
 use super::evaluate::{CODE_STEPS, decode, encode_as, symbol_value};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
 use super::program::{
-    ConnectorCode, EndCode, InputCode, Item, OutputCode, SymbolCode, TaskletCode, TaskletForm, WriteCode,
+    ConnectorCode, CountCode, EndCode, InputCode, Item, OutputCode, PopCode, SymbolCode, TaskletCode,
+    TaskletForm, WriteCode,
 };
 use super::trap::{Site, Trap, TrapKind};
 use crate::dtype::ElementType;
@@ -18,7 +19,9 @@ pub(super) struct TaskletFrame<'p> {
     code: &'p TaskletCode,
     at: At,
     /// The elements that were taken so far, by input.
-    popped: Vec<Option<Vec<u8>>>,
+    popped: Vec<Vec<u8>>,
+    /// The input that is taken for next.
+    next: usize,
     /// What is still to be pushed, the last one first.
     pushes: Vec<Push<'p>>,
     has_run: bool,
@@ -28,6 +31,8 @@ pub(super) struct TaskletFrame<'p> {
 #[derive(Debug)]
 pub(super) struct Push<'p> {
     end: &'p EndCode,
+    /// How many its tasklet pushed before it.
+    number: i64,
     element: Vec<u8>,
 }
 
@@ -42,12 +47,15 @@ struct Connectors<'m, 'p, 'c> {
     machine: &'m mut Machine<'p>,
     call: &'c Call,
     code: &'p TaskletCode,
+    site: &'p Site,
     at: At,
     /// By input, then by output.
     pointers: Vec<Pointer>,
     pushes: Vec<Push<'p>>,
     /// How often each output was pushed to.
     pushed: Vec<i64>,
+    /// Elements that were taken from queues, by input.
+    popped: &'c [Vec<u8>],
     index: Vec<i64>,
     element: Vec<u8>,
 }
@@ -76,6 +84,26 @@ impl<'p> Connectors<'_, 'p, '_> {
     }
 }
 
+impl Connectors<'_, '_, '_> {
+    /// The element that an index names among those that were taken from queues.
+    fn taken<'a>(
+        &self,
+        end: &EndCode,
+        popped: Option<&'a Vec<u8>>,
+        element: ElementType,
+        indices: &[i64],
+    ) -> Result<&'a [u8], Box<Trap>> {
+        let popped = popped.map_or(&[][..], Vec::as_slice);
+        let at = indices.first().and_then(|k| usize::try_from(*k).ok());
+        at.and_then(|k| popped.chunks_exact(element.size()).nth(k)).ok_or_else(|| {
+            let container = self.machine.container(end.access);
+            let shape = vec![(popped.len() / element.size()) as i64];
+            let kind = TrapKind::OutOfBounds { container, index: indices.to_vec(), shape };
+            self.machine.trap(kind, self.machine.site(end.access))
+        })
+    }
+}
+
 impl Access for Connectors<'_, '_, '_> {
     type Error = Box<Trap>;
 
@@ -89,10 +117,24 @@ impl Access for Connectors<'_, '_, '_> {
         let Some(number) = code.inputs.iter().position(|input| input.id == Some(connector)) else {
             return Ok(());
         };
-        let InputCode::Pointer(end) = &code.inputs[number].form else { return Ok(()) };
-        let position = self.position(number, end, indices)?;
-        let ty = code.inputs[number].element.lane();
-        let bytes = self.machine.read(self.call, end, position, self.at)?;
+        let element = code.inputs[number].element;
+        let ty = element.lane();
+        let bytes = match &code.inputs[number].form {
+            InputCode::Pointer(end) => {
+                let position = self.position(number, end, indices)?;
+                self.machine.read(self.call, end, position, self.at)?
+            }
+            InputCode::Pop(pop) => self.taken(&pop.end, self.popped.get(number), element, indices)?,
+            InputCode::Register { register, .. } => match indices {
+                [0] => &self.call.registers[*register as usize],
+                _ => {
+                    let (container, index) = (code.inputs[number].name.clone(), indices.to_vec());
+                    let kind = TrapKind::OutOfBounds { container, index, shape: vec![1] };
+                    return Err(self.machine.trap(kind, self.site));
+                }
+            },
+            InputCode::Value(_) => return Ok(()),
+        };
         for (lane, bytes) in lanes.iter_mut().zip(bytes.chunks_exact(ty.size())) {
             *lane = Value::read(ty, bytes).unwrap_or(Value::zero(ty));
         }
@@ -120,11 +162,16 @@ impl Access for Connectors<'_, '_, '_> {
             return Ok(());
         };
         let output = &code.outputs[number];
+        let number_of_push = self.pushed[number];
         self.pushed[number] += 1;
         let mut element = vec![0; output.element.size()];
         encode_as(output.element, lanes, &mut element);
         let ends = push_ends(&output.form);
-        self.pushes.extend(ends.into_iter().map(|end| Push { end, element: element.clone() }));
+        self.pushes.extend(ends.into_iter().map(|end| Push {
+            end,
+            number: number_of_push,
+            element: element.clone(),
+        }));
         Ok(())
     }
 }
@@ -159,9 +206,9 @@ impl<'p> Machine<'p> {
         code: &'p TaskletCode,
         at: At,
     ) -> Result<(), Box<Trap>> {
-        let pushes = self.compute(call, item, code, at, &mut [])?;
+        let pushes = self.compute(call, item, code, at, &[])?;
         for push in pushes {
-            let queue = self.queue(call, push.end)?;
+            let queue = self.queue(call, push.end, push.number)?;
             self.push(call, push.end, queue, &push.element)?;
         }
         Ok(())
@@ -174,8 +221,8 @@ impl<'p> Machine<'p> {
         code: &'p TaskletCode,
         at: At,
     ) {
-        let popped = vec![None; code.inputs.len()];
-        let frame = TaskletFrame { item, code, at, popped, pushes: Vec::new(), has_run: false };
+        let popped = vec![Vec::new(); code.inputs.len()];
+        let frame = TaskletFrame { item, code, at, popped, next: 0, pushes: Vec::new(), has_run: false };
         activity.frames.push(Frame::Tasklet(Box::new(frame)));
     }
 
@@ -184,27 +231,24 @@ impl<'p> Machine<'p> {
         let code = frame.code;
         let site = &self.program.items[frame.item.number as usize].site;
         if !frame.has_run {
-            for (input, popped) in code.inputs.iter().zip(&mut frame.popped) {
-                let InputCode::Pop(end) = &input.form else { continue };
-                if popped.is_some() {
-                    continue;
-                }
-                let queue = self.queue(activity.call(), end)?;
-                let mut element = Vec::new();
-                if !self.pop(activity.call(), end, queue, &mut element)? {
-                    let wait = self.wait_for(activity.call(), end, queue, false, site.clone())?;
+            while let Some(input) = code.inputs.get(frame.next) {
+                if let InputCode::Pop(pop) = &input.form
+                    && let Some(queue) =
+                        self.take(activity.call(), pop, input.element, &mut frame.popped[frame.next])?
+                {
+                    let wait = self.wait_for(activity.call(), &pop.end, queue, false, site.clone())?;
                     activity.frames.push(Frame::Tasklet(frame));
                     return Ok(Step::AwaitStream(wait));
                 }
-                *popped = Some(element);
+                frame.next += 1;
             }
-            let mut pushes = self.compute(activity.call(), frame.item, code, frame.at, &mut frame.popped)?;
+            let mut pushes = self.compute(activity.call(), frame.item, code, frame.at, &frame.popped)?;
             pushes.reverse();
             frame.pushes = pushes;
             frame.has_run = true;
         }
         while let Some(push) = frame.pushes.pop() {
-            let queue = self.queue(activity.call(), push.end)?;
+            let queue = self.queue(activity.call(), push.end, push.number)?;
             if !self.push(activity.call(), push.end, queue, &push.element)? {
                 let wait = self.wait_for(activity.call(), push.end, queue, true, site.clone())?;
                 frame.pushes.push(push);
@@ -215,6 +259,38 @@ impl<'p> Machine<'p> {
         Ok(Step::Continue)
     }
 
+    /// Takes what a tasklet still lacks from its queues. The answer is the queue that it has to wait for.
+    fn take(
+        &mut self,
+        call: &Call,
+        pop: &PopCode,
+        element: ElementType,
+        taken: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Box<Trap>> {
+        let index_trap = |error| self.index_trap(call, &error, self.site(pop.end.access));
+        let (wanted, waits) = match &pop.count {
+            CountCode::Exact(count) => (count.eval(&call.symbols).map_err(index_trap)?, true),
+            CountCode::AtMost(bound) => (bound.eval(&call.symbols).map_err(index_trap)?, false),
+            CountCode::Any => (i64::MAX, false),
+        };
+        if pop.is_value && wanted != 1 {
+            let kind = TrapKind::SizeMismatch { expected: 1, found: wanted };
+            return Err(self.trap(kind, self.site(pop.end.access)));
+        }
+        let mut next = Vec::new();
+        loop {
+            let done = (taken.len() / element.size()) as i64;
+            if done >= wanted {
+                return Ok(None);
+            }
+            let queue = self.queue(call, &pop.end, done)?;
+            if !self.pop(call, &pop.end, queue, &mut next)? {
+                return Ok(waits.then_some(queue));
+            }
+            taken.extend_from_slice(&next);
+        }
+    }
+
     /// Reads value inputs, runs the code, writes value outputs. The answer is what is to be pushed.
     fn compute(
         &mut self,
@@ -222,13 +298,13 @@ impl<'p> Machine<'p> {
         item: &'p Item,
         code: &'p TaskletCode,
         at: At,
-        popped: &mut [Option<Vec<u8>>],
+        popped: &[Vec<u8>],
     ) -> Result<Vec<Push<'p>>, Box<Trap>> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         self.counts.tasklets += 1;
         let TaskletForm::Code(number) = code.form else {
-            self.run_external(call, item, code, at)?;
+            self.run_external(call, item, code, at, popped)?;
             return Ok(Vec::new());
         };
         let compiled = &self.program.codes[number];
@@ -243,12 +319,13 @@ impl<'p> Machine<'p> {
                     let bytes = self.read(call, end, position, at)?;
                     set_input(&mut frame, id, input.element, bytes);
                 }
-                (InputCode::Pop(_), Some(id)) => {
-                    if let Some(Some(element)) = popped.get(i) {
+                (InputCode::Pop(pop), Some(id)) => {
+                    if let (Some(element), true) = (popped.get(i), pop.is_value) {
                         set_input(&mut frame, id, input.element, element);
                     }
                 }
-                (InputCode::Register(register), Some(id)) => {
+                (InputCode::Register { is_value: false, .. }, _) => {}
+                (InputCode::Register { register, .. }, Some(id)) => {
                     let element = &call.registers[*register as usize];
                     if element.is_empty() {
                         return Err(
@@ -257,7 +334,7 @@ impl<'p> Machine<'p> {
                     }
                     set_input(&mut frame, id, input.element, element);
                 }
-                (InputCode::Value(_) | InputCode::Pop(_) | InputCode::Register(_), None) => {}
+                (InputCode::Value(_) | InputCode::Pop(_) | InputCode::Register { .. }, None) => {}
             }
         }
         let needs_pointers = has_pointers || code.outputs.iter().any(|output| is_pointer(&output.form));
@@ -266,9 +343,11 @@ impl<'p> Machine<'p> {
             machine: self,
             call,
             code,
+            site,
             at,
             pointers,
             pushes: Vec::new(),
+            popped,
             pushed: vec![
                 0;
                 if code.outputs.iter().any(|o| !push_ends(&o.form).is_empty()) {
@@ -367,16 +446,27 @@ impl<'p> Machine<'p> {
                 }
                 Ok(())
             }
-            OutputCode::Push { end, exact: Some(exact) } => {
-                let exact = exact
-                    .eval(&call.symbols)
-                    .map_err(|e| self.index_trap(call, &e, self.site(end.access)))?;
-                if pushed < exact { Err(self.trap(missing(), site)) } else { Ok(()) }
+            OutputCode::Push { end, count } => {
+                let (least, most) = match count {
+                    CountCode::Exact(count) => (count.eval(&call.symbols), count.eval(&call.symbols)),
+                    CountCode::AtMost(bound) => (Ok(0), bound.eval(&call.symbols)),
+                    CountCode::Any => return Ok(()),
+                };
+                let index_trap = |error| self.index_trap(call, &error, self.site(end.access));
+                let (least, most) = (least.map_err(index_trap)?, most.map_err(index_trap)?);
+                if pushed < least {
+                    return Err(self.trap(missing(), site));
+                }
+                if pushed > most {
+                    let kind = TrapKind::SizeMismatch { expected: most, found: pushed };
+                    return Err(self.trap(kind, self.site(end.access)));
+                }
+                Ok(())
             }
             OutputCode::Several(outputs) => outputs
                 .iter()
                 .try_for_each(|output| self.output(call, connector, output, frame, at, pushed, site)),
-            OutputCode::Pointer { .. } | OutputCode::Push { exact: None, .. } | OutputCode::Nothing => Ok(()),
+            OutputCode::Pointer { .. } | OutputCode::Nothing => Ok(()),
         }
     }
 
@@ -388,11 +478,12 @@ impl<'p> Machine<'p> {
         at: At,
     ) -> Result<Vec<u8>, Box<Trap>> {
         match input {
-            InputCode::Value(end) | InputCode::Pointer(end) | InputCode::Pop(end) => {
+            InputCode::Value(end) | InputCode::Pointer(end) => {
                 let position = self.locate(call, end)?;
                 Ok(self.read(call, end, position, at)?.to_vec())
             }
-            InputCode::Register(register) => Ok(call.registers[*register as usize].clone()),
+            InputCode::Pop(pop) => Err(self.unbound(pop.end.access)),
+            InputCode::Register { register, .. } => Ok(call.registers[*register as usize].clone()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::access::{self, Part};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
-use super::program::{CopyCode, CopySource, EndCode, Item};
+use super::program::{CopyCode, CopySource, CountCode, EndCode, Item};
 use super::trap::{Trap, TrapKind};
 
 /// In a copy that may wait for a stream.
@@ -21,10 +21,15 @@ pub(super) struct CopyFrame<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// The queue that an end names.
-    pub(super) fn queue(&self, call: &Call, end: &EndCode) -> Result<usize, Box<Trap>> {
-        let position = self.locate(call, end)?;
-        usize::try_from(position).map_err(|_| self.unbound(end.access))
+    /// The queue of an end for the element of this number: the one there is, or one after the other, again and again.
+    pub(super) fn queue(&self, call: &Call, end: &EndCode, number: i64) -> Result<usize, Box<Trap>> {
+        if end.subset.ranges.iter().all(|range| range.rest.is_none()) {
+            let position = self.locate(call, end)?;
+            return usize::try_from(position).map_err(|_| self.unbound(end.access));
+        }
+        let mut part = Part::default();
+        self.part(call, end, &mut part)?;
+        self.queue_of(call, end, &part, number)
     }
 
     /// Takes the oldest element of a queue; false if there is none.
@@ -121,7 +126,7 @@ impl<'p> Machine<'p> {
     ) -> Result<CopyFrame<'p>, Box<Trap>> {
         let (mut from, mut to) = (Part::default(), Part::default());
         self.part(call, &code.to.end, &mut to)?;
-        let mut total = Some(to.len());
+        let total;
         match &code.from {
             CopySource::Elements(end) => {
                 self.part(call, end, &mut from)?;
@@ -129,21 +134,21 @@ impl<'p> Machine<'p> {
             }
             CopySource::Queue(end) => {
                 self.part(call, end, &mut from)?;
-                if code.to_queue {
-                    total = match &code.volume {
-                        Some(volume) => Some(
-                            volume
-                                .eval(&call.symbols)
-                                .map_err(|e| self.index_trap(call, &e, self.site(end.access)))?,
-                        ),
-                        None => Some(from.len()),
-                    };
-                }
-                if code.drains {
-                    total = None;
-                }
+                let index_trap = |error| self.index_trap(call, &error, self.site(end.access));
+                total = match &code.count {
+                    CountCode::Exact(count) => Some(count.eval(&call.symbols).map_err(index_trap)?),
+                    CountCode::AtMost(bound) => Some(bound.eval(&call.symbols).map_err(index_trap)?),
+                    CountCode::Any => None,
+                };
             }
             CopySource::Register(_) => total = Some(1),
+        }
+        let is_exact = matches!(code.count, CountCode::Exact(_));
+        if let (Some(found), true, false) = (total, is_exact, code.to_queue)
+            && found != to.len()
+        {
+            let kind = TrapKind::SizeMismatch { expected: to.len(), found };
+            return Err(self.trap(kind, self.site(code.to.end.access)));
         }
         Ok(CopyFrame { code, item, at, from, to, done: 0, total, element: None })
     }
@@ -187,7 +192,7 @@ impl<'p> Machine<'p> {
     /// The queue for the next element: the one there is, or one for each element in turn.
     fn queue_of(&self, call: &Call, end: &EndCode, part: &Part, done: i64) -> Result<usize, Box<Trap>> {
         let mut index = Vec::new();
-        part.index(if part.len() == 1 { 0 } else { done }, &mut index);
+        part.index(done, &mut index);
         let position = self.position(call, end, &index)?;
         usize::try_from(position).map_err(|_| self.unbound(end.access))
     }
@@ -211,7 +216,8 @@ impl<'p> Machine<'p> {
                 CopySource::Queue(end) => {
                     let queue = self.queue_of(call, end, &frame.from, frame.done)?;
                     if !self.pop(call, end, queue, &mut element)? {
-                        return Ok(if code.drains { None } else { Some(true) });
+                        let waits = matches!(code.count, CountCode::Exact(_));
+                        return Ok(waits.then_some(true));
                     }
                 }
             }

@@ -107,7 +107,9 @@ fn operations(e: &TypedExpression) -> u64 {
         | TypedExpressionKind::Symbol(_)
         | TypedExpressionKind::Input(_)
         | TypedExpressionKind::Output(_) => 0,
-        TypedExpressionKind::Load { indices, .. } => indices.iter().map(operations).sum(),
+        TypedExpressionKind::Load { indices, .. } | TypedExpressionKind::Length { indices, .. } => {
+            indices.iter().map(operations).sum()
+        }
         TypedExpressionKind::Cast(operand) | TypedExpressionKind::Splat(operand) => operations(operand),
         TypedExpressionKind::Unary { operand, .. } => lanes + operations(operand),
         TypedExpressionKind::Power { base, exponent } => {

@@ -38,6 +38,12 @@ pub enum ConnectorKind {
     },
     /// An output stream: every assignment pushes one element.
     Stream,
+    /// An array of queues, in conditions and assignments of control flow: `len(S)` or `len(S[i])` tells how many
+    /// elements one of them holds.
+    Queues {
+        /// Number of indices; 0 for a single queue.
+        rank: usize,
+    },
 }
 
 /// Whether a connector brings data in or out.

@@ -110,6 +110,12 @@ pub enum TypeErrorKind {
         /// What it is.
         what: &'static str,
     },
+    /// The length of something that is no stream, or of a stream where only its ends can be used.
+    #[error("`{name}` is no stream whose length can be asked for here")]
+    NotAStream {
+        /// What stands as the argument of `len`.
+        name: String,
+    },
     /// An output that is read (before it is assigned).
     #[error("the output `{name}` is read {when}")]
     ReadsOutput {
@@ -177,7 +183,10 @@ impl TypeError {
             TypeErrorKind::NotIndexable { name } => format!("write `{name}` without a subscript"),
             TypeErrorKind::NotAValue { name, what: "a pointer" } => format!("give an index, as in `{name}[0]`"),
             TypeErrorKind::NotAValue { what: "a stream", .. } => {
-                "pop through a memlet: connect the stream to a value connector".to_owned()
+                "take an element through a memlet; a condition may ask for the length, as in `len(S)`".to_owned()
+            }
+            TypeErrorKind::NotAStream { .. } => {
+                "`len(S)` or `len(S[i])` counts the elements of a queue, in conditions and assignments".to_owned()
             }
             TypeErrorKind::ReadsOutput { name, .. } => format!(
                 "collect in a local variable and assign `{name}` at the end, or connect the container as an input, too"

@@ -147,6 +147,13 @@ pub enum TypedExpressionKind {
         /// As many `i64` indices as the pointer's rank.
         indices: Vec<TypedExpression>,
     },
+    /// How many elements a queue holds, an `i64`.
+    Length {
+        /// The stream, of kind `Queues`.
+        connector: ConnectorId,
+        /// As many `i64` indices as its rank.
+        indices: Vec<TypedExpression>,
+    },
     /// A conversion lane by lane ([`super::arith::cast`]); the number of lanes stays.
     Cast(Box<TypedExpression>),
     /// A scalar repeated in every lane.

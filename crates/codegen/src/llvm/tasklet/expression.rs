@@ -30,6 +30,9 @@ impl<'ctx> Function<'_, 'ctx> {
                 Some(None) | None => Err(self.emitter.defect(names.unbound(*connector))),
             },
             TypedExpressionKind::Load { connector, indices } => self.load_element(names, *connector, indices),
+            TypedExpressionKind::Length { connector, .. } => {
+                Err(self.emitter.defect(names.unbound(*connector)))
+            }
             TypedExpressionKind::Cast(operand) => {
                 let value = self.expression(names, operand)?;
                 self.lane_by_lane(ty, &value, |lane| self.cast(value.ty, lane, ty))
@@ -215,7 +218,7 @@ impl<'ctx> Function<'_, 'ctx> {
 /// Whether evaluating the expression reads through a pointer, which may be out of bounds where it is not asked for.
 fn reads_memory(expression: &TypedExpression) -> bool {
     match &expression.kind {
-        TypedExpressionKind::Load { .. } => true,
+        TypedExpressionKind::Load { .. } | TypedExpressionKind::Length { .. } => true,
         TypedExpressionKind::Constant(_)
         | TypedExpressionKind::Local(_)
         | TypedExpressionKind::Symbol(_)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::program::{
     AccessId, AccessPlace, BlockCode, BlockForm, ContainerRead, ExpressionCode, LoopCode, Memory, Procedure,
-    RegionCode, TransitionCode,
+    ReadForm, RegionCode, TransitionCode,
 };
 use super::super::shadow::AccessKind;
 use super::lifetime::Lifetimes;
@@ -172,7 +172,11 @@ impl Resolver {
                 container: context.containers[&id],
                 access: AccessId(access),
                 element: connector.element,
-                is_scalar: connector.kind == ConnectorKind::Value,
+                form: match connector.kind {
+                    ConnectorKind::Value => ReadForm::Scalar,
+                    ConnectorKind::Pointer { .. } => ReadForm::Elements,
+                    ConnectorKind::Stream | ConnectorKind::Queues { .. } => ReadForm::Lengths,
+                },
             });
         }
         let code = self.code(CompiledCode::of_expression(&code));

@@ -242,14 +242,19 @@ impl Resolver {
             Flow::Read(access) | Flow::Copy { from: access, .. } => {
                 let element = context.sdfg.container(access.container).element;
                 if let Some(register) = self.consumed_register(inner, edge) {
-                    return Ok((InputCode::Register(register), element));
+                    return Ok((InputCode::Register { register, is_value: true }, element));
+                }
+                if access.is_queue() {
+                    let path = Box::new(self.edge_path(inner, edge));
+                    let what = "a stream where one element of an array is read".to_owned();
+                    return Err(ResolveError::Unsupported { path, what });
                 }
                 Ok((InputCode::Value(self.read_end(context, inner, by, edge)?), element))
             }
             Flow::Value => {
                 let register = self.value_register(context, inner, edge);
                 let element = self.value_element(inner, edge);
-                Ok((InputCode::Register(register), element))
+                Ok((InputCode::Register { register, is_value: true }, element))
             }
             Flow::Order | Flow::Write { .. } | Flow::Bind(_) => {
                 Err(self.malformed(inner, edge, "an edge that should bring a value"))

@@ -2,9 +2,9 @@
 
 use super::super::index::{Index, RangeCode};
 use super::super::program::{
-    ArgumentCode, CallCode, ConnectorCode, ConsumeCode, CopyCode, CopySource, ExternalCode, ExternalOperand,
-    InputCode, ItemForm, LibraryCode, MapCode, Memory, OutputCode, ReduceCode, SymbolRead, TaskletCode,
-    TaskletForm,
+    ArgumentCode, CallCode, ConnectorCode, ConsumeCode, CopyCode, CopySource, CountCode, ExternalCode,
+    ExternalOperand, InputCode, ItemForm, LibraryCode, MapCode, Memory, OutputCode, PopCode, ReduceCode,
+    SymbolRead, TaskletCode, TaskletForm,
 };
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
@@ -175,10 +175,6 @@ impl Resolver {
                 TaskletForm::External(Box::new(ExternalCode { call: call.clone(), arguments, result }))
             }
         };
-        if waits && matches!(form, TaskletForm::External(_)) {
-            let what = "an external tasklet at a stream".to_owned();
-            return Err(ResolveError::Unsupported { path: Box::new(path.clone()), what });
-        }
         let symbols = context.symbol_codes(&found.environment);
         Ok((ItemForm::Tasklet(Box::new(TaskletCode { inputs, outputs, form, symbols })), waits))
     }
@@ -200,18 +196,28 @@ impl Resolver {
         };
         let is_queue = inner.state.edge(*edge).memlet.read_access().is_some_and(|access| access.is_queue());
         if is_queue && self.consumed_register(inner, *edge).is_none() {
-            if connector.kind != ConnectorKind::Value {
-                let what = format!("taking several elements at once into connector `{name}`");
-                return Err(ResolveError::Unsupported { path: Box::new(path.clone()), what });
-            }
-            return Ok((InputCode::Pop(self.read_end(context, inner, by, *edge)?), true));
+            let end = self.read_end(context, inner, by, *edge)?;
+            let is_value = connector.kind == ConnectorKind::Value;
+            let count = match &inner.state.edge(*edge).memlet.volume {
+                // A single value waits for its element, however the memlet bounds the number.
+                Volume::AtMost(_) | Volume::Dynamic if is_value => CountCode::Exact(Index::Constant(1)),
+                volume => count(context, volume),
+            };
+            return Ok((InputCode::Pop(Box::new(PopCode { end, count, is_value })), true));
         }
         let (form, _) = self.single_input(context, inner, by, *edge)?;
         Ok(match (form, connector.kind) {
             (InputCode::Value(end), ConnectorKind::Pointer { .. }) => (InputCode::Pointer(end), false),
-            (form, ConnectorKind::Pointer { .. } | ConnectorKind::Value | ConnectorKind::Stream) => {
-                (form, false)
+            (InputCode::Register { register, .. }, ConnectorKind::Pointer { .. }) => {
+                (InputCode::Register { register, is_value: false }, false)
             }
+            (
+                form,
+                ConnectorKind::Pointer { .. }
+                | ConnectorKind::Value
+                | ConnectorKind::Stream
+                | ConnectorKind::Queues { .. },
+            ) => (form, false),
         })
     }
 
@@ -229,23 +235,20 @@ impl Resolver {
             Flow::Value => Ok((OutputCode::Register(self.value_register(context, inner, edge)), false)),
             Flow::Order => Ok((OutputCode::Nothing, false)),
             Flow::Write { to, .. } => {
-                let exact = match &memlet.volume {
-                    Volume::Exact(volume) => Some(volume),
-                    Volume::AtMost(_) | Volume::Dynamic => None,
-                };
                 let write = self.write_end(context, inner, by, edge)?;
                 Ok(match (kind, &to.place) {
                     (_, Place::Queues(_)) => {
                         let waits = may_be_full(context, to.container);
-                        let exact = exact.map(|volume| context.index(volume));
-                        (OutputCode::Push { end: write.end, exact }, waits)
+                        let count = count(context, &memlet.volume);
+                        (OutputCode::Push { end: write.end, count }, waits)
                     }
                     (ConnectorKind::Pointer { .. }, Place::Elements(_)) => {
                         (OutputCode::Pointer { write }, false)
                     }
-                    (ConnectorKind::Value | ConnectorKind::Stream, Place::Elements(_)) => {
-                        (OutputCode::Value { write, required: exact.is_some() }, false)
-                    }
+                    (
+                        ConnectorKind::Value | ConnectorKind::Stream | ConnectorKind::Queues { .. },
+                        Place::Elements(_),
+                    ) => (OutputCode::Value { write, required: !memlet.volume.is_dynamic() }, false),
                 })
             }
             Flow::Read(_) | Flow::Copy { .. } | Flow::Bind(_) => {
@@ -277,15 +280,12 @@ impl Resolver {
             None => CopySource::Elements(self.read_end(context, inner, by, edge)?),
         };
         let takes = matches!(source, CopySource::Queue(_));
-        let drains = takes && memlet.volume.is_dynamic();
-        let volume = match &memlet.volume {
-            Volume::Exact(volume) => Some(context.index(volume)),
-            Volume::AtMost(_) | Volume::Dynamic => None,
-        };
-        let waits = takes && !drains || to.is_queue() && may_be_full(context, to.container);
+        let count = count(context, &memlet.volume);
+        let waits = takes && matches!(count, CountCode::Exact(_))
+            || to.is_queue() && may_be_full(context, to.container);
         let to_queue = to.is_queue();
         let to = self.write_end(context, inner, by, edge)?;
-        Ok((ItemForm::Copy(Box::new(CopyCode { from: source, to, to_queue, drains, volume })), waits))
+        Ok((ItemForm::Copy(Box::new(CopyCode { from: source, to, to_queue, count })), waits))
     }
 
     fn call(
@@ -427,6 +427,15 @@ impl Resolver {
         }
         let code = LibraryCode { node: library.clone(), inputs, outputs };
         Ok((ItemForm::Library(Box::new(code)), false))
+    }
+}
+
+/// A volume with its symbols resolved.
+fn count(context: &mut Context<'_>, volume: &Volume) -> CountCode {
+    match volume {
+        Volume::Exact(count) => CountCode::Exact(context.index(count)),
+        Volume::AtMost(bound) => CountCode::AtMost(context.index(bound)),
+        Volume::Dynamic => CountCode::Any,
     }
 }
 

@@ -72,6 +72,9 @@ impl Checker<'_> {
             let kind = crate::syntax::ExpressionKind::Subscript { base: function.clone(), indices };
             return self.expression(&Expression { kind, span });
         }
+        if name == "len" {
+            return self.length(span, arguments);
+        }
         let operands: Vec<Option<Operand>> = arguments.iter().map(|e| self.expression(e)).collect();
         let short = without_module(name);
         if let Some(ty) = type_name(name, self.dialect)

@@ -1,9 +1,10 @@
 //! Typing of expressions: names, loads, literals, and the way down into operators and calls.
 
+use crate::dtype::{ElementType, ScalarType};
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Index, Name, Span, UnaryOp};
 use crate::value::{Complex, Value};
 
-use super::super::environment::{ConnectorKind, Direction};
+use super::super::environment::{Connector, ConnectorKind, Direction};
 use super::super::error::TypeErrorKind;
 use super::super::function::without_module;
 use super::super::typed::TypedExpressionKind;
@@ -101,7 +102,7 @@ impl Checker<'_> {
                     return None;
                 }
                 (ConnectorKind::Pointer { .. }, _) => "a pointer",
-                (ConnectorKind::Stream, _) => "a stream",
+                (ConnectorKind::Stream | ConnectorKind::Queues { .. }, _) => "a stream",
             };
             self.error(span, TypeErrorKind::NotAValue { name: name.to_owned(), what });
             return None;
@@ -146,7 +147,7 @@ impl Checker<'_> {
         };
         match (connector.kind, connector.direction) {
             (ConnectorKind::Value, _) => self.error(base.span, TypeErrorKind::NotIndexable { name }),
-            (ConnectorKind::Stream, _) => {
+            (ConnectorKind::Stream | ConnectorKind::Queues { .. }, _) => {
                 self.error(base.span, TypeErrorKind::NotAValue { name, what: "a stream" });
             }
             (ConnectorKind::Pointer { .. }, Direction::Out) => {
@@ -159,6 +160,32 @@ impl Checker<'_> {
             }
         }
         None
+    }
+
+    /// `len(S)` or `len(S[i])`: how many elements a queue holds.
+    pub(super) fn length(&mut self, span: Span, arguments: &[Expression]) -> Option<Operand> {
+        let [argument] = arguments else {
+            let (function, expected) = ("len".to_owned(), "one argument");
+            self.error(
+                span,
+                TypeErrorKind::WrongArgumentCount { function, expected, found: arguments.len() },
+            );
+            return None;
+        };
+        let (name, indices) = if let ExpressionKind::Subscript { base, indices } = &argument.kind {
+            (base.text.clone(), indices.as_slice())
+        } else {
+            (argument.to_string(), [].as_slice())
+        };
+        let Some((connector, Connector { kind: ConnectorKind::Queues { rank }, .. })) =
+            self.environment.connector(&name)
+        else {
+            self.error(argument.span, TypeErrorKind::NotAStream { name });
+            return None;
+        };
+        let indices = self.indices(argument.span, &name, rank, indices)?;
+        let kind = TypedExpressionKind::Length { connector, indices };
+        Some(Operand::new(kind, ElementType::scalar(ScalarType::I64), span))
     }
 
     /// The indices of a pointer, as `i64`.

@@ -47,7 +47,8 @@ pub fn typecheck_external(
         {
             let by_address = match (connector.kind, connector.direction) {
                 (ConnectorKind::Pointer { .. }, _) | (ConnectorKind::Value, Direction::Out) => true,
-                (ConnectorKind::Value, Direction::In) | (ConnectorKind::Stream, _) => false,
+                (ConnectorKind::Value, Direction::In)
+                | (ConnectorKind::Stream | ConnectorKind::Queues { .. }, _) => false,
             };
             if by_address {
                 arguments.push(ExternalArgument::Pointer(id));

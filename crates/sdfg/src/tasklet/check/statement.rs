@@ -146,6 +146,7 @@ impl Checker<'_> {
                 let value = self.convert(value?, connector.element)?;
                 return Some(TypedStatement::Push { connector: id, value });
             }
+            (Direction::Out, ConnectorKind::Queues { .. }) => self.error(span, refuse("a stream")),
             (Direction::Out, ConnectorKind::Pointer { .. }) if target.indices.is_empty() => {
                 self.error(span, refuse("a pointer"));
             }

@@ -254,7 +254,7 @@ fn assert_well_typed(e: &TypedExpression) {
         | TypedExpressionKind::Symbol(_)
         | TypedExpressionKind::Input(_)
         | TypedExpressionKind::Output(_) => vec![],
-        TypedExpressionKind::Load { indices, .. } => {
+        TypedExpressionKind::Load { indices, .. } | TypedExpressionKind::Length { indices, .. } => {
             indices.iter().for_each(|index| scalar(index, ScalarType::I64));
             indices.iter().collect()
         }

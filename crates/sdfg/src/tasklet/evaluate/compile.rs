@@ -55,7 +55,7 @@ impl Compiler {
                     let first = compiler.allocate(connector.element) as usize;
                     first..first + usize::from(connector.element.lanes())
                 }
-                ConnectorKind::Pointer { .. } | ConnectorKind::Stream => 0..0,
+                ConnectorKind::Pointer { .. } | ConnectorKind::Stream | ConnectorKind::Queues { .. } => 0..0,
             };
             compiler.layout.connectors.push(range);
         }
@@ -144,7 +144,8 @@ impl Compiler {
                 let src = self.expression(e);
                 self.emit(Instruction::Copy { dst, src, lanes });
             }
-            TypedExpressionKind::Load { connector, indices } => {
+            TypedExpressionKind::Load { connector, indices }
+            | TypedExpressionKind::Length { connector, indices } => {
                 let rank = indices.len() as u16;
                 let indices = self.consecutive(indices);
                 self.emit(Instruction::Load { connector: *connector, dst, indices, rank, lanes });

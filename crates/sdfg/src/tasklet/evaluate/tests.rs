@@ -182,6 +182,7 @@ impl Walk<'_> {
                 self.memory.load(*connector, &[index], &mut lanes).map_err(Trap::Access)?;
                 lanes[0]
             }
+            TypedExpressionKind::Length { .. } => unreachable!("tasklets have no queues"),
             TypedExpressionKind::Cast(x) => arith::cast(self.value(x)?, e.ty.lane()),
             TypedExpressionKind::Splat(_) => unreachable!("there are only scalars"),
             TypedExpressionKind::Unary { op, operand } => arith::unary(*op, self.value(operand)?),
