@@ -34,6 +34,23 @@ impl Part {
     }
 }
 
+/// The elements that an end names.
+#[inline]
+pub(super) fn elements<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
+    match &call.bindings[end.container] {
+        Binding::Elements(handle) => Some(handle),
+        Binding::Nothing | Binding::Queues(_) => None,
+    }
+}
+
+/// The queues that an end names.
+pub(super) fn queues<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
+    match &call.bindings[end.container] {
+        Binding::Queues(handle) => Some(handle),
+        Binding::Nothing | Binding::Elements(_) => None,
+    }
+}
+
 /// What an end names: elements of a buffer or queues of a stream.
 pub(super) fn handle<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
     match &call.bindings[end.container] {
@@ -70,6 +87,11 @@ impl Machine<'_> {
             self.check_declared(call, end, &index)?;
         }
         Ok(position)
+    }
+
+    /// Counts one use of an end that moves any number of elements.
+    pub(super) fn passes(&mut self, end: &EndCode) {
+        self.counts.passes[end.access.0 as usize] += 1;
     }
 
     /// The elements, or queues, of an end.
@@ -127,7 +149,7 @@ impl Machine<'_> {
         position: i64,
         at: At,
     ) -> Result<&[u8], Box<Trap>> {
-        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        let Some(handle) = elements(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
         let accessing =
             Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
@@ -135,7 +157,7 @@ impl Machine<'_> {
         // The borrow of a successful read would otherwise last over the error path.
         match self.store.check_read(handle, position, accessing) {
             Ok(()) => Ok(self.store.bytes(handle, position)),
-            Err(fault) => Err(self.fault(fault, end.access, handle, position)),
+            Err(fault) => Err(self.fault(fault, stamp, handle, position)),
         }
     }
 
@@ -150,7 +172,7 @@ impl Machine<'_> {
         element: &[u8],
     ) -> Result<(), Box<Trap>> {
         let end = &write.end;
-        let Some(handle) = handle(call, end) else { return Err(self.unbound(end.access)) };
+        let Some(handle) = elements(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
         let accessing =
             Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
@@ -164,12 +186,13 @@ impl Machine<'_> {
                 conflict::combine(self.program, &mut self.frames, resolution, bytes, element);
             }),
         };
-        done.map_err(|fault| self.fault(fault, end.access, handle, position))
+        done.map_err(|fault| self.fault(fault, stamp, handle, position))
     }
 
     /// The trap that a fault is.
     #[cold]
-    pub(super) fn fault(&self, fault: Fault, access: AccessId, handle: &Handle, position: i64) -> Box<Trap> {
+    pub(super) fn fault(&self, fault: Fault, stamp: Stamp, handle: &Handle, position: i64) -> Box<Trap> {
+        let access = stamp.access;
         let container = self.container(access);
         let index = index_of(handle, position);
         let kind = match fault {
@@ -178,18 +201,19 @@ impl Machine<'_> {
             Fault::Gone => TrapKind::Unbound { container },
             Fault::Unreachable => TrapKind::UnreachableMemory { container },
             Fault::Conflict(earlier) => {
-                let first = Box::new(self.accessor(earlier.access));
-                let second = Box::new(self.accessor(access));
+                let first = Box::new(self.accessor(earlier));
+                let second = Box::new(self.accessor(stamp));
                 TrapKind::Conflict { container, index, first, second }
             }
         };
         self.trap(kind, self.site(access))
     }
 
-    fn accessor(&self, access: AccessId) -> Accessor {
-        let place = &self.program.accesses[access.0 as usize];
+    fn accessor(&self, stamp: Stamp) -> Accessor {
+        let place = &self.program.accesses[stamp.access.0 as usize];
         let writes = place.kind != AccessKind::READ;
-        Accessor { writes, memlet: place.memlet.clone(), path: (*place.site).clone() }
+        let iteration = self.iteration(At { instance: stamp.instance, position: stamp.position });
+        Accessor { writes, memlet: place.memlet.clone(), path: (*place.site).clone(), iteration }
     }
 
     /// The name of the container of an access.

@@ -40,9 +40,12 @@ pub(super) fn bind(
         let memory = machine.program.procedures[0].containers[number].memory;
         let binding = match (&container.kind, layout) {
             (ContainerKind::Stream { .. }, _) => {
-                let mut stream = Stream::new(1, size, None);
-                data.chunks_exact(size).for_each(|element| stream.push(0, element));
-                Binding::Queues(machine.store.allocate_stream(stream))
+                let handle = machine.store.allocate_stream(Stream::new(1, size, None));
+                for element in data.chunks_exact(size) {
+                    // The stream was made in the line above and has no bound.
+                    let _ = machine.store.push(&handle, 0, element);
+                }
+                Binding::Queues(handle)
             }
             (_, Some((dims, offset, total))) => {
                 let (data, defined) = spread(&data, defined, size, &dims, offset, total);
@@ -148,7 +151,7 @@ pub(super) fn give_back(
         }
         Binding::Queues(handle) => {
             let (mut data, mut next) = (Vec::new(), Vec::new());
-            while machine.store.stream(handle).is_ok_and(|stream| stream.pop(0, &mut next)) {
+            while machine.store.pop(handle, 0, &mut next).unwrap_or(false) {
                 data.extend_from_slice(&next);
             }
             machine.store.release_stream(handle);

@@ -3,7 +3,7 @@
 use super::access::{self, Part};
 use super::index::Index;
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
-use super::memory::{Binding, Contents, Dimension, Handle, packed};
+use super::memory::{self, Binding, Contents, Dimension, Handle, packed};
 use super::program::{
     ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, EndCode, Item, LayoutCode, Memory,
 };
@@ -11,9 +11,6 @@ use super::stream::Stream;
 use super::trap::{Site, Trap, TrapKind};
 use crate::ir::Lifetime;
 use crate::value::Value;
-
-/// The most bytes that one container takes, with what the race detector and queues need.
-const LIMIT: i128 = 1 << 35;
 
 /// In a call.
 #[derive(Debug)]
@@ -185,7 +182,8 @@ impl<'p> Machine<'p> {
     }
 
     fn check_size(&self, code: &ContainerCode, elements: i128, site: &Site) -> Result<(), Box<Trap>> {
-        if elements.saturating_mul(code.element.size() as i128 + 40) <= LIMIT {
+        let cost = memory::cost(code.element.size(), elements, self.options.check_conflicts);
+        if cost.saturating_add(i128::from(self.memory_in_use())) <= i128::from(self.options.memory_limit) {
             return Ok(());
         }
         Err(self.trap(TrapKind::OutOfMemory { container: code.name.clone(), elements }, site))
@@ -243,6 +241,9 @@ impl<'p> Machine<'p> {
         site: &Site,
     ) -> Result<Binding, Box<Trap>> {
         let Some(handle) = access::handle(outer, end) else { return Err(self.unbound(end.access)) };
+        if end_is_queue(&code.form) != access::queues(outer, end).is_some() {
+            return Err(self.unbound(end.access));
+        }
         let mut part = Part::default();
         self.part(outer, end, &mut part)?;
         let mut offset = handle.offset;

@@ -1,6 +1,7 @@
 //! Control flow: regions, loops, branches, jumps and transitions (`docs/semantics.md`, "Control flow").
 
 use super::machine::{Activity, At, Frame, Machine, Step};
+use super::options::TRACE_LIMIT;
 use super::program::{BlockForm, ExpressionCode, LoopCode};
 use super::trap::{Trap, TrapKind};
 use crate::tasklet::arith;
@@ -53,7 +54,11 @@ impl<'p> Machine<'p> {
             return Ok(Step::Continue);
         }
         self.count_step(&code.site)?;
-        self.counts.blocks[activity.call().procedure][number] += 1;
+        let procedure = activity.call().procedure;
+        self.counts.blocks[procedure][number] += 1;
+        if self.options.trace && self.counts.order.len() < TRACE_LIMIT {
+            self.counts.order.push((procedure, number));
+        }
         match &code.form {
             BlockForm::State { body } => {
                 let at = self.next_position(activity)?;
@@ -181,6 +186,7 @@ impl<'p> Machine<'p> {
         let call = activity.call();
         call.at.position = call.at.position.wrapping_add(1);
         if is_outermost {
+            self.outermost.clone_from(&call.symbols);
             let procedure = &self.program.procedures[call.procedure];
             call.at.instance = self.instances.restart().ok_or_else(|| {
                 self.trap(TrapKind::StepLimit { limit: u64::from(u32::MAX) }, &procedure.site)

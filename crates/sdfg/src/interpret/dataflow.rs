@@ -29,6 +29,11 @@ struct Ready {
 }
 
 impl BodyFrame<'_> {
+    /// Where it happens.
+    pub(super) fn at(&self) -> At {
+        self.at
+    }
+
     /// Notes that an item that ran in an activity of its own is done. The answer is the registers that it has set.
     pub(super) fn finished(&mut self, item: u32) -> Vec<u32> {
         if let Some(ready) = &mut self.ready {

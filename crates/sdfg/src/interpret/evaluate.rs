@@ -9,9 +9,6 @@ use crate::dtype::{ElementType, ScalarType};
 use crate::tasklet::{Access, ConnectorId, Trap as CodeTrap, arith};
 use crate::value::Value;
 
-/// How many iterations the loops of one piece of code may run.
-pub(super) const CODE_STEPS: u64 = 1 << 40;
-
 /// The lanes of an element.
 pub(super) fn decode(element: ElementType, bytes: &[u8]) -> Vec<Value> {
     let ty = element.lane();
@@ -74,7 +71,7 @@ impl Reading<'_, '_, '_> {
                 // Control flow runs on the host and may look at what devices made, as a launch argument would.
                 let accessing = Accessing { program, instances, stamp, device: Memory::ANY };
                 let checked = self.machine.store.check_read(handle, position, accessing);
-                checked.map_err(|fault| self.machine.fault(fault, read.access, handle, position))?;
+                checked.map_err(|fault| self.machine.fault(fault, stamp, handle, position))?;
             }
             None if self.machine.store.peek(handle, position).is_none() => {
                 let kind = TrapKind::UndefinedRead { container: container(), index: index.to_vec() };
@@ -147,10 +144,11 @@ impl Machine<'_> {
             let element = reading.element(read, &[])?;
             frame.set_input(read.id, &element);
         }
-        let run = compiled.run(&mut frame, &mut reading, CODE_STEPS);
+        let steps = reading.machine.code_steps();
+        let run = compiled.run(&mut frame, &mut reading, steps);
         run.map_err(|trap| match trap {
             CodeTrap::Access(trap) => trap,
-            CodeTrap::StepLimit => self.trap(TrapKind::StepLimit { limit: CODE_STEPS }, &code.site),
+            CodeTrap::StepLimit => self.code_limit(&code.site),
         })?;
         let value = frame.result().first().copied().unwrap_or(Value::Bool(false));
         self.frames[code.code] = Some(frame);

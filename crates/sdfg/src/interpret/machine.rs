@@ -19,6 +19,12 @@ use super::transfer::CopyFrame;
 use super::trap::{Site, Trap, TrapKind, Waiting};
 use crate::tasklet::Frame as CodeFrame;
 
+/// How many iterations the loops of one run of a piece of code may make where the options set no limit.
+const CODE_STEPS: u64 = 1 << 40;
+
+/// About what an activity takes, with its copy of a call.
+const ACTIVITY_BYTES: u64 = 1024;
+
 /// What the environment of a body is: the execution of a scope or a call, and how far it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct At {
@@ -103,6 +109,8 @@ pub(super) struct Machine<'p> {
     pub(super) counts: Counts,
     /// Registers for each piece of code; taken out while it runs.
     pub(super) frames: Vec<Option<CodeFrame>>,
+    /// The symbols of the outermost call when its innermost step began.
+    pub(super) outermost: Vec<Option<i64>>,
     activities: Vec<Activity<'p>>,
     free: Vec<usize>,
     /// Activities that can go on; the last one goes first.
@@ -122,8 +130,27 @@ pub(super) struct Counts {
     pub(super) tasklets: u64,
     /// Elements moved, by access.
     pub(super) moved: Vec<u64>,
+    /// Uses of ends that move any number of elements at once, by access.
+    pub(super) passes: Vec<u64>,
+    /// Procedures and blocks in order of execution, if that is asked for.
+    pub(super) order: Vec<(usize, usize)>,
     /// Executions, by procedure and block.
     pub(super) blocks: Vec<Vec<u64>>,
+}
+
+impl Frame<'_> {
+    /// Where what a frame runs happens, if it is in a state.
+    fn at(&self) -> Option<At> {
+        match self {
+            Frame::Body(body) => Some(body.at()),
+            Frame::Map(map) => Some(map.at()),
+            Frame::Consume(consume) => Some(consume.at()),
+            Frame::Tasklet(tasklet) => Some(tasklet.at()),
+            Frame::Copy(copy) => Some(copy.at()),
+            Frame::Item(_, at) | Frame::Scope(_, at) => Some(*at),
+            Frame::Call(_) | Frame::Region { .. } | Frame::Loop(_) => None,
+        }
+    }
 }
 
 impl<'p> Activity<'p> {
@@ -160,7 +187,8 @@ impl<'p> Machine<'p> {
             Order::Random(seed) => Some(Shuffler::new(seed)),
         };
         let blocks = program.procedures.iter().map(|procedure| vec![0; procedure.blocks.len()]).collect();
-        let counts = Counts { moved: vec![0; program.accesses.len()], blocks, ..Counts::default() };
+        let none = vec![0; program.accesses.len()];
+        let counts = Counts { moved: none.clone(), passes: none, blocks, ..Counts::default() };
         Machine {
             program,
             options,
@@ -170,6 +198,7 @@ impl<'p> Machine<'p> {
             persistent,
             counts,
             frames: program.codes.iter().map(|code| Some(code.frame())).collect(),
+            outermost: Vec::new(),
             activities: Vec::new(),
             free: Vec::new(),
             runnable: Vec::new(),
@@ -191,7 +220,13 @@ impl<'p> Machine<'p> {
     pub(super) fn run(&mut self, first: Activity<'p>) -> Result<Call, Box<Trap>> {
         self.activities.push(first);
         self.make_runnable(0);
-        while let Some(id) = self.choose() {
+        loop {
+            let Some(id) = self.choose() else {
+                if self.wake_stopped()? {
+                    continue;
+                }
+                return Err(self.deadlock());
+            };
             debug_assert!(self.spawned.is_empty());
             let mut activity = std::mem::take(&mut self.activities[id]);
             activity.is_runnable = false;
@@ -204,7 +239,8 @@ impl<'p> Machine<'p> {
                     self.finish(id, activity);
                     break;
                 }
-                match self.step(&mut activity)? {
+                let step = self.step(&mut activity).map_err(|trap| self.placed(trap, &activity))?;
+                match step {
                     Step::Continue => {}
                     Step::Yield => {
                         self.activities[id] = activity;
@@ -228,7 +264,37 @@ impl<'p> Machine<'p> {
                 self.make_runnable(child);
             }
         }
-        Err(self.deadlock())
+    }
+
+    /// Lets consume scopes that wait for an element go on if their condition has come to hold meanwhile: what it reads
+    /// may change without anything happening to their stream. False if there are none.
+    fn wake_stopped(&mut self) -> Result<bool, Box<Trap>> {
+        let mut found = false;
+        for id in 0..self.activities.len() {
+            let Some(Frame::Consume(consume)) = self.activities[id].frames.last() else { continue };
+            let (Some(condition), true) = (consume.condition(), self.activities[id].waits.is_some()) else {
+                continue;
+            };
+            let Some(call) = self.activities[id].calls.pop() else { continue };
+            let holds = self.holds_now(&call, condition);
+            self.activities[id].calls.push(call);
+            if holds? {
+                self.stop_waiting(id);
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// A trap with the iteration that an activity is in.
+    #[cold]
+    fn placed(&self, mut trap: Box<Trap>, activity: &Activity<'p>) -> Box<Trap> {
+        if trap.iteration.is_empty()
+            && let Some(at) = activity.frames.iter().rev().find_map(Frame::at)
+        {
+            trap.iteration = self.iteration(at);
+        }
+        trap
     }
 
     fn make_runnable(&mut self, id: usize) {
@@ -343,6 +409,33 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Bytes in containers and streams, and about what activities and the race detector take.
+    pub(super) fn memory_in_use(&self) -> u64 {
+        let activities = (self.activities.len() - self.free.len()) as u64 * ACTIVITY_BYTES;
+        self.store.used() + activities + self.instances.bytes()
+    }
+
+    /// Traps if more memory is in use than the options allow.
+    pub(super) fn check_memory(&self, site: &Site) -> Result<(), Box<Trap>> {
+        let limit = self.options.memory_limit;
+        if self.memory_in_use() <= limit {
+            return Ok(());
+        }
+        Err(self.trap(TrapKind::MemoryLimit { limit }, site))
+    }
+
+    /// How many iterations the loops of one run of a piece of code may make.
+    pub(super) fn code_steps(&self) -> u64 {
+        self.options.step_limit.map_or(CODE_STEPS, |limit| limit.saturating_sub(self.counts.steps))
+    }
+
+    /// The trap for code whose loops ran longer than [`Machine::code_steps`].
+    #[cold]
+    pub(super) fn code_limit(&self, site: &Site) -> Box<Trap> {
+        let limit = self.options.step_limit.unwrap_or(CODE_STEPS);
+        self.trap(TrapKind::StepLimit { limit }, site)
+    }
+
     /// Counts a step against the limit.
     pub(super) fn count_step(&mut self, site: &Site) -> Result<(), Box<Trap>> {
         self.counts.steps += 1;
@@ -360,6 +453,7 @@ impl<'p> Machine<'p> {
         concurrent: bool,
         site: &Site,
     ) -> Result<u32, Box<Trap>> {
+        self.check_memory(site)?;
         let parent = Point { instance: at.instance, position: at.position, item };
         self.instances.enter(parent, concurrent).ok_or_else(|| {
             // Four thousand million scopes: the numbers of the race detector are used up.
@@ -369,7 +463,7 @@ impl<'p> Machine<'p> {
 
     #[cold]
     pub(super) fn trap(&self, kind: TrapKind, site: &Site) -> Box<Trap> {
-        Box::new(Trap { kind, path: (**site).clone() })
+        Box::new(Trap { kind, path: (**site).clone(), iteration: Vec::new() })
     }
 
     #[cold]
@@ -399,6 +493,7 @@ impl<'p> Machine<'p> {
                 to_push: wait.to_push,
             });
         }
-        Box::new(Trap { kind: TrapKind::Deadlock { waiting }, path: path.unwrap_or_default() })
+        let path = path.unwrap_or_default();
+        Box::new(Trap { kind: TrapKind::Deadlock { waiting }, path, iteration: Vec::new() })
     }
 }

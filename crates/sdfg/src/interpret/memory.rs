@@ -60,11 +60,15 @@ struct Buffer {
     /// Accesses of each element; empty if conflicts are not looked for.
     cells: Vec<Cell>,
     memory: Option<Memory>,
+    /// Bytes that it takes, with what is known of each element.
+    cost: u64,
 }
 
 /// All memory of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Store {
+    /// Bytes in buffers and streams.
+    used: u64,
     buffers: Vec<Buffer>,
     free: Vec<u32>,
     streams: Vec<(u32, Option<Stream>)>,
@@ -110,6 +114,12 @@ impl Handle {
     pub(super) fn with(&self, offset: i64, dims: Vec<Dimension>) -> Self {
         Handle { store: self.store, generation: self.generation, offset, dims }
     }
+}
+
+/// How many bytes elements take with what is known of each.
+pub(super) fn cost(size: usize, count: i128, checked: bool) -> i128 {
+    let cell = if checked { size_of::<Cell>() } else { 0 };
+    count.saturating_mul((size + cell) as i128).saturating_add(count / 8)
 }
 
 /// Distances in the packed row-major layout of a shape.
@@ -162,6 +172,8 @@ impl Store {
         if checked {
             buffer.cells.resize(count, Cell::default());
         }
+        buffer.cost = cost(size, count as i128, checked).try_into().unwrap_or(0);
+        self.used += buffer.cost;
         Handle { store: place, generation: buffer.generation, offset: 0, dims: Vec::new() }
     }
 
@@ -170,6 +182,7 @@ impl Store {
         let buffer = &mut self.buffers[handle.store as usize];
         if buffer.live && buffer.generation == handle.generation {
             buffer.live = false;
+            self.used = self.used.saturating_sub(buffer.cost);
             buffer.generation = buffer.generation.wrapping_add(1);
             self.free.push(handle.store);
         }
@@ -298,8 +311,45 @@ impl Store {
             && *generation == handle.generation
         {
             *generation = generation.wrapping_add(1);
-            *stream = None;
+            let held = stream.take().map_or(0, |stream| stream.bytes());
+            self.used = self.used.saturating_sub(held);
         }
+    }
+
+    /// Takes the oldest element of a queue; false if there is none.
+    ///
+    /// # Errors
+    /// [`Fault::Gone`].
+    pub(super) fn pop(
+        &mut self,
+        handle: &Handle,
+        queue: usize,
+        element: &mut Vec<u8>,
+    ) -> Result<bool, Fault> {
+        let taken = self.stream(handle)?.pop(queue, element);
+        if taken {
+            self.used = self.used.saturating_sub(element.len() as u64);
+        }
+        Ok(taken)
+    }
+
+    /// Adds an element to a queue; false if there is no room.
+    ///
+    /// # Errors
+    /// [`Fault::Gone`].
+    pub(super) fn push(&mut self, handle: &Handle, queue: usize, element: &[u8]) -> Result<bool, Fault> {
+        let stream = self.stream(handle)?;
+        if stream.is_full(queue) {
+            return Ok(false);
+        }
+        stream.push(queue, element);
+        self.used += element.len() as u64;
+        Ok(true)
+    }
+
+    /// Bytes in buffers and streams.
+    pub(super) fn used(&self) -> u64 {
+        self.used
     }
 
     /// How many elements a queue holds; `None` if there is no such queue.
@@ -309,7 +359,7 @@ impl Store {
     }
 
     /// The queues of a handle.
-    pub(super) fn stream(&mut self, handle: &Handle) -> Result<&mut Stream, Fault> {
+    fn stream(&mut self, handle: &Handle) -> Result<&mut Stream, Fault> {
         match self.streams.get_mut(handle.store as usize) {
             Some((generation, Some(stream))) if *generation == handle.generation => Ok(stream),
             Some(_) | None => Err(Fault::Gone),

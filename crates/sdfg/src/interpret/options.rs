@@ -1,5 +1,7 @@
 //! How a program is run, and what a run reports.
 
+use std::collections::BTreeMap;
+
 use super::external::{Externals, Libraries};
 use super::machine::Counts;
 use super::order::Order;
@@ -15,6 +17,11 @@ pub struct Options<'a> {
     pub check_conflicts: bool,
     /// How many blocks, iterations of maps, tasklets, reductions and calls may run before a trap; `None` is any number.
     pub step_limit: Option<u64>,
+    /// How many bytes containers, streams and what waits for them may take before a trap, with what the race detector
+    /// keeps.
+    pub memory_limit: u64,
+    /// Whether the report lists blocks in the order in which they ran.
+    pub trace: bool,
     /// What calls external functions; without, a program that calls one is refused.
     pub externals: Option<&'a dyn Externals>,
     /// What computes library nodes; without, a program that has one is refused.
@@ -27,11 +34,16 @@ impl Default for Options<'_> {
             order: Order::Fixed,
             check_conflicts: true,
             step_limit: None,
+            memory_limit: 1 << 35,
+            trace: false,
             externals: None,
             libraries: None,
         }
     }
 }
+
+/// The most blocks that a trace lists.
+pub const TRACE_LIMIT: usize = 1 << 20;
 
 /// What a run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +56,8 @@ pub struct Report {
     pub moved: Vec<Moved>,
     /// Blocks that were executed, with how often.
     pub blocks: Vec<(ElementPath, u64)>,
+    /// With [`Options::trace`], indices into `blocks` in the order of execution: the first [`TRACE_LIMIT`].
+    pub order: Vec<usize>,
 }
 
 /// How many elements one end of a memlet moved.
@@ -55,27 +69,37 @@ pub struct Moved {
     pub memlet: String,
     /// Whether the elements were written.
     pub writes: bool,
+    /// How often it was used.
+    pub times: u64,
     /// How many elements.
     pub elements: u64,
+    /// How many bytes.
+    pub bytes: u64,
 }
 
 impl Report {
     pub(super) fn new(program: &Program, counts: &Counts) -> Self {
-        let moved = program.accesses.iter().zip(&counts.moved).filter(|(_, elements)| **elements > 0);
-        let moved = moved.map(|(place, elements)| Moved {
+        let moved = program.accesses.iter().zip(counts.moved.iter().zip(&counts.passes));
+        let moved = moved.filter(|(_, (elements, passes))| **elements > 0 || **passes > 0);
+        let moved = moved.map(|(place, (elements, passes))| Moved {
             path: (*place.site).clone(),
             memlet: place.memlet.clone(),
             writes: !place.kind.is_read(),
+            // Where nothing else counts, each use moves one element.
+            times: if *passes > 0 { *passes } else { *elements },
             elements: *elements,
+            bytes: elements * place.size,
         });
-        let mut blocks = Vec::new();
-        for (procedure, counts) in program.procedures.iter().zip(&counts.blocks) {
-            for (block, count) in procedure.blocks.iter().zip(counts) {
+        let (mut blocks, mut numbers) = (Vec::new(), BTreeMap::new());
+        for (p, (procedure, counts)) in program.procedures.iter().zip(&counts.blocks).enumerate() {
+            for (b, (block, count)) in procedure.blocks.iter().zip(counts).enumerate() {
                 if *count > 0 {
+                    numbers.insert((p, b), blocks.len());
                     blocks.push(((*block.site).clone(), *count));
                 }
             }
         }
-        Report { steps: counts.steps, tasklets: counts.tasklets, moved: moved.collect(), blocks }
+        let order = counts.order.iter().filter_map(|place| numbers.get(place).copied()).collect();
+        Report { steps: counts.steps, tasklets: counts.tasklets, moved: moved.collect(), blocks, order }
     }
 }

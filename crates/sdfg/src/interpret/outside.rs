@@ -1,7 +1,7 @@
 //! Running external tasklets and library nodes: memlets to operands and back.
 
 use super::access::{self, Part};
-use super::evaluate::{CODE_STEPS, encode_as};
+use super::evaluate::encode_as;
 use super::external::{ExternalArgument, ExternalMemory, LibraryOperand};
 use super::machine::{At, Call, Machine};
 use super::program::{
@@ -101,7 +101,7 @@ impl<'p> Machine<'p> {
             }
         }
         // Expressions have no loops and no pointers, so nothing can fail.
-        let _ = compiled.run(&mut frame, &mut NoAccess, CODE_STEPS);
+        let _ = compiled.run(&mut frame, &mut NoAccess, 0);
         let value = frame.result().first().copied().unwrap_or(Value::Bool(false));
         self.frames[number] = Some(frame);
         Ok(value)
@@ -118,6 +118,7 @@ impl<'p> Machine<'p> {
         site: &Site,
     ) -> Result<Vec<u8>, Box<Trap>> {
         let mut data = Vec::new();
+        self.passes(end);
         for (place, position) in self.places(call, end, site)? {
             let needed = (place + 1) * size;
             if data.len() < needed {
@@ -126,7 +127,7 @@ impl<'p> Machine<'p> {
             let element = if reads {
                 self.read(call, end, position, at)?
             } else {
-                let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+                let Some(handle) = access::elements(call, end) else { return Err(self.unbound(end.access)) };
                 match self.store.peek(handle, position) {
                     Some(element) => element,
                     None => continue,
@@ -187,6 +188,7 @@ impl<'p> Machine<'p> {
         let mut inputs = Vec::with_capacity(code.inputs.len());
         for input in &code.inputs {
             let InputCode::Pointer(end) = &input.form else { continue };
+            self.passes(end);
             let (shape, positions) = self.elements(call, end)?;
             let mut data = Vec::with_capacity(positions.len() * input.element.size());
             for position in positions {
@@ -202,10 +204,11 @@ impl<'p> Machine<'p> {
         let (mut outputs, mut targets) = (Vec::new(), Vec::new());
         for output in &code.outputs {
             let Some(write) = write_of(&output.form) else { continue };
+            self.passes(&write.end);
             let (shape, positions) = self.elements(call, &write.end)?;
             let size = output.element.size();
             let mut data = vec![0; positions.len() * size];
-            let Some(handle) = access::handle(call, &write.end) else {
+            let Some(handle) = access::elements(call, &write.end) else {
                 return Err(self.unbound(write.end.access));
             };
             for (target, position) in data.chunks_exact_mut(size).zip(&positions) {

@@ -51,6 +51,8 @@ pub(super) struct AccessPlace {
     pub(super) site: Site,
     /// The memlet as text.
     pub(super) memlet: String,
+    /// Bytes of one element.
+    pub(super) size: u64,
 }
 
 /// One SDFG.

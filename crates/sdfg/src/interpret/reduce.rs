@@ -19,6 +19,8 @@ impl<'p> Machine<'p> {
         let site = &self.program.items[item.number as usize].site;
         self.count_step(site)?;
         let (mut from, mut to) = (Part::default(), Part::default());
+        self.passes(&code.from);
+        self.passes(&code.to.end);
         self.part(call, &code.from, &mut from)?;
         self.part(call, &code.to.end, &mut to)?;
         // The kept axes, as a part of its own: coordinates that remain, in row-major order, are places in the output.

@@ -1,9 +1,9 @@
 //! Scopes: the iterations of maps and the processing elements of consume scopes (`docs/semantics.md`).
 
 use super::access;
-use super::index::Span;
 use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
-use super::program::{ConsumeCode, EndCode, Item, MapCode, SymbolRead};
+use super::points::Points;
+use super::program::{ConsumeCode, EndCode, ExpressionCode, Item, MapCode, SymbolRead};
 use super::trap::{Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
 use crate::value::Value;
@@ -17,12 +17,8 @@ pub(super) struct MapFrame<'p> {
     code: &'p MapCode,
     item: &'p Item,
     at: At,
-    /// The values of each parameter, under the current values of the ones before.
-    spans: Vec<Span>,
-    /// Which of its values each parameter has.
-    places: Vec<i64>,
-    begun: bool,
-    /// All points in the order in which they run, where that is random.
+    next: Points,
+    /// All points with their numbers in the order in which they run, the last one first, where that is random.
     points: Option<Vec<i64>>,
     /// How many iterations run in activities of their own.
     running: u32,
@@ -44,65 +40,47 @@ pub(super) struct ConsumeFrame<'p> {
 }
 
 impl MapFrame<'_> {
+    /// Where it happens.
+    pub(super) fn at(&self) -> At {
+        self.at
+    }
+
     /// Notes that an iteration that ran in an activity of its own is done.
     pub(super) fn finished(&mut self) {
         self.running -= 1;
     }
 
-    /// Sets the parameters to the next point; false if there is none.
+    /// Sets the parameters and the position to the next point; false if there is none.
     fn advance(&mut self, symbols: &mut [Option<i64>]) -> Result<bool, EvalError> {
+        let Some(points) = &mut self.points else {
+            self.at.position = self.at.position.wrapping_add(1);
+            return self.next.advance(self.code, symbols);
+        };
         let rank = self.code.params.len();
-        if rank == 0 {
-            return Ok(!std::mem::replace(&mut self.begun, true));
-        }
-        let mut dim = rank - 1;
-        if self.begun {
-            self.places[dim] += 1;
-        } else {
-            self.begun = true;
-            dim = 0;
-            self.begin(0, symbols)?;
-        }
-        loop {
-            let span = self.spans[dim];
-            if self.places[dim] < span.len() {
-                symbols[self.code.params[dim] as usize] = Some(span.at(self.places[dim]));
-                if dim + 1 == rank {
-                    return Ok(true);
-                }
-                dim += 1;
-                self.begin(dim, symbols)?;
-            } else if dim == 0 {
-                return Ok(false);
-            } else {
-                dim -= 1;
-                self.places[dim] += 1;
-            }
-        }
-    }
-
-    fn begin(&mut self, dim: usize, symbols: &[Option<i64>]) -> Result<(), EvalError> {
-        self.spans[dim] = self.code.ranges[dim].eval(symbols)?;
-        self.places[dim] = 0;
-        Ok(())
-    }
-
-    /// As [`MapFrame::advance`], in the order of the points.
-    fn advance_in_order(&mut self, symbols: &mut [Option<i64>]) -> Result<bool, EvalError> {
-        let Some(points) = &mut self.points else { return self.advance(symbols) };
-        let rank = self.code.params.len();
-        if points.len() < rank || rank == 0 && std::mem::replace(&mut self.begun, true) {
+        if points.len() <= rank {
             return Ok(false);
         }
-        let point = points.split_off(points.len() - rank);
-        for (slot, value) in self.code.params.iter().zip(point) {
-            symbols[*slot as usize] = Some(value);
+        let point = points.split_off(points.len() - rank - 1);
+        for (slot, value) in self.code.params.iter().zip(&point) {
+            symbols[*slot as usize] = Some(*value);
         }
+        // Numbers beyond 32 bits would not fit memory as a list.
+        self.at.position = point.get(rank).map_or(0, |number| *number as u32);
         Ok(true)
     }
 }
 
-impl ConsumeFrame<'_> {
+impl<'p> ConsumeFrame<'p> {
+    /// Where it happens.
+    pub(super) fn at(&self) -> At {
+        self.at
+    }
+
+    /// What ends it, besides quiescence.
+    pub(super) fn condition(&self) -> Option<&'p ExpressionCode> {
+        self.code.condition.as_ref()
+    }
+
     /// Notes that a processing element that has an activity of its own is done.
     pub(super) fn finished(&mut self, element: u32) {
         self.busy[element as usize] = false;
@@ -121,14 +99,11 @@ impl<'p> Machine<'p> {
         let site = &self.program.items[item.number as usize].site;
         let instance = self.enter_instance(at, item.number, true, site)?;
         let rank = code.params.len();
-        let none = Span { begin: 0, step: 1, count: 0, tile: 1, is_index: false };
         let mut frame = MapFrame {
             code,
             item,
             at: At { instance, position: 0 },
-            spans: vec![none; rank],
-            places: vec![0; rank],
-            begun: false,
+            next: Points::new(rank),
             points: None,
             running: 0,
         };
@@ -147,12 +122,19 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Box<Trap>> {
         let call = activity.call();
         let mut points: Vec<Vec<i64>> = Vec::new();
-        while frame
-            .advance(&mut call.symbols)
+        let mut all = frame.next.clone();
+        while all
+            .advance(frame.code, &mut call.symbols)
             .map_err(|e| self.index_trap(call, &e, &self.program.items[frame.item.number as usize].site))?
         {
             let point = frame.code.params.iter().map(|slot| call.symbols[*slot as usize].unwrap_or(0));
-            points.push(point.collect());
+            points.push(point.chain([points.len() as i64 + 1]).collect());
+            let bytes = (points.len() * (frame.code.params.len() + 4) * size_of::<i64>()) as u64;
+            if bytes > self.options.memory_limit {
+                let limit = self.options.memory_limit;
+                let site = &self.program.items[frame.item.number as usize].site;
+                return Err(self.trap(TrapKind::MemoryLimit { limit }, site));
+            }
             // What would not be allowed to run need not be listed.
             if let Some(limit) = self.options.step_limit
                 && points.len() as u64 > limit
@@ -164,7 +146,6 @@ impl<'p> Machine<'p> {
         if let Some(shuffler) = &mut self.shuffler {
             shuffler.shuffle(&mut points);
         }
-        frame.begun = false;
         frame.points = Some(points.concat());
         Ok(())
     }
@@ -174,7 +155,7 @@ impl<'p> Machine<'p> {
         // The frame leaves its place while it is worked on, so that the call can be changed.
         let Some(Frame::Map(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
         let code = frame.code;
-        let more = frame.advance_in_order(&mut activity.call().symbols);
+        let more = frame.advance(&mut activity.call().symbols);
         let more = more.map_err(|e| {
             self.index_trap(activity.call(), &e, &self.program.items[frame.item.number as usize].site)
         })?;
@@ -186,11 +167,12 @@ impl<'p> Machine<'p> {
             return Ok(Step::Continue);
         }
         self.count_step(&self.program.items[frame.item.number as usize].site)?;
-        frame.at.position = frame.at.position.wrapping_add(1);
         let at = frame.at;
         if self.program.bodies[code.body].waits_for_streams {
             frame.running += 1;
+            let frame_item = frame.item.number;
             activity.frames.push(Frame::Map(frame));
+            self.check_memory(&self.program.items[frame_item as usize].site)?;
             let call = activity.call().clone();
             self.spawn(activity, 0, call, Frame::Scope(code.body, at));
             return Ok(Step::Yield);
@@ -308,7 +290,7 @@ impl<'p> Machine<'p> {
         to_push: bool,
         site: Site,
     ) -> Result<StreamWait, Box<Trap>> {
-        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
+        let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
         let name = self.container(end.access);
         Ok(StreamWait { stream: handle.stream_number(), queue, to_push, name, site })
     }

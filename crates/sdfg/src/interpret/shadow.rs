@@ -107,6 +107,16 @@ impl Instances {
         Some(number)
     }
 
+    /// Bytes that are kept.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.live.len() * size_of::<Instance>()) as u64
+    }
+
+    /// Where an execution was started; `None` for the outermost call, and for what is forgotten.
+    pub(super) fn parent(&self, instance: u32) -> Option<Point> {
+        self.get(instance).map(|instance| instance.parent).filter(|parent| parent.instance != 0)
+    }
+
     fn get(&self, instance: u32) -> Option<&Instance> {
         self.live.get(instance.checked_sub(self.base)? as usize)
     }

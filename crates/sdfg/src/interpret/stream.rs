@@ -30,6 +30,11 @@ impl Stream {
         Some(self.queues.get(queue)?.bytes.len() / self.size)
     }
 
+    /// Bytes of all elements.
+    pub(super) fn bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.bytes.len() as u64).sum()
+    }
+
     /// Whether a push has to wait.
     pub(super) fn is_full(&self, queue: usize) -> bool {
         self.capacity.is_some_and(|capacity| self.queues[queue].bytes.len() >= capacity * self.size)

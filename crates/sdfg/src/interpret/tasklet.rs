@@ -1,7 +1,7 @@
 //! Tasklets: inputs in, code, outputs out (`docs/semantics.md`, "Connectors").
 
 use super::access::Part;
-use super::evaluate::{CODE_STEPS, decode, encode_as, symbol_value};
+use super::evaluate::{decode, encode_as, symbol_value};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
 use super::program::{
     ConnectorCode, CountCode, EndCode, InputCode, Item, OutputCode, PopCode, SymbolCode, TaskletCode,
@@ -34,6 +34,13 @@ pub(super) struct Push<'p> {
     /// How many its tasklet pushed before it.
     number: i64,
     element: Vec<u8>,
+}
+
+impl TaskletFrame<'_> {
+    /// Where it happens.
+    pub(super) fn at(&self) -> At {
+        self.at
+    }
 }
 
 /// A pointer connector while its tasklet runs.
@@ -359,11 +366,12 @@ impl<'p> Machine<'p> {
             index: Vec::new(),
             element: Vec::new(),
         };
-        let run = compiled.run(&mut frame, &mut connectors, CODE_STEPS);
+        let steps = connectors.machine.code_steps();
+        let run = compiled.run(&mut frame, &mut connectors, steps);
         let (pushes, pushed) = (connectors.pushes, connectors.pushed);
         run.map_err(|trap| match trap {
             CodeTrap::Access(trap) => trap,
-            CodeTrap::StepLimit => self.trap(TrapKind::StepLimit { limit: CODE_STEPS }, site),
+            CodeTrap::StepLimit => self.code_limit(site),
         })?;
         for (i, output) in code.outputs.iter().enumerate() {
             let count = pushed.get(i).copied().unwrap_or(0);
@@ -391,11 +399,12 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn pointers(&self, call: &Call, code: &TaskletCode) -> Result<Vec<Pointer>, Box<Trap>> {
+    fn pointers(&mut self, call: &Call, code: &TaskletCode) -> Result<Vec<Pointer>, Box<Trap>> {
         let mut pointers = Vec::with_capacity(code.inputs.len() + code.outputs.len());
         for input in &code.inputs {
             let mut pointer = Pointer::default();
             if let InputCode::Pointer(end) = &input.form {
+                self.passes(end);
                 self.part(call, end, &mut pointer.part)?;
             }
             pointers.push(pointer);
@@ -403,6 +412,7 @@ impl<'p> Machine<'p> {
         for output in &code.outputs {
             let mut pointer = Pointer::default();
             if let (true, Some(write)) = (is_pointer(&output.form), writes_of(&output.form).first()) {
+                self.passes(&write.end);
                 self.part(call, &write.end, &mut pointer.part)?;
             }
             pointers.push(pointer);

@@ -20,6 +20,13 @@ pub(super) struct CopyFrame<'p> {
     element: Option<Vec<u8>>,
 }
 
+impl CopyFrame<'_> {
+    /// Where it happens.
+    pub(super) fn at(&self) -> At {
+        self.at
+    }
+}
+
 impl<'p> Machine<'p> {
     /// The queue of an end for the element of this number: the one there is, or one after the other, again and again.
     pub(super) fn queue(&self, call: &Call, end: &EndCode, number: i64) -> Result<usize, Box<Trap>> {
@@ -40,11 +47,8 @@ impl<'p> Machine<'p> {
         queue: usize,
         element: &mut Vec<u8>,
     ) -> Result<bool, Box<Trap>> {
-        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
-        let taken = match self.store.stream(handle) {
-            Ok(stream) => stream.pop(queue, element),
-            Err(fault) => return Err(self.fault(fault, end.access, handle, 0)),
-        };
+        let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
+        let taken = self.store.pop(handle, queue, element).map_err(|_| self.unbound(end.access))?;
         if taken {
             self.counts.moved[end.access.0 as usize] += 1;
             self.changed(handle.stream_number());
@@ -60,12 +64,11 @@ impl<'p> Machine<'p> {
         queue: usize,
         element: &[u8],
     ) -> Result<bool, Box<Trap>> {
-        let Some(handle) = access::handle(call, end) else { return Err(self.unbound(end.access)) };
-        match self.store.stream(handle) {
-            Ok(stream) if stream.is_full(queue) => return Ok(false),
-            Ok(stream) => stream.push(queue, element),
-            Err(fault) => return Err(self.fault(fault, end.access, handle, 0)),
+        let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
+        if !self.store.push(handle, queue, element).map_err(|_| self.unbound(end.access))? {
+            return Ok(false);
         }
+        self.check_memory(self.site(end.access))?;
         self.counts.moved[end.access.0 as usize] += 1;
         self.changed(handle.stream_number());
         Ok(true)
@@ -96,6 +99,8 @@ impl<'p> Machine<'p> {
         at: At,
     ) -> Result<(), Box<Trap>> {
         let (mut source, mut target) = (Part::default(), Part::default());
+        self.passes(from);
+        self.passes(&code.to.end);
         self.part(call, from, &mut source)?;
         self.part(call, &code.to.end, &mut target)?;
         let (found, expected) = (source.len(), target.len());
@@ -118,13 +123,17 @@ impl<'p> Machine<'p> {
     }
 
     fn copy_frame(
-        &self,
+        &mut self,
         call: &Call,
         item: &'p Item,
         code: &'p CopyCode,
         at: At,
     ) -> Result<CopyFrame<'p>, Box<Trap>> {
         let (mut from, mut to) = (Part::default(), Part::default());
+        self.passes(&code.to.end);
+        if let CopySource::Elements(end) | CopySource::Queue(end) = &code.from {
+            self.passes(end);
+        }
         self.part(call, &code.to.end, &mut to)?;
         let total;
         match &code.from {

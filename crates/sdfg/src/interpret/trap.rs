@@ -12,12 +12,26 @@ pub(super) type Site = std::sync::Arc<ElementPath>;
 
 /// Why an execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{kind}\n  at {path}")]
+#[error("{kind}\n  at {path}{}", Bindings(.iteration))]
 pub struct Trap {
     /// What happened.
     pub kind: TrapKind,
     /// The edge, node, transition or block that was being executed.
     pub path: ElementPath,
+    /// The iteration of the scopes around it: their parameters, from the outside in, as far as they are known.
+    pub iteration: Vec<(String, i64)>,
+}
+
+/// Values of symbols, as the end of a sentence.
+struct Bindings<'a>(&'a [(String, i64)]);
+
+impl fmt::Display for Bindings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, value)) in self.0.iter().enumerate() {
+            write!(f, "{} {name} = {value}", if i == 0 { ", with" } else { "," })?;
+        }
+        Ok(())
+    }
 }
 
 /// One of two accesses that conflict.
@@ -29,12 +43,14 @@ pub struct Accessor {
     pub memlet: String,
     /// Its edge, or the transition or block whose expression reads.
     pub path: ElementPath,
+    /// The iteration of the scopes around it, as in [`Trap::iteration`].
+    pub iteration: Vec<(String, i64)>,
 }
 
 impl fmt::Display for Accessor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = if self.writes { "write" } else { "read" };
-        write!(f, "{verb} of `{}` at {}", self.memlet, self.path)
+        write!(f, "{verb} of `{}` at {}{}", self.memlet, self.path, Bindings(&self.iteration))
     }
 }
 
@@ -56,11 +72,8 @@ pub struct Waiting {
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.to_push { "room" } else { "an element" };
-        write!(f, "{} waits for {what} in queue {} of `{}`", self.path, self.queue, self.stream)?;
-        for (i, (name, value)) in self.symbols.iter().enumerate() {
-            write!(f, "{} {name} = {value}", if i == 0 { ", with" } else { "," })?;
-        }
-        Ok(())
+        let (queue, symbols) = (self.queue, Bindings(&self.symbols));
+        write!(f, "{} waits for {what} in queue {queue} of `{}`{symbols}", self.path, self.stream)
     }
 }
 
@@ -171,6 +184,12 @@ pub enum TrapKind {
     Unbound {
         /// The container.
         container: String,
+    },
+    /// More memory than the options allow.
+    #[error("memory limit: the program needs more than {limit} bytes")]
+    MemoryLimit {
+        /// The limit.
+        limit: u64,
     },
     /// More steps than the options allow.
     #[error("step limit: {limit} steps were made")]

@@ -166,6 +166,7 @@ impl Resolver {
                 container: name.to_owned(),
                 site: site.clone(),
                 memlet: name.to_owned(),
+                size: connector.element.size() as u64,
             });
             reads.push(ContainerRead {
                 id: connector_id,

@@ -72,7 +72,9 @@ impl Resolver {
         }
         let number = AccessId(self.program.accesses.len() as u32);
         let site = Arc::new(path);
-        self.program.accesses.push(AccessPlace { item: Some(by.item), kind, container: name, site, memlet });
+        let size = context.sdfg.container(access.container).element.size() as u64;
+        let item = Some(by.item);
+        self.program.accesses.push(AccessPlace { item, kind, container: name, site, memlet, size });
         Ok(EndCode { container, subset, access: number, declared, device: by.device })
     }
 

@@ -6,6 +6,7 @@ mod races;
 mod repository;
 mod resolutions;
 mod streams;
+mod trace;
 mod traps;
 
 use super::{Arguments, Interpreter, Options, Order, Report, RunError, TrapKind};

@@ -275,3 +275,97 @@ fn without_conflict_checks_anything_goes() {
     let options = Options { check_conflicts: false, order: Order::Fixed, ..Options::default() };
     assert!(run_with(&source, &mut vector("A", 4), &options).is_ok());
 }
+
+#[test]
+fn conflicts_name_both_iterations() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state s {
+    access a = A
+    access b = A
+    map o [i = 0:2, k = i:2] {
+      map m [j = 2:N:2] {
+        tasklet t (x) -> (y) { y = x }
+        m.A -> t.x: A[j + i]
+        t.y -> m.A: A[j + i - 2 * k]
+      }
+      o.A -> m.A
+      m.A -> o.A
+    }
+    a -> o.A
+    o.A -> b
+  }
+}";
+    for order in [Order::Fixed, Order::Random(3), Order::Random(4)] {
+        let options = Options { order, ..Options::default() };
+        let error = run_with(source, &mut vector("A", 6), &options).unwrap_err();
+        let TrapKind::Conflict { first, second, index, .. } = &error.trap().unwrap().kind else {
+            panic!("{error}");
+        };
+        for accessor in [first, second] {
+            let value = |name: &str| accessor.iteration.iter().find(|(n, _)| n == name).unwrap().1;
+            let (i, k, j) = (value("i"), value("k"), value("j"));
+            let element = if accessor.writes { j + i - 2 * k } else { j + i };
+            assert_eq!(vec![element], *index, "{error}");
+            assert_eq!(accessor.path.to_string().split('/').nth(1), Some("s"));
+        }
+        assert_ne!(first.iteration, second.iteration, "{error}");
+        assert_eq!(error.trap().unwrap().iteration, second.iteration);
+    }
+}
+
+#[test]
+fn traps_tell_their_iteration() {
+    let source = copy_in_map("1:N", "i", "2 * i - 1");
+    let error =
+        run_with(&source, &mut vector("A", 4), &Options { check_conflicts: false, ..Options::default() })
+            .unwrap_err();
+    assert_eq!(error.trap().unwrap().iteration, [("i".to_owned(), 3)], "{error}");
+    assert!(error.to_string().ends_with(", with i = 3"), "{error}");
+}
+
+#[test]
+fn limits_of_memory_and_code() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[4]
+  transient stream S: f64
+  state s {
+    access A
+    access S
+    tasklet t (x) -> (s) {
+      for i in range(N):
+          s = x
+    }
+    A -> t.x: A[0]
+    t.s -> S: S dynamic
+  }
+}";
+    let run = |n: i64, options: Options<'_>| {
+        run_with(source, &mut vector("A", 4).with_symbol("N", n), &options)
+            .map_err(|error| error.trap().unwrap().kind.clone())
+    };
+    let limited = Options { memory_limit: 8000, ..Options::default() };
+    assert!(run(800, limited).is_ok());
+    assert_eq!(run(1000, limited).unwrap_err(), TrapKind::MemoryLimit { limit: 8000 });
+    let limited = Options { step_limit: Some(50), ..Options::default() };
+    assert!(run(40, limited).is_ok());
+    assert_eq!(run(60, limited).unwrap_err(), TrapKind::StepLimit { limit: 50 });
+    let source = "sdfg p {
+  symbol N: i64
+  array A: f64[4]
+  transient array T: f64[N]
+  state s {
+    access A
+    access T
+    A -> T: A[0] -> T[0]
+    T -> B: T[0] -> A[1]
+    access B = A
+  }
+}";
+    let limited = Options { memory_limit: 1 << 20, ..Options::default() };
+    let error = run_with(source, &mut vector("A", 4).with_symbol("N", 1 << 20), &limited).unwrap_err();
+    assert!(matches!(error.trap().unwrap().kind, TrapKind::OutOfMemory { .. }), "{error}");
+    assert!(run_with(source, &mut vector("A", 4).with_symbol("N", 1 << 10), &limited).is_ok());
+}
