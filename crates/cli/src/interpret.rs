@@ -31,7 +31,13 @@ pub(crate) struct Interpret {
     /// Trap after this many steps.
     #[arg(long, value_name = "STEPS")]
     step_limit: Option<u64>,
-    /// Show which blocks ran how often and what each memlet moved.
+    /// Trap when more memory is needed than this many bytes.
+    #[arg(long, value_name = "BYTES")]
+    memory_limit: Option<u64>,
+    /// On how many virtual ranks the program runs.
+    #[arg(long, value_name = "RANKS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: u32,
+    /// Show the blocks in the order in which they ran, how often each did, and what each memlet moved.
     #[arg(long)]
     trace: bool,
     /// Call the C functions that the program names, from its sources or libraries: they may do anything you may.
@@ -70,6 +76,9 @@ impl Interpret {
             order: self.order.0,
             check_conflicts: !self.no_conflict_check,
             step_limit: self.step_limit,
+            memory_limit: self.memory_limit.unwrap_or(Options::default().memory_limit),
+            ranks: self.ranks,
+            trace: self.trace,
             ..Options::default()
         };
         let mut results = data.arguments.clone();
@@ -85,23 +94,50 @@ impl Interpret {
 }
 
 fn trapped(trap: &Trap) -> Failure {
-    let failure = Failure::program(&trap.kind).at(&trap.path);
+    let with = trap.iteration.iter().map(|(name, value)| format!(", {name} = {value}"));
+    let failure = Failure::program(&trap.kind).at(format!("{}{}", trap.path, with.collect::<String>()));
     match trap.kind {
         TrapKind::External { .. } => failure.help("if you trust the program, add --allow-external"),
         TrapKind::StepLimit { .. } => failure.help("raise the limit with --step-limit"),
+        TrapKind::MemoryLimit { .. } | TrapKind::OutOfMemory { .. } => {
+            failure.help("if the program is right, raise the limit with --memory-limit")
+        }
         // The others say all that is known.
         _ => failure,
     }
 }
 
+/// How many blocks the trace shows one by one.
+const SHOWN: usize = 1000;
+
 fn trace(report: &Report) -> String {
     let mut text = format!("{} steps, {} tasklets\n", report.steps, report.tasklets);
-    for (path, count) in &report.blocks {
-        text.push_str(&format!("  {path}: ran {count} times\n"));
+    text.push_str("blocks in order:\n");
+    for block in report.order.iter().take(SHOWN) {
+        text.push_str(&format!("  {}\n", report.blocks[*block].0));
     }
+    if report.order.len() > SHOWN {
+        text.push_str(&format!("  and {} more\n", report.order.len() - SHOWN));
+    }
+    text.push_str("blocks:\n");
+    for (path, count) in &report.blocks {
+        text.push_str(&format!("  {path}: ran {}\n", times(*count)));
+    }
+    text.push_str("memlets:\n");
     for moved in &report.moved {
         let verb = if moved.writes { "wrote" } else { "read" };
-        text.push_str(&format!("  {}: {verb} {} elements of {}\n", moved.path, moved.elements, moved.memlet));
+        text.push_str(&format!(
+            "  {}: {verb} {} elements, {} bytes of {}, {}\n",
+            moved.path,
+            moved.elements,
+            moved.bytes,
+            moved.memlet,
+            times(moved.times)
+        ));
     }
     text
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

@@ -121,7 +121,7 @@ fn interpreter_options_are_heard() {
     let random = ["interpret", "total.sdft", "--set", "N=5", "--order", "random:9", "--no-conflict-check"];
     bench.run(&random).prints(&["S: f64[1]"]);
     let traced = bench.run(&["interpret", "total.sdft", "--set", "N=5", "--trace"]);
-    assert!(traced.prints(&[]).stderr.contains("ran 1 times"), "{traced:#?}");
+    assert!(traced.prints(&[]).stderr.contains("ran once"), "{traced:#?}");
 }
 
 #[test]

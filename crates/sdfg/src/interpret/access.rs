@@ -3,9 +3,10 @@
 use super::conflict;
 use super::index::{Span, unknown_slot};
 use super::machine::{At, Call, Machine};
-use super::memory::{Accessing, Binding, Dimension, Fault, Handle};
-use super::program::{AccessId, EndCode, WriteCode};
-use super::shadow::{AccessKind, Stamp};
+use super::memory::{Accessing, Binding, Fault, Handle};
+use super::program::{AccessId, EndCode, Program, WriteCode};
+use super::ranks::index_in;
+use super::shadow::{AccessKind, Instances, Stamp};
 use super::trap::{Accessor, Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
 
@@ -32,6 +33,18 @@ impl Part {
             position /= len;
         }
     }
+}
+
+/// Who makes an access.
+#[inline]
+fn accessing<'a>(
+    program: &'a Program,
+    instances: &'a Instances,
+    stamp: Stamp,
+    end: &EndCode,
+    call: &Call,
+) -> Accessing<'a> {
+    Accessing { program, instances, stamp, device: end.device, rank: call.rank, is_copy: end.is_copy }
 }
 
 /// The elements that an end names.
@@ -151,12 +164,11 @@ impl Machine<'_> {
     ) -> Result<&[u8], Box<Trap>> {
         let Some(handle) = elements(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
-        let accessing =
-            Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
+        let accessing = accessing(self.program, &self.instances, stamp, end, call);
         self.counts.moved[end.access.0 as usize] += 1;
         // The borrow of a successful read would otherwise last over the error path.
         match self.store.check_read(handle, position, accessing) {
-            Ok(()) => Ok(self.store.bytes(handle, position)),
+            Ok(at) => Ok(self.store.bytes(handle, at)),
             Err(fault) => Err(self.fault(fault, stamp, handle, position)),
         }
     }
@@ -174,8 +186,7 @@ impl Machine<'_> {
         let end = &write.end;
         let Some(handle) = elements(call, end) else { return Err(self.unbound(end.access)) };
         let stamp = Stamp { instance: at.instance, position: at.position, access: end.access };
-        let accessing =
-            Accessing { program: self.program, instances: &self.instances, stamp, device: end.device };
+        let accessing = accessing(self.program, &self.instances, stamp, end, call);
         self.counts.moved[end.access.0 as usize] += 1;
         let done = match write.resolution {
             None => self.store.write(handle, position, accessing).map(|bytes| bytes.copy_from_slice(element)),
@@ -194,12 +205,13 @@ impl Machine<'_> {
     pub(super) fn fault(&self, fault: Fault, stamp: Stamp, handle: &Handle, position: i64) -> Box<Trap> {
         let access = stamp.access;
         let container = self.container(access);
-        let index = index_of(handle, position);
+        let index = index_in(&handle.dims, handle.offset, position);
         let kind = match fault {
             Fault::Outside => TrapKind::OutOfBounds { container, index, shape: handle.shape() },
             Fault::Undefined => TrapKind::UndefinedRead { container, index },
             Fault::Gone => TrapKind::Unbound { container },
             Fault::Unreachable => TrapKind::UnreachableMemory { container },
+            Fault::Remote(by, owner) => TrapKind::RemoteElement { container, index, by, owner },
             Fault::Conflict(earlier) => {
                 let first = Box::new(self.accessor(earlier));
                 let second = Box::new(self.accessor(stamp));
@@ -249,19 +261,4 @@ impl Machine<'_> {
         let container = self.container(end.access);
         self.trap(TrapKind::OutOfBounds { container, index, shape: handle.shape() }, self.site(end.access))
     }
-}
-
-/// The index of an element from its position: the dimension with the longest stride first.
-fn index_of(handle: &Handle, position: i64) -> Vec<i64> {
-    let mut rest = position - handle.offset;
-    let mut order: Vec<(usize, Dimension)> = handle.dims.iter().copied().enumerate().collect();
-    order.sort_by_key(|(i, dim)| (std::cmp::Reverse(dim.stride.unsigned_abs()), *i));
-    let mut index = vec![0; handle.dims.len()];
-    for (i, dim) in order {
-        if dim.stride != 0 && dim.extent > 1 {
-            index[i] = rest / dim.stride;
-            rest -= index[i] * dim.stride;
-        }
-    }
-    index
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::arguments::{ArgumentError, Arguments};
 use super::machine::Machine;
 use super::memory::{Binding, Contents, Dimension, packed};
+use super::ranks::{Blocks, Placement};
 use super::stream::Stream;
-use crate::ir::{Container, ContainerKind, Layout, Sdfg};
+use crate::ir::{Container, ContainerKind, Distribution, Layout, Sdfg};
 use crate::symbolic::{Expr, Symbol};
 use crate::tensor::Tensor;
 
@@ -27,11 +28,12 @@ pub(super) fn bind(
     let mut layouts = Vec::new();
     for (number, (_, container)) in sdfg.containers().enumerate() {
         if container.is_argument() {
-            layouts.push((number, container, strides(container, symbols)?));
+            let grid = grid(container, symbols, machine.options.ranks)?;
+            layouts.push((number, container, strides(container, symbols)?, grid));
         }
     }
     let mut bound = Vec::new();
-    for (number, container, layout) in layouts {
+    for (number, container, layout, grid) in layouts {
         let Some(tensor) = arguments.take(&container.name) else { continue };
         let shape = tensor.shape().to_vec();
         let (size, checked) = (container.element.size(), machine.options.check_conflicts);
@@ -40,7 +42,8 @@ pub(super) fn bind(
         let memory = machine.program.procedures[0].containers[number].memory;
         let binding = match (&container.kind, layout) {
             (ContainerKind::Stream { .. }, _) => {
-                let handle = machine.store.allocate_stream(Stream::new(1, size, None));
+                let handle =
+                    machine.store.allocate_stream(Stream::new(1, size, None, machine.options.ranks > 1));
                 for element in data.chunks_exact(size) {
                     // The stream was made in the line above and has no bound.
                     let _ = machine.store.push(&handle, 0, element);
@@ -50,19 +53,51 @@ pub(super) fn bind(
             (_, Some((dims, offset, total))) => {
                 let (data, defined) = spread(&data, defined, size, &dims, offset, total);
                 let contents = Contents::Bytes(data, Some(defined));
-                let handle = machine.store.allocate(size, total, contents, memory, checked);
+                let placement = placement(grid, offset, &dims, machine.options.ranks);
+                let handle = machine.store.allocate(size, total, contents, memory, checked, placement);
                 Binding::Elements(handle.with(offset, dims))
             }
             (_, None) => {
                 let contents = Contents::Bytes(data, defined);
-                let handle = machine.store.allocate(size, count, contents, memory, checked);
                 let dims = if container.shape().is_empty() { Vec::new() } else { packed(&shape) };
+                let placement = placement(grid, 0, &dims, machine.options.ranks);
+                let handle = machine.store.allocate(size, count, contents, memory, checked, placement);
                 Binding::Elements(handle.with(0, dims))
             }
         };
         bound.push((number, Bound { binding, shape }));
     }
     Ok(bound)
+}
+
+/// The grid over which an argument is cut into blocks, if it is.
+fn grid(
+    container: &Container,
+    symbols: &BTreeMap<Symbol, i64>,
+    ranks: u32,
+) -> Result<Option<Vec<i64>>, ArgumentError> {
+    let name = || container.name.clone();
+    match &container.distribution {
+        Distribution::Local if ranks > 1 => {
+            Err(ArgumentError::Unsupported { name: name(), what: "a container of each rank's own" })
+        }
+        Distribution::Replicated | Distribution::Local => Ok(None),
+        Distribution::Block { grid } => {
+            let error = |error| ArgumentError::BadShape { name: name(), error };
+            let parts = grid.iter().map(|parts| parts.eval(&|s| symbols.get(s).copied()).map_err(error));
+            parts.collect::<Result<_, _>>().map(Some)
+        }
+    }
+}
+
+fn placement(grid: Option<Vec<i64>>, offset: i64, dims: &[Dimension], ranks: u32) -> Placement {
+    match grid {
+        Some(grid) if ranks > 1 => {
+            Placement::Blocks(Box::new(Blocks { offset, dims: dims.to_vec(), grid, ranks }))
+        }
+        None if ranks > 1 => Placement::Replicated,
+        Some(_) | None => Placement::Anywhere,
+    }
 }
 
 type Strided = (Vec<Dimension>, i64, usize);

@@ -7,6 +7,7 @@ use super::memory::{self, Binding, Contents, Dimension, Handle, packed};
 use super::program::{
     ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, EndCode, Item, LayoutCode, Memory,
 };
+use super::ranks::{Blocks, DistributionCode, Placement};
 use super::stream::Stream;
 use super::trap::{Site, Trap, TrapKind};
 use crate::ir::Lifetime;
@@ -38,6 +39,7 @@ impl<'p> Machine<'p> {
             bindings: vec![Binding::Nothing; procedure.containers.len()],
             registers: vec![Vec::new(); procedure.registers],
             at: At { instance, position: 0 },
+            rank: activity.call().rank,
         };
         let outer = activity.call();
         for (slot, value) in &code.symbols {
@@ -68,12 +70,20 @@ impl<'p> Machine<'p> {
                         contents,
                         Memory::ANY,
                         checked,
+                        Placement::Anywhere,
                     ))
                 }
                 ArgumentCode::Out(_) => {
                     let checked = self.options.check_conflicts;
                     let size = form.element.size();
-                    Binding::Elements(self.store.allocate(size, 1, Contents::Undefined, Memory::ANY, checked))
+                    Binding::Elements(self.store.allocate(
+                        size,
+                        1,
+                        Contents::Undefined,
+                        Memory::ANY,
+                        checked,
+                        Placement::Anywhere,
+                    ))
                 }
             };
         }
@@ -98,7 +108,7 @@ impl<'p> Machine<'p> {
                 ArgumentCode::Part(_) => {}
                 ArgumentCode::In(_) => self.store.release(handle),
                 ArgumentCode::Out(register) => {
-                    let bytes = self.store.peek(handle, 0).map_or_else(Vec::new, <[u8]>::to_vec);
+                    let bytes = self.store.peek(handle, 0, None).map_or_else(Vec::new, <[u8]>::to_vec);
                     activity.call().registers[*register as usize] = bytes;
                     self.store.release(handle);
                 }
@@ -129,7 +139,12 @@ impl<'p> Machine<'p> {
                     capacity.as_ref().map(|capacity| self.size(call, capacity, site)).transpose()?;
                 self.check_size(code, i128::from(count), site)?;
                 let capacity = capacity.map(|capacity| usize::try_from(capacity).unwrap_or(0));
-                let stream = Stream::new(usize::try_from(count).unwrap_or(0), code.element.size(), capacity);
+                let stream = Stream::new(
+                    usize::try_from(count).unwrap_or(0),
+                    code.element.size(),
+                    capacity,
+                    call.rank.is_none(),
+                );
                 let handle = self.store.allocate_stream(stream);
                 call.bindings[container] = Binding::Queues(handle.with(0, dims));
                 return Ok(());
@@ -139,6 +154,9 @@ impl<'p> Machine<'p> {
                 return Ok(());
             }
         };
+        let placement = self.placement(call, code, &dims, offset, count, site)?;
+        let copies = if let Placement::Local(_) = placement { self.options.ranks } else { 1 };
+        let count = count.saturating_mul(i64::from(copies));
         self.check_size(code, i128::from(count), site)?;
         let contents = match &code.constant {
             Some(bytes) => Contents::Bytes(bytes.clone(), None),
@@ -146,13 +164,39 @@ impl<'p> Machine<'p> {
         };
         let count = usize::try_from(count).unwrap_or(0);
         let checked = self.options.check_conflicts;
-        let handle = self.store.allocate(code.element.size(), count, contents, code.memory, checked);
+        let handle =
+            self.store.allocate(code.element.size(), count, contents, code.memory, checked, placement);
         let handle = handle.with(offset, dims);
         if let Some(number) = code.persistent {
             self.persistent[number] = Some(handle.clone());
         }
         call.bindings[container] = Binding::Elements(handle);
         Ok(())
+    }
+
+    /// How a container lies on ranks. What a single rank allocates is its own.
+    fn placement(
+        &self,
+        call: &Call,
+        code: &ContainerCode,
+        dims: &[Dimension],
+        offset: i64,
+        count: i64,
+        site: &Site,
+    ) -> Result<Placement, Box<Trap>> {
+        let ranks = self.options.ranks;
+        if ranks <= 1 || call.rank.is_some() || code.constant.is_some() {
+            return Ok(Placement::Anywhere);
+        }
+        Ok(match &code.distribution {
+            DistributionCode::Replicated => Placement::Replicated,
+            DistributionCode::Local => Placement::Local(usize::try_from(count).unwrap_or(0)),
+            DistributionCode::Blocks(grid) => {
+                let grid = grid.iter().map(|parts| self.size(call, parts, site));
+                let grid = grid.collect::<Result<Vec<i64>, _>>()?;
+                Placement::Blocks(Box::new(Blocks { offset, dims: dims.to_vec(), grid, ranks }))
+            }
+        })
     }
 
     /// Ends the lifetime of everything that lives as long as a call.

@@ -69,17 +69,26 @@ impl Reading<'_, '_, '_> {
                 let stamp = Stamp { instance: at.instance, position: at.position, access: read.access };
                 let (program, instances) = (self.machine.program, &self.machine.instances);
                 // Control flow runs on the host and may look at what devices made, as a launch argument would.
-                let accessing = Accessing { program, instances, stamp, device: Memory::ANY };
-                let checked = self.machine.store.check_read(handle, position, accessing);
-                checked.map_err(|fault| self.machine.fault(fault, stamp, handle, position))?;
+                let accessing = Accessing {
+                    program,
+                    instances,
+                    stamp,
+                    device: Memory::ANY,
+                    rank: self.call.rank,
+                    is_copy: false,
+                };
+                let at = self.machine.store.check_read(handle, position, accessing);
+                let at = at.map_err(|fault| self.machine.fault(fault, stamp, handle, position))?;
+                Ok(decode(read.element, self.machine.store.bytes(handle, at)))
             }
-            None if self.machine.store.peek(handle, position).is_none() => {
-                let kind = TrapKind::UndefinedRead { container: container(), index: index.to_vec() };
-                return Err(self.machine.trap(kind, site));
-            }
-            None => {}
+            None => match self.machine.store.peek(handle, position, self.call.rank) {
+                Some(bytes) => Ok(decode(read.element, bytes)),
+                None => {
+                    let kind = TrapKind::UndefinedRead { container: container(), index: index.to_vec() };
+                    Err(self.machine.trap(kind, site))
+                }
+            },
         }
-        Ok(decode(read.element, self.machine.store.bytes(handle, position)))
     }
 }
 

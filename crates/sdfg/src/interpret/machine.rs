@@ -12,6 +12,7 @@ use super::memory::{Binding, Handle, Store};
 use super::options::Options;
 use super::order::{Order, Shuffler};
 use super::program::{Item, Program};
+use super::ranks::Rank;
 use super::scope::{ConsumeFrame, MapFrame};
 use super::shadow::{Instances, Point};
 use super::tasklet::TaskletFrame;
@@ -41,6 +42,8 @@ pub(super) struct Call {
     /// Elements that go from node to node, as bytes; empty where none was made.
     pub(super) registers: Vec<Vec<u8>>,
     pub(super) at: At,
+    /// The rank that runs it; `None` for all of them.
+    pub(super) rank: Rank,
 }
 
 /// Where an activity is, from the outside in.

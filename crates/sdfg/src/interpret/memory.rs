@@ -1,6 +1,7 @@
 //! Memory of a running program: buffers of elements, with what is known of each element, and streams.
 
 use super::program::{Memory, Program};
+use super::ranks::{Elsewhere, Placement, Rank};
 use super::shadow::{Cell, Instances, Stamp};
 use super::stream::Stream;
 
@@ -43,6 +44,8 @@ pub(super) enum Fault {
     Gone,
     /// The processor does not reach it.
     Unreachable,
+    /// A rank, or all of them, cannot access what is on another one.
+    Remote(Rank, Rank),
     /// Another access of it is not ordered with this one.
     Conflict(Stamp),
 }
@@ -62,6 +65,7 @@ struct Buffer {
     memory: Option<Memory>,
     /// Bytes that it takes, with what is known of each element.
     cost: u64,
+    placement: Placement,
 }
 
 /// All memory of one execution.
@@ -81,6 +85,8 @@ pub(super) struct Accessing<'a> {
     pub(super) instances: &'a Instances,
     pub(super) stamp: Stamp,
     pub(super) device: Memory,
+    pub(super) rank: Rank,
+    pub(super) is_copy: bool,
 }
 
 /// Contents of a new buffer.
@@ -142,6 +148,7 @@ impl Store {
         contents: Contents,
         memory: Memory,
         checked: bool,
+        placement: Placement,
     ) -> Handle {
         let place = self.free.pop().unwrap_or_else(|| {
             self.buffers.push(Buffer::default());
@@ -172,6 +179,7 @@ impl Store {
         if checked {
             buffer.cells.resize(count, Cell::default());
         }
+        buffer.placement = placement;
         buffer.cost = cost(size, count as i128, checked).try_into().unwrap_or(0);
         self.used += buffer.cost;
         Handle { store: place, generation: buffer.generation, offset: 0, dims: Vec::new() }
@@ -200,7 +208,7 @@ impl Store {
         (data, defined)
     }
 
-    /// Checks and records a read of an element.
+    /// Checks and records a read of an element. The answer is its place in the buffer.
     ///
     /// # Errors
     /// Every [`Fault`].
@@ -210,19 +218,19 @@ impl Store {
         handle: &Handle,
         position: i64,
         accessing: Accessing<'_>,
-    ) -> Result<(), Fault> {
-        let (buffer, at) = self.locate(handle, position, accessing)?;
+    ) -> Result<usize, Fault> {
+        let (buffer, at) = self.locate(handle, position, accessing, false)?;
         if !buffer.is_defined(at) {
             return Err(Fault::Undefined);
         }
-        buffer.record(at, accessing)
+        buffer.record(at, accessing)?;
+        Ok(at)
     }
 
-    /// The bytes of an element whose read was checked.
+    /// The bytes of an element whose read was checked, at the place that [`Store::check_read`] found.
     #[inline]
-    pub(super) fn bytes(&self, handle: &Handle, position: i64) -> &[u8] {
+    pub(super) fn bytes(&self, handle: &Handle, at: usize) -> &[u8] {
         let buffer = &self.buffers[handle.store as usize];
-        let at = position as usize;
         &buffer.data[at * buffer.size..(at + 1) * buffer.size]
     }
 
@@ -237,7 +245,7 @@ impl Store {
         position: i64,
         accessing: Accessing<'_>,
     ) -> Result<&mut [u8], Fault> {
-        let (buffer, at) = self.locate(handle, position, accessing)?;
+        let (buffer, at) = self.locate(handle, position, accessing, true)?;
         buffer.record(at, accessing)?;
         if let Some(word) = buffer.defined.get_mut(at / 64) {
             *word |= 1 << (at % 64);
@@ -255,7 +263,7 @@ impl Store {
         position: i64,
         accessing: Accessing<'_>,
     ) -> Result<&mut [u8], Fault> {
-        let (buffer, at) = self.locate(handle, position, accessing)?;
+        let (buffer, at) = self.locate(handle, position, accessing, true)?;
         if !buffer.is_defined(at) {
             return Err(Fault::Undefined);
         }
@@ -264,9 +272,10 @@ impl Store {
     }
 
     /// The bytes of an element, without looking at conflicts; `None` if it is not there or not defined.
-    pub(super) fn peek(&self, handle: &Handle, position: i64) -> Option<&[u8]> {
+    pub(super) fn peek(&self, handle: &Handle, position: i64, rank: Rank) -> Option<&[u8]> {
         let buffer = self.buffers.get(handle.store as usize)?;
         let at = usize::try_from(position).ok()?;
+        let at = buffer.placement.locate(at, rank, false, false).ok()?;
         if buffer.generation != handle.generation || !buffer.is_defined(at) {
             return None;
         }
@@ -280,6 +289,7 @@ impl Store {
         handle: &Handle,
         position: i64,
         accessing: Accessing<'_>,
+        writes: bool,
     ) -> Result<(&mut Buffer, usize), Fault> {
         let buffer = &mut self.buffers[handle.store as usize];
         if buffer.generation != handle.generation {
@@ -288,9 +298,11 @@ impl Store {
         if !buffer.memory.is_none_or(|memory| memory.is_reached_by(accessing.device)) {
             return Err(Fault::Unreachable);
         }
-        match usize::try_from(position) {
+        let Ok(position) = usize::try_from(position) else { return Err(Fault::Outside) };
+        match buffer.placement.locate(position, accessing.rank, accessing.is_copy, writes) {
             Ok(at) if at < buffer.data.len() / buffer.size => Ok((buffer, at)),
-            Ok(_) | Err(_) => Err(Fault::Outside),
+            Ok(_) => Err(Fault::Outside),
+            Err(Elsewhere(owner)) => Err(Fault::Remote(accessing.rank, owner)),
         }
     }
 
@@ -345,6 +357,12 @@ impl Store {
         stream.push(queue, element);
         self.used += element.len() as u64;
         Ok(true)
+    }
+
+    /// Whether a stream belongs to all ranks.
+    pub(super) fn is_shared(&self, handle: &Handle) -> bool {
+        let stream = self.streams.get(handle.store as usize).and_then(|(_, stream)| stream.as_ref());
+        stream.is_some_and(Stream::is_shared)
     }
 
     /// Bytes in buffers and streams.

@@ -29,6 +29,7 @@ mod order;
 mod outside;
 mod points;
 mod program;
+mod ranks;
 mod reduce;
 mod resolve;
 mod scope;
@@ -64,7 +65,8 @@ use shadow::Instances;
 
 /// A program that can be run any number of times.
 ///
-/// Transients with lifetime `persistent` keep their contents from run to run, until a run traps.
+/// Transients with lifetime `persistent` keep their contents from run to run, until a run traps or has another number of
+/// ranks.
 #[derive(Debug)]
 pub struct Interpreter {
     source: Sdfg,
@@ -78,6 +80,8 @@ struct Kept {
     store: Store,
     instances: Instances,
     persistent: Vec<Option<Handle>>,
+    /// How many ranks the memory is spread over.
+    ranks: u32,
 }
 
 /// Why a run did not end.
@@ -104,7 +108,7 @@ impl RunError {
 impl Kept {
     fn new(program: &Program) -> Self {
         let persistent = vec![None; program.persistent];
-        Kept { store: Store::default(), instances: Instances::new(), persistent }
+        Kept { store: Store::default(), instances: Instances::new(), persistent, ranks: 1 }
     }
 }
 
@@ -132,6 +136,10 @@ impl Interpreter {
         let sdfg = &self.source;
         let symbols = arguments.check(sdfg)?;
         let mut kept = std::mem::replace(&mut self.kept, Kept::new(&self.program));
+        let ranks = options.ranks.max(1);
+        if kept.ranks != ranks {
+            kept = Kept::new(&self.program);
+        }
         let store = std::mem::take(&mut kept.store);
         let persistent = std::mem::take(&mut kept.persistent);
         let mut machine = Machine::new(&self.program, options, persistent, store, kept.instances);
@@ -146,7 +154,7 @@ impl Interpreter {
         let report = Report::new(&self.program, &machine.counts);
         if !matches!(result, Err(RunError::Trap(_))) {
             let (store, instances, persistent) = machine.into_kept();
-            self.kept = Kept { store, instances, persistent };
+            self.kept = Kept { store, instances, persistent, ranks };
         }
         result.map(|()| report)
     }

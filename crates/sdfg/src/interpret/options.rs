@@ -20,6 +20,8 @@ pub struct Options<'a> {
     /// How many bytes containers, streams and what waits for them may take before a trap, with what the race detector
     /// keeps.
     pub memory_limit: u64,
+    /// How many virtual ranks run the program; 0 is as 1.
+    pub ranks: u32,
     /// Whether the report lists blocks in the order in which they ran.
     pub trace: bool,
     /// What calls external functions; without, a program that calls one is refused.
@@ -35,6 +37,7 @@ impl Default for Options<'_> {
             check_conflicts: true,
             step_limit: None,
             memory_limit: 1 << 35,
+            ranks: 1,
             trace: false,
             externals: None,
             libraries: None,

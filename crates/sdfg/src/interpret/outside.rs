@@ -128,7 +128,7 @@ impl<'p> Machine<'p> {
                 self.read(call, end, position, at)?
             } else {
                 let Some(handle) = access::elements(call, end) else { return Err(self.unbound(end.access)) };
-                match self.store.peek(handle, position) {
+                match self.store.peek(handle, position, call.rank) {
                     Some(element) => element,
                     None => continue,
                 }
@@ -212,7 +212,7 @@ impl<'p> Machine<'p> {
                 return Err(self.unbound(write.end.access));
             };
             for (target, position) in data.chunks_exact_mut(size).zip(&positions) {
-                if let Some(element) = self.store.peek(handle, *position) {
+                if let Some(element) = self.store.peek(handle, *position, call.rank) {
                     target.copy_from_slice(element);
                 }
             }

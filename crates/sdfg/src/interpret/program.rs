@@ -4,6 +4,7 @@
 //! one fixed place. What runs is exactly what the graph says: nothing is reordered, fused or left out.
 
 use super::index::{Index, RangeCode, SubsetCode};
+use super::ranks::DistributionCode;
 use super::shadow::{AccessKind, Point, Stamp};
 use super::trap::Site;
 use crate::dtype::{ElementType, ScalarType};
@@ -86,6 +87,7 @@ pub(super) struct ContainerCode {
     pub(super) lifetime: Lifetime,
     /// Which memory holds it, where that does not follow from the caller.
     pub(super) memory: Memory,
+    pub(super) distribution: DistributionCode,
     /// Contents of a constant.
     pub(super) constant: Option<Vec<u8>>,
     /// Number among the persistent containers.
@@ -255,6 +257,8 @@ pub(super) struct EndCode {
     /// Outer memlets that a user declared: elements must be in all of them.
     pub(super) declared: Vec<SubsetCode>,
     pub(super) device: Memory,
+    /// Whether it is an end of a copy, which reaches the memories of all ranks.
+    pub(super) is_copy: bool,
 }
 
 /// A write: where to, and what happens to the old value.
@@ -391,6 +395,8 @@ pub(super) struct MapCode {
     pub(super) reads: Vec<SymbolRead>,
     pub(super) params: Vec<u32>,
     pub(super) ranges: Vec<RangeCode>,
+    /// Whether each iteration runs on a rank.
+    pub(super) on_ranks: bool,
     pub(super) body: usize,
 }
 

@@ -4,6 +4,7 @@ use super::access;
 use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
 use super::points::Points;
 use super::program::{ConsumeCode, EndCode, ExpressionCode, Item, MapCode, SymbolRead};
+use super::ranks::Rank;
 use super::trap::{Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
 use crate::value::Value;
@@ -22,6 +23,8 @@ pub(super) struct MapFrame<'p> {
     points: Option<Vec<i64>>,
     /// How many iterations run in activities of their own.
     running: u32,
+    /// The rank that runs the map.
+    rank: Rank,
 }
 
 /// In a consume scope.
@@ -106,6 +109,7 @@ impl<'p> Machine<'p> {
             next: Points::new(rank),
             points: None,
             running: 0,
+            rank: activity.call().rank,
         };
         if self.shuffler.is_some() {
             self.shuffle_points(activity, &mut frame)?;
@@ -160,6 +164,7 @@ impl<'p> Machine<'p> {
             self.index_trap(activity.call(), &e, &self.program.items[frame.item.number as usize].site)
         })?;
         if !more {
+            activity.call().rank = frame.rank;
             if frame.running > 0 {
                 activity.frames.push(Frame::Map(frame));
                 return Ok(Step::AwaitChild);
@@ -168,6 +173,10 @@ impl<'p> Machine<'p> {
         }
         self.count_step(&self.program.items[frame.item.number as usize].site)?;
         let at = frame.at;
+        if code.on_ranks && frame.rank.is_none() && self.options.ranks > 1 {
+            // Positions count from 1.
+            activity.call().rank = Some(at.position.wrapping_sub(1) % self.options.ranks);
+        }
         if self.program.bodies[code.body].waits_for_streams {
             frame.running += 1;
             let frame_item = frame.item.number;

@@ -17,17 +17,24 @@ pub(super) struct Stream {
     size: usize,
     /// How many elements a queue holds; `None` is unbounded.
     capacity: Option<usize>,
+    /// Whether it belongs to all ranks, so that a single one reaches it by copies only.
+    is_shared: bool,
 }
 
 impl Stream {
     /// Empty queues.
-    pub(super) fn new(queues: usize, size: usize, capacity: Option<usize>) -> Self {
-        Stream { queues: vec![Queue::default(); queues], size, capacity }
+    pub(super) fn new(queues: usize, size: usize, capacity: Option<usize>, is_shared: bool) -> Self {
+        Stream { queues: vec![Queue::default(); queues], size, capacity, is_shared }
     }
 
     /// How many elements a queue holds; `None` if there is no such queue.
     pub(super) fn len(&self, queue: usize) -> Option<usize> {
         Some(self.queues.get(queue)?.bytes.len() / self.size)
+    }
+
+    /// Whether it belongs to all ranks.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Bytes of all elements.
@@ -62,7 +69,7 @@ mod tests {
 
     #[test]
     fn elements_leave_in_the_order_in_which_they_came() {
-        let mut stream = Stream::new(2, 2, Some(2));
+        let mut stream = Stream::new(2, 2, Some(2), false);
         let mut element = Vec::new();
         assert!(!stream.pop(1, &mut element));
         stream.push(1, &[1, 2]);

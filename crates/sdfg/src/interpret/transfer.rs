@@ -2,6 +2,7 @@
 
 use super::access::{self, Part};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::memory::Handle;
 use super::program::{CopyCode, CopySource, CountCode, EndCode, Item};
 use super::trap::{Trap, TrapKind};
 
@@ -39,6 +40,16 @@ impl<'p> Machine<'p> {
         self.queue_of(call, end, &part, number)
     }
 
+    /// A single rank reaches the streams of all ranks by copies only.
+    fn check_rank(&self, call: &Call, end: &EndCode, handle: &Handle) -> Result<(), Box<Trap>> {
+        if call.rank.is_none() || end.is_copy || !self.store.is_shared(handle) {
+            return Ok(());
+        }
+        let container = self.container(end.access);
+        let kind = TrapKind::RemoteElement { container, index: Vec::new(), by: call.rank, owner: None };
+        Err(self.trap(kind, self.site(end.access)))
+    }
+
     /// Takes the oldest element of a queue; false if there is none.
     pub(super) fn pop(
         &mut self,
@@ -48,6 +59,7 @@ impl<'p> Machine<'p> {
         element: &mut Vec<u8>,
     ) -> Result<bool, Box<Trap>> {
         let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
+        self.check_rank(call, end, handle)?;
         let taken = self.store.pop(handle, queue, element).map_err(|_| self.unbound(end.access))?;
         if taken {
             self.counts.moved[end.access.0 as usize] += 1;
@@ -65,6 +77,7 @@ impl<'p> Machine<'p> {
         element: &[u8],
     ) -> Result<bool, Box<Trap>> {
         let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
+        self.check_rank(call, end, handle)?;
         if !self.store.push(handle, queue, element).map_err(|_| self.unbound(end.access))? {
             return Ok(false);
         }
@@ -135,23 +148,22 @@ impl<'p> Machine<'p> {
             self.passes(end);
         }
         self.part(call, &code.to.end, &mut to)?;
-        let total;
-        match &code.from {
+        let total = match &code.from {
             CopySource::Elements(end) => {
                 self.part(call, end, &mut from)?;
-                total = Some(from.len());
+                Some(from.len())
             }
             CopySource::Queue(end) => {
                 self.part(call, end, &mut from)?;
                 let index_trap = |error| self.index_trap(call, &error, self.site(end.access));
-                total = match &code.count {
+                match &code.count {
                     CountCode::Exact(count) => Some(count.eval(&call.symbols).map_err(index_trap)?),
                     CountCode::AtMost(bound) => Some(bound.eval(&call.symbols).map_err(index_trap)?),
                     CountCode::Any => None,
-                };
+                }
             }
-            CopySource::Register(_) => total = Some(1),
-        }
+            CopySource::Register(_) => Some(1),
+        };
         let is_exact = matches!(code.count, CountCode::Exact(_));
         if let (Some(found), true, false) = (total, is_exact, code.to_queue)
             && found != to.len()

@@ -171,6 +171,22 @@ pub enum TrapKind {
         /// The container.
         container: String,
     },
+    /// An access to an element that the rank which runs the code does not hold.
+    #[error(
+        "remote element: {} cannot access element {index:?} of `{container}`, which {}; copy it",
+        .by.map_or("code that all ranks run".to_owned(), |rank| format!("rank {rank} alone")),
+        .owner.map_or("is not on one rank".to_owned(), |rank| format!("is on rank {rank}"))
+    )]
+    RemoteElement {
+        /// The container.
+        container: String,
+        /// The index; empty for a stream.
+        index: Vec<i64>,
+        /// The rank that accesses it; `None` for all of them.
+        by: Option<u32>,
+        /// The rank that holds it; `None` where several have copies or elements of their own.
+        owner: Option<u32>,
+    },
     /// A copy or reduction between parts of different size.
     #[error("size mismatch: {found} elements cannot fill {expected}")]
     SizeMismatch {

@@ -92,7 +92,7 @@ impl Resolver {
             Body { allocate: inner.lifetimes.remove(&scope).unwrap_or_default(), ..Body::default() };
         body.views = self.views(context, inner, scope, first_item as u32, device)?;
         for (index, unit) in sorted.iter().enumerate() {
-            let by = Accessing { item: (first_item + index) as u32, device };
+            let by = Accessing { item: (first_item + index) as u32, device, is_copy: false };
             let (form, waits_for_streams) = match unit {
                 Unit::Node(node) => self.node(context, inner, by, *node)?,
                 Unit::Copy(edge) => self.copy(context, inner, by, *edge)?,
@@ -128,7 +128,12 @@ impl Resolver {
         for (edge, _) in inner.state.edges() {
             let is_here = inner.tree.scope_of_edge(inner.state, edge) == scope;
             if is_here && is_bind_of(context, inner, edge, false) {
-                waiting.push(self.binding(context, inner, Accessing { item, device }, edge)?);
+                waiting.push(self.binding(
+                    context,
+                    inner,
+                    Accessing { item, device, is_copy: false },
+                    edge,
+                )?);
             }
         }
         let mut views: Vec<BindCode> = Vec::new();

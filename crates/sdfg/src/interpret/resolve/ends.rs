@@ -21,6 +21,8 @@ use crate::tasklet::{CompiledCode, Dialect, Environment, typecheck_expression};
 pub(super) struct Accessing {
     pub(super) item: u32,
     pub(super) device: Memory,
+    /// Whether it copies.
+    pub(super) is_copy: bool,
 }
 
 impl Resolver {
@@ -75,7 +77,7 @@ impl Resolver {
         let size = context.sdfg.container(access.container).element.size() as u64;
         let item = Some(by.item);
         self.program.accesses.push(AccessPlace { item, kind, container: name, site, memlet, size });
-        Ok(EndCode { container, subset, access: number, declared, device: by.device })
+        Ok(EndCode { container, subset, access: number, declared, device: by.device, is_copy: by.is_copy })
     }
 
     /// Resolves the end that is read.

@@ -18,11 +18,14 @@ use super::index::Index;
 use super::program::{
     ContainerCode, ContainerForm, LayoutCode, Memory, Procedure, Program, SymbolCode, to_bytes,
 };
+use super::ranks::DistributionCode;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::symbol_types;
 use crate::diagnostic::ElementPath;
 use crate::dtype::ScalarType;
-use crate::ir::{Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, Storage};
+use crate::ir::{
+    Container, ContainerId, ContainerKind, Distribution, Layout, Lifetime, NodeId, Sdfg, State, Storage,
+};
 use crate::symbolic::{Expr, Symbol};
 use crate::tasklet::{CompiledCode, Environment, TypeError};
 
@@ -213,6 +216,13 @@ impl Resolver {
                 capacity: capacity.as_ref().map(|capacity| context.index(capacity)),
             },
         };
+        let distribution = match &container.distribution {
+            Distribution::Replicated => DistributionCode::Replicated,
+            Distribution::Block { grid } => {
+                DistributionCode::Blocks(grid.iter().map(|parts| context.index(parts)).collect())
+            }
+            Distribution::Local => DistributionCode::Local,
+        };
         let is_persistent = container.transient
             && container.lifetime == Lifetime::Persistent
             && !container.is_stream()
@@ -228,6 +238,7 @@ impl Resolver {
             transient: container.transient,
             lifetime: container.lifetime,
             memory: memory(container, device),
+            distribution,
             constant: container.constant.as_deref().map(to_bytes),
             persistent,
         }

@@ -58,10 +58,11 @@ impl Resolver {
                     ranges.push(RangeCode::new(range, &mut |symbol| context.slot(symbol)));
                     params.push(context.bind(param));
                 }
+                let on_ranks = map.schedule == Schedule::Mpi;
                 let body = self.body(context, inner, Some(id), device_of(map.schedule, by.device))?;
                 context.bound.truncate(bound);
                 let waits = self.program.bodies[body].waits_for_streams;
-                Ok((ItemForm::Map(Box::new(MapCode { reads, params, ranges, body })), waits))
+                Ok((ItemForm::Map(Box::new(MapCode { reads, params, ranges, on_ranks, body })), waits))
             }
             NodeKind::ConsumeEntry(consume) => {
                 let stream_edge = connector_edges(inner.state, id, Direction::In, "IN_stream");
@@ -272,6 +273,7 @@ impl Resolver {
         if let Some(container) = context.sdfg.get_container(to.container) {
             self.check_element(context, inner, edge, container.element)?;
         }
+        let by = Accessing { is_copy: true, ..by };
         // The host starts copies between any two memories.
         let by = if by.device == Memory::HOST { Accessing { device: Memory::ANY, ..by } } else { by };
         let source = match self.consumed_register(inner, edge) {

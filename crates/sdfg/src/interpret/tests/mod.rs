@@ -3,6 +3,7 @@
 mod memory;
 mod programs;
 mod races;
+mod ranks;
 mod repository;
 mod resolutions;
 mod streams;
