@@ -45,13 +45,15 @@ fn run(source: &str, arguments: Arguments) -> Arguments {
     expected
 }
 
-/// The trap that a program ends in, which must be the same kind in all orders.
+/// The trap that a program ends in, which must be the same kind in all orders. Validation may foresee it.
 #[track_caller]
 fn trap(source: &str, arguments: Arguments) -> TrapKind {
     let mut found = None;
     for order in [Order::Fixed, Order::Random(1), Order::Random(2)] {
         let options = Options { order, step_limit: Some(10_000), ..Options::default() };
-        match run_with(source, &mut arguments.clone(), &options) {
+        let parsed = text::parse("test.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let mut interpreter = Interpreter::of(&parsed).unwrap_or_else(|error| panic!("{error}"));
+        match interpreter.run(&mut arguments.clone(), &options) {
             Err(RunError::Trap(trap)) => {
                 let same =
                     |kind: &TrapKind| std::mem::discriminant(kind) == std::mem::discriminant(&trap.kind);
