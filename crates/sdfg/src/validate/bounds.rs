@@ -1,8 +1,11 @@
 //! Memlets that provably leave their container.
 //!
-//! An access is an error only if it leaves the container whenever it moves anything at all: for all values of the
-//! symbols under which its scopes run and its ranges are not empty, some iteration is outside. What is not decided is
-//! checked by the interpreter, and by a bounds-checking build.
+//! A memlet is an error only if it leaves the container whenever it moves anything at all: for all values of the symbols
+//! under which its scopes run and its ranges are not empty, all iterations are outside, or a certain one is. That holds
+//! for what the memlet says, also of a pointer of which the code touches a part. What is not decided is checked by the
+//! interpreter, and by a bounds-checking build.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::frame::{Frame, ends};
 use super::memlets::declaration;
@@ -28,108 +31,121 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut F
 
 fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findings: &mut Findings) {
     let container = site.sdfg.container(access.container);
-    let ranges = &access.subset().0;
-    let Some(parameters) = Parameters::of(frame, ranges.iter().flat_map(|range| range.free_symbols())) else {
-        return;
-    };
+    let subset = access.subset();
     let mut assumptions = frame.assumptions.clone();
-    for steps in ranges.iter().filter(|range| !range.is_index()).map(Range::steps) {
-        // Of a range that is empty for some iterations, the others would have to be known.
-        let varies = frame.parameters.iter().any(|parameter| steps.depends_on(&parameter.symbol));
-        if varies && !steps.is_positive(&frame.assumptions).is_proved() {
+    for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
+        let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
+        let moves = steps.is_positive(&frame.assumptions).is_proved() || (!varies && may_move(frame, &steps));
+        if !moves {
             return;
         }
+        // In an iteration that moves anything, none of the ranges is empty.
         assumptions.assume_nonnegative(steps - 1);
     }
-    for (dimension, (range, extent)) in ranges.iter().zip(container.shape()).enumerate() {
-        let Some((first, last)) = ends(range) else { continue };
-        let below = parameters
-            .least(&first, &assumptions)
-            .filter(|least| least.is_nonnegative(&assumptions).is_refuted());
-        let above = parameters
-            .greatest(&last, &assumptions)
-            .filter(|greatest| greatest.lt(extent, &assumptions).is_refuted());
-        for index in below.into_iter().chain(above) {
-            let message = format!(
-                "`{}[{}]` takes index {index} of dimension {dimension}, whose indices are 0 to {}",
-                container.name,
-                access.subset(),
-                extent - 1
-            );
-            let error = site.edge_error(Code::OutOfBounds, id, message).also(Secondary {
-                message: format!("dimension {dimension} has {extent} elements"),
-                path: declaration(site, &container.name),
-                loc: container.loc.clone(),
-            });
-            findings.push(match parameters.describe() {
-                Some(text) => error.note(text),
-                None => error,
-            });
+    let witnesses = witnesses(frame, &assumptions);
+    for (dimension, (range, extent)) in subset.0.iter().zip(container.shape()).enumerate() {
+        // What was allocated may differ from what the extent has become since, or from what its name means here.
+        let is_elsewhere = |symbol: &Symbol| site.assigned.contains(symbol) || frame.binds(symbol);
+        if extent.free_symbols().iter().any(is_elsewhere) {
+            continue;
         }
-    }
-}
-
-/// The scope parameters that an access depends on, with their ends.
-struct Parameters {
-    ranges: Vec<(Symbol, Expr, Expr)>,
-}
-
-impl Parameters {
-    /// `None` if the values of a parameter are not known well enough to tell which of them occur.
-    fn of(frame: &Frame, used: impl Iterator<Item = Symbol>) -> Option<Self> {
-        let mut needed: std::collections::BTreeSet<Symbol> = used.collect();
-        let mut ranges = Vec::new();
-        for parameter in frame.parameters.iter().rev() {
-            let Some((first, last)) = &parameter.ends else {
-                if needed.contains(&parameter.symbol) {
-                    return None;
-                }
-                continue;
+        let outside = |witness: &BTreeMap<Symbol, Expr>| {
+            let (first, last) = ends(&range.substitute(witness))?;
+            let is_below = first.is_nonnegative(&assumptions).is_refuted();
+            let is_above = || last.lt(extent, &assumptions).is_refuted();
+            if is_below { Some(first) } else { is_above().then_some(last) }
+        };
+        let moves = |witness: &BTreeMap<Symbol, Expr>| {
+            let moves = |range: &Range| {
+                let steps = range.steps();
+                let at_witness = steps.substitute(witness);
+                at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved()
             };
-            let depends = [first, last]
-                .into_iter()
-                .flat_map(Expr::free_symbols)
-                .any(|symbol| frame.parameters.iter().any(|other| other.symbol == symbol));
-            // Where the range depends on another parameter it may be empty for some of its values, and then nothing
-            // is accessed there.
-            if depends && !nonempty(frame, first, last) {
-                return None;
-            }
-            if needed.contains(&parameter.symbol) {
-                needed.extend(first.free_symbols());
-                needed.extend(last.free_symbols());
-                ranges.push((parameter.symbol.clone(), first.clone(), last.clone()));
-            }
-        }
-        ranges.reverse();
-        Some(Parameters { ranges })
-    }
-
-    fn least(&self, index: &Expr, assumptions: &Assumptions) -> Option<Expr> {
-        let bounds = index.bounds_over_all(&self.ranges, assumptions);
-        bounds.lower.filter(|_| bounds.exact)
-    }
-
-    fn greatest(&self, index: &Expr, assumptions: &Assumptions) -> Option<Expr> {
-        let bounds = index.bounds_over_all(&self.ranges, assumptions);
-        bounds.upper.filter(|_| bounds.exact)
-    }
-
-    fn describe(&self) -> Option<String> {
-        let ranges =
-            self.ranges.iter().map(|(symbol, first, last)| format!("{symbol} from {first} to {last}"));
-        let ranges: Vec<String> = ranges.collect();
-        (!ranges.is_empty()).then(|| format!("the scope runs for {}", ranges.join(", ")))
+            subset.0.iter().all(moves)
+        };
+        let found = witnesses.iter().find_map(|witness| {
+            let index = outside(witness).filter(|_| moves(witness))?;
+            Some((index, witness))
+        });
+        let Some((index, witness)) = found else { continue };
+        let message = format!(
+            "`{}[{subset}]` takes index {index} of dimension {dimension}, whose indices are 0 to {}",
+            container.name,
+            extent - 1
+        );
+        let error = site.edge_error(Code::OutOfBounds, id, message).also(Secondary {
+            message: format!("dimension {dimension} has {extent} elements"),
+            path: declaration(site, &container.name),
+            loc: container.loc.clone(),
+        });
+        let used = witness.iter().filter(|(symbol, _)| range.free_symbols().contains(symbol));
+        let values: Vec<String> = used.map(|(symbol, value)| format!("{symbol} = {value}")).collect();
+        findings.push(if values.is_empty() {
+            error
+        } else {
+            error.note(format!("in the iteration with {}", values.join(", ")))
+        });
+        return;
     }
 }
 
-/// Whether a range that depends on outer parameters has a value for each of theirs.
-fn nonempty(frame: &Frame, first: &Expr, last: &Expr) -> bool {
-    // The frame takes for granted that every range has a value; here that is the question.
-    let mut assumptions = Assumptions::new();
-    for symbol in first.free_symbols().into_iter().chain(last.free_symbols()) {
-        let (lower, upper) = frame.assumptions.range_of(&symbol);
-        assumptions.set_range(symbol, lower.cloned(), upper.cloned());
+/// Whether a range with so many steps is not empty in the first or last iteration that runs, for some small values of the
+/// symbols: nothing is refused that never happens.
+fn may_move(frame: &Frame, steps: &Expr) -> bool {
+    const VALUES: [i64; 8] = [1, 2, 3, 4, 7, 16, 33, 100];
+    let happens = |value: i64, is_first: bool| {
+        let mut chosen: BTreeMap<Symbol, i64> = BTreeMap::new();
+        let of = |chosen: &BTreeMap<Symbol, i64>, expression: &Expr| {
+            expression.eval(&|symbol| Some(chosen.get(symbol).copied().unwrap_or(value))).ok()
+        };
+        for parameter in frame.loops.iter().chain(&frame.parameters) {
+            let Some((first, last)) = &parameter.ends else { continue };
+            let ends = of(&chosen, first).zip(of(&chosen, last));
+            let Some((first, last)) = ends.filter(|(first, last)| first <= last) else { return false };
+            chosen.insert(parameter.symbol.clone(), if is_first { first } else { last });
+        }
+        of(&chosen, steps).is_some_and(|steps| steps > 0)
+    };
+    VALUES.into_iter().any(|value| happens(value, true) || happens(value, false))
+}
+
+/// Iterations that run if any does, as values of the parameters that are first or last in their ranges. The first leaves
+/// every parameter as it is: what holds there holds for all iterations.
+fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMap<Symbol, Expr>> {
+    const MOST: usize = 32;
+    let all = BTreeMap::new();
+    let mut found = vec![BTreeMap::new()];
+    for parameter in frame.loops.iter().chain(&frame.parameters) {
+        let Some((first, last)) = &parameter.ends else {
+            found = vec![all.clone()];
+            continue;
+        };
+        let symbols: BTreeSet<Symbol> = first.free_symbols().union(&last.free_symbols()).cloned().collect();
+        if symbols.iter().any(|symbol| frame.binds(symbol) && !frame.is_parameter(symbol)) {
+            // The range is data: in another iteration of the scopes outside it may be empty.
+            found = vec![all.clone()];
+        }
+        let mut next = Vec::new();
+        for outer in &found {
+            let ends = [first, last].map(|end| end.substitute(outer));
+            // The range has a value in an iteration that runs; in this one, if it is the same or provably has.
+            let is_same = symbols.iter().all(|symbol| !outer.contains_key(symbol));
+            if !is_same && !ends[0].le(&ends[1], assumptions).is_proved() {
+                continue;
+            }
+            next.extend(ends.into_iter().map(|value| {
+                let mut witness = outer.clone();
+                witness.insert(parameter.symbol.clone(), value);
+                witness
+            }));
+        }
+        // Outer parameters may be chosen while the inner ones take any value, as long as these ranges do not change.
+        let kept = found.iter().filter(|outer| symbols.iter().all(|symbol| !outer.contains_key(symbol)));
+        next.extend(kept.cloned());
+        next.dedup();
+        next.truncate(MOST);
+        found = next;
     }
-    first.le(last, &assumptions).is_proved()
+    found.sort_by_key(BTreeMap::len);
+    found
 }

@@ -10,7 +10,7 @@ use crate::symbolic::Expr;
 /// Checks all declarations of an SDFG.
 pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
     symbol_types(program, findings);
-    let frame = Frame::outermost(program.sdfg, table.everywhere().clone());
+    let frame = Frame::outermost(program, table.everywhere().clone());
     let mut inner = frame.clone();
     for (_, state) in program.sdfg.states() {
         inner.defined.extend(state.nodes().flat_map(|(_, node)| match &node.kind {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::site::{Findings, Site};
+use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::UNDECLARED_SYMBOL;
 use crate::diagnostic::{Code, Diagnostic, did_you_mean};
-use crate::dtype::ScalarType;
-use crate::ir::{NodeId, NodeKind, Sdfg};
+use crate::dtype::{ScalarKind, ScalarType};
+use crate::ir::{NodeId, NodeKind, Sdfg, StateId};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
@@ -29,26 +29,56 @@ pub(super) struct Frame {
     pub(super) assumptions: Assumptions,
     /// Parameters of the scopes around, the outermost first.
     pub(super) parameters: Vec<Parameter>,
+    /// Symbols of counted loops around that run the state in each of their iterations, the outermost first.
+    pub(super) loops: Vec<Parameter>,
     /// Symbols that the scopes around bind; they hide others of their name.
     bound: Defined,
 }
 
 impl Frame {
-    /// Where no scope is around: symbols in shapes of arguments are not negative, of others nothing is known.
-    pub(super) fn outermost(sdfg: &Sdfg, defined: Defined) -> Self {
+    /// Where no scope is around: symbols in shapes of arguments are not negative, nor are those of unsigned types; of
+    /// others nothing is known. A symbol that control flow assigns may be anything later.
+    pub(super) fn outermost(program: &Program<'_>, defined: Defined) -> Self {
+        let sdfg = program.sdfg;
         let mut assumptions = Assumptions::new();
-        for (_, container) in sdfg.arguments() {
-            for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
+        let in_shapes = sdfg.arguments().flat_map(|(_, container)| container.shape());
+        let in_shapes = in_shapes.flat_map(Expr::free_symbols);
+        let unsigned = sdfg.symbols().filter(|(_, ty)| ty.kind() == ScalarKind::Unsigned);
+        for symbol in in_shapes.chain(unsigned.map(|(symbol, _)| symbol.clone())) {
+            if !program.assigned.contains(&symbol) {
                 assumptions.nonnegative(symbol);
             }
         }
-        Frame { defined, assumptions, parameters: Vec::new(), bound: Defined::new() }
+        for (symbol, value) in &program.given {
+            if !program.assigned.contains(symbol) {
+                assumptions.set_range(symbol.clone(), Some(value.clone()), Some(value.clone()));
+            }
+        }
+        Frame { defined, assumptions, parameters: Vec::new(), loops: Vec::new(), bound: Defined::new() }
+    }
+
+    /// Where a state stands: the counted loops around it give their symbols a range.
+    pub(super) fn of_state(program: &Program<'_>, state: StateId, defined: Defined) -> Self {
+        let mut frame = Frame::outermost(program, defined);
+        let Some(block) = program.block_of(state) else { return frame };
+        for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {
+            let Some((first, last)) = ends(&range) else { continue };
+            // Of a symbol of two loops, the inner one decides.
+            frame.loops.retain(|outer| outer.symbol != symbol);
+            frame.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
+            frame.assumptions.assume_nonnegative(&last - &first);
+            if is_certain {
+                frame.loops.push(Parameter { symbol, ends: Some((first, last)), count: range.size() });
+            }
+        }
+        frame
     }
 
     /// The frame within a range that a parameter runs through, given that it does at least once.
     fn bind(&mut self, symbol: &Symbol, range: &Range) {
         // A name that shapes or outer scopes use with another meaning is reported; nothing is concluded from it.
         let is_hidden = self.assumptions.range_of(symbol) != (None, None);
+        self.loops.retain(|outer| outer.symbol != *symbol);
         let ends = ends(range).filter(|_| !is_hidden);
         if let Some((first, last)) = &ends {
             self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
@@ -64,6 +94,16 @@ impl Frame {
             self.defined.insert(symbol.clone());
             self.bound.insert(symbol);
         }
+    }
+
+    /// Whether a scope around gives the symbol its value.
+    pub(super) fn binds(&self, symbol: &Symbol) -> bool {
+        self.bound.contains(symbol)
+    }
+
+    /// Whether the symbol is a parameter of a scope around.
+    pub(super) fn is_parameter(&self, symbol: &Symbol) -> bool {
+        self.parameters.iter().any(|parameter| parameter.symbol == *symbol)
     }
 
     /// Names and types of the symbols that have a value, as code sees them.
@@ -108,11 +148,12 @@ impl Frame {
         }
     }
 
-    /// As [`Frame::check`], for all parts of a subset.
+    /// As [`Frame::check`], for all parts of a subset; with `steps`, also whether its steps lead on.
     pub(super) fn check_subset(
         &self,
         sdfg: &Sdfg,
         subset: &Subset,
+        steps: bool,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
@@ -126,7 +167,9 @@ impl Frame {
             {
                 self.check(sdfg, part, what, error, findings);
             }
-            bad_step(range, error, findings);
+            if steps {
+                bad_step(range, error, findings);
+            }
         }
     }
 

@@ -21,9 +21,13 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
         for access in edge.memlet.accesses() {
             fits &= place(site, id, access, findings);
             let error = |code, message: String| site.edge_error(code, id, message);
-            frame.check_subset(site.sdfg, access.subset(), &error, findings);
+            // What propagation derives from a subset that is empty may have less than no elements.
+            let is_derived = !leaf && !edge.memlet.declared;
+            frame.check_subset(site.sdfg, access.subset(), !is_derived, &error, findings);
         }
-        volume(site, id, frame, findings);
+        if leaf || edge.memlet.declared {
+            volume(site, id, frame, findings);
+        }
         written_constant(site, id, findings);
         if leaf && fits {
             if let Flow::Copy { from, to, .. } = &edge.memlet.flow {

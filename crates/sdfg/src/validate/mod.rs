@@ -7,14 +7,18 @@
 //! [`diagnostic::pages`](crate::diagnostic::pages).
 //!
 //! **What is not checked.** Where a statement about symbols is neither proved nor refuted, nothing is said. In particular:
-//! - bounds of dynamic memlets, through symbols of loops and transitions, and where an inner range may be empty;
+//! - bounds of dynamic memlets, through symbols of loops that do not count and of transitions, where a range inside may
+//!   be empty in the iteration that is outside, and where conditions guard the state;
 //! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
 //!   extents of its argument where these are not numbers;
 //! - conflicts other than one write without resolution in all iterations of a map: between different writes, with
 //!   reads, between unordered nodes, in consume scopes, through calls, pointers and dynamic memlets;
 //! - whether a symbol has a value on *every* path to its use, and a transient on any path to its read;
-//! - overlapping views, references that are never set, capacities against pops and pushes, deadlock;
-//! - loops that never end, properties of library nodes, and the signatures of external functions.
+//! - overlapping views, and whether a reference is set before it is used;
+//! - deadlock that depends on data, on the contents of conditions, on single queues of an array of streams, or on what
+//!   calls push and pop; streams that are arguments or persistent;
+//! - loops that end never or sometimes, depending on data; of library nodes everything but the form of their properties;
+//!   the signatures of external functions.
 
 mod bounds;
 mod code;
@@ -28,6 +32,7 @@ mod library;
 mod memlets;
 mod nested;
 mod reduce;
+mod repetition;
 mod resolutions;
 mod scopes;
 mod site;
@@ -139,7 +144,7 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
     for site in program.sites() {
         let defined =
             program.block_of(site.id).map_or_else(|| table.everywhere(), |block| table.before(block));
-        let frames = Frames::of(&site, Frame::outermost(program.sdfg, defined.clone()));
+        let frames = Frames::of(&site, Frame::of_state(program, site.id, defined.clone()));
         memlets::check(&site, &frames, findings);
         code::check_tasklets(&site, &frames, findings);
         code::check_consume(program, &site, &frames, findings);
@@ -154,7 +159,7 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
         for (id, node) in site.state.nodes() {
             if let NodeKind::Nested(nested) = &node.kind {
                 let device = storage::device_at(&site, &frames, frames.scopes.scope_of(id));
-                meaning(&program.nested(&site, id, &nested.sdfg, device), findings);
+                meaning(&program.nested(&site, id, nested, device), findings);
             }
         }
     }

@@ -55,7 +55,7 @@ fn ranges(site: &Site<'_>, id: NodeId, map: &Map, frames: &Frames, findings: &mu
     let mut frame = frames.ranges_of(site, id);
     let error = |code, message: String| site.node_error(code, id, None, message);
     for (parameter, range) in map.params.iter().zip(&map.ranges.0) {
-        frame.check_subset(site.sdfg, &[range.clone()].into_iter().collect(), &error, findings);
+        frame.check_subset(site.sdfg, &[range.clone()].into_iter().collect(), true, &error, findings);
         frame.defined.insert(parameter.clone());
     }
 }

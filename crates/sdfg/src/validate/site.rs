@@ -1,12 +1,15 @@
 //! Where a rule looks: an SDFG or a state with the paths of its elements, and the place where findings gather.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::storage::Device;
+use crate::analysis::symbols::assigned_symbols;
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
-    BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NodeId, Sdfg, SourceLoc, State, StateId,
+    BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State,
+    StateId,
 };
+use crate::symbolic::{Expr, Symbol};
 
 /// Findings in the order in which rules made them.
 #[derive(Debug, Default)]
@@ -51,6 +54,10 @@ pub(super) struct Program<'a> {
     pub(super) depth: usize,
     /// What runs it.
     pub(super) device: Device,
+    /// Symbols that its control flow assigns.
+    pub(super) assigned: BTreeSet<Symbol>,
+    /// Symbols that its caller gives a value which is a number.
+    pub(super) given: Vec<(Symbol, Expr)>,
     labels: BTreeMap<StateId, BlockId>,
 }
 
@@ -64,7 +71,9 @@ impl<'a> Program<'a> {
             | BlockKind::Continue
             | BlockKind::Return => None,
         });
-        Program { sdfg, path, depth, device, labels: labels.collect() }
+        let labels = labels.collect();
+        let assigned = assigned_symbols(sdfg).into_iter().collect();
+        Program { sdfg, path, depth, device, assigned, given: Vec::new(), labels }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -72,20 +81,30 @@ impl<'a> Program<'a> {
         &self,
         site: &Site<'_>,
         node: NodeId,
-        sdfg: &'a Sdfg,
+        nested: &'a NestedSdfg,
         device: Device,
     ) -> Program<'a> {
-        Program::new(sdfg, site.path.enter(&site.state.node(node).label), self.depth + 1, device)
+        let path = site.path.enter(&site.state.node(node).label);
+        let program = Program::new(&nested.sdfg, path, self.depth + 1, device);
+        let given = nested.symbol_mapping.iter().filter(|(_, value)| value.as_int().is_some());
+        Program { given: given.cloned().collect(), ..program }
     }
 
     /// Every state with its path.
-    pub(super) fn sites(&self) -> impl Iterator<Item = Site<'a>> + '_ {
+    pub(super) fn sites(&self) -> impl Iterator<Item = Site<'_>> + '_ {
         self.sdfg.states().map(|(id, state)| self.site(id, state))
     }
 
-    fn site(&self, id: StateId, state: &'a State) -> Site<'a> {
+    fn site<'s>(&'s self, id: StateId, state: &'s State) -> Site<'s> {
         let label = self.labels.get(&id).map_or(&state.label, |block| &self.sdfg.block(*block).label);
-        Site { sdfg: self.sdfg, state, id, path: self.path.enter(label), device: self.device }
+        Site {
+            sdfg: self.sdfg,
+            state,
+            id,
+            path: self.path.enter(label),
+            device: self.device,
+            assigned: &self.assigned,
+        }
     }
 
     /// The block that runs a state.
@@ -126,6 +145,8 @@ pub(super) struct Site<'a> {
     pub(super) id: StateId,
     pub(super) path: ElementPath,
     pub(super) device: Device,
+    /// Symbols that control flow of the SDFG assigns.
+    pub(super) assigned: &'a BTreeSet<Symbol>,
 }
 
 impl<'a> Site<'a> {

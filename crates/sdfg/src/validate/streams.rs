@@ -64,7 +64,7 @@ impl Streams {
     /// Judges every stream. Those that are answered for here are given back.
     pub(super) fn check(&self, program: &Program<'_>, findings: &mut Findings) -> BTreeSet<ContainerId> {
         let mut answered = BTreeSet::new();
-        let known = Frame::outermost(program.sdfg, Defined::new()).assumptions;
+        let known = Frame::outermost(program, Defined::new()).assumptions;
         for (id, container) in program.sdfg.containers() {
             let ContainerKind::Stream { shape, capacity } = &container.kind else { continue };
             let begins_empty = container.transient

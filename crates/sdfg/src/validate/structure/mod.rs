@@ -33,7 +33,7 @@ fn check_state(program: &Program<'_>, site: &Site<'_>, findings: &mut Findings) 
                 let message = format!("this is the {MAX_NESTING}th SDFG within another");
                 findings.push(site.node_error(Code::NestingTooDeep, id, None, message));
             } else {
-                check(&program.nested(site, id, &nested.sdfg, site.device), findings);
+                check(&program.nested(site, id, nested, site.device), findings);
             }
         }
     }

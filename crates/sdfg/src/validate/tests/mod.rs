@@ -1,5 +1,6 @@
 //! Every code has a program that shows it, and what is right is accepted without a word.
 
+mod bounds;
 mod endless;
 mod mutation;
 mod oracle;

@@ -1,0 +1,50 @@
+//! Counted loops around a state, and whether each of their iterations runs it.
+
+use crate::analysis::loops::counted_range;
+use crate::analysis::{DominatorTree, RegionGraph};
+use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
+use crate::subset::Range;
+use crate::symbolic::Symbol;
+
+/// Symbols and ranges of the counted loops around a block, the outermost first, each with whether every iteration of it
+/// runs the block: nothing on the way is chosen, skipped or left early.
+pub(super) fn counted_around(sdfg: &Sdfg, block: BlockId) -> Vec<(Symbol, Range, bool)> {
+    let mut found = Vec::new();
+    let (mut block, mut is_certain) = (block, true);
+    loop {
+        let region = sdfg.block(block).region;
+        let Some(holder) = sdfg.region(region).parent else { break };
+        match &sdfg.block(holder).kind {
+            BlockKind::Loop(repeated) => match counted_range(sdfg, repeated) {
+                Some((symbol, range)) => {
+                    is_certain = is_certain && always_runs(sdfg, region, block);
+                    found.push((symbol, range, is_certain));
+                }
+                // How often this one runs is not known; it may be never.
+                None => is_certain = false,
+            },
+            BlockKind::Branch(_) => is_certain = false,
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+        }
+        block = holder;
+    }
+    found.reverse();
+    found
+}
+
+/// Whether each execution of a region runs a block.
+fn always_runs(sdfg: &Sdfg, region: RegionId, block: BlockId) -> bool {
+    let graph = RegionGraph::of(sdfg, region);
+    let is_passed =
+        graph.start().is_some_and(|start| DominatorTree::post_dominators(&graph).dominates(block, start));
+    is_passed && !jumps(sdfg, region)
+}
+
+/// Whether anything in a region leaves it or a region around it early.
+fn jumps(sdfg: &Sdfg, region: RegionId) -> bool {
+    sdfg.region(region).blocks.iter().any(|block| {
+        let kind = &sdfg.block(*block).kind;
+        matches!(kind, BlockKind::Break | BlockKind::Continue | BlockKind::Return)
+            || kind.regions().into_iter().any(|part| jumps(sdfg, part))
+    })
+}

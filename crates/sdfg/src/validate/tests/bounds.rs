@@ -1,0 +1,125 @@
+//! Bounds of random accesses in random loops and maps, held against the interpreter: what is refused does trap, and what
+//! never traps is accepted.
+
+use proptest::prelude::*;
+
+use super::findings;
+use super::oracle::{Ended, run_graph};
+use crate::diagnostic::Code;
+use crate::interpret::Order;
+use crate::text;
+
+/// A program with random loops, maps and one access, from random numbers.
+fn program(mut draw: impl FnMut(usize) -> usize) -> String {
+    let mut pick = |choices: &[&str]| choices[draw(choices.len())].to_owned();
+    let shape = pick(&["N", "N + 1", "2 * N", "4", "N, M", "M, N", "N - 1"]);
+    let outer = pick(&["0:N", "1:N", "0:N - 1", "0:M", "N - 1:-1:-1", "0:4", "0:N:2", "0:N + 1"]);
+    let loops =
+        pick(&["", "", "for l: t = 0:N", "for l: t = 0:M", "for l: t = 1:N - 1", "for l: t = N:0:-1"]);
+    let guard = pick(&["", "", "", "if g: N > 2", "if g: t < N - 1", "if g: t == 1"]);
+    let inner =
+        pick(&["", "", "j = 0:M", "j = 0:i", "j = i:N", "j = 0:i + 1", "j = i + 1:N", "j = 0:3", "j = 0:N"]);
+    let nests = pick(&["one map", "two maps"]) == "two maps";
+    let loops = if guard.contains('t') && loops.is_empty() { "for l: t = 0:N".to_owned() } else { loops };
+    let mut names = vec!["i", "i", "0", "N", "M"];
+    names.extend(if inner.is_empty() { &[][..] } else { &["j", "j"] });
+    names.extend(if loops.is_empty() { &[][..] } else { &["t", "t"] });
+    let mut index = || {
+        let other = ["", "", " + 1", " - 1", " + i", " - i", " + 2", " - 2"];
+        format!("{}{}", pick(&names), pick(&other))
+    };
+    let (first, begin) = (index(), index());
+    let end = pick(&["", "", "", "N", "i + 1", "i + 2"]);
+    // Code that reads all of what its memlet brings.
+    let code = if end.is_empty() {
+        "o = x".to_owned()
+    } else {
+        format!(
+            "s = 0.0\n        for k in range(({end}) - ({begin})):\n            s = s + x[k]\n        o = s"
+        )
+    };
+    let last = if end.is_empty() { begin } else { format!("{begin}:{end}") };
+    let index = if shape.contains(',') { format!("{first}, {last}") } else { last };
+    let (maps, through) = match (inner.is_empty(), nests) {
+        (true, _) => (format!("map m [i = {outer}] {{"), false),
+        (false, false) => (format!("map m [i = {outer}, {inner}] {{"), false),
+        (false, true) => (format!("map m [i = {outer}] {{\n    map k [{inner}] {{"), true),
+    };
+    let (scope, joins) = if through { ("k", "\n    }\n    m.A -> k.A\n    k.y -> m.y") } else { ("m", "") };
+    let blocks: Vec<&String> = [&loops, &guard].into_iter().filter(|block| !block.is_empty()).collect();
+    let open: String = blocks.iter().map(|block| format!("  {block} {{\n")).collect();
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  symbol M: i64
+  array A: f64[{shape}]
+  scalar y: f64
+{open}  state s {{
+    access a = A
+    access y
+    {maps}
+      tasklet t (x) -> (o) {{
+        {code}
+      }}
+      {scope}.A -> t.x: A[{index}]
+      t.o -> {scope}.y: y wcr(sum){joins}
+    }}
+    a -> m.A
+    m.y -> y
+  }}
+{}}}",
+        "  }\n".repeat(blocks.len())
+    )
+}
+
+/// How the program ends for small values of its symbols.
+fn ends(source: &str) -> Vec<Ended> {
+    let sdfg = text::parse("test.sdft", source).unwrap();
+    let values = (0..5).flat_map(|n| (0..8).map(move |m| (n, m)));
+    // A negative extent is a fault of the call.
+    let least = if source.contains("f64[N - 1]") { 1 } else { 0 };
+    let values = values.filter(|(n, _)| *n >= least);
+    values.map(|(n, m)| run_graph(&sdfg, &|name| if name == "N" { n } else { m }, Order::Fixed)).collect()
+}
+
+fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+    move |n| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as usize) % n
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    #[test]
+    fn refused_accesses_trap(seed in any::<u64>()) {
+        let source = program(draws(seed));
+        let found = findings(&source);
+        prop_assert!(found.iter().all(|found| found.code == Code::OutOfBounds), "{source}\n{found:#?}");
+        if !found.is_empty() {
+            let ended = ends(&source);
+            prop_assert!(ended.contains(&Ended::OutOfBounds), "{source}\n{found:#?}\n{ended:?}");
+        }
+    }
+}
+
+/// Silence would never be wrong: of the programs that trap for all larger values, most are refused.
+#[test]
+fn most_wrong_accesses_are_refused() {
+    let (mut wrong, mut refused) = (0, 0);
+    let mut missed = String::new();
+    for seed in 0..100 {
+        let source = program(draws(seed));
+        if ends(&source).iter().rev().take(4).all(|ended| *ended == Ended::OutOfBounds) {
+            wrong += 1;
+            if findings(&source).is_empty() {
+                missed += &format!("{source}\n");
+            } else {
+                refused += 1;
+            }
+        }
+    }
+    assert!(wrong > 10 && refused * 3 > wrong, "{refused} of {wrong}\n{missed}");
+}
