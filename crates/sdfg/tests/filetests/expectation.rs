@@ -34,7 +34,10 @@ impl Finding {
             "error" => "error",
             "warning" => "warning",
             _ => {
-                return Err(format!("line {}: expected `error`, `warning` or `memlet` behind `#~`", line + 1));
+                return Err(format!(
+                    "line {}: expected `error`, `warning` or `memlet` behind `#~`",
+                    line + 1
+                ));
             }
         };
         let (code, message) = rest.split_once(':').unwrap_or((rest, ""));
