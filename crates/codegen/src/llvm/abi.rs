@@ -247,11 +247,12 @@ impl<'ctx> Emitter<'ctx> {
             index += 1;
         }
         for buffer in &buffers {
-            f.bind_buffer_parameter(*buffer, index)?;
+            f.bind_buffer_parameter(*buffer, index, false)?;
             index += 1;
         }
         f.bind_constants()?;
         f.bind_stack_buffers(uses.buffers.iter())?;
+        f.declare_all(&self.plan.body)?;
         f.statements(&self.plan.body)?;
         f.finish(Returns::Status)?;
         Ok((value, arguments.into_iter().map(Into::into).collect()))

@@ -6,6 +6,7 @@ use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::{Base, Function, Jumps};
+use super::uses::Declarations;
 use super::value::Lane;
 use crate::plan::{BufferId, If, JumpTarget, Scalar, Statement};
 
@@ -104,6 +105,13 @@ impl<'ctx> Function<'_, 'ctx> {
         let slot = self.owned_slot(&self.emitter.plan.buffer(buffer).name)?;
         self.bind_buffer(buffer, Base::Slot(slot));
         Ok(slot)
+    }
+
+    /// Makes slots for what the statements set and allocate.
+    pub(super) fn declare_all(&self, body: &[Statement]) -> Emit<()> {
+        let declarations = Declarations::of(body);
+        declarations.variables.iter().try_for_each(|variable| self.declare_variable(variable))?;
+        declarations.buffers.iter().try_for_each(|buffer| self.dynamic_slot(*buffer).map(|_| ()))
     }
 
     /// Stack buffers live in the function that uses them: those of `used` that have no memory yet get some.

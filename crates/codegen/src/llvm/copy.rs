@@ -78,7 +78,9 @@ fn merged(dimensions: &[CopyDimension]) -> Vec<CopyDimension> {
                 if outer.from_stride == &dimension.from_stride * &dimension.extent
                     && outer.to_stride == &dimension.to_stride * &dimension.extent =>
             {
-                outer.extent = &outer.extent * &dimension.extent;
+                // Both may be empty by ending before they begin.
+                let count = |extent| Expr::max(extent, &Expr::zero());
+                outer.extent = count(&outer.extent) * count(&dimension.extent);
                 outer.from_stride = dimension.from_stride.clone();
                 outer.to_stride = dimension.to_stride.clone();
             }

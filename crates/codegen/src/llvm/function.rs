@@ -314,18 +314,25 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         Ok((ty, self.builder.build_load(int, slot, name.as_str())?.into_int_value()))
     }
 
+    /// Makes a slot for the variable if it has none.
+    pub(super) fn declare_variable(&self, name: &Symbol) -> Emit<()> {
+        self.variable_slot(name).map(|_| ())
+    }
+
+    fn variable_slot(&self, name: &Symbol) -> Emit<(ScalarType, PointerValue<'ctx>)> {
+        let known = self.variables.borrow().get(name).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let ty = self.emitter.plan.variables.get(name).copied().unwrap_or(ScalarType::I64);
+        let slot = self.slot(self.emitter.int_type(ty)?, name.as_str())?;
+        self.variables.borrow_mut().insert(name.clone(), (ty, slot));
+        Ok((ty, slot))
+    }
+
     /// Sets the variable to a value of its own type.
     pub(super) fn set_typed_variable(&self, name: &Symbol, value: IntValue<'ctx>) -> Emit<()> {
-        let known = self.variables.borrow().get(name).copied();
-        let (ty, slot) = match known {
-            Some(known) => known,
-            None => {
-                let ty = self.emitter.plan.variables.get(name).copied().unwrap_or(ScalarType::I64);
-                let slot = self.slot(self.emitter.int_type(ty)?, name.as_str())?;
-                self.variables.borrow_mut().insert(name.clone(), (ty, slot));
-                (ty, slot)
-            }
-        };
+        let (ty, slot) = self.variable_slot(name)?;
         if self.emitter.int_type(ty)? != value.get_type() {
             return Err(self.emitter.defect(format!("variable `{name}` is set to another type")));
         }

@@ -23,7 +23,8 @@ use crate::plan::{Allocation, BufferId, ParallelLoop, Private};
 /// What an outlined function gets from the function around it, in the order of its parameters.
 struct Captures<'ctx> {
     variables: Vec<(Symbol, ScalarType)>,
-    buffers: Vec<BufferId>,
+    /// Buffers that threads share, and whether they may change the same elements of it.
+    buffers: Vec<(BufferId, bool)>,
     /// The values in the function around it, after handle, thread number, number of threads and counter.
     values: Vec<BasicValueEnum<'ctx>>,
 }
@@ -85,17 +86,13 @@ impl<'ctx> Function<'_, 'ctx> {
             }
         }
         for buffer in uses.buffers {
-            // Every thread has stack and thread buffers of its own, and constants are reached from everywhere.
-            let shared = match self.emitter.plan.buffer(buffer).allocation {
-                Allocation::Argument(_)
-                | Allocation::Handle
-                | Allocation::Persistent
-                | Allocation::Dynamic => true,
-                Allocation::Stack | Allocation::Thread | Allocation::Constant(_) => false,
-            };
-            if shared && self.buffer_base(buffer).is_some() {
+            let own = parallel.locals.contains(&buffer)
+                || parallel.privates.iter().any(|private| private.buffer == buffer);
+            // Constants are reached from everywhere.
+            let constant = matches!(self.emitter.plan.buffer(buffer).allocation, Allocation::Constant(_));
+            if !own && !constant && self.buffer_base(buffer).is_some() {
                 captures.values.push(self.base(buffer)?.into());
-                captures.buffers.push(buffer);
+                captures.buffers.push((buffer, uses.contested.contains(&buffer)));
             }
         }
         Ok(captures)
@@ -203,8 +200,8 @@ impl<'ctx> Function<'_, 'ctx> {
             team.set_typed_variable(symbol, team.parameter(index)?.into_int_value())?;
             index += 1;
         }
-        for buffer in &captures.buffers {
-            team.bind_buffer_parameter(*buffer, index)?;
+        for (buffer, contested) in &captures.buffers {
+            team.bind_buffer_parameter(*buffer, index, *contested)?;
             index += 1;
         }
         team.bind_constants()?;
@@ -215,7 +212,10 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Takes a parameter as the address of a buffer, with what is known of it.
-    pub(super) fn bind_buffer_parameter(&self, buffer: BufferId, index: u32) -> Emit<()> {
+    ///
+    /// Of a `contested` buffer, other threads change the same elements while the function runs: were it `noalias`, the
+    /// optimiser could keep an element in a register across the lock that guards it.
+    pub(super) fn bind_buffer_parameter(&self, buffer: BufferId, index: u32, contested: bool) -> Emit<()> {
         let pointer = self.parameter(index)?.into_pointer_value();
         pointer.set_name(&self.emitter.plan.buffer(buffer).name);
         let description = self.emitter.plan.buffer(buffer);
@@ -227,7 +227,9 @@ impl<'ctx> Function<'_, 'ctx> {
                 description.element.lane().component().size() as u32
             }
         };
-        self.emitter.attribute(self.value, AttributeLoc::Param(index), "noalias", 0);
+        if !contested {
+            self.emitter.attribute(self.value, AttributeLoc::Param(index), "noalias", 0);
+        }
         self.emitter.attribute(self.value, AttributeLoc::Param(index), "align", u64::from(alignment));
         self.bind_buffer(buffer, Base::Fixed(pointer));
         Ok(())
@@ -240,6 +242,7 @@ impl<'ctx> Function<'_, 'ctx> {
         }
         let uses = Uses::of_parallel(self.emitter.plan, parallel);
         self.bind_stack_buffers(uses.buffers.iter())?;
+        self.declare_all(&parallel.body)?;
         for private in &parallel.privates {
             self.initialise(private)?;
         }

@@ -1,12 +1,12 @@
-//! Which buffers and variables statements use: what an outlined function has to be given.
+//! Which buffers and variables statements use: what an outlined function has to be given, and what it has to declare.
 
 use std::collections::BTreeSet;
 
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::plan::{
-    Binding, BufferId, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan, Resolved, Scalar,
-    Statement, Strided,
+    Binding, BufferId, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan, Realisation, Resolved,
+    Scalar, Statement, Strided,
 };
 
 /// Buffers and variables, in order.
@@ -14,6 +14,57 @@ use crate::plan::{
 pub(super) struct Uses {
     pub(super) buffers: BTreeSet<BufferId>,
     pub(super) variables: BTreeSet<Symbol>,
+    /// Buffers of which threads combine the same elements: atomically, or when they merge their accumulators.
+    pub(super) contested: BTreeSet<BufferId>,
+}
+
+/// What statements set and allocate, in order, apart from what the loops of teams do in functions of their own. A jump may reach a
+/// use whose text comes before that of the assignment, so a function declares all of them first.
+#[derive(Debug, Default)]
+pub(super) struct Declarations {
+    pub(super) variables: BTreeSet<Symbol>,
+    pub(super) buffers: BTreeSet<BufferId>,
+}
+
+impl Declarations {
+    pub(super) fn of(body: &[Statement]) -> Self {
+        let mut declarations = Declarations::default();
+        declarations.statements(body);
+        declarations
+    }
+
+    fn statements(&mut self, body: &[Statement]) {
+        for statement in body {
+            match statement {
+                Statement::Let { variable, .. } | Statement::Set { variable, .. } => {
+                    self.variables.insert(variable.clone());
+                }
+                Statement::Allocate(buffer) => {
+                    self.buffers.insert(*buffer);
+                }
+                Statement::For(each) => self.statements(&each.body),
+                Statement::While(each) => {
+                    self.statements(&each.body);
+                    self.statements(&each.update);
+                }
+                Statement::If(choice) => {
+                    choice.arms.iter().for_each(|(_, body)| self.statements(body));
+                    self.statements(&choice.otherwise);
+                }
+                Statement::Block { body, .. } => self.statements(body),
+                Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
+                Statement::Comment(_)
+                | Statement::Parallel(_)
+                | Statement::Leave(_)
+                | Statement::Repeat(_)
+                | Statement::Goto { .. }
+                | Statement::Free(_)
+                | Statement::Compute(_)
+                | Statement::External(_)
+                | Statement::Copy(_) => {}
+            }
+        }
+    }
 }
 
 impl Uses {
@@ -66,9 +117,27 @@ impl Uses {
     fn bindings(&mut self, bindings: &[Binding]) {
         for binding in bindings {
             match binding {
-                Binding::Load(location) | Binding::Store { to: location, .. } => self.location(location),
-                Binding::View(part) | Binding::ViewMut { to: part, .. } => self.strided(part),
+                Binding::Load(location) => self.location(location),
+                Binding::View(part) => self.strided(part),
+                Binding::Store { to, write } => {
+                    self.location(to);
+                    self.written(to.buffer, write);
+                }
+                Binding::ViewMut { to, write } => {
+                    self.strided(to);
+                    self.written(to.origin.buffer, write);
+                }
             }
+        }
+    }
+
+    fn written(&mut self, buffer: BufferId, write: &Resolved) {
+        match write {
+            Resolved::Combine { realisation: Realisation::Atomic, .. } => {
+                self.contested.insert(buffer);
+            }
+            // A custom resolution is a function of its two values alone: it uses nothing.
+            Resolved::Store | Resolved::Combine { realisation: Realisation::Plain, .. } => {}
         }
     }
 
@@ -86,6 +155,7 @@ impl Uses {
         }
         for private in &parallel.privates {
             self.buffers.insert(private.buffer);
+            self.contested.insert(private.target.origin.buffer);
             self.strided(&private.target);
             self.expressions(&private.target.extents);
         }
@@ -153,10 +223,7 @@ impl Uses {
                         self.expression(expression);
                     }
                 }
-                match &copy.write {
-                    // A custom resolution is a function of its two values alone.
-                    Resolved::Store | Resolved::Combine { .. } => {}
-                }
+                self.written(copy.to.buffer, &copy.write);
             }
         }
     }

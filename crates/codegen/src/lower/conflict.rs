@@ -150,6 +150,8 @@ impl<'g> Lowering<'g> {
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
         let mut locals = outermost.locals.clone();
+        let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
+        locals.extend(self.buffers_from(outermost.n_buffers).filter(on_stack));
         let records = self.records_by_buffer(outermost);
         let independent = self.is_independent(&records, &dimensions);
         let mut privates = Vec::new();
@@ -185,6 +187,11 @@ impl<'g> Lowering<'g> {
         Closed { privates, locals, independent: independent && atomic.is_empty() }
     }
 
+    /// The buffers that were added since there were `n`.
+    fn buffers_from(&self, n: usize) -> impl Iterator<Item = BufferId> {
+        (n..self.plan.buffers.len()).filter_map(|id| u32::try_from(id).ok()).map(BufferId)
+    }
+
     fn records_by_buffer(&self, open: &OpenLoop) -> BTreeMap<BufferId, Vec<Record>> {
         let mut found: BTreeMap<BufferId, Vec<Record>> = BTreeMap::new();
         for record in &self.records[open.n_records..] {
@@ -198,8 +205,9 @@ impl<'g> Lowering<'g> {
         let Some(first) = dimensions.first() else { return false };
         records.iter().all(|(buffer, records)| {
             if buffer.index() >= first.n_buffers {
-                // Memory of one iteration that the next one uses again; single elements become registers.
-                return self.plan.buffer(*buffer).size.is_one();
+                // Memory of one iteration that the next one uses again; single elements on the stack become registers.
+                let buffer = self.plan.buffer(*buffer);
+                return buffer.size.is_one() && buffer.allocation == Allocation::Stack;
             }
             records.iter().all(|r| r.kind == AccessKind::Read) || self.distinct(records, dimensions)
         })
@@ -239,7 +247,13 @@ impl<'g> Lowering<'g> {
 
     /// All elements that an access touches while the variables before `fixed` stay as they are.
     fn hull(&self, record: &Record, fixed: usize) -> Option<Subset> {
-        let subset = record.subset.as_ref()?;
+        let shape = &self.roots[record.buffer.index()].shape;
+        let ranges = record.subset.as_ref()?.0.iter().zip(shape);
+        // A step of unknown sign leaves open where the range begins.
+        let ranges = ranges.map(|(range, extent)| {
+            ascending(range).unwrap_or_else(|| Range::new(Expr::zero(), extent.clone()))
+        });
+        let subset = Subset(ranges.collect());
         let is_inner = |symbol: &Symbol| self.plan.variables.get_index_of(symbol).is_none_or(|i| i >= fixed);
         let inner: Vec<(Symbol, Range)> = record
             .loops
@@ -247,13 +261,9 @@ impl<'g> Lowering<'g> {
             .map(|number| self.loop_ranges[*number].clone())
             .filter(|(variable, _)| is_inner(variable))
             .collect();
-        let hull = if inner.is_empty() {
-            subset.clone()
-        } else {
-            subset.image(&inner, &self.assumptions)?.into_inner()
-        };
+        let hull =
+            if inner.is_empty() { subset } else { subset.image(&inner, &self.assumptions)?.into_inner() };
         // What depends on data or on loops of the program may be anywhere.
-        let shape = &self.roots[record.buffer.index()].shape;
         let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
             if range.free_symbols().iter().any(is_inner) {
                 Range::new(Expr::zero(), extent.clone())
@@ -295,6 +305,9 @@ impl<'g> Lowering<'g> {
         }
         let hull = hull?;
         let root = &self.roots[buffer.index()];
+        if root.strides.iter().any(|stride| Expr::zero().le(stride, &self.assumptions) != Truth::Proved) {
+            return None;
+        }
         // From the first to the last element of the target, in the order of memory.
         let (mut first, mut last) = (root.offset.clone(), root.offset.clone());
         for (range, stride) in hull.0.iter().zip(&root.strides) {
@@ -341,10 +354,14 @@ impl<'g> Lowering<'g> {
         let mut targets: BTreeMap<BufferId, Option<(Location, ConflictResolution)>> = BTreeMap::new();
         touches(body, &mut |touch| {
             let found = match &touch {
-                Touch::Store(to, Resolved::Combine { resolution, custom: None, .. })
+                // An atomic one is in the loop of another team, whose threads share the target.
+                Touch::Store(
+                    to,
+                    Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain },
+                )
                 | Touch::CopyTo {
                     to,
-                    write: Resolved::Combine { resolution, custom: None, .. },
+                    write: Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain },
                     single: true,
                 } => Some(((*to).clone(), resolution.clone())),
                 Touch::Load(_)
@@ -378,6 +395,16 @@ impl<'g> Lowering<'g> {
             })
             .collect()
     }
+}
+
+/// The elements of a range from the lowest one on; `None` if the sign of its step is not known.
+fn ascending(range: &Range) -> Option<Range> {
+    let step = range.step.as_int()?;
+    if step > 0 {
+        return Some(range.clone());
+    }
+    let end = &range.begin + &Expr::one();
+    Some(Range::new(range.last(), end).with_step(Expr::int(step.checked_neg()?)))
 }
 
 /// Sets an element to a constant.

@@ -1,14 +1,17 @@
 //! Copies between any two parts of buffers.
+//!
+//! A plan's copy may not overlap itself: where two parts of one buffer might, the elements go through memory of their own.
 
 use sdfg::ir::{Access, ConflictResolution};
-use sdfg::symbolic::Expr;
+use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Truth};
 
 use super::Lowering;
 use super::access::AccessKind;
 use super::bound::{Axis, Bound};
 use super::error::LowerError;
 use super::frame::Frame;
-use crate::plan::{Copy, CopyDimension, For, Location, LoopDimension, Statement};
+use crate::plan::{Copy, CopyDimension, For, Location, LoopDimension, Resolved, Statement};
 
 impl<'g> Lowering<'g> {
     /// Statements that copy one part of memory to another, paired in row-major order without dimensions of extent one.
@@ -31,7 +34,37 @@ impl<'g> Lowering<'g> {
         self.record(&source, AccessKind::Read);
         self.record(&destination, resolution.map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())));
         let write = self.resolved(frame, resolution, destination.element, label)?;
-        let (source_axes, destination_axes) = (significant(&source), significant(&destination));
+        if source.origin.buffer != destination.origin.buffer || self.apart(&source, &destination) {
+            return Ok(self.copy_parts(&source, &destination, write, label));
+        }
+        // All elements are read before the first is written.
+        let name = format!("{}_copy", self.plan.buffer(source.origin.buffer).name);
+        let shape = significant(&source).into_iter().map(|axis| axis.extent).collect();
+        let (memory, (mut statements, after)) = self.temporary(&name, source.element, shape);
+        self.record(&memory, AccessKind::Write);
+        self.record(&memory, AccessKind::Read);
+        statements.extend(self.copy_parts(&source, &memory, Resolved::Store, label));
+        statements.extend(self.copy_parts(&memory, &destination, write, label));
+        statements.extend(after);
+        Ok(statements)
+    }
+
+    /// Whether two parts of one buffer have no element in common, or are paired element by element with themselves.
+    fn apart(&self, source: &Bound, destination: &Bound) -> bool {
+        let disjoint = |a: Subset, b: Subset| a.disjoint(&b, &self.assumptions) == Truth::Proved;
+        source.strided() == destination.strided()
+            || source.root_subset().zip(destination.root_subset()).is_some_and(|(a, b)| disjoint(a, b))
+    }
+
+    /// Statements that copy one part of memory to another, which it does not overlap.
+    fn copy_parts(
+        &mut self,
+        source: &Bound,
+        destination: &Bound,
+        write: Resolved,
+        label: &str,
+    ) -> Vec<Statement> {
+        let (source_axes, destination_axes) = (significant(source), significant(destination));
         let label = label.to_owned();
         let matches = source_axes.len() == destination_axes.len()
             && source_axes.iter().zip(&destination_axes).all(|(a, b)| a.extent == b.extent);
@@ -42,18 +75,15 @@ impl<'g> Lowering<'g> {
                 to_stride: b.stride.clone(),
             });
             let dimensions = dimensions.collect();
-            return Ok(vec![Statement::Copy(Copy {
-                label,
-                from: source.origin,
-                to: destination.origin,
-                dimensions,
-                write,
-            })]);
+            let (from, to) = (source.origin.clone(), destination.origin.clone());
+            return vec![Statement::Copy(Copy { label, from, to, dimensions, write })];
         }
         // The shapes differ: element `q` in row-major order of both.
         let position = self.new_variable("q", sdfg::dtype::ScalarType::I64);
         let q = Expr::symbol(position.clone());
-        let volume = source_axes.iter().fold(Expr::one(), |product, axis| &product * &axis.extent);
+        // Two empty ranges that end before they begin would have a product above 0.
+        let count = |axis: &Axis| self.at_least_zero(&axis.extent);
+        let volume = source_axes.iter().fold(Expr::one(), |product, axis| product * count(axis));
         let from = Location {
             buffer: source.origin.buffer,
             offset: &source.origin.offset + &row_major(&q, &source_axes),
@@ -65,7 +95,7 @@ impl<'g> Lowering<'g> {
         let body = vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })];
         let dimension =
             LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
-        Ok(vec![Statement::For(For { dimension, independent: false, unroll: false, body })])
+        vec![Statement::For(For { dimension, independent: false, unroll: false, body })]
     }
 }
 

@@ -7,6 +7,8 @@ use super::Lowering;
 use super::bound::{Axis, Bound};
 use super::error::LowerError;
 use super::frame::Frame;
+use sdfg::symbolic::{Expr, Truth};
+
 use crate::plan::Statement;
 
 /// A state with its scopes.
@@ -27,8 +29,13 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let state = frame.sdfg.state(id);
         let tree = ScopeTree::of(state);
+        // Ids of nodes are those of their state.
+        frame.value_cells.clear();
         let mut statements = vec![Statement::Comment(format!("state {label}"))];
+        let (before, after) = self.allocate_for_state(frame, state);
+        statements.extend(before);
         statements.extend(self.nodes_in(frame, Graph { id, state, tree: &tree }, None)?);
+        statements.extend(after);
         Ok(statements)
     }
 
@@ -137,6 +144,8 @@ impl<'g> Lowering<'g> {
         Ok(())
     }
 
+    /// The memory that a view names: the elements of the subset if the extents agree after single indices are dropped, else
+    /// what the view's own layout makes of the memory from the first element on.
     fn view(
         &mut self,
         frame: &Frame<'g>,
@@ -151,23 +160,53 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             });
         };
-        let (part, _) = self.resolve(frame, target, label)?;
+        let (part, single) = self.resolve(frame, target, label)?;
         if part.element != view.element {
             return Err(LowerError::Unsupported {
                 what: format!("view `{}` of another element type", view.name),
                 path: frame.at(label),
             });
         }
-        let mut origin = part.origin;
-        origin.offset = &origin.offset + &frame.translate(&layout.offset);
-        let axes = layout.shape.iter().zip(&layout.strides);
-        let axes = axes.map(|(extent, stride)| Axis {
-            extent: frame.translate(extent),
-            stride: frame.translate(stride),
-            root: None,
+        let shape: Vec<Expr> = layout.shape.iter().map(|extent| frame.translate(extent)).collect();
+        let strides: Vec<Expr> = layout.strides.iter().map(|stride| frame.translate(stride)).collect();
+        let offset = frame.translate(&layout.offset);
+        let mut surplus = part.axes.len().saturating_sub(shape.len());
+        let dropped = single.iter().map(|single| {
+            let drops = *single && surplus > 0;
+            surplus -= usize::from(drops);
+            drops
         });
-        let element = view.element;
-        Ok(Bound { origin, element, axes: axes.collect(), root: None })
+        let mut part = part.without(&dropped.collect::<Vec<_>>());
+        let fits = if part.axes.len() == shape.len() {
+            let extents = shape.iter().zip(&part.axes);
+            extents.fold(Truth::Proved, |fits, (extent, axis)| {
+                fits.and(extent.le(&axis.extent, &self.assumptions))
+            })
+        } else {
+            Truth::Refuted
+        };
+        let same_either_way =
+            offset == Expr::zero() && strides.iter().eq(part.axes.iter().map(|axis| &axis.stride));
+        match fits {
+            Truth::Proved => {}
+            Truth::Unknown if same_either_way => {}
+            Truth::Unknown => {
+                return Err(LowerError::Unsupported {
+                    what: format!("view `{}`, not known to have the extents of what it views,", view.name),
+                    path: frame.at(label),
+                });
+            }
+            Truth::Refuted => {
+                part.origin.offset = &part.origin.offset + &offset;
+                part.root = None;
+                let axis = |stride| Axis { extent: Expr::one(), stride, root: None };
+                part.axes = strides.into_iter().map(axis).collect();
+            }
+        }
+        for (axis, extent) in part.axes.iter_mut().zip(shape) {
+            axis.extent = extent;
+        }
+        Ok(part)
     }
 
     /// Whether any loop around the current place is shared by threads.

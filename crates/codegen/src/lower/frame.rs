@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerId, Sdfg};
+use sdfg::ir::{ContainerId, NodeId, Sdfg};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::bound::Bound;
-use crate::plan::JumpTarget;
+use crate::plan::{BufferId, JumpTarget};
 
 /// Names of an SDFG call and what they stand for.
 pub(super) struct Frame<'g> {
@@ -26,8 +26,24 @@ pub(super) struct Frame<'g> {
     pub(super) exit_used: bool,
     /// Innermost loop.
     pub(super) innermost: Option<JumpTarget>,
+    /// Cells that carry values between the code nodes of the state that is lowered, by source node and connector.
+    pub(super) value_cells: BTreeMap<(NodeId, String), BufferId>,
+    /// Transients whose size depends on symbols that the call sets.
+    pub(super) late: Vec<Late>,
     /// Labels from the outermost SDFG to here.
     pub(super) path: String,
+}
+
+/// A transient that is allocated by the first state that uses it, as its size is not known before.
+pub(super) struct Late {
+    /// The transient.
+    pub(super) container: ContainerId,
+    /// Its memory.
+    pub(super) buffer: BufferId,
+    /// A variable that is 1 while it is allocated, else 0.
+    pub(super) allocated: Symbol,
+    /// Variables that keep the values that its layout depends on, with the symbols.
+    pub(super) kept: Vec<(Symbol, Symbol)>,
 }
 
 impl<'g> Frame<'g> {

@@ -3,16 +3,21 @@
 //! A transient is allocated outside of every loop and parallel region that its size allows: on the stack if it is small,
 //! else with the handle if its size uses symbol arguments only, else once for each thread, else where it is used.
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
 use sdfg::analysis::{AccessSets, ScopeTree};
-use sdfg::ir::{Container, ContainerId, ContainerKind, Lifetime, NodeId, Sdfg, StateId};
-use sdfg::symbolic::Expr;
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::{Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId};
+use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
 use super::bound::Bound;
+use super::control::assigned_symbols;
 use super::error::LowerError;
-use super::frame::Frame;
-use crate::plan::{Allocation, Buffer, BufferId, Statement};
+use super::frame::{Frame, Late};
+use super::scalar::less;
+use crate::plan::{Allocation, Buffer, BufferId, If, Statement};
 
 /// Shape of a buffer in its own dimensions.
 #[derive(Clone, Debug)]
@@ -75,16 +80,80 @@ impl<'g> Lowering<'g> {
     pub(super) fn allocate_for_call(&mut self, frame: &mut Frame<'g>) -> Result<Brackets, LowerError> {
         let sdfg = frame.sdfg;
         let mut brackets = Brackets::default();
+        let assigned = assigned_symbols(sdfg);
         for (id, container) in sdfg.containers() {
             if let Some(values) = &container.constant {
                 let buffer = self.add_buffer(frame, container, Allocation::Constant(values.clone()));
                 let bound = self.bind_whole(container, buffer);
                 frame.containers.insert(id, bound);
             } else if container.transient && !container.is_alias() && home(sdfg, id).is_none() {
-                self.allocate(frame, id, &mut brackets)?;
+                let symbols = container.kind.layout().map(layout_symbols).unwrap_or_default();
+                let late: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
+                if late.is_empty() {
+                    self.allocate(frame, id, &mut brackets)?;
+                } else {
+                    self.declare_late(frame, id, late, &mut brackets)?;
+                }
             }
         }
         Ok(brackets)
+    }
+
+    /// Prepares a transient that the first state that uses it allocates, with the values that symbols have then.
+    fn declare_late(
+        &mut self,
+        frame: &mut Frame<'g>,
+        id: ContainerId,
+        symbols: Vec<Symbol>,
+        brackets: &mut Brackets,
+    ) -> Result<(), LowerError> {
+        let container = frame.sdfg.container(id);
+        if container.is_stream() || container.lifetime == Lifetime::Persistent {
+            let what = format!("`{}`, whose size depends on symbols that the program sets,", container.name);
+            return Err(LowerError::Unsupported { what, path: frame.path.clone() });
+        }
+        let mut kept = Vec::with_capacity(symbols.len());
+        for symbol in symbols {
+            let variable = self.new_variable(symbol.as_str(), ScalarType::I64);
+            let outside = frame.bind(&symbol, Expr::symbol(variable.clone()));
+            kept.push((variable, symbol, outside));
+        }
+        let buffer = self.add_buffer(frame, container, Allocation::Dynamic);
+        let bound = self.bind_whole(container, buffer);
+        frame.containers.insert(id, bound);
+        for (_, symbol, outside) in &mut kept {
+            frame.unbind(symbol, outside.take());
+        }
+        let allocated = self.new_variable(&format!("{}_allocated", container.name), ScalarType::I64);
+        brackets.0.push(Statement::Let { variable: allocated.clone(), value: Expr::zero() });
+        brackets.1.insert(0, Statement::Free(buffer));
+        let kept = kept.into_iter().map(|(variable, symbol, _)| (variable, symbol)).collect();
+        frame.late.push(Late { container: id, buffer, allocated, kept });
+        Ok(())
+    }
+
+    /// Allocates the transients that a state uses first. Those that live as long as the state are freed behind it.
+    pub(super) fn allocate_for_state(&mut self, frame: &Frame<'g>, state: &State) -> Brackets {
+        let mut brackets = Brackets::default();
+        for late in &frame.late {
+            if state.accesses_of(late.container).next().is_none() {
+                continue;
+            }
+            let set = |variable: &Symbol, value| Statement::Let { variable: variable.clone(), value };
+            let kept = late.kept.iter();
+            let mut body: Vec<Statement> = kept
+                .map(|(variable, symbol)| set(variable, frame.translate(&Expr::symbol(symbol.clone()))))
+                .collect();
+            body.push(Statement::Allocate(late.buffer));
+            body.push(set(&late.allocated, Expr::one()));
+            let missing = less(&Expr::symbol(late.allocated.clone()), &Expr::one());
+            brackets.0.push(Statement::If(If { arms: vec![(missing, body)], otherwise: Vec::new() }));
+            if frame.sdfg.container(late.container).lifetime == Lifetime::State {
+                brackets.1.push(Statement::Free(late.buffer));
+                brackets.1.push(set(&late.allocated, Expr::zero()));
+            }
+        }
+        brackets
     }
 
     /// Allocates the transients whose uses are all in one scope.
@@ -115,8 +184,7 @@ impl<'g> Lowering<'g> {
             return Err(unsupported_stream(frame, container));
         }
         let size = container.kind.layout().map_or(Expr::one(), |layout| frame.translate(&layout.total_size));
-        let symbols = size.free_symbols();
-        for symbol in &symbols {
+        for symbol in &size.free_symbols() {
             if !self.plan.variables.contains_key(symbol) {
                 return Err(LowerError::UnknownSize {
                     container: container.name.clone(),
@@ -125,28 +193,54 @@ impl<'g> Lowering<'g> {
                 });
             }
         }
+        let allocation = if container.lifetime == Lifetime::Persistent {
+            if !self.is_of_caller(&size) {
+                return Err(LowerError::Unsupported {
+                    what: format!(
+                        "persistent `{}` whose size {size} the caller does not give",
+                        container.name
+                    ),
+                    path: frame.path.clone(),
+                });
+            }
+            Allocation::Persistent
+        } else {
+            self.placement(&size, container.element)
+        };
+        let buffer = self.add_buffer(frame, container, allocation);
+        self.place(buffer, brackets);
+        let bound = self.bind_whole(container, buffer);
+        frame.containers.insert(id, bound);
+        Ok(())
+    }
+
+    /// Where memory of this size comes from, as far out as the size allows.
+    fn placement(&self, size: &Expr, element: ElementType) -> Allocation {
         let bytes = size
             .as_int()
             .and_then(|n| u64::try_from(n).ok())
-            .and_then(|n| n.checked_mul(container.element.size() as u64));
-        let of_caller = symbols.iter().all(|s| self.plan.symbols.iter().any(|argument| argument.name == *s));
-        let allocation = if container.lifetime == Lifetime::Persistent && of_caller {
-            Allocation::Persistent
-        } else if bytes.is_some_and(|n| n <= self.target.stack_bytes) {
-            Allocation::Stack
-        } else if let Some(mark) = self.parallel_mark() {
-            if symbols.iter().all(|s| self.plan.variables.get_index_of(s).is_some_and(|i| i < mark)) {
-                Allocation::Thread
-            } else {
-                Allocation::Dynamic
+            .and_then(|n| n.checked_mul(element.size() as u64));
+        if bytes.is_some_and(|n| n <= self.target.stack_bytes) {
+            return Allocation::Stack;
+        }
+        match self.parallel_mark() {
+            Some(mark) => {
+                let outside = |s: &Symbol| self.plan.variables.get_index_of(s).is_some_and(|i| i < mark);
+                if size.free_symbols().iter().all(outside) { Allocation::Thread } else { Allocation::Dynamic }
             }
-        } else if of_caller {
-            Allocation::Handle
-        } else {
-            Allocation::Dynamic
-        };
-        let buffer = self.add_buffer(frame, container, allocation.clone());
-        match allocation {
+            None if self.is_of_caller(size) => Allocation::Handle,
+            None => Allocation::Dynamic,
+        }
+    }
+
+    /// Whether a size uses symbol arguments only.
+    fn is_of_caller(&self, size: &Expr) -> bool {
+        size.free_symbols().iter().all(|s| self.plan.symbols.iter().any(|argument| argument.name == *s))
+    }
+
+    /// Adds what a new buffer needs before and after its uses.
+    fn place(&mut self, buffer: BufferId, brackets: &mut Brackets) {
+        match self.plan.buffer(buffer).allocation {
             Allocation::Thread => self.add_thread_local(buffer),
             Allocation::Dynamic => {
                 brackets.0.push(Statement::Allocate(buffer));
@@ -158,10 +252,45 @@ impl<'g> Lowering<'g> {
             | Allocation::Persistent
             | Allocation::Constant(_) => {}
         }
-        let bound = self.bind_whole(container, buffer);
-        frame.containers.insert(id, bound);
-        Ok(())
     }
+
+    /// Packed memory for the statements between the brackets.
+    pub(super) fn temporary(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: Vec<Expr>,
+    ) -> (Bound, Brackets) {
+        let mut strides = Vec::with_capacity(shape.len());
+        let (mut stride, mut size) = (Expr::one(), Expr::one());
+        for extent in shape.iter().rev() {
+            strides.insert(0, stride.clone());
+            stride = &stride * extent;
+            size = size * self.at_least_zero(extent);
+        }
+        let name = self.take_name(name);
+        let allocation = self.placement(&size, element);
+        let root = RootShape { shape: shape.clone(), strides: strides.clone(), offset: Expr::zero() };
+        let buffer = self.push_buffer(Buffer { name, element, size, allocation }, root);
+        let mut brackets = Brackets::default();
+        self.place(buffer, &mut brackets);
+        (Bound::whole(buffer, element, &shape, &strides, &Expr::zero()), brackets)
+    }
+
+    /// An extent, or 0 for a range that ends before it begins.
+    pub(super) fn at_least_zero(&self, extent: &Expr) -> Expr {
+        if Expr::zero().le(extent, &self.assumptions) == Truth::Proved {
+            extent.clone()
+        } else {
+            Expr::max(extent, &Expr::zero())
+        }
+    }
+}
+
+/// Symbols of shape, strides, offset and size.
+fn layout_symbols(layout: &Layout) -> BTreeSet<Symbol> {
+    let extents = layout.shape.iter().chain(&layout.strides);
+    extents.chain([&layout.offset, &layout.total_size]).flat_map(Expr::free_symbols).collect()
 }
 
 fn unsupported_stream(frame: &Frame<'_>, container: &Container) -> LowerError {

@@ -12,6 +12,7 @@ mod control;
 mod copy;
 mod dataflow;
 mod error;
+mod fan_out;
 mod frame;
 mod memory;
 mod nested;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerKind, NodeId, Sdfg};
+use sdfg::ir::{ContainerKind, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
@@ -37,7 +38,7 @@ use conflict::OpenLoop;
 use frame::Frame;
 use memory::RootShape;
 
-use crate::plan::{Argument, BufferId, JumpTarget, Plan, SymbolArgument};
+use crate::plan::{Argument, JumpTarget, Plan, SymbolArgument};
 
 /// Lowers a program for a target.
 ///
@@ -66,8 +67,6 @@ struct Lowering<'g> {
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
     loop_ranges: Vec<(Symbol, Range)>,
-    /// Cells that carry values between code nodes, by path of the call, source node and connector.
-    value_cells: BTreeMap<(String, NodeId, String), BufferId>,
     /// What is known of the plan's variables.
     assumptions: Assumptions,
 }
@@ -93,7 +92,6 @@ impl<'g> Lowering<'g> {
             records: Vec::new(),
             loops: Vec::new(),
             loop_ranges: Vec::new(),
-            value_cells: BTreeMap::new(),
             assumptions: Assumptions::new(),
         }
     }
@@ -125,6 +123,8 @@ impl<'g> Lowering<'g> {
             exit: self.new_target(),
             exit_used: false,
             innermost: None,
+            value_cells: BTreeMap::new(),
+            late: Vec::new(),
             path: sdfg.name.clone(),
         };
         let accesses = memory::accesses(sdfg);

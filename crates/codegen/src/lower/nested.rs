@@ -57,6 +57,8 @@ impl<'g> Lowering<'g> {
             exit: self.new_target(),
             exit_used: false,
             innermost: None,
+            value_cells: BTreeMap::new(),
+            late: Vec::new(),
             path,
         };
         // Unmapped symbols keep the value of the symbol with their name.

@@ -5,14 +5,15 @@ use sdfg::dtype::ElementType;
 use sdfg::ir::{ConflictResolution, Edge, Flow, Node, NodeId, State, Tasklet, TaskletBody};
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{
-    ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument, TypedExpressionCode,
-    typecheck, typecheck_expression, typecheck_external,
+    ConnectorId, ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument,
+    ExternalCall, TypedExpressionCode, TypedExternal, typecheck, typecheck_expression, typecheck_external,
 };
 
 use super::Lowering;
 use super::access::AccessKind;
 use super::bound::{Axis, Bound};
 use super::error::LowerError;
+use super::fan_out::add_output;
 use super::frame::Frame;
 use super::memory::RootShape;
 use crate::plan::{
@@ -32,75 +33,123 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, self.symbols_in_scope(frame));
         let mut bindings = Vec::with_capacity(connectors.edges.len());
-        let mut after = Vec::new();
+        // The edges of outputs after their first ones.
+        let mut others = Vec::new();
         for ((name, connector), edges) in connectors.environment.connectors().zip(&connectors.edges) {
             let mut edges = edges.iter().map(|edge| state.edge(*edge));
             let first = edges.next().ok_or_else(|| LowerError::Invalid {
                 what: format!("connector `{name}` is not connected"),
                 path: frame.at(&node.label),
             })?;
-            let binding = match connector.direction {
-                Direction::In => self.input(frame, first, connector.kind, connector.element, &node.label)?,
-                Direction::Out => {
-                    self.output(frame, first, connector.kind, connector.element, &node.label)?
-                }
-            };
-            // The other edges of an output move what the first one moved.
+            let (kind, element) = (connector.kind, connector.element);
+            bindings.push(match connector.direction {
+                Direction::In => self.input(frame, first, kind, element, &node.label)?,
+                Direction::Out => self.output(frame, first, kind, element, &node.label)?,
+            });
             for edge in edges {
-                let other = self.output(frame, edge, connector.kind, connector.element, &node.label)?;
-                after.push(self.forward(frame, &binding, other, &node.label)?);
+                if kind != ConnectorKind::Value {
+                    return Err(unsupported(frame, "a pointer output with several edges", &node.label));
+                }
+                let binding = self.output(frame, edge, kind, element, &node.label)?;
+                others.extend(connectors.environment.connector(name).map(|(id, _)| (id, binding)));
             }
-            bindings.push(binding);
         }
         let symbols = self.symbol_values(frame, &connectors.environment);
-        let path = frame.at(&node.label);
-        let mut statements = match &tasklet.body {
+        match &tasklet.body {
             TaskletBody::Code(code) => {
-                let code = typecheck(code, &connectors.environment)
-                    .map_err(|errors| LowerError::Types { errors, path })?;
-                vec![Statement::Compute(Compute { label: node.label.clone(), code, bindings, symbols })]
+                let mut code = typecheck(code, &connectors.environment)
+                    .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
+                for (connector, binding) in others {
+                    add_output(&mut code, connector);
+                    bindings.push(binding);
+                }
+                Ok(vec![Statement::Compute(Compute { label: node.label.clone(), code, bindings, symbols })])
             }
             TaskletBody::External(call) => {
+                let after = self.outputs_of_external(frame, &mut bindings, others, &node.label)?;
                 let typed = typecheck_external(call, &connectors.environment)
-                    .map_err(|errors| LowerError::Types { errors, path })?;
-                if !self.plan.externals.contains(&call.origin) {
-                    self.plan.externals.push(call.origin.clone());
-                }
-                let place = |id: sdfg::tasklet::ConnectorId| match &bindings[id.index()] {
-                    Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
-                    Binding::View(strided) | Binding::ViewMut { to: strided, .. } => strided.origin.clone(),
-                };
-                let arguments = typed.arguments.into_iter().map(|argument| match argument {
-                    TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
-                    TypedArgument::Value(expression) => {
-                        let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
-                        ExternalArgument::Value(Scalar {
-                            code,
-                            bindings: bindings.clone(),
-                            symbols: symbols.clone(),
-                        })
-                    }
-                });
-                let arguments = arguments.collect();
-                let result = typed.result.and_then(|id| {
-                    let (_, connector) = typed.environment.connector_at(id)?;
-                    Some((connector.element, place(id)))
-                });
-                vec![Statement::External(ExternalCompute {
-                    label: node.label.clone(),
-                    symbol: call.symbol.clone(),
-                    arguments,
-                    result,
-                })]
+                    .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
+                let mut statements = vec![self.external(call, typed, &bindings, &symbols, &node.label)];
+                statements.extend(after);
+                Ok(statements)
             }
+        }
+    }
+
+    /// A call of a C function.
+    fn external(
+        &mut self,
+        call: &ExternalCall,
+        typed: TypedExternal,
+        bindings: &[Binding],
+        symbols: &[Expr],
+        label: &str,
+    ) -> Statement {
+        if !self.plan.externals.contains(&call.origin) {
+            self.plan.externals.push(call.origin.clone());
+        }
+        let place = |id: ConnectorId| match &bindings[id.index()] {
+            Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
+            Binding::View(strided) | Binding::ViewMut { to: strided, .. } => strided.origin.clone(),
         };
-        statements.extend(after);
-        Ok(statements)
+        let arguments = typed.arguments.into_iter().map(|argument| match argument {
+            TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
+            TypedArgument::Value(expression) => {
+                let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
+                let (bindings, symbols) = (bindings.to_vec(), symbols.to_vec());
+                ExternalArgument::Value(Scalar { code, bindings, symbols })
+            }
+        });
+        let arguments = arguments.collect();
+        let result = typed.result.and_then(|id| {
+            let (_, connector) = typed.environment.connector_at(id)?;
+            Some((connector.element, place(id)))
+        });
+        let symbol = call.symbol.clone();
+        Statement::External(ExternalCompute { label: label.to_owned(), symbol, arguments, result })
+    }
+
+    /// C functions only store: what is combined with old values or goes to several places is stored in a cell first.
+    /// Returns the statements that move it on.
+    fn outputs_of_external(
+        &mut self,
+        frame: &Frame<'g>,
+        bindings: &mut [Binding],
+        others: Vec<(ConnectorId, Binding)>,
+        label: &str,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let mut after = Vec::new();
+        for (position, binding) in bindings.iter_mut().enumerate() {
+            let others = others.iter().filter(|(of, _)| of.index() == position).map(|(_, binding)| binding);
+            let first = match binding {
+                Binding::Load(_) | Binding::View(_) | Binding::ViewMut { write: Resolved::Store, .. } => {
+                    continue;
+                }
+                Binding::ViewMut { write: Resolved::Combine { .. }, .. } => {
+                    let what = "a conflict resolution of memory that a C function writes";
+                    return Err(unsupported(frame, what, label));
+                }
+                Binding::Store { write: Resolved::Store, .. } if others.clone().next().is_none() => continue,
+                Binding::Store { to, write } => (to.clone(), write.clone()),
+            };
+            let element = self.plan.buffer(first.0.buffer).element;
+            let cell = Location { buffer: self.cell("value", element), offset: Expr::zero() };
+            *binding = Binding::Store { to: cell.clone(), write: Resolved::Store };
+            let others = others.filter_map(|binding| match binding {
+                Binding::Store { to, write } => Some((to.clone(), write.clone())),
+                Binding::Load(_) | Binding::View(_) | Binding::ViewMut { .. } => None,
+            });
+            after.extend(std::iter::once(first).chain(others).map(|(to, write)| {
+                let (label, from) = (label.to_owned(), cell.clone());
+                Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })
+            }));
+        }
+        Ok(after)
     }
 
     fn input(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &mut Frame<'g>,
         edge: &Edge,
         kind: ConnectorKind,
         element: ElementType,
@@ -128,7 +177,7 @@ impl<'g> Lowering<'g> {
 
     fn output(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &mut Frame<'g>,
         edge: &Edge,
         kind: ConnectorKind,
         element: ElementType,
@@ -162,32 +211,6 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// Moves what an output wrote to a second place.
-    fn forward(
-        &mut self,
-        frame: &Frame<'g>,
-        from: &Binding,
-        to: Binding,
-        label: &str,
-    ) -> Result<Statement, LowerError> {
-        match (from, to) {
-            (Binding::Store { to: from, write: Resolved::Store }, Binding::Store { to, write }) => {
-                Ok(Statement::Copy(Copy {
-                    label: label.to_owned(),
-                    from: from.clone(),
-                    to,
-                    dimensions: Vec::new(),
-                    write,
-                }))
-            }
-            _ => Err(unsupported(
-                frame,
-                "an output with several edges that is a pointer or has a conflict resolution",
-                label,
-            )),
-        }
-    }
-
     /// Types of connectors and of what is behind them are the same: there are no implicit conversions.
     fn check_element(
         &self,
@@ -206,14 +229,14 @@ impl<'g> Lowering<'g> {
     }
 
     /// The cell that carries the value of an output to the code nodes that take it.
-    fn value_cell(&mut self, frame: &Frame<'g>, edge: &Edge, element: ElementType) -> Location {
+    fn value_cell(&mut self, frame: &mut Frame<'g>, edge: &Edge, element: ElementType) -> Location {
         let connector = edge.src_connector.as_deref().unwrap_or("value");
-        let key = (frame.path.clone(), edge.src, connector.to_owned());
-        if let Some(buffer) = self.value_cells.get(&key) {
+        let key = (edge.src, connector.to_owned());
+        if let Some(buffer) = frame.value_cells.get(&key) {
             return Location { buffer: *buffer, offset: Expr::zero() };
         }
         let buffer = self.cell(connector, element);
-        self.value_cells.insert(key, buffer);
+        frame.value_cells.insert(key, buffer);
         Location { buffer, offset: Expr::zero() }
     }
 

@@ -34,7 +34,8 @@ pub enum Allocation {
     /// The caller: position in [`Plan::arguments`](super::Plan::arguments). Nothing is known of its alignment beyond that of the element's
     /// component type.
     Argument(usize),
-    /// The stack of the function (of the parallel region, if it is used in one); the size is a small constant.
+    /// The stack: of each thread, if a parallel loop lists it in [`ParallelLoop::locals`](super::ParallelLoop::locals) or as an accumulator, else
+    /// of the program, where threads may share it. The size is a small constant.
     Stack,
     /// Memory of the handle, 64-byte aligned, large enough from before the first statement; the size uses symbol
     /// arguments only. Its contents are not defined at the start of a run.

@@ -139,7 +139,7 @@ pub struct ParallelLoop {
     pub work: Option<Expr>,
     /// Per-thread accumulators.
     pub privates: Vec<Private>,
-    /// Buffers of which every thread has its own.
+    /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// One iteration. It leaves the loop by no jump.
     pub body: Vec<Statement>,

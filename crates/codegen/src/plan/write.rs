@@ -3,7 +3,8 @@
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
 use sdfg::tasklet::TypedExpressionCode;
-use sdfg::tasklet::arith::cast;
+use sdfg::tasklet::UnaryOperation;
+use sdfg::tasklet::arith::{cast, unary};
 use sdfg::value::Value;
 
 /// What a write does to the old value.
@@ -33,19 +34,26 @@ pub enum Realisation {
 
 /// The value that a resolution leaves every other value unchanged with, in one lane of an element; `None` if there is none.
 ///
-/// The sum of floating-point numbers has -0.0: adding 0.0 would turn -0.0 into 0.0.
+/// The sum of floating-point numbers has -0.0: adding 0.0 would turn -0.0 into 0.0. Products of complex numbers have
+/// none, as `1 * inf` has a NaN part, and `and`, `or` and `xor` only have one for `bool`: other values become 0 or 1.
 pub fn identity(resolution: &ConflictResolution, element: ElementType) -> Option<Value> {
     let ty = element.lane();
     let of = |value: f64| cast(Value::F64(value), ty);
     match resolution {
-        ConflictResolution::Sum => {
-            Some(if ty.is_integer() { of(0.0) } else { of(-0.0) }).filter(|_| ty.kind() != ScalarKind::Bool)
+        ConflictResolution::Sum => match ty.kind() {
+            ScalarKind::Bool => None,
+            ScalarKind::Signed | ScalarKind::Unsigned => Some(of(0.0)),
+            ScalarKind::Float | ScalarKind::Complex => Some(unary(UnaryOperation::Negate, Value::zero(ty))),
+        },
+        ConflictResolution::Product => {
+            Some(of(1.0)).filter(|_| !matches!(ty.kind(), ScalarKind::Bool | ScalarKind::Complex))
         }
-        ConflictResolution::Product => Some(of(1.0)).filter(|_| ty.kind() != ScalarKind::Bool),
         ConflictResolution::Min => extreme(ty, true),
         ConflictResolution::Max => extreme(ty, false),
-        ConflictResolution::And => Some(of(1.0)),
-        ConflictResolution::Or | ConflictResolution::Xor => Some(of(0.0)),
+        ConflictResolution::And => Some(Value::Bool(true)).filter(|_| ty == ScalarType::Bool),
+        ConflictResolution::Or | ConflictResolution::Xor => {
+            Some(Value::Bool(false)).filter(|_| ty == ScalarType::Bool)
+        }
         ConflictResolution::BitAnd => match ty.kind() {
             ScalarKind::Bool => Some(Value::Bool(true)),
             ScalarKind::Signed => Some(cast(Value::I64(-1), ty)),
