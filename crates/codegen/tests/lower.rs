@@ -2,6 +2,7 @@
 
 use sdfg::validate::validate;
 use sdfg_codegen::lower::{LowerError, Target, lower};
+use sdfg_codegen::plan::Statement;
 
 fn try_plan(source: &str) -> Result<String, LowerError> {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -119,10 +120,39 @@ fn a_guard_keeps_empty_ranges_from_touching_memory() {
 }
 
 #[test]
+fn work_that_depends_on_data_is_estimated() {
+    let work = |source: &str| {
+        let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let plan = lower(&validated, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
+        let found = plan.body.into_iter().rev().find_map(|statement| match statement {
+            Statement::Parallel(shared) => Some(shared.work.map(|work| work.to_string())),
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("no shared loop in {source}"))
+    };
+    assert_eq!(work(&accumulation("i = 0:N, k = 0:K", "v[i]")).as_deref(), Some("K*N + 3*N"));
+    assert_eq!(work(&accumulation("i = 0:N, k = 0:i", "v[i]")).as_deref(), Some("N*max(0, N - 1) + 3*N"));
+    let rows = work(&program("spmv")).unwrap_or_default();
+    assert!(rows.ends_with("*H") && rows.len() > 3, "{rows}");
+    assert_eq!(work(&program("mandelbrot")), None);
+}
+
+#[test]
 fn what_native_code_does_not_support_is_refused_with_its_place() {
     let refused = try_plan(&program("fibonacci"));
     assert!(
         matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("stream `S`")),
+        "{refused:?}"
+    );
+    let storage = "sdfg p {
+  array A: f64[4]
+  transient array v: f64[4] storage(gpu_global)
+  state s { access A; access v; A -> v }
+}";
+    let refused = try_plan(storage);
+    assert!(
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("`gpu_global`")),
         "{refused:?}"
     );
     let refused = try_plan(&program("matmul"));

@@ -375,7 +375,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Gives a buffer its memory in the handle, which grows when this run needs more than those before.
     fn bind_handle_buffer(&self, id: BufferId, index: u32) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(id);
-        let bytes = self.byte_size(buffer.element, self.index(&buffer.size)?)?;
+        let bytes = self.byte_size(buffer.element, self.size(&buffer.size)?)?;
         let (address, size) = (self.handle_buffer_field(index, 0)?, self.handle_buffer_field(index, 1)?);
         let pointer = self.load_pointer(address)?;
         let old = self.builder.build_load(self.emitter.i64(), size, "")?.into_int_value();

@@ -79,6 +79,8 @@ pub(super) struct Function<'e, 'ctx> {
     accesses: RefCell<Vec<Vec<InstructionValue<'ctx>>>>,
     /// Slots of memory to free before the function returns.
     owned: RefCell<Vec<PointerValue<'ctx>>>,
+    /// Where index arithmetic notes that it overflowed, if anyone wants to know.
+    pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
 }
@@ -113,6 +115,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             jumps: RefCell::default(),
             accesses: RefCell::default(),
             owned: RefCell::default(),
+            overflow: Cell::new(None),
             fallible: Cell::new(false),
         })
     }

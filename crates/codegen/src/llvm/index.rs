@@ -35,6 +35,33 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(self.builder.build_int_exact_signed_div(value, self.emitter.constant(denominator), "")?)
     }
 
+    /// As [`Self::index`], but the largest integer where a step on the way to the value does not fit 64 bits: what so much
+    /// memory is asked for is refused then.
+    pub(super) fn size(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
+        if expression.as_int().is_some() || expression.as_symbol().is_some() {
+            return self.index(expression);
+        }
+        let flag = self.slot(self.emitter.i1(), "overflow")?;
+        self.builder.build_store(flag, self.emitter.i1().const_zero())?;
+        let outer = self.overflow.replace(Some(flag));
+        let value = self.index(expression);
+        self.overflow.set(outer);
+        let overflow = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
+        self.select_int(overflow, self.emitter.constant(i64::MAX), value?)
+    }
+
+    /// One step of index arithmetic, which notes where it overflows if that was asked for.
+    fn step(&self, checked: &str, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<Option<IntValue<'ctx>>> {
+        let Some(flag) = self.overflow.get() else { return Ok(None) };
+        let both = self.intrinsic(checked, &[self.emitter.i64().into()], &[a.into(), b.into()])?;
+        let both = both.into_struct_value();
+        let value = self.builder.build_extract_value(both, 0, "")?.into_int_value();
+        let overflow = self.builder.build_extract_value(both, 1, "")?.into_int_value();
+        let before = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
+        self.builder.build_store(flag, self.builder.build_or(before, overflow, "")?)?;
+        Ok(Some(value))
+    }
+
     fn fraction(&self, expression: &Expr) -> Emit<Fraction<'ctx>> {
         let view = expression.view();
         let terms = view.terms.iter().map(|term| self.term(term)).collect::<Emit<Vec<_>>>()?;
@@ -157,15 +184,24 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     pub(super) fn add(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        Ok(self.builder.build_int_nsw_add(a, b, "")?)
+        match self.step("llvm.sadd.with.overflow", a, b)? {
+            Some(sum) => Ok(sum),
+            None => Ok(self.builder.build_int_nsw_add(a, b, "")?),
+        }
     }
 
     pub(super) fn subtract(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        Ok(self.builder.build_int_nsw_sub(a, b, "")?)
+        match self.step("llvm.ssub.with.overflow", a, b)? {
+            Some(difference) => Ok(difference),
+            None => Ok(self.builder.build_int_nsw_sub(a, b, "")?),
+        }
     }
 
     pub(super) fn multiply(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        Ok(self.builder.build_int_nsw_mul(a, b, "")?)
+        match self.step("llvm.smul.with.overflow", a, b)? {
+            Some(product) => Ok(product),
+            None => Ok(self.builder.build_int_nsw_mul(a, b, "")?),
+        }
     }
 
     /// The larger of two.

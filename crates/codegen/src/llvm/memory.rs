@@ -198,7 +198,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Allocates a buffer into `slot`; without memory the function ends.
     pub(super) fn allocate_buffer(&self, id: BufferId, slot: PointerValue<'ctx>) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(id);
-        let bytes = self.byte_size(buffer.element, self.index(&buffer.size)?)?;
+        let bytes = self.byte_size(buffer.element, self.size(&buffer.size)?)?;
         let pointer = self.allocate(bytes)?;
         self.builder.build_store(slot, pointer)?;
         let missing = self.builder.build_is_null(pointer, "")?;

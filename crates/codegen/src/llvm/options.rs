@@ -81,8 +81,9 @@ pub struct CompileOptions {
     /// Threads of parallel regions when the caller's configuration names no number; `None` leaves it to the OpenMP
     /// runtime (`OMP_NUM_THREADS`, else one a core).
     pub threads: Option<NonZeroU32>,
-    /// Parallel loops with fewer innermost iterations than this are run by the calling thread alone, where their number
-    /// is known: starting a team takes a few microseconds.
+    /// Parallel loops with fewer innermost iterations than this are run by the calling thread alone: starting a team
+    /// takes a few microseconds. Inner loops over ranges that depend on data count as 64 iterations; a loop whose work
+    /// cannot be estimated, as with an inner loop until convergence, is always run by a team.
     pub parallel_threshold: u64,
 }
 

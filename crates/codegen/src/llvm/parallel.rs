@@ -45,7 +45,7 @@ impl<'ctx> Function<'_, 'ctx> {
             None => self.emitter.i1().const_zero(),
             Some(work) => {
                 let threshold = self.emitter.i64().const_int(self.emitter.options.parallel_threshold, false);
-                let work = self.larger(self.index(work)?, self.emitter.constant(0))?;
+                let work = self.larger(self.size(work)?, self.emitter.constant(0))?;
                 self.compare(IntPredicate::ULT, work, threshold)?
             }
         };
@@ -121,8 +121,14 @@ impl<'ctx> Function<'_, 'ctx> {
         }
         let threads = match &parallel.threads {
             Some(threads) => {
-                // 0 would be the runtime's default; a number below one is one.
-                let threads = self.larger(self.index(threads)?, self.emitter.constant(1))?;
+                // 0 would be the runtime's default; a number below one is one. More threads than iterations have
+                // nothing to do, and the runtime ends the process where it cannot start them.
+                let most = self.smaller(
+                    Space::new(self, parallel)?.total(),
+                    self.emitter.constant(i64::from(i32::MAX)),
+                )?;
+                let threads = self.smaller(self.index(threads)?, most)?;
+                let threads = self.larger(threads, self.emitter.constant(1))?;
                 self.builder.build_int_truncate(threads, i32, "")?
             }
             None => self.handle_threads()?,

@@ -39,6 +39,11 @@ impl<'ctx> Space<'ctx> {
         }
         Ok(Space { dimensions, total })
     }
+
+    /// The number of iterations.
+    pub(super) fn total(&self) -> IntValue<'ctx> {
+        self.total
+    }
 }
 
 impl<'ctx> Function<'_, 'ctx> {
@@ -47,7 +52,11 @@ impl<'ctx> Function<'_, 'ctx> {
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
         let chunk = match &parallel.chunk {
             None => None,
-            Some(chunk) => Some(self.larger(self.index(chunk)?, self.emitter.constant(1))?),
+            // No more than all of them, so that no sum of chunks leaves 64 bits.
+            Some(chunk) => {
+                let chunk = self.smaller(self.index(chunk)?, space.total)?;
+                Some(self.larger(chunk, self.emitter.constant(1))?)
+            }
         };
         let run = |begin, end| self.run_range(parallel, space, begin, end);
         match (parallel.sharing, chunk) {

@@ -42,6 +42,24 @@ impl<'g> Lowering<'g> {
         access: &Access,
         label: &str,
     ) -> Result<(Bound, Vec<bool>), LowerError> {
+        if let Place::Elements(subset) = &access.place
+            && subset.0.iter().any(|range| !range.tile.is_one())
+        {
+            return Err(LowerError::Unsupported {
+                what: "a memlet with tiles, except in a copy,".to_owned(),
+                path: frame.at(label),
+            });
+        }
+        self.resolve_tiled(frame, access, label)
+    }
+
+    /// As [`Lowering::resolve`], where the order of elements matters and not their indices.
+    pub(super) fn resolve_tiled(
+        &self,
+        frame: &Frame<'g>,
+        access: &Access,
+        label: &str,
+    ) -> Result<(Bound, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
             Place::Elements(subset) if is_memory(&container.kind) => frame.translate_subset(subset),
@@ -52,12 +70,6 @@ impl<'g> Lowering<'g> {
                 });
             }
         };
-        if subset.0.iter().any(|range| !range.tile.is_one()) {
-            return Err(LowerError::Unsupported {
-                what: "a memlet with tiles".to_owned(),
-                path: frame.at(label),
-            });
-        }
         let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
             what: format!("`{}` before it is bound", container.name),
             path: frame.at(label),

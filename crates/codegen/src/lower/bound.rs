@@ -57,18 +57,25 @@ impl Bound {
         }
     }
 
-    /// The part that a subset over the plan's variables selects. Every dimension stays, single indices with extent one.
+    /// The part that a subset over the plan's variables selects. Every dimension stays, single indices with extent one; a
+    /// tiled range becomes two dimensions, the positions and the elements at each.
     pub(super) fn select(&self, subset: &Subset) -> Bound {
         let mut part = self.clone();
-        for (axis, range) in part.axes.iter_mut().zip(&subset.0) {
+        part.axes.clear();
+        for (axis, range) in self.axes.iter().zip(&subset.0) {
+            let (mut axis, tile) = (axis.clone(), Axis { extent: range.tile.clone(), ..axis.clone() });
             part.origin.offset = &part.origin.offset + &(&range.begin * &axis.stride);
             if let (Some(root), Some((d, step))) = (&mut part.root, &axis.root) {
                 root[*d] = &root[*d] + &(&range.begin * step);
             }
-            axis.extent = if range.is_index() { Expr::one() } else { range.size() };
+            axis.extent = if range.is_index() { Expr::one() } else { range.steps() };
             axis.stride = &axis.stride * &range.step;
             if let Some((_, step)) = &mut axis.root {
                 *step = &*step * &range.step;
+            }
+            part.axes.push(axis);
+            if !range.tile.is_one() {
+                part.axes.push(tile);
             }
         }
         part
@@ -98,6 +105,10 @@ impl Bound {
             let (d, step) = axis.root.as_ref()?;
             if axis.extent.is_one() {
                 continue;
+            }
+            if !ranges[*d].is_index() {
+                // The positions and the elements of a tile run along one dimension.
+                return None;
             }
             let begin = root[*d].clone();
             // The end is one step behind the last index, so that a negative step stays a proper range.

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
 use sdfg::analysis::{AccessSets, ScopeTree};
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId};
+use sdfg::ir::{
+    Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
+};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
@@ -66,6 +68,7 @@ impl<'g> Lowering<'g> {
         if container.is_stream() {
             return Err(unsupported_stream(frame, container));
         }
+        check_storage(frame, container)?;
         let position = self.plan.arguments.len();
         Ok(self.add_buffer(frame, container, Allocation::Argument(position)))
     }
@@ -112,6 +115,7 @@ impl<'g> Lowering<'g> {
             let what = format!("`{}`, whose size depends on symbols that the program sets,", container.name);
             return Err(LowerError::Unsupported { what, path: frame.path.clone() });
         }
+        check_storage(frame, container)?;
         let mut kept = Vec::with_capacity(symbols.len());
         for symbol in symbols {
             let variable = self.new_variable(symbol.as_str(), ScalarType::I64);
@@ -183,6 +187,7 @@ impl<'g> Lowering<'g> {
         if container.is_stream() {
             return Err(unsupported_stream(frame, container));
         }
+        check_storage(frame, container)?;
         let size = container.kind.layout().map_or(Expr::one(), |layout| frame.translate(&layout.total_size));
         for symbol in &size.free_symbols() {
             if !self.plan.variables.contains_key(symbol) {
@@ -291,6 +296,26 @@ impl<'g> Lowering<'g> {
 fn layout_symbols(layout: &Layout) -> BTreeSet<Symbol> {
     let extents = layout.shape.iter().chain(&layout.strides);
     extents.chain([&layout.offset, &layout.total_size]).flat_map(Expr::free_symbols).collect()
+}
+
+/// Refuses memory that code of the host does not reach.
+fn check_storage(frame: &Frame<'_>, container: &Container) -> Result<(), LowerError> {
+    match container.storage {
+        Storage::Default
+        | Storage::Register
+        | Storage::CpuHeap
+        | Storage::CpuThreadLocal
+        | Storage::CpuPinned => Ok(()),
+        Storage::GpuGlobal
+        | Storage::GpuShared
+        | Storage::FpgaGlobal
+        | Storage::FpgaLocal
+        | Storage::FpgaRegister
+        | Storage::File => Err(LowerError::Unsupported {
+            what: format!("`{}` in storage `{}`", container.name, container.storage.name()),
+            path: frame.path.clone(),
+        }),
+    }
 }
 
 fn unsupported_stream(frame: &Frame<'_>, container: &Container) -> LowerError {

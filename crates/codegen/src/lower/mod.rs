@@ -20,6 +20,7 @@ mod scalar;
 mod scope;
 mod target;
 mod tasklet;
+mod work;
 
 use std::collections::BTreeMap;
 

@@ -132,7 +132,7 @@ impl<'g> Lowering<'g> {
             self.open_loop(dimension, first_variable, true);
         }
         let mut body = self.sequential(frame, nest, &inner)?;
-        let work = self.work(&dimensions, &body);
+        let work = self.work(&dimensions, &body, first_variable);
         let closed = self.close_shared(dimensions.len(), &mut body);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
@@ -184,57 +184,6 @@ impl<'g> Lowering<'g> {
         let variable = self.new_variable(parameter.as_str(), sdfg::dtype::ScalarType::I64);
         Ok(LoopDimension { variable, begin: range.begin, end: range.end, step: range.step })
     }
-
-    /// Number of innermost iterations, as far as it is known before the loop.
-    fn work(&self, dimensions: &[LoopDimension], body: &[Statement]) -> Option<Expr> {
-        let mut work = dimensions.iter().fold(Expr::one(), |work, dimension| &work * &iterations(dimension));
-        let mut body = body;
-        loop {
-            let mut loops = body.iter().filter(|s| !matches!(s, Statement::Comment(_)));
-            match (loops.next(), loops.next()) {
-                (Some(Statement::For(inner)), None) => {
-                    let size = iterations(&inner.dimension);
-                    if dimensions.iter().any(|outer| size.depends_on(&outer.variable)) {
-                        return None;
-                    }
-                    work = &work * &size;
-                    body = &inner.body;
-                }
-                _ if body.iter().any(repeats) => return None,
-                _ => return Some(work),
-            }
-        }
-    }
-}
-
-/// Whether a statement takes a number of steps that is not known beforehand.
-fn repeats(statement: &Statement) -> bool {
-    match statement {
-        Statement::For(_)
-        | Statement::While(_)
-        | Statement::Dispatch { .. }
-        | Statement::Parallel(_)
-        | Statement::External(_) => true,
-        Statement::If(choice) => {
-            choice.arms.iter().any(|(_, body)| body.iter().any(repeats))
-                || choice.otherwise.iter().any(repeats)
-        }
-        Statement::Block { body, .. } => body.iter().any(repeats),
-        Statement::Copy(copy) => !copy.dimensions.is_empty(),
-        Statement::Comment(_)
-        | Statement::Let { .. }
-        | Statement::Set { .. }
-        | Statement::Leave(_)
-        | Statement::Repeat(_)
-        | Statement::Goto { .. }
-        | Statement::Allocate(_)
-        | Statement::Free(_)
-        | Statement::Compute(_) => false,
-    }
-}
-
-fn iterations(dimension: &LoopDimension) -> Expr {
-    (&dimension.end - &dimension.begin).ceil_div(&dimension.step)
 }
 
 /// Dimensions that threads share: those that the map asks for, else the outermost one in which all writes with conflict

@@ -135,7 +135,8 @@ pub struct ParallelLoop {
     pub chunk: Option<Expr>,
     /// Number of threads; `None` is that of the handle.
     pub threads: Option<Expr>,
-    /// The work as a number of innermost iterations; little work is done by the calling thread alone. `None` is unknown.
+    /// The work as an estimated number of innermost iterations; little work is done by the calling thread alone. `None` is unknown,
+    /// and done by a team.
     pub work: Option<Expr>,
     /// Per-thread accumulators.
     pub privates: Vec<Private>,

@@ -1,5 +1,66 @@
 //! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
 //! threads: results must be the same, bit by bit.
+//!
+//! A program is a file beside this one. Its first line says what it shows, `# with N = 3` gives symbols, and
+//! `# for NAME in A B` runs it once with each word in place of the name.
 
-mod corners;
 mod harness;
+
+use std::path::PathBuf;
+
+use harness::agree;
+
+#[test]
+fn native_code_agrees_with_the_interpreter() {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agreement"));
+    let entries = folder.read_dir().unwrap_or_else(|error| panic!("{error}"));
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "sdft"));
+    files.sort();
+    assert!(files.len() > 40, "only {} programs", files.len());
+    // One after the other in each of a few threads: every program starts teams of its own.
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let parts: Vec<_> =
+            files.chunks(files.len().div_ceil(2)).map(|part| scope.spawn(|| failures_of(part))).collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|_| vec!["a panic".to_owned()]))
+            .collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn failures_of(files: &[PathBuf]) -> Vec<String> {
+    let mut failures = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
+        let symbols = symbols(&text);
+        for source in variants(&text) {
+            if let Err(what) = agree(&source, &symbols) {
+                failures.push(format!("{}: {what}\n{source}", path.display()));
+            }
+        }
+    }
+    failures
+}
+
+/// The symbols of `# with` lines.
+fn symbols(text: &str) -> Vec<(String, i64)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("# with "));
+    let pairs = lines.flat_map(|line| line.split(", ")).filter_map(|pair| pair.split_once(" = "));
+    pairs.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect()
+}
+
+/// The program with every combination of the words of its `# for` lines.
+fn variants(text: &str) -> Vec<String> {
+    let mut variants = vec![text.to_owned()];
+    for line in text.lines().filter_map(|line| line.strip_prefix("# for ")) {
+        let Some((name, words)) = line.split_once(" in ") else { continue };
+        let with = |variant: &String| {
+            let body = variant.replacen(line, "", 1);
+            words.split(' ').map(move |word| body.replace(name, word)).collect::<Vec<_>>()
+        };
+        variants = variants.iter().flat_map(with).collect();
+    }
+    variants
+}

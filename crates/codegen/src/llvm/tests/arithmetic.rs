@@ -41,6 +41,10 @@ fn operands(ty: ScalarType) -> Vec<Value> {
         0.1,
         2049.0,
         1.0009765625,
+        // Ties of f16 and what lies beside them by less than an f32 tells.
+        1.000_488_281_25,
+        1.000_488_281_250_001,
+        -65_519.999_999_999,
     ];
     let integers =
         [0, 1, -1, 2, -2, 3, -3, 7, -7, 8, 10, 63, 64, 100, 127, -128, 255, i64::MAX, i64::MIN, 1 << 31];
@@ -278,11 +282,7 @@ fn conversions() {
                 result: to,
                 kind: TypedExpressionKind::Cast(operand),
                 tolerance: 0.0,
-                expected: Box::new(move |a, _| match (a, to) {
-                    // The `half` crate rounds twice from f64 where the processor converts f32 only.
-                    (Value::F64(v), ScalarType::F16) => Value::F16(half::f16::from_f64_const(v)),
-                    _ => arith::cast(a, to),
-                }),
+                expected: Box::new(move |a, _| arith::cast(a, to)),
             }
         };
         let values: Vec<_> = operands(from).into_iter().map(|v| (v, v)).collect();

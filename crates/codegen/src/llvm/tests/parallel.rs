@@ -8,6 +8,7 @@ use super::plans::{
     all_of, array, at, empty, library, load, local, parallel, range, size_symbol, store, symbol, tasklet,
     threads,
 };
+use crate::llvm::CompileOptions;
 use crate::plan::{
     Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Strided,
 };
@@ -106,6 +107,18 @@ fn atomic_combinations_lose_nothing() {
         call.threads(threads(2)).run().unwrap();
         assert_eq!(out[0], expected(&resolution) as f32, "{resolution:?}");
     }
+}
+
+#[test]
+fn what_threads_contend_for_is_not_noalias() {
+    let plan = scatter(ScalarType::Complex128.into(), ConflictResolution::Product);
+    let text = crate::llvm::llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    let team = text.lines().find(|line| line.contains("@scatter.parallel0(")).unwrap();
+    let parameters: Vec<&str> = team.split(", ").filter(|p| p.contains("%out") || p.contains("%x")).collect();
+    assert!(
+        matches!(parameters.as_slice(), [out, x] if !out.contains("noalias") && x.contains("noalias")),
+        "{team}"
+    );
 }
 
 #[test]

@@ -75,12 +75,26 @@ fn real<T: Number>(value: T, truth: bool, to: ScalarType) -> Value {
         ScalarType::U32 => Value::U32(value.as_()),
         ScalarType::U64 => Value::U64(value.as_()),
         // Integers beyond 2^53 are far beyond the range of f16, so the step over f64 rounds only once.
-        ScalarType::F16 => Value::F16(f16::from_f64(value.as_())),
+        ScalarType::F16 => Value::F16(half(value.as_())),
         ScalarType::F32 => Value::F32(value.as_()),
         ScalarType::F64 => Value::F64(value.as_()),
         ScalarType::Complex64 => Value::Complex64(Complex::new(value.as_(), 0.0)),
         ScalarType::Complex128 => Value::Complex128(Complex::new(value.as_(), 0.0)),
     }
+}
+
+/// The nearest `f16`. The `half` crate rounds twice, over `f32` or after dropping the low half of the bits.
+fn half(value: f64) -> f16 {
+    let nearest = value as f32;
+    let (back, bits) = (f64::from(nearest), nearest.to_bits());
+    let exact = back == value || value.is_nan();
+    // An inexact f32 with its last bit set lies on the same side as the value of everything that an f16 rounds at.
+    let odd = match (exact || bits & 1 == 1, back.abs() < value.abs()) {
+        (true, _) => bits,
+        (false, true) => bits + 1,
+        (false, false) => bits - 1,
+    };
+    f16::from_f32(f32::from_bits(odd))
 }
 
 fn complex<T: Number>(value: Complex<T>, truth: bool, to: ScalarType) -> Value {

@@ -227,3 +227,25 @@ fn functions_at_known_points() {
     assert!(!compare(CompareOp::LessEqual, Value::F64(f64::NAN), Value::F64(1.0)));
     assert!(compare(CompareOp::NotEqual, Value::F64(f64::NAN), Value::F64(f64::NAN)));
 }
+
+#[test]
+fn f16_is_rounded_once() {
+    let half = |value: f64| cast(Value::F64(value), ScalarType::F16);
+    let tie = 1.0 + f64::exp2(-11.0);
+    assert_eq!(half(tie), Value::F16(f16::from_f64(1.0)));
+    // An f32, or the upper half of the bits, cannot tell this from the tie.
+    assert_eq!(half(tie + f64::exp2(-40.0)), Value::F16(f16::from_f64(1.0 + f64::exp2(-10.0))));
+    assert_eq!(half(-tie - f64::exp2(-40.0)), Value::F16(f16::from_f64(-1.0 - f64::exp2(-10.0))));
+    assert_eq!(half(f64::MAX), Value::F16(f16::INFINITY));
+    assert_eq!(half(65_519.999_999_999), Value::F16(f16::MAX));
+    assert_eq!(half(65520.0), Value::F16(f16::INFINITY));
+    assert_eq!(half(-1e-300), Value::F16(f16::from_bits(0x8000)));
+    // Between neighbours, the middle goes to the even one, and what lies beside it to its own side.
+    for bits in (0..0x7bff).step_by(7) {
+        let (low, high) = (f16::from_bits(bits), f16::from_bits(bits + 1));
+        let middle = (low.to_f64() + high.to_f64()) / 2.0;
+        let even = if bits % 2 == 0 { low } else { high };
+        let rounded = [middle.next_down(), middle, middle.next_up()].map(half);
+        assert_eq!(rounded, [low, even, high].map(Value::F16), "{bits:#x}");
+    }
+}

@@ -1,0 +1,110 @@
+//! An estimate of the work in a shared loop, by which little work is left to the calling thread.
+//!
+//! A team that was not needed costs a few microseconds, a team that is missing may cost a multiple of the run: what cannot be
+//! estimated gets a team.
+
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::TypedStatement;
+
+use super::Lowering;
+use crate::plan::{LoopDimension, Statement};
+
+/// Steps that are taken for a loop whose range depends on data, such as a row of a sparse matrix.
+const DATA_DEPENDENT: i64 = 64;
+
+/// Loops around a place, outermost first: variable, first and last value.
+type Around = Vec<(Symbol, Expr, Expr)>;
+
+impl Lowering<'_> {
+    /// Number of innermost steps of a shared loop, as far as it can be told before it; the plan had `fixed` variables then.
+    /// `None` where nothing is known.
+    pub(super) fn work(
+        &self,
+        dimensions: &[LoopDimension],
+        body: &[Statement],
+        fixed: usize,
+    ) -> Option<Expr> {
+        let mut around: Around = dimensions.iter().map(around_one).collect();
+        let iterations = dimensions.iter().fold(Expr::one(), |product, d| product * steps(d));
+        Some(iterations * self.work_of(body, &mut around, fixed)?)
+    }
+
+    fn work_of(&self, body: &[Statement], around: &mut Around, fixed: usize) -> Option<Expr> {
+        let mut sum = Expr::zero();
+        for statement in body {
+            sum = sum + self.work_of_statement(statement, around, fixed)?;
+        }
+        Some(if sum == Expr::zero() { Expr::one() } else { sum })
+    }
+
+    fn work_of_statement(&self, statement: &Statement, around: &mut Around, fixed: usize) -> Option<Expr> {
+        match statement {
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Set { .. }
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Goto { .. }
+            | Statement::Allocate(_)
+            | Statement::Free(_) => Some(Expr::zero()),
+            Statement::Compute(compute) => (!compute.code.body.iter().any(repeats)).then(Expr::one),
+            Statement::Copy(copy) => {
+                let extents = copy.dimensions.iter().map(|d| self.known(d.extent.clone(), around, fixed));
+                Some(extents.fold(Expr::one(), |product, extent| product * extent))
+            }
+            Statement::For(each) => {
+                let steps = self.known(steps(&each.dimension), around, fixed);
+                around.push(around_one(&each.dimension));
+                let inside = self.work_of(&each.body, around, fixed);
+                around.pop();
+                Some(steps * inside?)
+            }
+            Statement::If(choice) => {
+                let mut sum = self.work_of(&choice.otherwise, around, fixed)?;
+                for (_, body) in &choice.arms {
+                    sum = sum + self.work_of(body, around, fixed)?;
+                }
+                Some(sum)
+            }
+            Statement::Block { body, .. } => self.work_of(body, around, fixed),
+            Statement::While(_)
+            | Statement::Dispatch { .. }
+            | Statement::Parallel(_)
+            | Statement::External(_) => None,
+        }
+    }
+
+    /// A number of steps before the shared loop: the larger one at the ends of the loops that it depends on.
+    fn known(&self, steps: Expr, around: &Around, fixed: usize) -> Expr {
+        let mut steps = steps;
+        for (variable, first, last) in around.iter().rev() {
+            if steps.depends_on(variable) {
+                let at = |value| steps.with_symbol(variable, value);
+                steps = Expr::max(&at(first), &at(last));
+            }
+        }
+        let is_known = |s: &Symbol| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed);
+        if steps.free_symbols().iter().all(is_known) { steps } else { Expr::int(DATA_DEPENDENT) }
+    }
+}
+
+fn around_one(dimension: &LoopDimension) -> (Symbol, Expr, Expr) {
+    let last = &dimension.end - &dimension.step;
+    (dimension.variable.clone(), dimension.begin.clone(), last)
+}
+
+fn steps(dimension: &LoopDimension) -> Expr {
+    (&dimension.end - &dimension.begin).ceil_div(&dimension.step)
+}
+
+/// Whether a statement of a tasklet takes a number of steps that is not known beforehand.
+fn repeats(statement: &TypedStatement) -> bool {
+    match statement {
+        TypedStatement::For { .. } | TypedStatement::While { .. } => true,
+        TypedStatement::If { then, otherwise, .. } => then.iter().chain(otherwise).any(repeats),
+        TypedStatement::Local { .. }
+        | TypedStatement::Output { .. }
+        | TypedStatement::Store { .. }
+        | TypedStatement::Push { .. } => false,
+    }
+}
