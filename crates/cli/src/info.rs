@@ -1,36 +1,60 @@
-//! `sdfg info`: what a program consists of and how much it moves.
+//! `sdfg info`: what a program consists of, how much it moves, and how much it computes.
+
+mod costs;
 
 use std::fmt::Write;
 
 use clap::Args;
-use sdfg::analysis::ScopeTree;
-use sdfg::ir::{Access, BlockKind, Container, ContainerKind, NodeKind, Sdfg, State, StateId, Volume};
-use sdfg::symbolic::Expr;
+use sdfg::analysis::Costs;
+use sdfg::ir::{BlockKind, Container, ContainerKind, NestedSdfg, NodeKind, Sdfg, StateId};
+use sdfg::symbolic::{Expr, Symbol};
 
-use crate::failure::Failure;
+use crate::data::SymbolValue;
+use crate::failure::{Failure, did_you_mean};
 use crate::output;
 use crate::source::Source;
 use crate::terminal::Terminal;
+use costs::{Table, Values, shown};
 
-/// Show symbols, containers, nodes, and how many bytes each state moves.
+/// Show symbols, containers, nodes, bytes moved and operations.
 ///
-/// Bytes are those of one execution of a state, as expressions over the program's symbols.
+/// Costs are those of one execution of each part, as expressions over the program's symbols, or as numbers where --set
+/// gives values. `at most` marks bounds, `unknown` what only running decides.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg print --format json laplace.sdft | sdfg info -"
+    after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"
 )]
 pub(crate) struct Info {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
+    /// Give a symbol a value in costs and sizes.
+    #[arg(long = "set", value_name = "SYMBOL=VALUE")]
+    symbols: Vec<SymbolValue>,
 }
 
 impl Info {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let validated = Source::read(&self.program)?.validated(terminal)?;
+        let values = self.values(validated.sdfg())?;
         let mut text = String::new();
-        describe(&mut text, validated.sdfg(), 0);
+        describe(&mut text, validated.sdfg(), &values, 0);
         output::print(text.as_bytes())
+    }
+
+    fn values(&self, sdfg: &Sdfg) -> Result<Values, Failure> {
+        let mut values = Values::new();
+        for SymbolValue { name, value } in &self.symbols {
+            let symbol = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);
+            let Some((symbol, _)) = symbol else {
+                let known: Vec<&str> = sdfg.symbols().map(|(symbol, _)| symbol.as_str()).collect();
+                let near = did_you_mean(name, known.iter().copied());
+                return Err(Failure::usage(format!("the program has no symbol `{name}`{near}"))
+                    .help(format!("its symbols are {}", known.join(", "))));
+            };
+            values.insert(symbol.clone(), *value);
+        }
+        Ok(values)
     }
 }
 
@@ -39,7 +63,8 @@ fn line(text: &mut String, depth: usize, line: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{:1$}{line}", "", 2 * depth);
 }
 
-fn describe(text: &mut String, sdfg: &Sdfg, depth: usize) {
+fn describe(text: &mut String, sdfg: &Sdfg, values: &Values, depth: usize) {
+    let costs = Costs::of(sdfg);
     line(text, depth, format_args!("sdfg {}, floating-point mode {}", sdfg.name, sdfg.float_mode.name()));
     let inner = depth + 1;
     let symbols: Vec<String> = sdfg.symbols().map(|(symbol, ty)| format!("{symbol}: {ty}")).collect();
@@ -51,7 +76,10 @@ fn describe(text: &mut String, sdfg: &Sdfg, depth: usize) {
     }
     line(text, inner, format_args!("blocks: {}", counted(&blocks(sdfg))));
     for (id, _) in sdfg.states() {
-        describe_state(text, sdfg, id, inner);
+        describe_state(text, sdfg, &costs, id, values, inner);
+    }
+    for row in Table::of(sdfg, &costs, values).lines() {
+        line(text, inner, format_args!("{row}"));
     }
 }
 
@@ -110,7 +138,7 @@ fn blocks(sdfg: &Sdfg) -> Counts {
     counts
 }
 
-fn describe_state(text: &mut String, sdfg: &Sdfg, id: StateId, depth: usize) {
+fn describe_state(text: &mut String, sdfg: &Sdfg, costs: &Costs, id: StateId, values: &Values, depth: usize) {
     let state = sdfg.state(id);
     let around = loops_around(sdfg, id);
     line(text, depth, format_args!("state {}{around}", state.label));
@@ -128,12 +156,12 @@ fn describe_state(text: &mut String, sdfg: &Sdfg, id: StateId, depth: usize) {
         }
     }
     line(text, depth + 1, format_args!("nodes: {}; edges: {}", counted(&nodes), state.n_edges()));
-    let (read, written) = bytes_moved(sdfg, state);
-    line(text, depth + 1, format_args!("reads {read}"));
-    line(text, depth + 1, format_args!("writes {written}"));
+    let cost = costs.of_state(id);
+    line(text, depth + 1, format_args!("reads {} bytes", shown(&cost.read, values)));
+    line(text, depth + 1, format_args!("writes {} bytes", shown(&cost.written, values)));
     for (_, node) in state.nodes() {
         if let NodeKind::Nested(nested) = &node.kind {
-            describe(text, &nested.sdfg, depth + 1);
+            describe(text, &nested.sdfg, &inside(nested, values), depth + 1);
         }
     }
 }
@@ -156,57 +184,12 @@ fn loops_around(sdfg: &Sdfg, id: StateId) -> String {
     if names.is_empty() { String::new() } else { format!(" in {}", names.join(", ")) }
 }
 
-/// A number of bytes, as far as it is known.
-struct Bytes {
-    known: Expr,
-    at_most: bool,
-    unknown: bool,
-}
-
-impl Bytes {
-    fn none() -> Self {
-        Bytes { known: Expr::zero(), at_most: false, unknown: false }
-    }
-
-    fn add(&mut self, sdfg: &Sdfg, access: &Access, volume: &Volume) {
-        let Some(container) = sdfg.get_container(access.container) else { return };
-        let size = Expr::int(container.element.size() as i64);
-        match volume {
-            Volume::Exact(n) => self.known = &self.known + n * &size,
-            Volume::AtMost(n) => {
-                self.known = &self.known + n * &size;
-                self.at_most = true;
-            }
-            Volume::Dynamic => self.unknown = true,
-        }
-    }
-}
-
-impl std::fmt::Display for Bytes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let at_most = if self.at_most { "at most " } else { "" };
-        write!(f, "{at_most}{} bytes", self.known)?;
-        if self.unknown { f.write_str(", and a number that is decided while running") } else { Ok(()) }
-    }
-}
-
-/// Bytes that the edges at the outermost level of a state read and write.
-///
-/// Edges that enter or leave scopes have the volume of all iterations.
-fn bytes_moved(sdfg: &Sdfg, state: &State) -> (Bytes, Bytes) {
-    let (mut read, mut written) = (Bytes::none(), Bytes::none());
-    let tree = ScopeTree::of(state);
-    for (id, edge) in state.edges() {
-        if tree.scope_of_edge(state, id).is_some() {
-            continue;
-        }
-        let volume = &edge.memlet.volume;
-        if let Some(access) = edge.memlet.read_access() {
-            read.add(sdfg, access, volume);
-        }
-        if let Some(access) = edge.memlet.write_access() {
-            written.add(sdfg, access, volume);
-        }
-    }
-    (read, written)
+/// Values of the symbols of a nested SDFG, where the values outside give them.
+fn inside(nested: &NestedSdfg, values: &Values) -> Values {
+    let outer = |symbol: &Symbol| values.get(symbol).copied();
+    let value = |symbol: &Symbol| match nested.symbol_mapping.iter().find(|(inner, _)| inner == symbol) {
+        Some((_, value)) => value.eval(&outer).ok(),
+        None => outer(symbol),
+    };
+    nested.sdfg.symbols().filter_map(|(symbol, _)| Some((symbol.clone(), value(symbol)?))).collect()
 }

@@ -7,4 +7,4 @@ mod options;
 mod summary;
 
 pub(crate) use arguments::RunData;
-pub(crate) use options::DataOptions;
+pub(crate) use options::{DataOptions, SymbolValue};

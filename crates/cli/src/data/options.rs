@@ -24,8 +24,8 @@ pub(crate) struct DataOptions {
 /// `N=4096`.
 #[derive(Clone, Debug)]
 pub(crate) struct SymbolValue {
-    pub(super) name: String,
-    pub(super) value: i64,
+    pub(crate) name: String,
+    pub(crate) value: i64,
 }
 
 /// `A=file.npy` or `A=random:7`.

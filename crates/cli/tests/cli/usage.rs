@@ -72,7 +72,9 @@ fn info_counts_bytes() {
         "1 map, 1 tasklet",
         "reads 8*N bytes",
         "writes 8*N bytes",
+        "operations/byte",
     ]);
+    bench.run(&["info", "double.sdft", "--set", "N=4"]).prints(&["reads 32 bytes", "writes 32 bytes"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::control_graph::ControlGraph;
+use super::cost::Costs;
 use super::dominators::DominatorTree;
 use super::footprint::Footprint;
 use super::liveness::Liveness;
@@ -40,6 +41,7 @@ struct ProgramTables {
     liveness: Option<Arc<Liveness>>,
     reaching: Option<Arc<ReachingDefinitions>>,
     reaching_symbols: Option<Arc<ReachingSymbols>>,
+    costs: Option<Arc<Costs>>,
 }
 
 /// Tables of one state.
@@ -110,6 +112,12 @@ impl Analyses {
     pub fn reaching_symbols(&mut self, sdfg: &Sdfg) -> Arc<ReachingSymbols> {
         let table = &mut self.current(sdfg).reaching_symbols;
         table.get_or_insert_with(|| Arc::new(ReachingSymbols::of(sdfg))).clone()
+    }
+
+    /// Bytes moved and arithmetic work.
+    pub fn costs(&mut self, sdfg: &Sdfg) -> Arc<Costs> {
+        let table = &mut self.current(sdfg).costs;
+        table.get_or_insert_with(|| Arc::new(Costs::of(sdfg))).clone()
     }
 
     /// The memlet trees of a state.
