@@ -58,7 +58,6 @@ impl Nest {
         }
         // Sums commute, so that iterations may meet.
         let code = "tasklet t (b) -> (o) { o = b * b + 1.0 }";
-        let end = format!("{index} + {}", self.elements);
         if loops == n {
             text += &format!(
                 "state s {{\naccess A\naccess B\n{code}\nB -> t.b: B[{index}]\nt.o -> A: A[{index}] wcr(sum)\n}}\n"
@@ -73,7 +72,6 @@ impl Nest {
             );
             text = text.replacen("array B", &format!("array D: f64[{EXTENT}]\narray B"), 1);
         }
-        let _ = end;
         text += &"}\n".repeat(loops + 1);
         text
     }
