@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbols::assigned_symbols;
-use sdfg::edit::{self, EditError, Snapshot};
+use sdfg::edit::{self, Cover, EditError, Snapshot};
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
-use sdfg::ir::{Map, NodeId, NodeKind, Sdfg, State, StateId};
+use sdfg::ir::{BlockId, BlockKind, Loop, Map, NodeId, NodeKind, Sdfg, State, StateId, Storage};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::text;
@@ -20,7 +20,7 @@ use sdfg_programs::random::{Rng, Sizes, generate, inputs, same};
 type NewSymbols = Vec<(String, i64)>;
 
 /// Random programs for each edit.
-const PROGRAMS: u64 = 24;
+const PROGRAMS: u64 = 16;
 
 /// Edits random programs and compares them with the originals. At least `least` percent of the edits must be possible.
 fn preserves(least: u64, edit: impl Fn(&mut Sdfg, Sizes, &mut Rng) -> Result<NewSymbols, EditError>) {
@@ -242,6 +242,142 @@ fn maps_are_tiled_expanded_and_collapsed() {
                     edit::replace_node(sdfg, state, entry, NodeKind::MapEntry(map))?;
                     edit::unwrap_map(sdfg, state, inner)?;
                 }
+            }
+        }
+        Ok(Vec::new())
+    });
+}
+
+fn outline(sdfg: &mut Sdfg, rng: &mut Rng) -> Result<(StateId, NodeId), EditError> {
+    let (state, nodes) = pick_nodes(sdfg, rng);
+    let origin = nodes.first().map_or("none".to_owned(), |id| sdfg.state(state).node(*id).label.clone());
+    let label = edit::derived_label(sdfg.state(state), &origin, "call");
+    edit::wrap_in_nested(sdfg, state, &nodes, &label).map(|node| (state, node))
+}
+
+#[test]
+fn nodes_are_moved_into_a_nested_sdfg() {
+    preserves(70, |sdfg, _, rng| outline(sdfg, rng).map(|_| Vec::new()));
+}
+
+#[test]
+fn a_nested_sdfg_is_inlined() {
+    preserves(60, |sdfg, _, rng| {
+        let (state, node) = outline(sdfg, rng)?;
+        if rng.chance(50) {
+            // Other names inside, and other symbols.
+            let NodeKind::Nested(nested) = sdfg.state(state).node(node).kind.clone() else { unreachable!() };
+            for connector in nested.inputs.iter().chain(&nested.outputs) {
+                // An input that is an output, too, is renamed once.
+                let _ = edit::rename_connector(
+                    sdfg,
+                    state,
+                    node,
+                    &connector.name,
+                    &format!("{}_in", connector.name),
+                );
+            }
+        }
+        edit::inline_nested(sdfg, state, node).map(|()| Vec::new())
+    });
+}
+
+#[test]
+fn what_passes_an_edge_gets_a_local_copy() {
+    preserves(60, |sdfg, _, rng| {
+        let mut refusal = EditError::NoNodes;
+        for _ in 0..8 {
+            let (state, _) = pick_nodes(sdfg, rng);
+            let edges: Vec<_> = sdfg.state(state).edges().map(|(id, edge)| (id, edge.clone())).collect();
+            let Some((id, edge)) = (!edges.is_empty()).then(|| rng.pick(&edges)) else { continue };
+            if edge.memlet.resolution().is_some() {
+                continue;
+            }
+            let name = edit::derived_container_name(sdfg, "copy", "local");
+            match edit::add_local_copy(sdfg, state, id, &name, Storage::Default, Cover::Exact) {
+                Ok(_) => return Ok(Vec::new()),
+                Err(error) => refusal = error,
+            }
+        }
+        Err(refusal)
+    });
+}
+
+/// Blocks that satisfy a condition.
+fn blocks(sdfg: &Sdfg, is_wanted: impl Fn(&BlockKind) -> bool) -> Vec<BlockId> {
+    sdfg.blocks().filter(|(_, block)| is_wanted(&block.kind)).map(|(id, _)| id).collect()
+}
+
+#[test]
+fn states_are_split_and_merged_again() {
+    preserves(60, |sdfg, _, rng| {
+        let mut refusal = EditError::NoNodes;
+        for _ in 0..8 {
+            let block = rng.pick(&blocks(sdfg, |kind| matches!(kind, BlockKind::State(_))));
+            let BlockKind::State(state) = sdfg.block(block).kind else { unreachable!() };
+            let graph = sdfg.state(state);
+            let tree = ScopeTree::of(graph);
+            let order = tree.children(None).to_vec();
+            if order.len() < 2 {
+                continue;
+            }
+            let first = order[..1 + rng.below(order.len() - 1)].iter().copied().collect();
+            match edit::split_state(sdfg, block, &first) {
+                Ok(second) if rng.chance(50) => {
+                    return edit::merge_states(sdfg, block, second).map(|()| Vec::new());
+                }
+                Ok(_) => return Ok(Vec::new()),
+                Err(error) => refusal = error,
+            }
+        }
+        Err(refusal)
+    });
+}
+
+#[test]
+fn states_that_follow_each_other_are_merged() {
+    preserves(60, |sdfg, _, _| {
+        let mut result = Err(EditError::NoNodes);
+        // As many as possible, from the first on.
+        for first in blocks(sdfg, |kind| matches!(kind, BlockKind::State(_))) {
+            while let Some(id) =
+                sdfg.get_block(first).and_then(|_| sdfg.transitions_from(first).first().copied())
+            {
+                match edit::merge_states(sdfg, first, sdfg.transition(id).dst) {
+                    Ok(()) => result = Ok(Vec::new()),
+                    Err(_) => break,
+                }
+            }
+        }
+        result
+    });
+}
+
+#[test]
+fn blocks_get_states_around_them_and_loops() {
+    preserves(60, |sdfg, _, rng| {
+        let block = rng.pick(&blocks(sdfg, |_| true));
+        match rng.below(3) {
+            0 => {
+                let before = edit::insert_state_before(sdfg, block)?;
+                if rng.chance(50) {
+                    edit::remove_empty_state(sdfg, before)?;
+                }
+            }
+            1 => drop(edit::insert_state_after(sdfg, block)?),
+            _ => {
+                let parse = |text| sdfg::syntax::parse_expression(text).unwrap();
+                let header = Loop {
+                    symbol: Some(symbol("once")),
+                    init: Some(parse("0")),
+                    condition: parse("once < 1"),
+                    update: Some(parse("once + 1")),
+                    test_after: rng.chance(50),
+                    unroll: false,
+                    body: sdfg.body(),
+                };
+                let label = edit::derived_block_label(sdfg, &sdfg.block(block).label.clone(), "loop");
+                edit::wrap_in_loop(sdfg, block, &label, header)?;
             }
         }
         Ok(Vec::new())

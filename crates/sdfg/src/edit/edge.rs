@@ -135,7 +135,7 @@ pub fn remove_node(sdfg: &mut Sdfg, state: StateId, node: NodeId) -> Result<(), 
 }
 
 /// Removes an edge, all inside of it, and outside of it what carries nothing else.
-fn remove_path(state: &mut State, edge: EdgeId, touched: &mut BTreeSet<NodeId>) {
+pub(super) fn remove_path(state: &mut State, edge: EdgeId, touched: &mut BTreeSet<NodeId>) {
     if state.get_edge(edge).is_none() {
         return;
     }
@@ -156,7 +156,7 @@ fn remove_path(state: &mut State, edge: EdgeId, touched: &mut BTreeSet<NodeId>) 
 }
 
 /// Removes access nodes without edges, and keeps other nodes in their scopes.
-fn tidy(state: &mut State, before: &ScopeTree, touched: &BTreeSet<NodeId>) {
+pub(super) fn tidy(state: &mut State, before: &ScopeTree, touched: &BTreeSet<NodeId>) {
     for id in touched {
         let Some(node) = state.get_node(*id) else { continue };
         let (into, out_of) = (state.in_edges(*id).is_empty(), state.out_edges(*id).is_empty());

@@ -9,11 +9,15 @@
 
 mod edge;
 mod error;
+mod inline;
 mod label;
+mod local;
 mod names;
+mod nested;
 mod rename;
 mod scope;
 mod snapshot;
+mod states;
 mod subgraph;
 mod substitute;
 
@@ -22,10 +26,16 @@ mod tests;
 
 pub use edge::{redirect_destination, redirect_source, remove_edge, remove_node, replace_node};
 pub use error::EditError;
+pub use inline::inline_nested;
 pub use label::{derived_block_label, derived_container_name, derived_label};
+pub use local::{Cover, add_local_copy, replace_container};
+pub use nested::wrap_in_nested;
 pub use rename::{rename_connector, rename_container};
 pub use scope::{unwrap_map, wrap_in_map};
 pub use snapshot::{Snapshot, atomically};
+pub use states::{
+    insert_state_after, insert_state_before, merge_states, remove_empty_state, split_state, wrap_in_loop,
+};
 pub use substitute::{rename_symbol, substitute, substitute_in_scope};
 
 use crate::ir::{Edge, EdgeId, Memlet, NodeId, Sdfg, State, StateId};

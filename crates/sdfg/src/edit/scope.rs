@@ -236,7 +236,7 @@ fn join(state: &mut State, node: NodeId) -> Vec<(NodeId, NodeId)> {
     pairs
 }
 
-fn is_before(state: &State, first: NodeId, second: NodeId) -> bool {
+pub(super) fn is_before(state: &State, first: NodeId, second: NodeId) -> bool {
     let mut waiting = vec![first];
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {

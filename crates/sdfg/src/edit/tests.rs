@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::ir::{Map, NodeKind};
+use crate::ir::{Map, NodeKind, Storage};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 use crate::{text, validate};
@@ -271,4 +271,51 @@ fn edits_are_made_together_or_not_at_all() {
     });
     assert_eq!(result, Err(EditError::NoSymbol(Symbol::of("L"))));
     assert_eq!(program.text(), before);
+}
+
+#[test]
+fn a_local_copy_counts_from_its_first_element() {
+    let mut program = Program::new(STENCIL);
+    let edge = program.edge("A", "m.IN_A");
+    let (_, node) = add_local_copy(
+        &mut program.sdfg,
+        program.state,
+        edge,
+        "near",
+        Storage::Register,
+        Cover::MoreIsDefined,
+    )
+    .unwrap();
+    assert_eq!(program.sdfg.state(program.state).node(node).label, "m.local0");
+    assert_eq!(program.lines("transient"), ["transient array near: f64[N] storage(register)"]);
+    let edge = program.edge("m.OUT_B", "B");
+    add_local_copy(&mut program.sdfg, program.state, edge, "result", Storage::Default, Cover::Exact).unwrap();
+    assert_eq!(program.lines("array result"), ["transient array result: f64[max(0, N - 2)]"]);
+    assert_eq!(program.lines("t.o ->"), ["t.o -> m.B: result[i - 1]"]);
+    assert_eq!(program.lines("-> B"), ["\"m.local1\" -> B: result[0:N - 2] -> B[1:N - 1]"]);
+    assert!(program.is_valid(), "{}", program.text());
+}
+
+#[test]
+fn what_cannot_be_copied_is_not() {
+    let mut program = Program::new(&STENCIL.replace(": C[i]", ": C[i] atmost(1)"));
+    let before = program.text();
+    let edge = program.edge("m.OUT_C", "C");
+    let refusal =
+        add_local_copy(&mut program.sdfg, program.state, edge, "near", Storage::Default, Cover::Exact);
+    assert!(matches!(refusal, Err(EditError::Inexact { .. })), "{refusal:?}");
+    assert_eq!(program.text(), before);
+}
+
+#[test]
+fn a_call_gets_what_its_nodes_used() {
+    let mut program = Program::new(STENCIL);
+    let (state, t) = (program.state, program.node("t"));
+    let call = wrap_in_nested(&mut program.sdfg, state, &BTreeSet::from([t]), "call").unwrap();
+    let header = "nested call (A) -> (B, C) with (N = N, i = i) sdfg stencil_call {";
+    assert_eq!(program.lines("nested"), [header]);
+    assert_eq!(program.lines("m.A -> call.A"), ["m.A -> call.A: A[0:N]"]);
+    assert!(program.is_valid(), "{}", program.text());
+    inline_nested(&mut program.sdfg, state, call).unwrap();
+    assert_eq!(program.text(), Program::new(STENCIL).text());
 }

@@ -234,6 +234,47 @@ impl Sdfg {
         id
     }
 
+    /// Removes a transition.
+    pub fn remove_transition(&mut self, id: TransitionId) -> Option<Transition> {
+        self.revision = Revision::next();
+        let removed = self.transitions.remove(id)?;
+        if let Some(region) = self.blocks.get(removed.src).map(|block| block.region) {
+            self.regions[region].transitions.retain(|other| *other != id);
+        }
+        Some(removed)
+    }
+
+    /// Removes a block with its transitions and all that is in it. A region whose start it was has none then.
+    pub fn remove_block(&mut self, id: BlockId) -> Option<Block> {
+        self.revision = Revision::next();
+        let mut waiting = vec![id];
+        let region = self.blocks.get(id)?.region;
+        for transition in self.regions[region].transitions.clone() {
+            if self.transitions.get(transition).is_some_and(|found| found.src == id || found.dst == id) {
+                self.remove_transition(transition);
+            }
+        }
+        let around = &mut self.regions[region];
+        around.blocks.retain(|other| *other != id);
+        around.start = around.start.filter(|start| *start != id);
+        let mut removed = None;
+        while let Some(next) = waiting.pop() {
+            let Some(block) = self.blocks.remove(next) else { continue };
+            if let BlockKind::State(state) = block.kind {
+                self.states.remove(state);
+            }
+            for inner in block.kind.regions() {
+                let Some(inner) = self.regions.remove(inner) else { continue };
+                waiting.extend(inner.blocks);
+                for transition in inner.transitions {
+                    self.transitions.remove(transition);
+                }
+            }
+            removed.get_or_insert(block);
+        }
+        removed
+    }
+
     /// The block.
     ///
     /// # Panics

@@ -106,7 +106,7 @@ fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet,
 }
 
 /// Symbols in shapes are not negative.
-fn shape_symbols(sdfg: &Sdfg) -> Assumptions {
+pub(crate) fn shape_symbols(sdfg: &Sdfg) -> Assumptions {
     let mut known = Assumptions::new();
     for (_, container) in sdfg.containers() {
         for symbol in container.shape().iter().flat_map(Expr::free_symbols) {

@@ -7,11 +7,13 @@ mod replacement;
 mod state;
 mod tasklet;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{EditError, names, snapshot::atomically};
 use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols};
-use crate::ir::{BlockKind, ContainerId, ContainerKind, Distribution, NodeId, Sdfg, StateId};
+use crate::ir::{
+    BlockKind, Container, ContainerId, ContainerKind, Distribution, NestedSdfg, NodeId, Sdfg, State, StateId,
+};
 use crate::symbolic::{Expr, Symbol};
 
 use replacement::Replacements;
@@ -75,7 +77,7 @@ pub fn substitute_in_scope(
     }
     let replacements = Replacements::new(sdfg, values);
     no_containers(sdfg, &replacements)?;
-    let changed = state::substituted(sdfg, found, entry, &replacements)?;
+    let changed = state::substituted(sdfg, found, entry, &replacements, &BTreeSet::new())?;
     *sdfg.state_mut(state) = changed;
     Ok(())
 }
@@ -127,6 +129,31 @@ pub fn rename_symbol(sdfg: &mut Sdfg, from: &Symbol, to: &str) -> Result<(), Edi
     })
 }
 
+/// The state of a nested SDFG with symbols replaced by expressions of the caller. Scopes get other names for what they bind
+/// where it is in `avoid`.
+pub(super) fn inlined(
+    caller: &Sdfg,
+    nested: &NestedSdfg,
+    state: StateId,
+    values: &BTreeMap<Symbol, Expr>,
+    avoid: &BTreeSet<Symbol>,
+) -> Result<State, EditError> {
+    let mut replacements = Replacements::new(&nested.sdfg, values);
+    for symbol in replacements.inserted() {
+        let types = [&nested.sdfg, caller].map(|sdfg| sdfg.symbol_type(&symbol).unwrap_or(UNDECLARED_SYMBOL));
+        if nested.sdfg.symbol_type(&symbol).is_some() && types[0] != types[1] {
+            return Err(EditError::Captured { symbol });
+        }
+        replacements.set_type(symbol, types[1]);
+    }
+    state::substituted(&nested.sdfg, nested.sdfg.state(state), None, &replacements, avoid)
+}
+
+/// Replaces symbols in the shape of a container of a nested SDFG.
+pub(super) fn shape_of(container: &mut Container, nested: &NestedSdfg, values: &BTreeMap<Symbol, Expr>) {
+    shape(container, &Replacements::new(&nested.sdfg, values));
+}
+
 fn no_containers(sdfg: &Sdfg, replacements: &Replacements) -> Result<(), EditError> {
     let is_container = |symbol: &Symbol| sdfg.find_container(symbol.as_str()).is_some();
     match replacements.inserted().into_iter().find(is_container) {
@@ -143,7 +170,7 @@ fn everywhere(sdfg: &mut Sdfg, replacements: &Replacements) -> Result<(), EditEr
     no_containers(sdfg, replacements)?;
     let mut changed = Vec::new();
     for (id, state) in sdfg.states() {
-        changed.push((id, state::substituted(sdfg, state, None, replacements)?));
+        changed.push((id, state::substituted(sdfg, state, None, replacements, &BTreeSet::new())?));
     }
     for (id, state) in changed {
         *sdfg.state_mut(id) = state;
@@ -151,13 +178,12 @@ fn everywhere(sdfg: &mut Sdfg, replacements: &Replacements) -> Result<(), EditEr
     control_flow(sdfg, replacements)?;
     let containers: Vec<ContainerId> = sdfg.containers().map(|(id, _)| id).collect();
     for id in containers {
-        shape(sdfg, id, replacements);
+        shape(sdfg.container_mut(id), replacements);
     }
     Ok(())
 }
 
-fn shape(sdfg: &mut Sdfg, id: ContainerId, replacements: &Replacements) {
-    let container = sdfg.container_mut(id);
+fn shape(container: &mut Container, replacements: &Replacements) {
     let expr = |expr: &mut Expr| replacements.expr(expr);
     match &mut container.kind {
         ContainerKind::Scalar => {}

@@ -28,6 +28,15 @@ impl Replacements {
         Replacements { exprs, types }
     }
 
+    /// Says which type a symbol has.
+    pub(super) fn set_type(&mut self, symbol: Symbol, ty: ScalarType) {
+        if ty == UNDECLARED_SYMBOL {
+            self.types.remove(&symbol);
+        } else {
+            self.types.insert(symbol, ty);
+        }
+    }
+
     /// Gives `to` the type of `from`: it is the same symbol under another name.
     pub(super) fn same_type(&mut self, from: &Symbol, to: &Symbol) {
         if let Some(ty) = self.types.get(from).copied() {

@@ -13,16 +13,17 @@ use crate::ir::{
 use crate::symbolic::{Expr, Symbol};
 use crate::tasklet::Dialect;
 
-/// The state with symbols replaced inside the scope of `root`.
+/// The state with symbols replaced inside the scope of `root`. Scopes there bind nothing that is inserted or in `avoid`.
 pub(super) fn substituted(
     sdfg: &Sdfg,
     state: &State,
     root: Option<NodeId>,
     replacements: &Replacements,
+    avoid: &BTreeSet<Symbol>,
 ) -> Result<State, EditError> {
     let tree = ScopeTree::of(state);
     let mut result = state.clone();
-    let active = scopes(sdfg, &mut result, &tree, root, replacements);
+    let active = scopes(sdfg, &mut result, &tree, (root, replacements), avoid);
     for (id, edge) in state.edges() {
         if let Some(active) = active.get(&tree.scope_of_edge(state, id)) {
             memlet(result.memlet_mut(id), active);
@@ -43,12 +44,12 @@ fn scopes(
     sdfg: &Sdfg,
     state: &mut State,
     tree: &ScopeTree,
-    root: Option<NodeId>,
-    replacements: &Replacements,
+    (root, replacements): (Option<NodeId>, &Replacements),
+    avoid: &BTreeSet<Symbol>,
 ) -> BTreeMap<Option<NodeId>, Replacements> {
     let mut active = BTreeMap::from([(root, replacements.clone())]);
     let mut taken: BTreeSet<String> = names::used(sdfg);
-    taken.extend(replacements.inserted().iter().map(|symbol| symbol.as_str().to_owned()));
+    taken.extend(replacements.inserted().iter().chain(avoid).map(|symbol| symbol.as_str().to_owned()));
     for entry in tree.entries() {
         let Some(outside) = active.get(&tree.scope_of(entry)).filter(|_| root != Some(entry)) else {
             continue;
@@ -58,7 +59,7 @@ fn scopes(
             inside.hide(&symbol);
         }
         for symbol in bound_symbols(state, entry) {
-            if inside.inserted().contains(&symbol)
+            if (inside.inserted().contains(&symbol) || avoid.contains(&symbol))
                 && let Ok(new) = Symbol::new(&names::fresh(symbol.as_str(), &mut taken))
             {
                 rename_binder(state, entry, &symbol, &new);
