@@ -20,10 +20,13 @@ pub fn generate(seed: u64) -> String {
         ScalarType::I64,
         ScalarType::U8,
         ScalarType::I16,
+        ScalarType::F16,
+        ScalarType::U64,
+        ScalarType::I8,
         ScalarType::Complex128,
     ];
     let fields = rng.pick(&types);
-    let others = rng.pick(&types[..6]);
+    let others = rng.pick(&types[..types.len() - 1]);
     let mut generator = Generator {
         rng,
         text: String::new(),
@@ -46,15 +49,15 @@ struct Container {
     dimensions: &'static [&'static str],
 }
 
-struct Generator {
-    rng: Rng,
+pub(super) struct Generator {
+    pub(super) rng: Rng,
     text: String,
     depth: usize,
     labels: usize,
     /// How many of the transients of scopes are used.
     rows: usize,
-    fields: ScalarType,
-    others: ScalarType,
+    pub(super) fields: ScalarType,
+    pub(super) others: ScalarType,
     /// Symbols of loops around the current place.
     loops: Vec<String>,
 }
@@ -88,7 +91,7 @@ impl Generator {
         ]
     }
 
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
         }
@@ -96,17 +99,17 @@ impl Generator {
         self.text.push('\n');
     }
 
-    fn open(&mut self, header: &str) {
+    pub(super) fn open(&mut self, header: &str) {
         self.line(&format!("{header} {{"));
         self.depth += 1;
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.depth -= 1;
         self.line("}");
     }
 
-    fn label(&mut self, prefix: &str) -> String {
+    pub(super) fn label(&mut self, prefix: &str) -> String {
         self.labels += 1;
         format!("{prefix}{}", self.labels)
     }
@@ -129,6 +132,7 @@ impl Generator {
         for row in 1..=ROWS {
             self.line(&format!("transient array row{row}: {}[M]", self.others));
         }
+        self.line("transient array small: i64[3]");
         self.line("transient scalar count: i64");
         self.line("transient scalar limit: i64");
         let steps = 2 + self.rng.below(4);
@@ -136,6 +140,12 @@ impl Generator {
             self.step(2);
         }
         self.text.push_str("}\n");
+        // A size must be a symbol that something assigns.
+        if self.text.contains("(size = ") {
+            let late = format!("  transient array late: {}[size]\n", self.others);
+            let place = self.text.find("  transient scalar count").unwrap_or_default();
+            self.text.insert_str(place, &late);
+        }
     }
 
     /// A block: control flow around others, or a state.
@@ -149,7 +159,7 @@ impl Generator {
             }
             return;
         }
-        match self.rng.below(11) {
+        match self.rng.below(15) {
             0 | 1 => self.pointwise(),
             2 => self.stencil(),
             3 => self.accumulate(),
@@ -159,6 +169,10 @@ impl Generator {
             7 => self.nested_sdfg(),
             8 => self.reduce(),
             9 => self.triangle(),
+            10 => self.copy_in_place(),
+            11 => self.shared_memory(),
+            12 => self.conditional(),
+            13 => self.computed_size(),
             _ => self.dynamic_range(),
         }
     }
@@ -262,7 +276,7 @@ impl Generator {
         names
     }
 
-    fn schedule(&mut self) -> &'static str {
+    pub(super) fn schedule(&mut self) -> &'static str {
         self.rng.pick(&[
             "",
             "",

@@ -3,6 +3,7 @@
 //! A program counts only if changing some input changes an output; otherwise agreement would show nothing.
 
 mod check;
+mod corners;
 mod expression;
 mod generate;
 mod inputs;
