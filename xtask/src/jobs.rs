@@ -6,13 +6,13 @@ use anyhow::Result;
 
 use crate::{setup, step};
 
-/// Builds an example of the root package with optimisation and runs it with the given options.
+/// Builds an example of a package with optimisation and runs it with the given options.
 ///
 /// # Errors
 /// When the set-up or the build fails, or the example ends with a non-zero status.
-pub(crate) fn example(name: &str, options: &[&str]) -> Result<()> {
+pub(crate) fn example(package: &str, name: &str, options: &[&str]) -> Result<()> {
     let tools = setup::run()?;
-    let run = ["run", "--quiet", "--release", "--package", "sdfg-programs", "--example", name, "--"];
+    let run = ["run", "--quiet", "--release", "--package", package, "--example", name, "--"];
     println!("==> {name}: building with optimisation, which takes a few minutes the first time");
     step::check(&mut tools.cargo(&[&run, options].concat()))
 }

@@ -27,6 +27,7 @@ Commands:
   setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install what is missing
   test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
   bench [compile]   Measure how long programs take from builder to loaded code
+  bench interpret   Measure how many tasklets the interpreter executes in a second
   random [--programs N] [--seed S]
                     Compare native code with the interpreter on random programs (2000 if not told)
   faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
@@ -57,10 +58,11 @@ fn run(arguments: &[&str]) -> Result<()> {
             setup::run().map(|_| ())
         }
         "test" => checks::run(flag(command, options, "--quick")?),
-        "demo" | "random" => jobs::example(command, options),
+        "demo" | "random" => jobs::example("sdfg-programs", command, options),
         "bench" => match options {
-            [] | ["compile"] => jobs::example("bench_compile", &[]),
-            [other, ..] => bail!("no benchmark `{other}`: there is `compile`"),
+            [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
+            ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
+            [other, ..] => bail!("no benchmark `{other}`: there are `compile` and `interpret`"),
         },
         "faults" => faults::run(options),
         "symbolica" => {
