@@ -7,6 +7,7 @@
 
 mod checks;
 mod faults;
+mod fuzz;
 mod jobs;
 mod llvm;
 mod setup;
@@ -31,6 +32,9 @@ Commands:
   random [--programs N] [--seed S]
                     Compare native code with the interpreter on random programs (2000 if not told)
   faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
+  fuzz [text|json|validation] [--seconds N]
+                    Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
+                    told); needs a nightly Rust and cargo-fuzz, and says how to get them
   symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
   help              Print this text
@@ -65,6 +69,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             [other, ..] => bail!("no benchmark `{other}`: there are `compile` and `interpret`"),
         },
         "faults" => faults::run(options),
+        "fuzz" => fuzz::run(options),
         "symbolica" => {
             no_options(command, options)?;
             jobs::symbolica()

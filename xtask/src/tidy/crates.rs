@@ -3,7 +3,7 @@
 use super::{File, Finding};
 
 /// Each crate of the workspace with those of the workspace that it may depend on, tests included.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("sdfg", &[]),
     ("sdfg-runtime", &[]),
     ("sdfg-transforms", &["sdfg"]),
@@ -11,6 +11,7 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("sdfg-codegen", &["sdfg"]),
     ("sdfg-dace", &["sdfg"]),
     ("sdfg-symbolica", &["sdfg"]),
+    ("sdfg-fuzz", &["sdfg"]),
     ("sdfg-cli", &ALL),
     ("sdfg-programs", &ALL),
     // The program that sets a machine up builds on a machine that is not set up.

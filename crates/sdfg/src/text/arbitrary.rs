@@ -17,6 +17,7 @@ use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{BinaryOp, CompareOp, Expression, Lambda, Name, UnaryOp, arbitrary};
 use crate::value::Value;
 
+mod coverage;
 mod graph;
 
 /// A random graph; equal seeds give equal graphs.

@@ -58,6 +58,7 @@ fn command(text: &mut String, file: &TestFile, outcome: &Outcome, position: usiz
         Command::Canonical => "canonical",
         Command::Print => "print",
         Command::Render => "render",
+        Command::Survive => "survive",
     };
     let _ = writeln!(text, "#! test {word}");
 }

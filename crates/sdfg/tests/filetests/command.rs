@@ -19,11 +19,13 @@ pub(crate) enum Command {
     Print,
     /// What is found is shown, with carets, as the block of output.
     Render,
+    /// Nothing panics on the text, whatever it is.
+    Survive,
     /// The interpreter gives these results on these arguments.
     Interpret(Call),
 }
 
-const KNOWN: &str = "parse, check, propagate, roundtrip, canonical, print, render, interpret";
+const KNOWN: &str = "parse, check, propagate, roundtrip, canonical, print, render, survive, interpret";
 
 impl Command {
     /// Reads what stands behind `#! test`.
@@ -37,6 +39,7 @@ impl Command {
             "canonical" => Command::Canonical,
             "print" => Command::Print,
             "render" => Command::Render,
+            "survive" => Command::Survive,
             "interpret" => return Ok(Command::Interpret(Call::parse(rest)?)),
             _ => return Err(format!("there is no command `{word}`; known: {KNOWN}")),
         };

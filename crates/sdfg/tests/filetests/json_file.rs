@@ -8,11 +8,12 @@ use libtest_mimic::Failed;
 use sdfg::json;
 use sdfg::validate::validate;
 
-use crate::roundtrip;
+use crate::{roundtrip, survive};
 
 /// Reads a document and, if that is one, validates it and sends it round.
 pub(crate) fn run(path: &Path, bless: bool) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    survive::document(&text);
     let found = match json::parse(&text) {
         Err(error) => format!("{error}\n"),
         Ok(sdfg) => {

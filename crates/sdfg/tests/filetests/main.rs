@@ -14,6 +14,7 @@ mod json_file;
 mod outcome;
 mod planted;
 mod roundtrip;
+mod survive;
 mod tensor_text;
 mod test_file;
 

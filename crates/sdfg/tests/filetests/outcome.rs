@@ -9,7 +9,7 @@ use sdfg::validate::validate;
 use crate::command::Command;
 use crate::expectation::{Finding, pair};
 use crate::test_file::TestFile;
-use crate::{interpret, roundtrip};
+use crate::{interpret, roundtrip, survive};
 
 /// What came out of a file.
 #[derive(Debug)]
@@ -80,6 +80,7 @@ impl Outcome {
             }
             Command::Print => self.blocks.push(("print", text::print(parsed()?))),
             Command::Render => self.blocks.push(("render", shown(&program.diagnostics))),
+            Command::Survive => survive::text(source),
             Command::Interpret(call) => {
                 let validated =
                     validate(parsed()?.clone()).map_err(|rejected| shown(&rejected.diagnostics))?;

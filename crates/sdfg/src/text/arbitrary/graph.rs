@@ -38,7 +38,12 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
         for _ in 0..self.random.below(6) {
             let is_scope = scopes_left > 0 && self.random.chance(25);
             if is_scope {
-                members.push(self.inner_scope(path, scopes_left, depth));
+                let inner = self.inner_scope(path, scopes_left, depth);
+                if self.random.chance(30) {
+                    let access = self.symbol_from_data(inner.0);
+                    members.push(access);
+                }
+                members.push(inner);
                 continue;
             }
             let kind = self.node_kind(depth);
@@ -97,6 +102,16 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
         inner.push((entry, exit));
         self.scope(&inner, scopes_left - 1, depth);
         (entry, exit)
+    }
+
+    /// Gives the entry of a scope a symbol from data, and tells the access node that was made for it.
+    fn symbol_from_data(&mut self, entry: NodeId) -> (NodeId, NodeId) {
+        let container = self.random.pick(&self.containers);
+        let access = self.add(NodeKind::Access(container));
+        let memlet = Memlet::read(self.access(container));
+        let connector = Some(self.random.label("s"));
+        self.edge((access, None), (entry, connector), memlet);
+        (access, access)
     }
 
     fn node_kind(&mut self, depth: usize) -> NodeKind {
@@ -278,7 +293,7 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
         self.graph.add_edge(Edge { src, src_connector, dst, dst_connector, memlet, loc: None });
     }
 
-    /// Orders what nothing else ties to its scope, and now and then gives the entry a symbol from outside.
+    /// Orders what nothing else ties to its scope.
     fn enclose(&mut self, scope: Scope, members: &[(NodeId, NodeId)]) {
         let Some((entry, exit)) = scope else { return };
         for &(first, last) in members {

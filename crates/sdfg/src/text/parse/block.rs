@@ -73,7 +73,11 @@ impl Parser<'_> {
         let mut declared = true;
         let complete = self.braces(|parser| {
             if !parser.at_declaration() {
-                return parser.block_statement(&mut sdfg, &mut region);
+                let may_be_declaration = region.blocks.is_empty();
+                let block = parser.block_statement(&mut sdfg, &mut region);
+                // What stands before the first block and is none may be a declaration with a slip in its first word.
+                declared &= block.is_ok() || !may_be_declaration;
+                return block;
             }
             if !region.blocks.is_empty() {
                 let token = parser.cursor.peek();

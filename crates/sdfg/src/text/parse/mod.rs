@@ -177,6 +177,7 @@ impl Parser<'_> {
                 self.report(fault);
                 complete = false;
                 self.skip_statement();
+                self.skip_arrows();
             }
         };
         self.depth -= 1;
@@ -207,6 +208,19 @@ impl Parser<'_> {
                 _ => {}
             }
             self.cursor.advance();
+        }
+    }
+
+    /// Moves over the arrows that follow a faulty block: without it they belong to nothing.
+    fn skip_arrows(&mut self) {
+        loop {
+            let before = self.cursor.clone();
+            self.skip_line_ends();
+            if !self.cursor.at(Punctuation::Arrow) {
+                self.cursor = before;
+                return;
+            }
+            self.skip_statement();
         }
     }
 

@@ -1,0 +1,35 @@
+//! Turns what a target found into a file test: `regression TARGET INPUT FOLDER`.
+//!
+//! A changed graph becomes a JSON document, since the text form cannot express most of them.
+
+use std::path::PathBuf;
+
+use sdfg_fuzz::{mutate, programs};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [target, input, folder] = arguments.as_slice() else {
+        panic!("usage: regression TARGET INPUT FOLDER")
+    };
+    let data = std::fs::read(input).expect("the input can be read");
+    let (extension, content) = match target.as_str() {
+        "text" => ("sdft", format!("#! test survive\n{}", String::from_utf8_lossy(&data))),
+        "json" => ("json", String::from_utf8_lossy(&data).into_owned()),
+        _ => {
+            let texts = programs::texts();
+            let graphs = texts.iter().filter_map(|(_, text)| sdfg::text::parse("seed", text).ok());
+            let sdfg = mutate::mutated(&graphs.collect::<Vec<_>>(), &data);
+            ("json", sdfg::json::to_string(&sdfg))
+        }
+    };
+    let folder = PathBuf::from(folder);
+    let taken = |number: &usize| folder.join(format!("{target}_{number}.{extension}")).exists();
+    let number = (1..).find(|number| !taken(number)).unwrap_or(0);
+    let path = folder.join(format!("{target}_{number}.{extension}"));
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    std::fs::write(&path, content).expect("the test can be written");
+    eprintln!(
+        "{} holds it; BLESS=1 cargo test -p sdfg --test filetests fuzz/ once it is mended",
+        path.display()
+    );
+}
