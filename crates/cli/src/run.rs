@@ -77,10 +77,7 @@ fn call(
         }
     }
     for (name, tensor) in &mut tensors {
-        let element = tensor.element();
-        let shape: Vec<usize> =
-            tensor.shape().iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
-        call = call.buffer(name, ArgumentBuffer::new_mut(element, tensor.bytes_mut(), &shape));
+        call = call.buffer(name, ArgumentBuffer::from_tensor_mut(tensor));
     }
     let start = Instant::now();
     call.run().map_err(|error| match error {

@@ -156,6 +156,7 @@ fn argument(plan: &mut Plan, name: String, element: ElementType, size: Option<Ex
         element,
         shape,
         strides,
+        offset: Expr::zero(),
         size,
         scalar,
         by_value: scalar && !element.lane().is_complex(),

@@ -41,8 +41,8 @@ pub fn c_header(interface: &Interface) -> String {
          /* Frees an instance; NULL is ignored. */\n\
          void {name}_destroy({name}_t *handle);\n\n"
     );
-    text.push_str("/* Runs the program. Arrays are dense and row-major unless stated, need no alignment beyond that of\n \
-                   * their elements, and must not overlap if one of them is written.\n *\n");
+    text.push_str("/* Runs the program. Arrays are dense and row-major unless strides are stated, which count elements; they need\n \
+                   * no alignment beyond that of their elements, and must not overlap if one of them is written.\n *\n");
     for argument in interface.arguments() {
         let _ = writeln!(text, " * {}", describe(argument));
     }
@@ -118,7 +118,8 @@ fn describe(argument: &Argument) -> String {
     match &argument.kind {
         ArgumentKind::Array { shape, access, .. } => {
             let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-            format!("{name}: {element}[{}], {access}", extents.join(", "))
+            let layout = argument.layout().map_or(String::new(), |layout| format!("; {layout}"));
+            format!("{name}: {element}[{}], {access}{layout}", extents.join(", "))
         }
         ArgumentKind::Scalar { access, .. } => format!("{name}: {element}, {access}"),
         ArgumentKind::Symbol { .. } => format!("{name}: size or parameter"),

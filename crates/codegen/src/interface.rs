@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::Layout;
 use sdfg::symbolic::{Expr, Symbol};
 
 /// Whether a program reads an argument, writes it, or both.
@@ -40,12 +41,16 @@ impl fmt::Display for Access {
 /// What an argument is, and by that how it is passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// A pointer to the first element of an array in row-major order.
+    /// A pointer to an array: to its element with all indices zero, or `offset` elements before that.
     Array {
         /// The type of one element.
         element: ElementType,
         /// Extents, outermost first, over the program's symbols.
         shape: Vec<Expr>,
+        /// Elements between neighbours along each dimension.
+        strides: Vec<Expr>,
+        /// Elements between the pointer and the element with all indices zero.
+        offset: Expr,
         /// The number of elements behind the pointer; more than the product of the shape when the array is
         /// strided or padded.
         elements: Expr,
@@ -87,6 +92,32 @@ impl Argument {
                 access.writes() || element.lanes() > 1 || element.lane().is_complex()
             }
             ArgumentKind::Symbol { .. } => false,
+        }
+    }
+
+    /// Whether elements lie in row-major order with nothing between them; true of everything but strided arrays.
+    pub fn is_dense(&self) -> bool {
+        match &self.kind {
+            ArgumentKind::Array { shape, strides, offset, elements, .. } => {
+                let dense = Layout::packed(shape.clone());
+                (strides, offset, elements) == (&dense.strides, &dense.offset, &dense.total_size)
+            }
+            ArgumentKind::Scalar { .. } | ArgumentKind::Symbol { .. } => true,
+        }
+    }
+
+    /// How the elements of an array that is not dense lie, as in `strides [4, 1] in an allocation of 8 elements`.
+    pub fn layout(&self) -> Option<String> {
+        let ArgumentKind::Array { strides, offset, elements, .. } = &self.kind else { return None };
+        if self.is_dense() {
+            return None;
+        }
+        let strides: Vec<String> = strides.iter().map(ToString::to_string).collect();
+        let strides = format!("strides [{}] in an allocation of {elements} elements", strides.join(", "));
+        if *offset == Expr::zero() {
+            Some(strides)
+        } else {
+            Some(format!("{strides}, the first of them at position {offset}"))
         }
     }
 
@@ -242,8 +273,8 @@ impl Interface {
             .collect();
         for argument in &arguments {
             match &argument.kind {
-                ArgumentKind::Array { shape, elements, .. } => {
-                    for extent in shape.iter().chain([elements]) {
+                ArgumentKind::Array { shape, strides, offset, elements, .. } => {
+                    for extent in shape.iter().chain(strides).chain([offset, elements]) {
                         if let Some(symbol) =
                             extent.free_symbols().into_iter().find(|s| !symbols.contains(s.as_str()))
                         {

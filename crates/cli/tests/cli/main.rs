@@ -1,6 +1,8 @@
 //! The `sdfg` command from outside: exit status, standard output and messages, for right use and for wrong.
 
 mod data;
+mod destinations;
+mod layouts;
 mod programs;
 mod refusals;
 mod usage;

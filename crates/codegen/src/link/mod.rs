@@ -21,6 +21,7 @@ pub use output::write_file;
 use crate::object::ObjectCode;
 pub(crate) use external::{Externals, Library};
 use linker::{Flavour, Linker};
+use output::Output;
 
 /// Links `object` to a shared library at `path`, whose file name becomes the name that programs ask for.
 ///
@@ -37,7 +38,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     let linker = Linker::find()?;
     let mut input = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
     input.write_all(&object.bytes).map_err(failed)?;
-    let result = output::beside(path)?;
+    let result = Output::new(path)?;
 
     let mut command = linker.command();
     let mut soname = OsString::new();
@@ -53,7 +54,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
             command.arg("-shared").arg(soname).args(["-z", "defs", "--as-needed"]);
         }
     }
-    command.arg("-o").arg(&result).arg(input.path());
+    command.arg("-o").arg(result.temporary()).arg(input.path());
     let externals = Externals::prepare(&object.requirements.externals)?;
     command.args(&externals.objects);
     for library in &externals.libraries {
@@ -74,7 +75,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         }
     }
     linker::run(&linker.program, command)?;
-    result.persist(path).map_err(|error| failed(error.error))
+    result.persist()
 }
 
 /// Writes `object`, and what was compiled for its external tasklets, as a static library with a symbol index at `path`.

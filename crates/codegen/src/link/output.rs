@@ -1,50 +1,111 @@
 //! Files that appear whole or not at all: written beside their place under another name, then renamed.
+//!
+//! A rename replaces what stands at a path, so it is done for regular files only, at the end of their symbolic links.
+//! Pipes and devices stay what they are and are written through.
 
-use std::fs::Permissions;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
+use tempfile::{NamedTempFile, TempPath};
 
 use super::error::LinkError;
 
-/// Writes `contents` to `path`, replacing what is there.
+/// Symbolic links that are followed from a path: as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Writes `contents` to `path`, replacing the regular file that is there.
 ///
 /// # Errors
 /// [`LinkError::Write`]; the old file is then untouched.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), LinkError> {
-    write_with(path, |file| file.write_all(contents))
-}
-
-pub(super) fn write_with(
-    path: &Path,
-    write: impl FnOnce(&mut std::fs::File) -> io::Result<()>,
-) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
-    let mut file = builder(0o666).tempfile_in(folder_of(path)).map_err(failed)?;
-    write(file.as_file_mut()).map_err(failed)?;
-    file.into_temp_path().persist(path).map_err(|error| failed(error.error))
+    match Place::of(path).map_err(failed)? {
+        Place::File(file) => {
+            let mut temporary = beside(&file, 0o666).map_err(failed)?;
+            temporary.write_all(contents).map_err(failed)?;
+            temporary.into_temp_path().persist(file).map_err(|error| failed(error.error))
+        }
+        Place::Special => write_through(path, contents).map_err(failed),
+    }
 }
 
-/// The path of an empty file beside `path`, for a program that writes it; deleted unless it is persisted.
-pub(super) fn beside(path: &Path) -> Result<TempPath, LinkError> {
-    let file = builder(0o777).tempfile_in(folder_of(path));
-    file.map(tempfile::NamedTempFile::into_temp_path)
-        .map_err(|source| LinkError::Write { path: path.to_owned(), source })
+/// An empty file for a program that writes it, whose contents then go to a path; deleted unless it does.
+pub(super) struct Output {
+    path: PathBuf,
+    place: Place,
+    temporary: TempPath,
 }
 
-/// The folder that holds `path`, so that the rename does not cross file systems.
+impl Output {
+    /// The output for `path`.
+    pub(super) fn new(path: &Path) -> Result<Self, LinkError> {
+        let failed = |source| LinkError::Write { path: path.to_owned(), source };
+        let place = Place::of(path).map_err(failed)?;
+        let temporary = match &place {
+            Place::File(file) => beside(file, 0o777),
+            Place::Special => tempfile::Builder::new().prefix("sdfg-").tempfile(),
+        };
+        Ok(Output { path: path.to_owned(), place, temporary: temporary.map_err(failed)?.into_temp_path() })
+    }
+
+    /// The file to write.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Makes the path have what was written.
+    pub(super) fn persist(self) -> Result<(), LinkError> {
+        let Output { path, place, temporary } = self;
+        let written = match place {
+            Place::File(file) => temporary.persist(file).map_err(|error| error.error),
+            Place::Special => fs::read(&temporary).and_then(|contents| write_through(&path, &contents)),
+        };
+        written.map_err(|source| LinkError::Write { path, source })
+    }
+}
+
+/// What stands at a path.
+enum Place {
+    /// A regular file or nothing yet, at the end of all symbolic links.
+    File(PathBuf),
+    /// A pipe, a device or a socket. A folder counts, too: writing to it fails with the right words.
+    Special,
+}
+
+impl Place {
+    fn of(path: &Path) -> io::Result<Self> {
+        let mut path = path.to_owned();
+        for _ in 0..MAX_LINKS {
+            let Ok(found) = fs::symlink_metadata(&path) else { return Ok(Place::File(path)) };
+            if !found.is_symlink() {
+                return Ok(if found.is_file() { Place::File(path) } else { Place::Special });
+            }
+            // A target that is not absolute is relative to the folder of its link.
+            path = folder_of(&path).join(fs::read_link(&path)?);
+        }
+        Err(io::Error::other("its symbolic links do not end"))
+    }
+}
+
+fn write_through(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file: File = OpenOptions::new().write(true).open(path)?;
+    file.write_all(contents)
+}
+
+/// A file in the folder of `path`, so that the rename does not cross file systems, with the permissions of an ordinary
+/// one; the process's mask applies.
+fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".sdfg-").permissions(Permissions::from_mode(mode));
+    // The error of the temporary file names it, which nobody has heard of.
+    builder.tempfile_in(folder_of(path)).map_err(|error| io::Error::from(error.kind()))
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     }
-}
-
-/// Temporary files with the permissions of ordinary ones; the process's mask applies.
-fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".sdfg-").permissions(Permissions::from_mode(mode));
-    builder
 }

@@ -46,6 +46,13 @@ impl Bytes<'_> {
         }
     }
 
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Shared(bytes) => bytes,
+            Bytes::Mutable(bytes) => bytes,
+        }
+    }
+
     pub(super) fn is_mutable(&self) -> bool {
         matches!(self, Bytes::Mutable(_))
     }
@@ -61,12 +68,15 @@ impl Bytes<'_> {
 
 /// A borrowed array or scalar: bytes, the type of an element and the extents.
 ///
-/// Elements lie in row-major order. The borrow makes overlapping written arguments impossible.
+/// Bytes and slices lie as the program declares: dense and in row-major order, unless the argument has strides.
+/// Tensors are always dense. The borrow makes overlapping written arguments impossible.
 #[derive(Debug)]
 pub struct ArgumentBuffer<'a> {
     pub(super) bytes: Bytes<'a>,
     pub(super) element: ElementType,
     pub(super) shape: Vec<usize>,
+    /// Dense even where the program declares strides.
+    pub(super) dense: bool,
 }
 
 impl<'a> ArgumentBuffer<'a> {
@@ -74,23 +84,24 @@ impl<'a> ArgumentBuffer<'a> {
     ///
     /// A byte of an element of type `bool` that is neither 0 nor 1 counts as true.
     pub fn new(element: ElementType, bytes: &'a [u8], shape: &[usize]) -> Self {
-        ArgumentBuffer { bytes: Bytes::Shared(bytes), element, shape: shape.to_vec() }
+        ArgumentBuffer { bytes: Bytes::Shared(bytes), element, shape: shape.to_vec(), dense: false }
     }
 
     /// Memory that may be written, as bytes.
     pub fn new_mut(element: ElementType, bytes: &'a mut [u8], shape: &[usize]) -> Self {
-        ArgumentBuffer { bytes: Bytes::Mutable(bytes), element, shape: shape.to_vec() }
+        ArgumentBuffer { bytes: Bytes::Mutable(bytes), element, shape: shape.to_vec(), dense: false }
     }
 
-    /// A tensor that is only read.
+    /// A tensor that is only read. Where the program declares strides, the call gives it a copy that lies so.
     pub fn from_tensor(tensor: &'a Tensor) -> Self {
-        Self::new(tensor.element(), tensor.bytes(), &extents(tensor))
+        ArgumentBuffer { dense: true, ..Self::new(tensor.element(), tensor.bytes(), &extents(tensor)) }
     }
 
-    /// A tensor that may be written; all its elements count as defined from now on.
+    /// A tensor that may be written; all its elements count as defined from now on. Strides are as in
+    /// [`ArgumentBuffer::from_tensor`].
     pub fn from_tensor_mut(tensor: &'a mut Tensor) -> Self {
         let shape = extents(tensor);
-        Self::new_mut(tensor.element(), tensor.bytes_mut(), &shape)
+        ArgumentBuffer { dense: true, ..Self::new_mut(tensor.element(), tensor.bytes_mut(), &shape) }
     }
 
     /// A slice that is only read. For elements that are short vectors, the slice holds their lanes.

@@ -10,6 +10,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::buffer::{ArgumentBuffer, Bytes, Element, bytes_of};
 use super::error::CallError;
 use super::library::Library;
+use super::placement::Placement;
 use crate::interface::{Argument, ArgumentKind};
 
 /// A value for one argument.
@@ -131,17 +132,52 @@ impl<'lib, 'data> Call<'lib, 'data> {
                 (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
             });
         }
+        let mut spread = self.spread(&order, &symbols)?;
         let mut pointers: Vec<*mut c_void> = Vec::with_capacity(arguments.len());
-        for (value, bytes) in order.iter().zip(&mut immediate) {
+        for ((value, bytes), spread) in order.iter().zip(&mut immediate).zip(&mut spread) {
             let buffer = value.and_then(|index| match &mut self.values[index].1 {
                 Value::Buffer(buffer) => Some(buffer.bytes.address()),
                 Value::Scalar { .. } | Value::Symbol(_) => None,
             });
-            pointers.push(buffer.unwrap_or(bytes.0.as_mut_ptr()).cast());
+            let copy = spread.as_mut().map(|(_, allocation)| allocation.as_mut_ptr().cast::<u8>());
+            pointers.push(copy.or(buffer).unwrap_or(bytes.0.as_mut_ptr()).cast());
         }
         // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; the borrows in `self` and `immediate` live until the return.
-        unsafe { self.library.invoke(self.threads, &pointers) }
+        // to mutable memory where the program writes; the borrows in `self`, `immediate` and `spread` live until the
+        // return.
+        let result = unsafe { self.library.invoke(self.threads, &pointers) };
+        for (value, spread) in order.iter().zip(spread) {
+            let value = value.map(|index| &mut self.values[index].1);
+            if let (Some((placement, mut allocation)), Some(Value::Buffer(buffer))) = (spread, value)
+                && let Bytes::Mutable(dense) = &mut buffer.bytes
+            {
+                placement.collect(&mut allocation, dense);
+            }
+        }
+        result
+    }
+
+    /// For each argument, a copy with the program's strides if it was given dense and the program takes it otherwise.
+    fn spread(
+        &self,
+        order: &[Option<usize>],
+        symbols: &Symbols,
+    ) -> Result<Vec<Option<(Placement, Vec<Immediate>)>>, CallError> {
+        let arguments = self.library.interface().arguments();
+        let copy = |(argument, value): (&Argument, &Option<usize>)| {
+            let Some(Value::Buffer(buffer)) = value.map(|index| &self.values[index].1) else {
+                return Ok(None);
+            };
+            if !buffer.dense {
+                return Ok(None);
+            }
+            let placement = Placement::of(argument, symbols)?;
+            Ok(placement.map(|placement| {
+                let allocation = placement.spread(buffer.bytes.as_slice());
+                (placement, allocation)
+            }))
+        };
+        arguments.iter().zip(order).map(copy).collect()
     }
 
     /// For each argument, the position of its value.
@@ -192,12 +228,21 @@ impl<'lib, 'data> Call<'lib, 'data> {
 }
 
 /// Sixteen bytes at an address where every scalar type may lie.
+#[derive(Clone, Copy)]
 #[repr(C, align(16))]
-struct Immediate([u8; 16]);
+pub(super) struct Immediate(pub(super) [u8; 16]);
+
+impl Immediate {
+    /// The bytes of neighbours.
+    pub(super) fn bytes_mut(list: &mut [Immediate]) -> &mut [u8] {
+        // SAFETY: the range is that of `list`, whose elements are bytes without padding; `u8` has no alignment.
+        unsafe { std::slice::from_raw_parts_mut(list.as_mut_ptr().cast(), size_of_val(list)) }
+    }
+}
 
 /// Values of symbols, each with the place that it was found at.
 #[derive(Default)]
-struct Symbols(BTreeMap<String, (i64, String)>);
+pub(super) struct Symbols(BTreeMap<String, (i64, String)>);
 
 impl Symbols {
     fn get(&self, name: &str) -> Option<i64> {
@@ -299,7 +344,13 @@ fn check_sizes(argument: &Argument, value: &Value<'_>, symbols: &Symbols) -> Res
             });
         }
     }
-    check_length(argument, *element, size(argument, elements, symbols)?.unsigned_abs(), &buffer.bytes)
+    let count = if buffer.dense {
+        let extents = buffer.shape.iter().map(|extent| *extent as u64);
+        extents.fold(1, u64::saturating_mul)
+    } else {
+        size(argument, elements, symbols)?.unsigned_abs()
+    };
+    check_length(argument, *element, count, &buffer.bytes)
 }
 
 fn check_length(
@@ -312,14 +363,23 @@ fn check_length(
     if bytes.len() as u128 == expected {
         Ok(())
     } else {
-        Err(CallError::Length { argument: argument.name.clone(), expected, given: bytes.len() })
+        let layout = argument.layout().map_or(String::new(), |layout| format!(": it has {layout}"));
+        Err(CallError::Length { argument: argument.name.clone(), expected, given: bytes.len(), layout })
     }
 }
 
-fn size(argument: &Argument, expression: &Expr, symbols: &Symbols) -> Result<i64, CallError> {
-    let value = expression.eval(&|symbol: &Symbol| symbols.get(symbol.as_str())).map_err(|source| {
-        CallError::Shape { argument: argument.name.clone(), expression: expression.to_string(), source }
-    })?;
+/// The value of a position or distance of an argument.
+pub(super) fn value(argument: &Argument, expression: &Expr, symbols: &Symbols) -> Result<i64, CallError> {
+    expression.eval(&|symbol: &Symbol| symbols.get(symbol.as_str())).map_err(|source| CallError::Shape {
+        argument: argument.name.clone(),
+        expression: expression.to_string(),
+        source,
+    })
+}
+
+/// The value of a size of an argument.
+pub(super) fn size(argument: &Argument, expression: &Expr, symbols: &Symbols) -> Result<i64, CallError> {
+    let value = value(argument, expression, symbols)?;
     if value < 0 {
         return Err(CallError::NegativeSize {
             argument: argument.name.clone(),

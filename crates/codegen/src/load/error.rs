@@ -136,7 +136,7 @@ pub enum CallError {
         given: usize,
     },
     /// A slice that is not as long as its shape says, or as the program needs.
-    #[error("argument `{argument}` needs {expected} bytes, but {given} were given")]
+    #[error("argument `{argument}` needs {expected} bytes, but {given} were given{layout}")]
     Length {
         /// The name.
         argument: String,
@@ -144,6 +144,20 @@ pub enum CallError {
         expected: u128,
         /// The bytes that were given.
         given: usize,
+        /// How its elements lie, if they are not dense; for the message.
+        layout: String,
+    },
+    /// Strides that lead out of the allocation.
+    #[error(
+        "the strides of argument `{argument}` lead to position {position} of an allocation of {elements} elements: declare a larger size(...), or other strides"
+    )]
+    Outside {
+        /// The name.
+        argument: String,
+        /// The position, in elements.
+        position: i128,
+        /// Elements of the allocation.
+        elements: usize,
     },
     /// A symbol that two arguments, or an argument and the caller, give different values.
     #[error("symbol `{symbol}` is {first} by {first_source}, but {second} by {second_source}")]

@@ -8,6 +8,7 @@ mod error;
 mod jit;
 mod library;
 mod openmp;
+mod placement;
 
 pub use buffer::{ArgumentBuffer, Element};
 pub use call::Call;

@@ -138,6 +138,7 @@ impl<'g> Lowering<'g> {
                 element: container.element,
                 shape: bound.axes.iter().map(|axis| axis.extent.clone()).collect(),
                 strides: bound.axes.iter().map(|axis| axis.stride.clone()).collect(),
+                offset: self.roots[buffer.index()].offset.clone(),
                 size: self.plan.buffer(buffer).size.clone(),
                 scalar,
                 by_value: scalar

@@ -20,8 +20,14 @@ impl Plan {
             let kind = if argument.scalar {
                 ArgumentKind::Scalar { element, access }
             } else {
-                let (shape, elements) = (argument.shape.clone(), argument.size.clone());
-                ArgumentKind::Array { element, shape, elements, access }
+                ArgumentKind::Array {
+                    element,
+                    shape: argument.shape.clone(),
+                    strides: argument.strides.clone(),
+                    offset: argument.offset.clone(),
+                    elements: argument.size.clone(),
+                    access,
+                }
             };
             Argument { name: argument.name.clone(), kind }
         });

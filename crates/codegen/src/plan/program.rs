@@ -43,6 +43,8 @@ pub struct Argument {
     pub shape: Vec<Expr>,
     /// Elements between neighbours along each dimension.
     pub strides: Vec<Expr>,
+    /// Position of the element with all indices zero.
+    pub offset: Expr,
     /// Elements that the caller has to provide.
     pub size: Expr,
     /// Whether it is a scalar.

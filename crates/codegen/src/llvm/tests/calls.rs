@@ -12,7 +12,8 @@ fn argument(name: &str, kind: ArgumentKind) -> Argument {
 
 fn array(element: ElementType, shape: &str, access: Access) -> ArgumentKind {
     let shape: Expr = shape.parse().unwrap();
-    ArgumentKind::Array { element, shape: vec![shape.clone()], elements: shape, access }
+    let (strides, offset) = (vec![Expr::one()], Expr::zero());
+    ArgumentKind::Array { element, shape: vec![shape.clone()], strides, offset, elements: shape, access }
 }
 
 #[test]
@@ -34,6 +35,15 @@ fn the_header_has_every_kind_of_parameter() {
                       const sdfg_complex128 *z,\n    int32_t N);";
     assert!(header.contains(&format!("int32_t kinds(\n    {parameters}")), "{header}");
     assert!(header.contains(" * v: f32x4[N + 1], written\n"), "{header}");
+
+    // What is not dense says how it lies.
+    if let ArgumentKind::Array { strides, offset, elements, .. } = &mut arguments[1].kind {
+        (*strides, *offset) = (vec!["2".parse().unwrap()], "3".parse().unwrap());
+        *elements = "2*N + 5".parse().unwrap();
+    }
+    let header = c_header(&Interface::new("kinds", arguments.clone()).unwrap());
+    let lies = "strides [2] in an allocation of 2*N + 5 elements, the first of them at position 3";
+    assert!(header.contains(&format!(" * v: f32x4[N + 1], written; {lies}\n")), "{header}");
 
     assert!(matches!(Interface::new("int", vec![]), Err(InterfaceError::Name { .. })));
     arguments.pop();

@@ -55,6 +55,7 @@ pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>
         element,
         shape: vec![size.clone()],
         strides: vec![Expr::one()],
+        offset: Expr::zero(),
         size: size.clone(),
         scalar: false,
         by_value: false,

@@ -1,0 +1,69 @@
+//! What stands at the path of an output: files are replaced, links followed, pipes written through.
+
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::process::Command;
+
+use crate::Bench;
+use crate::programs::DOUBLE;
+
+#[test]
+fn pipes_are_written_through() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let made = Command::new("mkfifo").arg(bench.path("pipe")).status().expect("mkfifo can be run");
+    assert!(made.success());
+    // A pipe that is open for reading and writing has a reader, and room for what is written here.
+    let mut pipe =
+        OpenOptions::new().read(true).write(true).open(bench.path("pipe")).expect("the pipe opens");
+    for (command, begin) in [
+        (["print", "double.sdft", "-o", "pipe", "--format", "json"], "{\n  \"format\": \"sdfg\"".as_bytes()),
+        (["compile", "double.sdft", "-o", "pipe", "--emit", "so"], b"\x7fELF"),
+    ] {
+        bench.run(&command).prints(&[]);
+        let kind = fs::symlink_metadata(bench.path("pipe")).expect("it is there").file_type();
+        assert!(kind.is_fifo(), "{command:?}: the pipe was replaced");
+        let mut found = vec![0; begin.len()];
+        pipe.read_exact(&mut found).expect("it was written to");
+        assert_eq!(found, begin, "{command:?}");
+        // The rest is of no interest.
+        drop(pipe);
+        pipe = OpenOptions::new().read(true).write(true).open(bench.path("pipe")).expect("the pipe opens");
+    }
+}
+
+#[test]
+fn links_lead_to_what_is_replaced() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    fs::create_dir(bench.path("folder")).expect("a folder");
+    bench.file("folder/old.sdft", "old");
+    symlink("folder/old.sdft", bench.path("first")).expect("a link");
+    symlink("first", bench.path("second")).expect("a link");
+    symlink("folder/new.sdft", bench.path("dangling")).expect("a link");
+    symlink("circle", bench.path("circle")).expect("a link");
+    let before = bench.files();
+    for (link, file) in [("second", "folder/old.sdft"), ("dangling", "folder/new.sdft")] {
+        bench.run(&["print", "double.sdft", "-o", link]).prints(&[]);
+        let link = fs::symlink_metadata(bench.path(link)).expect("it is there");
+        assert!(link.is_symlink());
+        let written = fs::read_to_string(bench.path(file)).expect("a text");
+        assert!(written.starts_with("sdfg twofold"), "{file} is {written}");
+    }
+    bench.run(&["print", "double.sdft", "-o", "circle"]).fails(2, &["circle", "links do not end"]);
+    bench.run(&["print", "double.sdft", "-o", "folder"]).fails(2, &["folder", "directory"]);
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn messages_name_no_temporary_files() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for command in [["print", "double.sdft", "-o", "none/out"], ["compile", "double.sdft", "-o", "none/out"]]
+    {
+        let answer = bench.run(&command);
+        answer.fails(2, &["none/out"]);
+        assert!(!answer.stderr.contains(".sdfg-"), "{answer:#?}");
+    }
+}
