@@ -107,3 +107,32 @@ fn complex_arguments() {
 fn two_handles_at_once() {
     c_program(&jacobi2d().expect("it is valid"), "two_handles");
 }
+
+/// Keeps `0, 1, 2, ...` from run to run.
+const KEEPING: &str = "\
+sdfg keeping {
+  symbol N: i64
+  array A: i64[N]
+  transient array kept: i64[N] lifetime(persistent)
+  state fill {
+    access kept
+    map all [i = 0:N] {
+      tasklet count () -> (o) { o = i }
+      count.o -> all.kept: kept[i]
+    }
+    all.kept -> kept
+  }
+  state copy {
+    access kept
+    access A
+    kept -> A
+  }
+}
+";
+
+/// NULL for an array, and another size of persistent memory.
+#[test]
+fn refused_calls() {
+    let program = sdfg::text::parse("keeping.sdft", KEEPING).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "refusals");
+}

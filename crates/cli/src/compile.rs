@@ -24,7 +24,8 @@ pub(crate) struct Compile {
     /// What to write.
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     emit: Emit,
-    /// Where to write; texts go to the standard output without.
+    /// Where to write; without, texts go to the standard output, libraries and objects to `libNAME.so`, `libNAME.a` or
+    /// `NAME.o` in this folder.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
     #[command(flatten)]
@@ -48,22 +49,29 @@ enum Emit {
     Header,
 }
 
+impl Emit {
+    /// The file for the program `name` when the user names none; texts have none.
+    fn default_file(self, name: &str) -> Option<String> {
+        match self {
+            Emit::LlvmIr | Emit::Asm | Emit::Header => None,
+            Emit::Obj => Some(format!("{name}.o")),
+            Emit::So => Some(format!("lib{name}.so")),
+            Emit::A => Some(format!("lib{name}.a")),
+        }
+    }
+}
+
 impl Compile {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let is_text = matches!(self.emit, Emit::LlvmIr | Emit::Asm | Emit::Header);
-        let path = match self.output.as_deref() {
-            None if !is_text => {
-                return Err(Failure::usage("there is no file to write to").help("name one with -o FILE"));
-            }
-            Some("-") if matches!(self.emit, Emit::So | Emit::A) => {
-                return Err(
-                    Failure::usage("libraries are written to files only").help("name one with -o FILE")
-                );
-            }
-            path => path,
-        };
+        if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A) {
+            return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
+        }
         let (_, lowered) = self.native.lower(&self.program, terminal)?;
-        self.write(&lowered, path)
+        let path = match &self.output {
+            Some(path) => Some(path.clone()),
+            None => self.emit.default_file(&lowered.plan.name),
+        };
+        self.write(&lowered, path.as_deref())
     }
 
     fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {

@@ -4,10 +4,12 @@ use std::str::FromStr;
 
 use clap::Args;
 use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
+use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
 use sdfg_codegen::NativeExternals;
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
+use crate::native::brings_code;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -68,6 +70,9 @@ impl Interpret {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let source = Source::read(&self.program)?;
         let validated = source.validated(terminal)?;
+        if !self.allow_external && calls_c(validated.sdfg()) {
+            return Err(brings_code());
+        }
         let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
         let mut interpreter = Interpreter::new(&validated).map_err(Failure::program)?;
         let externals = NativeExternals::default();
@@ -93,11 +98,26 @@ impl Interpret {
     }
 }
 
+/// Whether a program has tasklets that call C functions.
+fn calls_c(sdfg: &Sdfg) -> bool {
+    let mut waiting = vec![sdfg];
+    while let Some(sdfg) = waiting.pop() {
+        for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
+            if let NodeKind::Tasklet(Tasklet { body: TaskletBody::External(_), .. }) = &node.kind {
+                return true;
+            }
+            if let NodeKind::Nested(nested) = &node.kind {
+                waiting.push(&nested.sdfg);
+            }
+        }
+    }
+    false
+}
+
 fn trapped(trap: &Trap) -> Failure {
     let with = trap.iteration.iter().map(|(name, value)| format!(", {name} = {value}"));
     let failure = Failure::program(&trap.kind).at(format!("{}{}", trap.path, with.collect::<String>()));
     match trap.kind {
-        TrapKind::External { .. } => failure.help("if you trust the program, add --allow-external"),
         TrapKind::StepLimit { .. } => failure.help("raise the limit with --step-limit"),
         TrapKind::MemoryLimit { .. } | TrapKind::OutOfMemory { .. } => {
             failure.help("if the program is right, raise the limit with --memory-limit")

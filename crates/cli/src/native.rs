@@ -116,12 +116,14 @@ impl NativeOptions {
 
     /// Refuses programs with sources or libraries of their own, unless the user allows them.
     pub(crate) fn consent(&self, plan: &Plan) -> Result<(), Failure> {
-        if plan.externals.is_empty() || self.allow_external {
-            return Ok(());
-        }
-        Err(Failure::usage("the program brings code of its own: C sources or libraries")
-            .help("if you trust it, add --allow-external"))
+        if plan.externals.is_empty() || self.allow_external { Ok(()) } else { Err(brings_code()) }
     }
+}
+
+/// A program with sources or libraries of its own, which the user did not allow.
+pub(crate) fn brings_code() -> Failure {
+    Failure::usage("the program brings code of its own: C sources or libraries")
+        .help("if you trust it, add --allow-external")
 }
 
 impl Lowered {

@@ -31,12 +31,13 @@ impl RunData {
     /// Reads and generates everything that a run of the program needs.
     pub(crate) fn prepare(sdfg: &Sdfg, options: &DataOptions, terminal: Terminal) -> Result<Self, Failure> {
         check_names(sdfg, options)?;
-        let accesses = AccessSets::of_region(sdfg, sdfg.body());
-        let mut files: BTreeMap<&str, Tensor> = BTreeMap::new();
+        check_paths(options)?;
+        let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
+        let mut files: BTreeMap<&str, (&str, Tensor)> = BTreeMap::new();
         for input in &options.inputs {
             if let Contents::File(path) = &input.contents {
                 let container = container(sdfg, &input.name)?;
-                files.insert(input.name.as_str(), read(path, container)?);
+                files.insert(input.name.as_str(), (path, read(path, container)?));
             }
         }
         let symbols = symbols(sdfg, options, &files)?;
@@ -47,8 +48,8 @@ impl RunData {
         for (id, container) in sdfg.arguments() {
             let shape = shape(container, &symbols)?;
             let tensor = match files.remove(container.name.as_str()) {
-                Some(tensor) => {
-                    check_shape(container, &tensor, &shape, &symbols)?;
+                Some((path, tensor)) => {
+                    check_shape(container, (path, &tensor), &shape, &symbols)?;
                     tensor
                 }
                 None => {
@@ -123,6 +124,21 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
     Ok(())
 }
 
+/// No two results go to one file.
+fn check_paths(options: &DataOptions) -> Result<(), Failure> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for Output { name, path } in &options.outputs {
+        if let Some(first) = seen.insert(path, name) {
+            return Err(Failure::usage(format_args!(
+                "`{first}` and `{name}` cannot both be written to `{path}`"
+            ))
+            .at(format_args!("--output {name}={path}"))
+            .help("give each a file of its own"));
+        }
+    }
+    Ok(())
+}
+
 fn listed(noun: &str, names: &[String]) -> String {
     if names.is_empty() {
         format!("it has no {noun}")
@@ -187,7 +203,7 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
 fn symbols(
     sdfg: &Sdfg,
     options: &DataOptions,
-    files: &BTreeMap<&str, Tensor>,
+    files: &BTreeMap<&str, (&str, Tensor)>,
 ) -> Result<BTreeMap<Symbol, i64>, Failure> {
     let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
     for (symbol, _) in sdfg.symbols() {
@@ -196,7 +212,7 @@ fn symbols(
         }
     }
     for (_, container) in sdfg.arguments() {
-        let Some(tensor) = files.get(container.name.as_str()) else { continue };
+        let Some((_, tensor)) = files.get(container.name.as_str()) else { continue };
         for (extent, found) in container.shape().iter().zip(tensor.shape()) {
             if let Some(symbol) = extent.as_symbol() {
                 values.entry(symbol.clone()).or_insert(*found);
@@ -238,7 +254,7 @@ fn shape(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<i
 
 fn check_shape(
     container: &Container,
-    tensor: &Tensor,
+    (path, tensor): (&str, &Tensor),
     wanted: &[i64],
     symbols: &BTreeMap<Symbol, i64>,
 ) -> Result<(), Failure> {
@@ -260,8 +276,11 @@ fn check_shape(
         show(wanted),
         show(found)
     ))
-    .at(format_args!("[{}]{with}", declared.join(", ")))
-    .help("set other sizes with --set, or give a file of this shape"))
+    .at(format_args!("--input {}={path}", container.name))
+    .help(format_args!(
+        "it is declared as [{}]{with}: set other sizes with --set, or give a file of this shape",
+        declared.join(", ")
+    )))
 }
 
 /// Numbers are random; integers are zero, since they may be indices.

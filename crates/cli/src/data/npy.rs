@@ -18,6 +18,7 @@ pub(super) enum NpyError {
     Version(u8, u8),
     Truncated,
     Header(&'static str),
+    Extent(String),
     Type(String),
     TooLarge,
     Length { expected: usize, found: usize },
@@ -32,6 +33,9 @@ impl fmt::Display for NpyError {
             }
             NpyError::Truncated => f.write_str("its header ends early"),
             NpyError::Header(what) => write!(f, "its header has no {what}"),
+            NpyError::Extent(text) => {
+                write!(f, "its shape has the extent `{text}`, which is no natural number")
+            }
             NpyError::Type(descr) => write!(f, "its elements have type `{descr}`, which no program has"),
             NpyError::TooLarge => f.write_str("its shape is too large for this machine"),
             NpyError::Length { expected, found } => {
@@ -109,7 +113,7 @@ pub(super) fn read(file: &[u8]) -> Result<Tensor, NpyError> {
     let (scalar, swapped) = scalar_of(text_field(header, "descr").ok_or(NpyError::Header("`descr`"))?)?;
     let fortran =
         field(header, "fortran_order").ok_or(NpyError::Header("`fortran_order`"))?.starts_with("True");
-    let shape = shape_of(header).ok_or(NpyError::Header("`shape`"))?;
+    let shape = shape_of(header)?;
 
     let elements = shape.iter().try_fold(1_usize, |n, extent| n.checked_mul(usize::try_from(*extent).ok()?));
     let expected = elements.and_then(|n| n.checked_mul(scalar.size())).ok_or(NpyError::TooLarge)?;
@@ -138,10 +142,12 @@ fn text_field<'h>(header: &'h str, name: &str) -> Option<&'h str> {
     value[1..].split(quote).next()
 }
 
-fn shape_of(header: &str) -> Option<Vec<i64>> {
-    let inner = field(header, "shape")?.strip_prefix('(')?.split(')').next()?;
+fn shape_of(header: &str) -> Result<Vec<i64>, NpyError> {
+    let shape = field(header, "shape").and_then(|value| value.strip_prefix('('));
+    let inner = shape.and_then(|value| value.split(')').next()).ok_or(NpyError::Header("`shape`"))?;
     let extents = inner.split(',').map(str::trim).filter(|text| !text.is_empty());
-    extents.map(|text| text.parse().ok().filter(|extent: &i64| *extent >= 0)).collect()
+    let extent = |text: &str| text.parse().ok().filter(|extent: &i64| *extent >= 0);
+    extents.map(|text| extent(text).ok_or_else(|| NpyError::Extent(text.to_owned()))).collect()
 }
 
 /// The scalar type of a `descr`, and whether the bytes are in the other order than this machine's.
@@ -228,7 +234,7 @@ mod tests {
             assert!(read(&good[..cut]).is_err(), "{cut} bytes are no file");
         }
         assert_eq!(read(&file("<U4", "False", "(2,)", &[])), Err(NpyError::Type("<U4".to_owned())));
-        assert_eq!(read(&file("<f8", "False", "(-1,)", &[])), Err(NpyError::Header("`shape`")));
+        assert_eq!(read(&file("<f8", "False", "(-1,)", &[])), Err(NpyError::Extent("-1".to_owned())));
         let large = file("<f8", "False", "(4611686018427387904, 8)", &[]);
         assert_eq!(read(&large), Err(NpyError::TooLarge));
         assert_eq!(read(b"PK\x03\x04"), Err(NpyError::NotNpy));

@@ -57,6 +57,17 @@ fn links_lead_to_what_is_replaced() {
 }
 
 #[test]
+fn libraries_are_called_after_their_program() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.run(&["compile", "none.sdft"]).fails(2, &["cannot read `none.sdft`"]);
+    for command in [vec![], vec!["--emit", "a"], vec!["--emit", "obj"]] {
+        bench.run(&[vec!["compile", "double.sdft"], command].concat()).prints(&[]);
+    }
+    assert_eq!(bench.files(), ["double.sdft", "libtwofold.a", "libtwofold.so", "twofold.o"]);
+}
+
+#[test]
 fn messages_name_no_temporary_files() {
     let bench = Bench::new();
     bench.file("double.sdft", DOUBLE);

@@ -2,6 +2,7 @@
 
 mod data;
 mod destinations;
+mod externals;
 mod layouts;
 mod programs;
 mod refusals;

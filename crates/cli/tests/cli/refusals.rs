@@ -87,16 +87,21 @@ fn inputs_that_do_not_fit() {
     bench.file("words.npy", npy_of("<U1", &[0; 12], "(3,)"));
     bench.file("short.npy", npy(&[1.0], "(3,)"));
     bench.file("text.npy", "1, 2, 3");
+    bench.file("negative.npy", npy(&[], "(-3,)"));
     let before = bench.files();
     for command in ["interpret", "run"] {
         let run =
             |input: &str| bench.run(&[command, "double.sdft", "--set", "N=4", "-i", input, "-o", "B=b.npy"]);
         run("A=none.npy").fails(2, &["cannot read `none.npy`", "at: --input A=none.npy", "help: "]);
-        run("A=three.npy").fails(2, &["`A` has shape [4], the file [3]", "[N] with N = 4"]);
+        run("A=three.npy").fails(
+            2,
+            &["`A` has shape [4], the file [3]", "at: --input A=three.npy", "declared as [N] with N = 4"],
+        );
         run("A=square.npy").fails(2, &["`A` has shape [4], the file [2, 2]"]);
         run("A=single.npy").fails(2, &["elements of type f64, the file of f32"]);
         run("A=words.npy").fails(2, &["`<U1`"]);
         run("A=short.npy").fails(2, &["asks for 24 bytes of data, it has 8"]);
+        run("A=negative.npy").fails(2, &["the extent `-3`, which is no natural number"]);
         run("A=text.npy").fails(2, &["it is no .npy file"]);
         run("C=three.npy").fails(2, &["no argument `C`", "its arguments are A, B"]);
         run("A=random:many").fails(2, &["seed `many`"]);
@@ -115,6 +120,8 @@ fn outputs_that_cannot_be_written() {
     for command in ["interpret", "run"] {
         let run = |output: &str| bench.run(&[command, "double.sdft", "--set", "N=4", "-o", output]);
         run("Q=q.npy").fails(2, &["no argument `Q`"]);
+        let same = [command, "double.sdft", "--set", "N=4", "-o", "A=x.npy", "-o", "B=x.npy"];
+        bench.run(&same).fails(2, &["`A` and `B` cannot both be written to `x.npy`", "at: --output B=x.npy"]);
         run("B=no/such/folder/b.npy")
             .fails(2, &["no/such/folder/b.npy", "help: check that the folder exists"]);
     }
@@ -150,7 +157,6 @@ fn tools_and_options_that_are_wrong() {
     bench.run_with(&compile, "", &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
     let processor = ["compile", "double.sdft", "--cpu", "x86-64-v33", "-o", "x.so"];
     bench.run(&processor).fails(2, &["`x86-64-v33` is not a processor", "help: give --cpu host"]);
-    bench.run(&["compile", "double.sdft"]).fails(2, &["no file to write to", "-o FILE"]);
     bench.run(&["compile", "double.sdft", "-o", "-"]).fails(2, &["libraries are written to files only"]);
     bench.run(&["compile", "double.sdft", "--emit", "exe", "-o", "x"]).fails(2, &["llvm-ir"]);
     bench

@@ -3,6 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+/// Names for a message.
+pub(crate) fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Why a file was not written. Nothing is left behind in that case.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
@@ -29,6 +34,21 @@ pub enum LinkError {
         status: std::process::ExitStatus,
         /// What it printed.
         messages: String,
+    },
+    /// Functions that nothing defines.
+    #[error(
+        "the program calls {}, which no library or source of its external tasklets defines: check the names of the functions and what stands behind `from`",
+        quoted(symbols)
+    )]
+    MissingSymbols {
+        /// The functions.
+        symbols: Vec<String>,
+    },
+    /// A library that the linker does not find.
+    #[error("the library {} was not found: install it, or add its folder to LIBRARY_PATH", quoted(names))]
+    MissingLibrary {
+        /// The names as a linker takes them.
+        names: Vec<String>,
     },
     /// No OpenMP runtime to link with.
     #[error("the program has parallel regions, but no OpenMP runtime was found (looked for {} in {}): install gcc's (Debian: `apt-get install libgomp1`) or LLVM's (`libomp5`), or add its folder to LIBRARY_PATH", names.join(", "), folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", "))]

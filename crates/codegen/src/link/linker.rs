@@ -99,6 +99,38 @@ pub(super) fn run(program: &Path, mut command: Command) -> Result<(), LinkError>
     Err(LinkError::Failed { program, status: output.status, messages })
 }
 
+/// The error that says what is missing, if that is why a linker failed: linkers print names between other things.
+pub(super) fn what_is_missing(error: LinkError) -> LinkError {
+    let LinkError::Failed { messages, .. } = &error else { return error };
+    let symbols = names_after(messages, &["undefined reference to ", "undefined symbol: "]);
+    let names = names_after(messages, &["cannot find -l", "unable to find library -l"]);
+    if !names.is_empty() {
+        LinkError::MissingLibrary { names }
+    } else if !symbols.is_empty() {
+        LinkError::MissingSymbols { symbols }
+    } else {
+        error
+    }
+}
+
+/// The words that follow one of `beginnings` in a line, without quotes, each once.
+fn names_after(messages: &str, beginnings: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for line in messages.lines() {
+        let Some(rest) = beginnings.iter().find_map(|begin| line.split_once(begin)).map(|(_, rest)| rest)
+        else {
+            continue;
+        };
+        let name = rest.trim_start_matches(['`', '\'', '"']);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_.+-$@".contains(c);
+        let name: String = name.chars().take_while(|c| is_part(*c)).collect();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// The linker that comes with the Rust compiler.
 fn rust_lld() -> Option<PathBuf> {
     let output = Command::new("rustc").args(["--print", "target-libdir"]).output().ok()?;
@@ -110,6 +142,32 @@ fn rust_lld() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_found_in_what_linkers_print() {
+        let missing = |messages: &str| {
+            let status = std::process::ExitStatus::default();
+            let (program, messages) = ("cc".to_owned(), messages.to_owned());
+            what_is_missing(LinkError::Failed { program, status, messages })
+        };
+        let gnu = "ld: f.o: in function `p.body':\nf.c:(.text+0x5b): undefined reference to `my_sq'\n\
+                   f.c:(.text+0x6b): undefined reference to `my_sq'\ncollect2: error: ld returned 1 exit status";
+        let lld = "ld.lld: error: undefined symbol: my_sq\n>>> referenced by f.c";
+        for messages in [gnu, lld] {
+            let error = missing(messages);
+            assert!(
+                matches!(&error, LinkError::MissingSymbols { symbols } if symbols == &["my_sq"]),
+                "{error}"
+            );
+        }
+        for messages in
+            ["/usr/bin/ld: cannot find -lnone: No such file", "ld.lld: error: unable to find library -lnone"]
+        {
+            let error = missing(messages);
+            assert!(matches!(&error, LinkError::MissingLibrary { names } if names == &["none"]), "{error}");
+        }
+        assert!(matches!(missing("ld: out of memory"), LinkError::Failed { .. }));
+    }
 
     #[test]
     fn flavours_are_told_by_name() {

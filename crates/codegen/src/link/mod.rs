@@ -15,6 +15,7 @@ use std::path::Path;
 use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 
 pub use error::LinkError;
+pub(crate) use error::quoted;
 pub use linker::LINKER_VARIABLE;
 pub use output::write_file;
 
@@ -74,7 +75,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
             command.arg(libraries::system("libm.so.6")?).arg(libraries::system("libc.so.6")?);
         }
     }
-    linker::run(&linker.program, command)?;
+    linker::run(&linker.program, command).map_err(linker::what_is_missing)?;
     result.persist()
 }
 

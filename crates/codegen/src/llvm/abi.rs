@@ -15,7 +15,7 @@ use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
 use super::uses::Uses;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
-use crate::plan::{Allocation, BufferId};
+use crate::plan::{Allocation, Buffer, BufferId};
 
 /// Fields of the handle.
 const ERROR: u32 = 0;
@@ -358,9 +358,16 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Takes a parameter as a container of the caller; a value gets memory of its own.
     fn bind_argument(&self, buffer: BufferId, by_value: bool, index: u32) -> Emit<()> {
         let value = self.parameter(index)?;
-        let element = self.emitter.plan.buffer(buffer).element;
+        let Buffer { element, size, name, .. } = self.emitter.plan.buffer(buffer);
         let pointer = match value {
-            BasicValueEnum::PointerValue(pointer) => pointer,
+            BasicValueEnum::PointerValue(pointer) => {
+                // What has no elements is not looked at, so it needs no memory either.
+                let null = self.builder.build_is_null(pointer, "")?;
+                let used = self.compare(IntPredicate::SGT, self.index(size)?, self.emitter.constant(0))?;
+                let missing = self.builder.build_and(null, used, "")?;
+                self.fail_if(missing, Status::InvalidArgument, &format!("`{name}` is NULL"))?;
+                pointer
+            }
             _ if by_value => {
                 let slot = self.slot(value.get_type(), &self.emitter.plan.buffer(buffer).name)?;
                 self.builder.build_store(slot, value)?;
@@ -381,6 +388,17 @@ impl<'ctx> Function<'_, 'ctx> {
         let old = self.builder.build_load(self.emitter.i64(), size, "")?.into_int_value();
         let short = self.compare(IntPredicate::ULT, old, bytes)?;
         let missing = self.builder.build_is_null(pointer, "")?;
+        if buffer.allocation == Allocation::Persistent {
+            // Its contents would mean nothing at another size.
+            let other = self.compare(IntPredicate::NE, old, bytes)?;
+            let kept = self.builder.build_not(missing, "")?;
+            let changed = self.builder.build_and(kept, other, "")?;
+            let text = format!(
+                "the size of persistent `{}` differs from that of the run before: use a handle for each size",
+                buffer.name
+            );
+            self.fail_if(changed, Status::InvalidArgument, &text)?;
+        }
         let grow = self.builder.build_or(short, missing, "")?;
         self.when(grow, || {
             self.free(pointer)?;

@@ -158,11 +158,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
     }
 
     /// For each argument, a copy with the program's strides if it was given dense and the program takes it otherwise.
-    fn spread(
-        &self,
-        order: &[Option<usize>],
-        symbols: &Symbols,
-    ) -> Result<Vec<Option<(Placement, Vec<Immediate>)>>, CallError> {
+    fn spread(&self, order: &[Option<usize>], symbols: &Symbols) -> Result<Vec<Option<Spread>>, CallError> {
         let arguments = self.library.interface().arguments();
         let copy = |(argument, value): (&Argument, &Option<usize>)| {
             let Some(Value::Buffer(buffer)) = value.map(|index| &self.values[index].1) else {
@@ -226,6 +222,9 @@ impl<'lib, 'data> Call<'lib, 'data> {
         Ok(symbols)
     }
 }
+
+/// A copy of a dense array with the program's strides, and the way back.
+type Spread = (Placement, Vec<Immediate>);
 
 /// Sixteen bytes at an address where every scalar type may lie.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use sdfg::dtype::ElementType;
 use sdfg::symbolic::EvalError;
 
 use crate::interface::Status;
-use crate::link::LinkError;
+use crate::link::{LinkError, quoted};
 
 /// Why compiled code could not be made callable.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,17 @@ pub enum LoadError {
         library: String,
         /// The loader's words.
         message: String,
+    },
+    /// A function that nothing defines.
+    #[error(
+        "`{program}` calls {}, which no library or source of its external tasklets defines: check the names of the functions and what stands behind `from`",
+        quoted(symbols)
+    )]
+    MissingSymbols {
+        /// The program.
+        program: String,
+        /// The functions.
+        symbols: Vec<String>,
     },
     /// What an external tasklet brings could not be compiled.
     #[error(transparent)]

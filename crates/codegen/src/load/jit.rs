@@ -4,16 +4,17 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
-    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetGlobalPrefix,
-    LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
+    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetExecutionSession,
+    LLVMOrcLLJITGetGlobalPrefix, LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
 use inkwell::llvm_sys::orc2::{
     LLVMOrcCreateDynamicLibrarySearchGeneratorForPath, LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess,
-    LLVMOrcDefinitionGeneratorRef, LLVMOrcJITDylibAddGenerator,
+    LLVMOrcDefinitionGeneratorRef, LLVMOrcExecutionSessionSetErrorReporter, LLVMOrcJITDylibAddGenerator,
 };
 use inkwell::targets::{InitializationConfig, Target};
 
@@ -29,6 +30,20 @@ const LIBM: &str = "libm.so.6";
 pub(super) struct JitCode {
     jit: LLVMOrcLLJITRef,
     program: String,
+    /// What the session reports on its own, which outlives it.
+    reports: Box<Reports>,
+}
+
+/// Messages of a session: of a failed lookup, the cause is here and the consequence in the lookup's answer.
+type Reports = Mutex<Vec<String>>;
+
+/// Keeps an error of the session; without a reporter, LLVM prints it.
+extern "C" fn keep_report(reports: *mut c_void, error: LLVMErrorRef) {
+    // SAFETY: the session was given the address of the reports of its `JitCode`, which drops them after the session.
+    let reports = unsafe { &*reports.cast::<Reports>() };
+    if let Err(message) = check(error) {
+        reports.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
 }
 
 // SAFETY: an LLJIT instance may be used from any thread; lookups lock its session.
@@ -52,7 +67,13 @@ impl JitCode {
         let mut jit = ptr::null_mut();
         // SAFETY: a null builder asks for the defaults; `jit` is written on success only.
         check(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) }).map_err(&defect)?;
-        let code = JitCode { jit, program: program.to_owned() };
+        let code = JitCode { jit, program: program.to_owned(), reports: Box::default() };
+        let reports: *const Reports = &*code.reports;
+        // SAFETY: `jit` is live; the reports live until after it is disposed of, and are shared behind a lock.
+        unsafe {
+            let session = LLVMOrcLLJITGetExecutionSession(jit);
+            LLVMOrcExecutionSessionSetErrorReporter(session, keep_report, reports.cast_mut().cast());
+        }
         // SAFETY: `jit` is a live instance, its main library lives as long as it.
         let (main, prefix) = unsafe { (LLVMOrcLLJITGetMainJITDylib(jit), LLVMOrcLLJITGetGlobalPrefix(jit)) };
         let add = |generator: LLVMOrcDefinitionGeneratorRef| {
@@ -116,7 +137,14 @@ impl JitCode {
         let name = CString::new(symbol).map_err(|error| defect(error.to_string()))?;
         let mut address = 0;
         // SAFETY: `jit` is live and `name` is NUL-terminated.
-        check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) }).map_err(defect)?;
+        check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) }).map_err(|message| {
+            let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+            let messages: Vec<String> = reports.drain(..).chain([message]).collect();
+            match missing_symbols(&messages) {
+                Some(symbols) => LoadError::MissingSymbols { program: self.program.clone(), symbols },
+                None => defect(messages.join("; ")),
+            }
+        })?;
         Ok(ptr::with_exposed_provenance_mut(address as usize))
     }
 }
@@ -135,6 +163,14 @@ fn file_to_open(library: &Library) -> String {
         Library::Found(path) => path.display().to_string(),
         Library::Named(name) => format!("lib{name}.so"),
     }
+}
+
+/// The names in a message like `Symbols not found: [ f, g ]`.
+fn missing_symbols(messages: &[String]) -> Option<Vec<String>> {
+    let list = messages
+        .iter()
+        .find_map(|message| message.split_once("Symbols not found: [")?.1.split(']').next())?;
+    Some(list.split(',').map(|name| name.trim().to_owned()).collect())
 }
 
 /// LLVM's error as its message; the error is consumed.

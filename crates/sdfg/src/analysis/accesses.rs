@@ -59,6 +59,22 @@ impl AccessSets {
         sets
     }
 
+    /// The same, where an access to a view or reference counts for all that it may name, too.
+    pub fn through_aliases(mut self, sdfg: &Sdfg) -> Self {
+        let aliases = alias_targets(sdfg);
+        // A view of a view takes as many rounds as there are views.
+        for _ in 0..aliases.len() {
+            for (alias, targets) in &aliases {
+                for set in [&mut self.reads, &mut self.writes] {
+                    if set.contains(alias) {
+                        set.extend(targets);
+                    }
+                }
+            }
+        }
+        self
+    }
+
     /// Whether both access a container that at least one of them writes.
     pub fn conflicts_with(&self, other: &AccessSets) -> bool {
         !self.writes.is_disjoint(&other.writes)

@@ -122,6 +122,14 @@ impl<'p> Machine<'p> {
         let procedure = &self.program.procedures[call.procedure];
         let (code, site) = (&procedure.containers[container], &procedure.site);
         if let Some(kept) = code.persistent.and_then(|number| self.persistent[number].clone()) {
+            if let ContainerForm::Array(layout) = &code.form {
+                let found = self.shape(call, code, &layout.shape, site)?;
+                let kept: Vec<i64> = kept.dims.iter().map(|dimension| dimension.extent).collect();
+                if kept != found {
+                    let container = code.name.clone();
+                    return Err(self.trap(TrapKind::PersistentSize { container, kept, found }, site));
+                }
+            }
             call.bindings[container] = Binding::Elements(kept);
             return Ok(());
         }

@@ -195,6 +195,18 @@ pub enum TrapKind {
         /// How many there are.
         found: i64,
     },
+    /// Persistent memory whose shape is not that of the run before.
+    #[error(
+        "persistent memory: `{container}` has the shape {found:?}, in the run before it had {kept:?}; use an interpreter for each size"
+    )]
+    PersistentSize {
+        /// The container.
+        container: String,
+        /// The shape that it was allocated with.
+        kept: Vec<i64>,
+        /// The shape in this run.
+        found: Vec<i64>,
+    },
     /// A use of a view or reference that names nothing, or memory that is no longer there.
     #[error("unbound: `{container}` names no memory here")]
     Unbound {

@@ -1,7 +1,8 @@
 //! Layouts, lifetimes and aliases.
 
 use super::{Options, Order, program, run};
-use crate::interpret::{Arguments, Interpreter};
+use crate::dtype::ScalarType;
+use crate::interpret::{Arguments, Interpreter, RunError, TrapKind};
 use crate::tensor::Tensor;
 
 #[test]
@@ -31,6 +32,33 @@ c = 10 * a }
     let found = run(source, arguments);
     assert_eq!(found.get("A"), Some(&Tensor::new(&[2, 3], &[10, 20, 30, 40, 50, 60]).unwrap()));
     assert_eq!(found.get("B"), Some(&Tensor::new(&[3, 2], &[1, 4, 2, 5, 3, 6]).unwrap()));
+}
+
+#[test]
+fn persistent_transients_keep_their_size() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: i64[N]
+  transient array kept: i64[N] lifetime(persistent)
+  state s {
+    access A
+    access kept
+    A -> kept
+  }
+}";
+    let program = program(source);
+    let mut interpreter = Interpreter::new(&program).unwrap();
+    let mut run = |n: i64| {
+        let mut arguments =
+            Arguments::new().with("A", Tensor::zeros(ScalarType::I64.into(), vec![n]).unwrap());
+        arguments.set_symbol("N", n);
+        interpreter.run(&mut arguments, &Options::default())
+    };
+    run(4).unwrap();
+    run(4).unwrap();
+    let RunError::Trap(trap) = run(2).unwrap_err() else { panic!("it traps") };
+    let (kept, found) = (vec![4], vec![2]);
+    assert_eq!(trap.kind, TrapKind::PersistentSize { container: "kept".to_owned(), kept, found });
 }
 
 #[test]
