@@ -296,7 +296,7 @@ pub(super) fn scope_parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Ran
 }
 
 /// Symbols in shapes are not negative, unless the SDFG sets them itself.
-pub(super) fn nonnegative_extents(sdfg: &Sdfg) -> Assumptions {
+pub(crate) fn nonnegative_extents(sdfg: &Sdfg) -> Assumptions {
     let changes: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
     let mut known = Assumptions::new();
     for (_, container) in sdfg.containers() {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{EditError, atomically, connect, derived_label, expect_edge, expect_state, names};
+use crate::analysis::footprint::nonnegative_extents;
 use crate::analysis::symbols::bound_symbols;
 use crate::analysis::{ScopeTree, is_leaf, leaf_edges, memlet_path};
 use crate::ir::{
     Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId,
     NodeKind, Place, Sdfg, State, StateId, Storage, Volume,
 };
-use crate::propagate::{propagate_state, shape_symbols};
+use crate::propagate::propagate_state;
 use crate::subset::Range;
 use crate::symbolic::{Expr, Symbol};
 
@@ -189,7 +190,7 @@ impl Hull {
         around.reverse();
         let ranges: Vec<(Symbol, Range)> = around.iter().flat_map(|entry| params(graph, *entry)).collect();
         let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
-        let known = shape_symbols(sdfg);
+        let known = nonnegative_extents(sdfg);
         let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
         for range in &access.subset().0 {
             let (first, end) = ends(range).ok_or_else(|| refuse("the sign of a step is not known"))?;

@@ -13,9 +13,10 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::analysis::ScopeTree;
+use crate::analysis::footprint::nonnegative_extents;
 use crate::analysis::loops::counted_loops_around;
 use crate::ir::{BlockKind, EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
-use crate::symbolic::{Assumptions, Expr};
+use crate::symbolic::Assumptions;
 
 use scope::Scope;
 
@@ -44,7 +45,7 @@ pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
     }
     let around = loops_around(sdfg);
     for id in states {
-        let known = around.get(&id).cloned().unwrap_or_else(|| shape_symbols(sdfg));
+        let known = around.get(&id).cloned().unwrap_or_else(|| nonnegative_extents(sdfg));
         let derived = derive(sdfg, id, &known);
         if !derived.is_empty() {
             let state = sdfg.state_mut(id);
@@ -63,7 +64,7 @@ pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
 /// # Panics
 /// If the state is absent: that is a fault of the calling code.
 pub fn propagate_state(sdfg: &mut Sdfg, state: StateId) -> BTreeMap<EdgeId, bool> {
-    let known = loops_around(sdfg).remove(&state).unwrap_or_else(|| shape_symbols(sdfg));
+    let known = loops_around(sdfg).remove(&state).unwrap_or_else(|| nonnegative_extents(sdfg));
     let mut exact = BTreeMap::new();
     for (edge, memlet, is_exact) in derive(sdfg, state, &known) {
         *sdfg.state_mut(state).memlet_mut(edge) = memlet;
@@ -74,7 +75,7 @@ pub fn propagate_state(sdfg: &mut Sdfg, state: StateId) -> BTreeMap<EdgeId, bool
 
 /// What is known of symbols in each state: those of shapes, and those of counted loops around it.
 fn loops_around(sdfg: &Sdfg) -> BTreeMap<StateId, Assumptions> {
-    let shapes = shape_symbols(sdfg);
+    let shapes = nonnegative_extents(sdfg);
     let mut around = BTreeMap::new();
     for (block, content) in sdfg.blocks() {
         if let BlockKind::State(state) = content.kind {
@@ -103,15 +104,4 @@ fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet,
         }
     }
     derived
-}
-
-/// Symbols in shapes are not negative.
-pub(crate) fn shape_symbols(sdfg: &Sdfg) -> Assumptions {
-    let mut known = Assumptions::new();
-    for (_, container) in sdfg.containers() {
-        for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
-            known.nonnegative(symbol);
-        }
-    }
-    known
 }

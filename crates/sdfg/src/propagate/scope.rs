@@ -162,7 +162,9 @@ impl<'a> Scope<'a> {
             return Some((access.clone(), true));
         };
         let footprint = connector.as_deref().and_then(|name| footprint(nested, name, access, writes));
-        Some((footprint.unwrap_or_else(|| access.clone()), false))
+        let footprint = footprint.unwrap_or_else(|| Approx::Over(access.clone()));
+        let exact = footprint.is_exact();
+        Some((footprint.into_inner(), exact))
     }
 
     /// All elements that the accesses name in any iteration.
@@ -238,12 +240,7 @@ impl<'a> Scope<'a> {
 
 /// The bounding union of several subsets.
 fn join(subsets: impl Iterator<Item = Approx<Subset>>, known: &Assumptions) -> Approx<Subset> {
-    let both = |a: Approx<Subset>, b: Approx<Subset>| {
-        let union = a.as_inner().bounding_union(b.as_inner(), known);
-        let exact = a.is_exact() && b.is_exact() && union.is_exact();
-        Approx::new(union.into_inner(), exact)
-    };
-    subsets.reduce(both).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
+    subsets.reduce(|a, b| a.union(&b, known)).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
 }
 
 /// Iteration symbols of a scope, outermost first.

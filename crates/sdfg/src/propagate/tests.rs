@@ -331,7 +331,7 @@ fn a_nested_program_tells_what_it_accesses() {
         });
     });
     insta::assert_snapshot!(outermost(b.finish().unwrap()).join("\n"), @r#"
-    A <= [0:N, 7:12:2], Exact(N**2 - 5*N)
-    s <= [0:N], Exact(N)
+    A = [0:N, 7:12:2], Exact(N**2 - 5*N)
+    s = [0:N], Exact(N)
     "#);
 }

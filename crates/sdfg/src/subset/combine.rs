@@ -58,6 +58,19 @@ impl Subset {
     }
 }
 
+impl Approx<Subset> {
+    /// [`Subset::bounding_union`] of two results; exact if both are and their union is.
+    ///
+    /// # Panics
+    /// When the ranks differ; validation rejects such subsets.
+    #[must_use]
+    pub fn union(&self, other: &Approx<Subset>, assumptions: &Assumptions) -> Approx<Subset> {
+        let union = self.as_inner().bounding_union(other.as_inner(), assumptions);
+        let exact = self.is_exact() && other.is_exact() && union.is_exact();
+        Approx::new(union.into_inner(), exact)
+    }
+}
+
 impl Range {
     /// The common values and whether they are exactly those.
     fn intersection(&self, other: &Range, assumptions: &Assumptions) -> (Range, bool) {

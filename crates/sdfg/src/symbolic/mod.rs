@@ -5,7 +5,8 @@
 //!
 //! The form, and why it is ours, is described in `docs/adr/`. The files follow the operations: `polynomial` holds
 //! the representation and its invariants, `arithmetic`, `division` and `extremum` the operations that keep it
-//! canonical, `eval` and `display` what is read from it.
+//! canonical, `eval`, `display` and `parse` the way to values and texts and back, `prove`, `compare`, `bounds` and
+//! `direction` what is shown under assumptions, `sum`, `simplify` and `integrality` what is derived.
 
 mod arithmetic;
 mod assumptions;

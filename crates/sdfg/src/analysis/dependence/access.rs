@@ -3,9 +3,10 @@
 use crate::analysis::ScopeTree;
 use crate::analysis::loops::counted_range;
 use crate::analysis::symbols::assigned_symbols_of;
-use crate::ir::{Access, BlockId, BlockKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State};
+use crate::ir::{Access, BlockId, BlockKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State, TaskletBody};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
+use crate::syntax::subscripted_names;
 
 /// Which end of a memlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,7 +158,16 @@ fn is_certain(state: &State, edge: EdgeId, access: &Access, mode: AccessMode) ->
             let node = if mode == AccessMode::Read { edge.dst } else { edge.src };
             match state.node(node).kind {
                 // What code does with a pointer is decided inside.
-                NodeKind::Tasklet(_) => access.subset().is_element(),
+                NodeKind::Tasklet(ref tasklet) => match &tasklet.body {
+                    TaskletBody::Code(code) => {
+                        let name =
+                            if mode == AccessMode::Read { &edge.dst_connector } else { &edge.src_connector };
+                        let subscripted = subscripted_names(code.block());
+                        let is_value = name.as_deref().is_some_and(|name| !subscripted.contains(name));
+                        is_value && access.subset().is_element()
+                    }
+                    TaskletBody::External(_) => false,
+                },
                 NodeKind::Reduce(_) => true,
                 NodeKind::Access(_)
                 | NodeKind::MapEntry(_)
