@@ -48,13 +48,21 @@ impl Expr {
             return self.scale(constant.numer(), constant.denom());
         }
         let (m, n) = (self.0.terms.len(), other.0.terms.len());
-        if m > 1 && n > 1 && m * n > TERM_LIMIT {
+        // What could not be multiplied out is not distributed over either: each term would hold it, and the next product
+        // would hold all of these.
+        let distributes = m > 1 && other.has_sum() || n > 1 && self.has_sum();
+        if m > 1 && n > 1 && m * n > TERM_LIMIT || distributes {
             return self.factored(1).expand(&other.factored(1));
         }
         if self.has_factor_like(other) || other.has_factor_like(self) {
             return self.factored(1).expand(&other.factored(1));
         }
         self.expand(other)
+    }
+
+    /// Whether a sum that is kept as a factor occurs.
+    fn has_sum(&self) -> bool {
+        self.atoms().any(|atom| matches!(atom, Atom::Sum(_)))
     }
 
     /// Whether this is one term with a factored sum that `other` is a constant multiple of.

@@ -6,6 +6,9 @@ use num_traits::Zero;
 
 use super::{Atom, Expr};
 
+/// Operands that are compared with each other; further ones only have to be distinct. Real programs have a handful.
+const OPERAND_LIMIT: usize = 32;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extremum {
     Min,
@@ -53,8 +56,16 @@ fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
             None => flat.push(operand),
         }
     }
+    if flat.len() > OPERAND_LIMIT {
+        flat.sort();
+        flat.dedup();
+    }
     let mut kept: Vec<Expr> = Vec::with_capacity(flat.len());
     for operand in flat {
+        if kept.len() >= OPERAND_LIMIT {
+            kept.push(operand);
+            continue;
+        }
         // Operands that differ by a constant are ordered now; the better one takes the place.
         let rival = kept.iter().position(|other| (&operand - other).is_constant());
         match rival {

@@ -2,6 +2,9 @@
 
 use super::{Assumptions, Atom, Expr, Truth};
 
+/// Operands of one minimum or maximum that are compared, each with all others, by a proof.
+const OPERAND_LIMIT: usize = 8;
+
 impl Expr {
     /// The same value for all admissible values of the symbols, without operands of minima and maxima that another
     /// one always beats, and without quotients and remainders of numbers below the divisor.
@@ -32,6 +35,9 @@ impl Expr {
 
 /// The operands that no other one beats; of operands that beat each other, the first.
 fn undominated(operands: &[Expr], beats: impl Fn(&Expr, &Expr) -> bool) -> Vec<Expr> {
+    if operands.len() > OPERAND_LIMIT {
+        return operands.to_vec();
+    }
     let mut kept: Vec<Expr> = Vec::with_capacity(operands.len());
     for operand in operands {
         if !kept.iter().any(|other| beats(other, operand)) {

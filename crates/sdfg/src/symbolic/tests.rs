@@ -84,3 +84,16 @@ fn evaluation_reports_what_is_wrong() {
     assert!(matches!(n().exact_div(&Expr::int(2)).unwrap().eval(&at(3)), Err(EvalError::NotIntegral { .. })));
     assert!(matches!(Expr::call("f", vec![]).eval(&at(3)), Err(EvalError::UnknownFunction(_))));
 }
+
+/// Nonsense stays affordable: what is too large to multiply out or to compare is left as it is.
+#[test]
+fn large_expressions_stay_small() {
+    let factor = |k: i64| format!("(a + b*{k} + c*{} + d + {k})", k + 3);
+    let product: Expr = (0..20).map(factor).collect::<Vec<_>>().join(" * ").parse().unwrap();
+    assert!(product.to_string().len() < 2_000);
+    let operand = |k: i64| format!("a*{k} + b*{}", k * 7 % 13);
+    let least: Expr =
+        format!("min({})", (0..100).map(operand).collect::<Vec<_>>().join(", ")).parse().unwrap();
+    assert_eq!(least.eval(&|_| Some(1)), Ok(0));
+    assert_eq!(least.simplify(&super::Assumptions::new()), least);
+}
