@@ -154,6 +154,17 @@ fn external(
             findings.push(error(format!("the stream `{name}` cannot be passed to a C function")));
         }
     }
+    // A pointer leads to the first element, and C goes on from there with the strides of the container.
+    for edge in site.state.in_edges(id).into_iter().chain(site.state.out_edges(id)) {
+        let memlet = &site.state.edge(edge).memlet;
+        let Some(access) = memlet.read_access().or(memlet.write_access()) else { continue };
+        if access.subset().0.iter().any(|range| range.step.as_int().is_some_and(|step| step < 0)) {
+            let message = format!("the elements of `{}` lie backwards, which C cannot see", access.subset());
+            let error = site.edge_error(Code::ExternalArgument, edge, message);
+            findings
+                .push(error.suggest("pass the range with a positive step, or copy it to a transient first"));
+        }
+    }
 }
 
 /// Checks the conditions and assignments of an SDFG.

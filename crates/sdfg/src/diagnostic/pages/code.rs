@@ -115,7 +115,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ExternalArgument,
-        why: "A C function takes addresses of memory and scalars by value: what is passed has to be one of these.",
+        why: "A C function takes addresses of memory and scalars by value: what is passed has to be one of these. An address is that of \
+              the first element of a memlet, from which C goes on with the strides of the container, not backwards.",
         action: "Pass connectors by name, and scalars with a cast to the type that the function takes.",
         example: Example::Programs {
             bad: "sdfg p {
