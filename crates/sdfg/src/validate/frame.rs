@@ -31,6 +31,8 @@ pub(super) struct Frame {
     pub(super) parameters: Vec<Parameter>,
     /// Symbols of counted loops around that run the state in each of their iterations, the outermost first.
     pub(super) loops: Vec<Parameter>,
+    /// Whether a range around is provably empty: that it is not would contradict the assumptions, and so prove anything.
+    pub(super) never_runs: bool,
     /// Symbols that the scopes around bind; they hide others of their name.
     bound: Defined,
 }
@@ -54,7 +56,14 @@ impl Frame {
                 assumptions.set_range(symbol.clone(), Some(value.clone()), Some(value.clone()));
             }
         }
-        Frame { defined, assumptions, parameters: Vec::new(), loops: Vec::new(), bound: Defined::new() }
+        Frame {
+            defined,
+            assumptions,
+            parameters: Vec::new(),
+            loops: Vec::new(),
+            never_runs: false,
+            bound: Defined::new(),
+        }
     }
 
     /// Where a state stands: the counted loops around it give their symbols a range.
@@ -65,8 +74,7 @@ impl Frame {
             let Some((first, last)) = ends(&range) else { continue };
             // Of a symbol of two loops, the inner one decides.
             frame.loops.retain(|outer| outer.symbol != symbol);
-            frame.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
-            frame.assumptions.assume_nonnegative(&last - &first);
+            frame.assume_between(&symbol, &first, &last);
             if is_certain {
                 frame.loops.push(Parameter { symbol, ends: Some((first, last)), count: range.size() });
             }
@@ -81,11 +89,17 @@ impl Frame {
         self.loops.retain(|outer| outer.symbol != *symbol);
         let ends = ends(range).filter(|_| !is_hidden);
         if let Some((first, last)) = &ends {
-            self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
-            self.assumptions.assume_nonnegative(last - first);
+            self.assume_between(symbol, first, last);
         }
         self.define([symbol.clone()]);
         self.parameters.push(Parameter { symbol: symbol.clone(), ends, count: range.size() });
+    }
+
+    /// Within a range that has values, which these are the ends of.
+    fn assume_between(&mut self, symbol: &Symbol, first: &Expr, last: &Expr) {
+        self.never_runs |= first.le(last, &self.assumptions).is_refuted();
+        self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
+        self.assumptions.assume_nonnegative(last - first);
     }
 
     /// Gives symbols a value in a scope.
