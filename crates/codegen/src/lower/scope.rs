@@ -97,8 +97,8 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
         let first_variable = self.plan.variables.len();
-        let dimension = self.dimension(frame, nest, d)?;
-        let old = frame.bind(&nest.map.params[d], Expr::symbol(dimension.variable.clone()));
+        let (dimension, value) = self.dimension(frame, nest, d)?;
+        let old = frame.bind(&nest.map.params[d], value);
         self.open_loop(&dimension, first_variable, false);
         let mut body = self.sequential(frame, nest, rest)?;
         let (independent, before, after) = self.close_loop(&mut body);
@@ -121,12 +121,15 @@ impl<'g> Lowering<'g> {
         let inner: Vec<usize> = (0..map.params.len()).filter(|d| !outer.contains(d)).collect();
         let first_variable = self.plan.variables.len();
         let mut dimensions = Vec::with_capacity(outer.len());
-        let mut hidden = Vec::with_capacity(outer.len());
+        let mut values = Vec::with_capacity(outer.len());
         for &d in &outer {
-            dimensions.push(self.dimension(frame, nest, d)?);
+            let (dimension, value) = self.dimension(frame, nest, d)?;
+            dimensions.push(dimension);
+            values.push((d, value));
         }
-        for (&d, dimension) in outer.iter().zip(&dimensions) {
-            hidden.push((d, frame.bind(&map.params[d], Expr::symbol(dimension.variable.clone()))));
+        let mut hidden = Vec::with_capacity(outer.len());
+        for (d, value) in values {
+            hidden.push((d, frame.bind(&map.params[d], value)));
         }
         for dimension in &dimensions {
             self.open_loop(dimension, first_variable, true);
@@ -160,12 +163,14 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
+    /// The loop of a dimension, and the value of its parameter in it: its variable, or what that counts where the direction
+    /// of the range is not known or several values are taken at each step.
     fn dimension(
         &mut self,
         frame: &Frame<'g>,
         nest: &Nest<'g, '_>,
         d: usize,
-    ) -> Result<LoopDimension, LowerError> {
+    ) -> Result<(LoopDimension, Expr), LowerError> {
         let range =
             nest.map.ranges.0.get(d).map(|range| range.substitute(&frame.symbols)).ok_or_else(|| {
                 LowerError::Invalid {
@@ -173,16 +178,20 @@ impl<'g> Lowering<'g> {
                     path: frame.at(&nest.node.label),
                 }
             })?;
+        let zero = Expr::zero();
         let step_known = range.step.as_int().is_some_and(|step| step != 0)
-            || range.step.gt(&Expr::zero(), &self.assumptions) == Truth::Proved;
-        if !step_known || !range.tile.is_one() {
-            let what =
-                if step_known { "a map range with tiles" } else { "a map step whose sign is not known" };
-            return Err(LowerError::Unsupported { what: what.to_owned(), path: frame.at(&nest.node.label) });
-        }
+            || range.step.gt(&zero, &self.assumptions) == Truth::Proved;
         let parameter = &nest.map.params[d];
         let variable = self.new_variable(parameter.as_str(), sdfg::dtype::ScalarType::I64);
-        Ok(LoopDimension { variable, begin: range.begin, end: range.end, step: range.step })
+        let counter = Expr::symbol(variable.clone());
+        if step_known && range.tile.is_one() {
+            let dimension = LoopDimension { variable, begin: range.begin, end: range.end, step: range.step };
+            return Ok((dimension, counter));
+        }
+        let (steps, within) = (counter.floor_div(&range.tile), counter.modulo(&range.tile));
+        let value = &range.begin + steps * &range.step + within;
+        let count = Expr::max(&range.steps(), &zero) * Expr::max(&range.tile, &zero);
+        Ok((LoopDimension { variable, begin: zero, end: count, step: Expr::one() }, value))
     }
 }
 
