@@ -170,10 +170,15 @@ fn converted(mut scalar: Scalar, ty: ScalarType) -> Scalar {
     scalar
 }
 
-/// Code converted to a type.
+/// Code converted to a type; a scalar fills all lanes of a vector.
 pub(super) fn converted_code(mut code: TypedExpressionCode, ty: ElementType) -> TypedExpressionCode {
-    if code.expression.ty != ty {
-        code.expression = typed(TypedExpressionKind::Cast(Box::new(code.expression)), ty);
+    let is_repeated = code.expression.ty.lanes() < ty.lanes();
+    let converted = if is_repeated { ElementType::scalar(ty.lane()) } else { ty };
+    if code.expression.ty != converted {
+        code.expression = typed(TypedExpressionKind::Cast(Box::new(code.expression)), converted);
+    }
+    if is_repeated {
+        code.expression = typed(TypedExpressionKind::Splat(Box::new(code.expression)), ty);
     }
     code
 }

@@ -266,9 +266,6 @@ impl<'g> Lowering<'g> {
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(label) })?;
                 Some(Box::new(super::scalar::converted_code(code, element)))
             }
-            ConflictResolution::MinLocation | ConflictResolution::MaxLocation => {
-                return Err(unsupported(frame, "a minimum or maximum with its location", label));
-            }
             ConflictResolution::Sum
             | ConflictResolution::Product
             | ConflictResolution::Min
@@ -279,6 +276,8 @@ impl<'g> Lowering<'g> {
             | ConflictResolution::BitAnd
             | ConflictResolution::BitOr
             | ConflictResolution::BitXor
+            | ConflictResolution::MinLocation
+            | ConflictResolution::MaxLocation
             | ConflictResolution::Replace => None,
         };
         Ok(Resolved::Combine { resolution: resolution.clone(), custom, realisation: Realisation::Plain })

@@ -48,7 +48,8 @@ impl TypedCode {
     }
 
     /// The number of operations on elements as they stand in the code: each operator, comparison, choice and function
-    /// once for each lane, all branches, and loop bodies once. Conversions and accesses do not count.
+    /// once for each lane, all branches, and loop bodies once. Conversions, accesses and lanes that are only put
+    /// together or taken apart do not count.
     pub fn operation_count(&self) -> u64 {
         block_operations(&self.body)
     }
@@ -110,7 +111,10 @@ fn operations(e: &TypedExpression) -> u64 {
         TypedExpressionKind::Load { indices, .. } | TypedExpressionKind::Length { indices, .. } => {
             indices.iter().map(operations).sum()
         }
-        TypedExpressionKind::Cast(operand) | TypedExpressionKind::Splat(operand) => operations(operand),
+        TypedExpressionKind::Cast(operand)
+        | TypedExpressionKind::Splat(operand)
+        | TypedExpressionKind::Lane { operand, .. } => operations(operand),
+        TypedExpressionKind::Lanes(parts) => parts.iter().map(operations).sum(),
         TypedExpressionKind::Unary { operand, .. } => lanes + operations(operand),
         TypedExpressionKind::Power { base, exponent } => {
             // Squarings, products of set bits, and a quotient for a negative exponent.

@@ -63,6 +63,14 @@ pub enum TypeErrorKind {
         /// The right type.
         right: ElementType,
     },
+    /// A lane that is no literal, or that the vector does not have.
+    #[error("{ty} has no lane `{lane}`")]
+    NoLane {
+        /// The type of the vector.
+        ty: ElementType,
+        /// The lane, as text.
+        lane: String,
+    },
     /// A vector where only one value can be.
     #[error("expected a scalar, found {found}")]
     ExpectedScalar {
@@ -176,7 +184,10 @@ impl TypeError {
                 "take `real(x)`, `imag(x)` or `abs(x)`".to_owned()
             }
             TypeErrorKind::ExpectedScalar { .. } | TypeErrorKind::LaneMismatch { .. } => {
-                "connect elements with the same number of lanes".to_owned()
+                "connect elements with the same number of lanes, or take one lane, as in lane(v, 0)".to_owned()
+            }
+            TypeErrorKind::NoLane { ty, .. } => {
+                format!("the lane is an integer literal from 0 to {}", ty.lanes().saturating_sub(1))
             }
             TypeErrorKind::IndexType { .. } => "convert it, as in i64(x)".to_owned(),
             TypeErrorKind::RangeIndex => "loop over the range with `for i in range(...)`".to_owned(),

@@ -158,6 +158,15 @@ pub enum TypedExpressionKind {
     Cast(Box<TypedExpression>),
     /// A scalar repeated in every lane.
     Splat(Box<TypedExpression>),
+    /// A vector of scalars of its lane type, as many as it has lanes.
+    Lanes(Vec<TypedExpression>),
+    /// One lane of a vector, a scalar of its lane type.
+    Lane {
+        /// The vector, or a scalar, which has one lane.
+        operand: Box<TypedExpression>,
+        /// Below the number of lanes of the operand.
+        lane: u16,
+    },
     /// An operation lane by lane ([`super::arith::unary`]); the operand has the expression's type.
     Unary {
         /// The operation.

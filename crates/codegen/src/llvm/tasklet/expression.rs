@@ -38,10 +38,18 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.lane_by_lane(ty, &value, |lane| self.cast(value.ty, lane, ty))
             }
             TypedExpressionKind::Splat(operand) => {
+                let lane = self.only_lane(names, operand)?;
+                Ok(Lanes { ty, lanes: vec![lane; usize::from(expression.ty.lanes())] })
+            }
+            TypedExpressionKind::Lanes(parts) => {
+                let lanes = parts.iter().map(|part| self.only_lane(names, part));
+                Ok(Lanes { ty, lanes: lanes.collect::<Emit<_>>()? })
+            }
+            TypedExpressionKind::Lane { operand, lane } => {
                 let value = self.expression(names, operand)?;
-                match value.lanes.as_slice() {
-                    [lane] => Ok(Lanes { ty, lanes: vec![*lane; usize::from(expression.ty.lanes())] }),
-                    _ => Err(self.emitter.defect("only a scalar is repeated in lanes")),
+                match value.lanes.get(usize::from(*lane)) {
+                    Some(lane) => Ok(Lanes::scalar(ty, *lane)),
+                    None => Err(self.emitter.defect("a vector has no such lane")),
                 }
             }
             TypedExpressionKind::Unary { op, operand } => {
@@ -84,6 +92,14 @@ impl<'ctx> Function<'_, 'ctx> {
                 });
                 Ok(Lanes { ty, lanes: lanes.collect::<Emit<_>>()? })
             }
+        }
+    }
+
+    /// The value of a scalar.
+    fn only_lane(&self, names: &Names<'_, 'ctx>, scalar: &TypedExpression) -> Emit<Lane<'ctx>> {
+        match self.expression(names, scalar)?.lanes.as_slice() {
+            [lane] => Ok(*lane),
+            _ => Err(self.emitter.defect("lanes are filled with scalars")),
         }
     }
 
@@ -226,6 +242,7 @@ fn reads_memory(expression: &TypedExpression) -> bool {
         | TypedExpressionKind::Output(_) => false,
         TypedExpressionKind::Cast(operand)
         | TypedExpressionKind::Splat(operand)
+        | TypedExpressionKind::Lane { operand, .. }
         | TypedExpressionKind::Unary { operand, .. }
         | TypedExpressionKind::Power { base: operand, .. } => reads_memory(operand),
         TypedExpressionKind::Binary { left, right, .. }
@@ -235,6 +252,8 @@ fn reads_memory(expression: &TypedExpression) -> bool {
         TypedExpressionKind::Select { condition, then, otherwise } => {
             reads_memory(condition) || reads_memory(then) || reads_memory(otherwise)
         }
-        TypedExpressionKind::Call { arguments, .. } => arguments.iter().any(reads_memory),
+        TypedExpressionKind::Lanes(parts) | TypedExpressionKind::Call { arguments: parts, .. } => {
+            parts.iter().any(reads_memory)
+        }
     }
 }

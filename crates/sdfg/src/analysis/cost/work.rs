@@ -232,7 +232,12 @@ impl Counter<'_> {
             | TypedExpressionKind::Output(_)
             | TypedExpressionKind::Load { .. }
             | TypedExpressionKind::Length { .. } => Work::zero(),
-            TypedExpressionKind::Cast(operand) | TypedExpressionKind::Splat(operand) => unary(operand),
+            TypedExpressionKind::Cast(operand)
+            | TypedExpressionKind::Splat(operand)
+            | TypedExpressionKind::Lane { operand, .. } => unary(operand),
+            TypedExpressionKind::Lanes(parts) => {
+                parts.iter().fold(Work::zero(), |sum, part| sum.plus(&self.expression(part)))
+            }
             TypedExpressionKind::Unary { op, operand } => {
                 let class = match op {
                     UnaryOperation::Negate => OperationClass::Addition,
@@ -324,6 +329,8 @@ impl Counter<'_> {
             | TypedExpressionKind::Length { .. }
             | TypedExpressionKind::Cast(_)
             | TypedExpressionKind::Splat(_)
+            | TypedExpressionKind::Lanes(_)
+            | TypedExpressionKind::Lane { .. }
             | TypedExpressionKind::Unary { .. }
             | TypedExpressionKind::Power { .. }
             | TypedExpressionKind::Compare { .. }

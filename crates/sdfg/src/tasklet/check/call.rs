@@ -94,6 +94,11 @@ impl Checker<'_> {
                 let (ty, weak) = (with_lanes(to_complex(operand.lane()), operand.lanes()), operand.weak);
                 self.convert(operand, ty).map(|expression| Operand { expression, weak })
             }
+            "lanes" => self.lanes(span, operands),
+            "lane" => {
+                let [vector, lane] = self.arguments(span, name, "two arguments", operands)?;
+                self.lane(span, vector, &lane, arguments)
+            }
             "square" => {
                 let [base] = self.arguments(span, name, "one argument", operands)?;
                 self.power(span, base, Operand::literal(Value::I64(2), span))
@@ -184,6 +189,51 @@ impl Checker<'_> {
             result = self.operate(span, operation, name, ty, result, operand)?;
         }
         Some(result)
+    }
+
+    /// `lanes(a, b, ...)`: the vector of these scalars, in their common type.
+    fn lanes(&mut self, span: Span, operands: Vec<Option<Operand>>) -> Option<Operand> {
+        let found = operands.len();
+        let count = u16::try_from(found).ok().filter(|count| *count >= 2);
+        let Some(lanes) = count.filter(|count| *count <= ElementType::MAX_LANES) else {
+            let (function, expected) = ("lanes".to_owned(), "2 to 64 arguments");
+            self.error(span, TypeErrorKind::WrongArgumentCount { function, expected, found });
+            return None;
+        };
+        let operands = operands.into_iter().collect::<Option<Vec<_>>>()?;
+        let vector = operands.iter().find(|operand| operand.lanes() > 1);
+        if let Some((at, found)) = vector.map(|operand| (operand.span(), operand.expression.ty)) {
+            self.error(at, TypeErrorKind::ExpectedScalar { found });
+            return None;
+        }
+        let ty = self.common_of_all(&operands)?;
+        let parts: Vec<_> = operands.into_iter().map(|operand| self.convert(operand, ty.element)).collect();
+        let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
+        let element = with_lanes(ty.element.lane(), lanes);
+        Some(Operand::new(TypedExpressionKind::Lanes(parts), element, span).with_weakness(ty.weak))
+    }
+
+    /// `lane(v, k)`: one lane of a vector, which a literal tells.
+    fn lane(
+        &mut self,
+        span: Span,
+        vector: Operand,
+        lane: &Operand,
+        arguments: &[Expression],
+    ) -> Option<Operand> {
+        let ty = vector.expression.ty;
+        let chosen = lane.integer_literal().and_then(|lane| u16::try_from(lane).ok());
+        let Some(chosen) = chosen.filter(|chosen| *chosen < ty.lanes()) else {
+            let lane_text = arguments.get(1).map(ToString::to_string).unwrap_or_default();
+            self.error(lane.span(), TypeErrorKind::NoLane { ty, lane: lane_text });
+            return None;
+        };
+        if ty.lanes() == 1 {
+            return Some(vector);
+        }
+        let weak = vector.weak;
+        let kind = TypedExpressionKind::Lane { operand: Box::new(vector.expression), lane: chosen };
+        Some(Operand::new(kind, ty.lane(), span).with_weakness(weak))
     }
 
     /// `1 / x`; of an integer its integer part, as NumPy has it.

@@ -99,6 +99,22 @@ fn types_of_expressions() {
         ("v < a", "boolx4"),
         ("(v < a) and flag", "boolx4"),
         ("v if v > 0 else 0", "f32x4"),
+        ("lanes(a, N)", "f32x2"),
+        ("lanes(i8_, u8_, 2)", "i16x3"),
+        ("lanes(1, 2) * a", "f32x2"),
+        ("lanes(1, 2)", "i64x2"),
+        ("lane(v, 3)", "f32"),
+        ("lane(v, 3) + b", "f64"),
+        ("lane(a, 0)", "f32"),
+        ("lanes(v, a)", "expected a scalar, found f32x4"),
+        ("lanes(a)", "`lanes` takes 2 to 64 arguments but gets 1"),
+        ("lanes(a, a) + v", "f32x2 and f32x4 have different numbers of lanes"),
+        ("lane(v, 4)", "f32x4 has no lane `4`"),
+        ("lane(v, -1)", "f32x4 has no lane `-1`"),
+        ("lane(v, N)", "f32x4 has no lane `N`"),
+        ("lane(v, 1.0)", "f32x4 has no lane `1.0`"),
+        ("lane(a, 1)", "f32 has no lane `1`"),
+        ("lane(v)", "`lane` takes two arguments but gets 1"),
         ("18446744073709551615", "u64"),
         ("-9223372036854775808", "i64"),
         ("reciprocal(a)", "f32"),
@@ -266,6 +282,16 @@ fn assert_well_typed(e: &TypedExpression) {
         TypedExpressionKind::Splat(x) => {
             assert_eq!(x.ty.as_scalar(), Some(e.ty.lane()));
             vec![x]
+        }
+        TypedExpressionKind::Lanes(parts) => {
+            parts.iter().for_each(|part| scalar(part, e.ty.lane()));
+            assert!(parts.len() > 1 && parts.len() == usize::from(lanes));
+            parts.iter().collect()
+        }
+        TypedExpressionKind::Lane { operand, lane } => {
+            scalar(e, operand.ty.lane());
+            assert!(*lane < operand.ty.lanes());
+            vec![operand]
         }
         TypedExpressionKind::Unary { operand, .. } => {
             assert_eq!(operand.ty, e.ty);

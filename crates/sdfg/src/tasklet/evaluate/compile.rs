@@ -123,6 +123,7 @@ impl Compiler {
                 self.layout.initial[register as usize] = *value;
                 register
             }
+            TypedExpressionKind::Lane { operand, lane } => self.expression(operand) + Register::from(*lane),
             _ => {
                 let dst = self.allocate(e.ty);
                 self.expression_into(e, dst);
@@ -140,8 +141,14 @@ impl Compiler {
             | TypedExpressionKind::Symbol(_)
             | TypedExpressionKind::Input(_)
             | TypedExpressionKind::Output(_)
-            | TypedExpressionKind::Constant(_) => {
+            | TypedExpressionKind::Constant(_)
+            | TypedExpressionKind::Lane { .. } => {
                 let src = self.expression(e);
+                self.emit(Instruction::Copy { dst, src, lanes });
+            }
+            TypedExpressionKind::Lanes(parts) => {
+                // Later lanes may read what earlier ones would replace.
+                let src = self.consecutive(parts);
                 self.emit(Instruction::Copy { dst, src, lanes });
             }
             TypedExpressionKind::Load { connector, indices }

@@ -153,6 +153,29 @@ fn expressions() {
     assert_eq!(frame.result(), [Value::I64(-3)]);
 }
 
+#[test]
+fn lanes_are_put_together_and_taken_apart() {
+    let pair = ElementType::vector(ScalarType::F64, 2).unwrap();
+    let mut environment = Environment::new();
+    let v = environment.input("v", pair);
+    let o = environment.output("o", pair);
+    let run = |source: &str| {
+        let code = Code::parse(source, Dialect::Python).unwrap();
+        let code = CompiledCode::new(&typecheck(&code, &environment).unwrap());
+        let mut frame = code.frame();
+        frame.set_input(v, &[Value::F64(3.0), Value::F64(5.0)]);
+        code.run(&mut frame, &mut NoAccess, 100).unwrap();
+        frame.output(o).unwrap().to_vec()
+    };
+    let pair = |a, b| [Value::F64(a), Value::F64(b)];
+    assert_eq!(run("o = lanes(lane(v, 1), 7)"), pair(5.0, 7.0));
+    assert_eq!(run("o = lane(v * 2 + 1, 1)"), pair(11.0, 11.0));
+    // A new lane is read from the old vector, also where one replaces the other.
+    assert_eq!(run("t = v\nt = lanes(lane(t, 1), lane(t, 0))\no = t"), pair(5.0, 3.0));
+    assert_eq!(run("t = v\nfor i in range(3): t = lanes(lane(t, 1), i)\no = t"), pair(1.0, 2.0));
+    assert_eq!(run("o = lanes(1, 2) if lane(v, 0) > 4 else lanes(lane(v, 0), 2)"), pair(3.0, 2.0));
+}
+
 /// A plain walk over the tree, for scalars.
 struct Walk<'c> {
     code: &'c TypedCode,
@@ -184,7 +207,16 @@ impl Walk<'_> {
             }
             TypedExpressionKind::Length { .. } => unreachable!("tasklets have no queues"),
             TypedExpressionKind::Cast(x) => arith::cast(self.value(x)?, e.ty.lane()),
-            TypedExpressionKind::Splat(_) => unreachable!("there are only scalars"),
+            TypedExpressionKind::Splat(_) | TypedExpressionKind::Lanes(_) => {
+                unreachable!("vectors are taken apart where they are made")
+            }
+            TypedExpressionKind::Lane { operand, lane } => {
+                let TypedExpressionKind::Lanes(parts) = &operand.kind else {
+                    unreachable!("there are no other vectors");
+                };
+                let parts = parts.iter().map(|x| self.value(x)).collect::<Result<Vec<_>, _>>()?;
+                parts[usize::from(*lane)]
+            }
             TypedExpressionKind::Unary { op, operand } => arith::unary(*op, self.value(operand)?),
             TypedExpressionKind::Binary { op, left, right } => {
                 let left = self.value(left)?;
@@ -294,6 +326,8 @@ fn expression() -> BoxedStrategy<String> {
             1 => (prop::sample::select(vec!["not ", "-", "abs", "floor", "i32", "sqrt"]), inner.clone())
                 .prop_map(|(f, a)| format!("({f}({a}))")),
             1 => inner.clone().prop_map(|a| format!("A[i64({a})]")),
+            1 => (inner.clone(), inner.clone(), 0..2)
+                .prop_map(|(a, b, lane)| format!("lane(lanes({a}, {b}), {lane})")),
             1 => (inner.clone(), inner).prop_map(|(a, b)| format!("({a} < {b} <= {a})")),
         ]
     })
