@@ -1,4 +1,4 @@
-//! One random program through the interpreter and native code.
+//! One random program through the interpreter, in several orders, and native code.
 
 use std::num::NonZeroU32;
 
@@ -35,44 +35,110 @@ pub struct Failure {
     pub source_text: String,
 }
 
-/// Generates the program of a seed and compares the interpreter with native code, with one thread and with two.
+/// How many random orders [`check`] tries before it compiles.
+const ORDERS: u64 = 2;
+
+/// Generates the program of a seed and compares the interpreter, in its fixed and in random orders, with native code,
+/// with one thread and with two.
 ///
 /// # Errors
 /// [`Failure`] if the program is refused, traps or gives different results.
 pub fn check(seed: u64) -> Result<Outcome, Box<Failure>> {
+    on_program(seed, |program, sizes, rng| {
+        let arguments = inputs(program.sdfg(), sizes, rng);
+        let expected = in_all_orders(program, &arguments, seed, ORDERS)?;
+        compare(seed, program, &arguments, &expected)?;
+        depends_on_inputs(program, &arguments, &expected, sizes, rng)
+    })
+}
+
+/// Generates the program of a seed and compares the interpreter in its fixed order with `count` random ones. Programs
+/// are free of conflicts and their arithmetic is exact, so that results are the same bit by bit.
+///
+/// # Errors
+/// [`Failure`] if the program is refused, traps or gives different results.
+pub fn check_orders(seed: u64, count: u64) -> Result<(), Box<Failure>> {
+    on_program(seed, |program, sizes, rng| {
+        in_all_orders(program, &inputs(program.sdfg(), sizes, rng), seed, count).map(|_| ())
+    })
+}
+
+/// Generates, parses and validates the program of a seed, and says which it was when something is wrong with it.
+fn on_program<T>(
+    seed: u64,
+    check: impl FnOnce(&Validated, Sizes, &mut Rng) -> Result<T, String>,
+) -> Result<T, Box<Failure>> {
     let source_text = generate(seed);
     let mut rng = Rng::new(seed ^ 0x5eed);
     let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
-    compare(seed, &source_text, sizes, &mut rng)
+    sdfg::text::parse("random.sdft", &source_text)
+        .map_err(|errors| format!("not parsed: {errors:?}"))
+        .and_then(|sdfg| validate(sdfg).map_err(|rejected| format!("rejected: {rejected}")))
+        .and_then(|program| check(&program, sizes, &mut rng))
         .map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
 }
 
-fn compare(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Outcome, String> {
-    let sdfg = sdfg::text::parse("random.sdft", text).map_err(|errors| format!("not parsed: {errors:?}"))?;
-    let program = validate(sdfg).map_err(|rejected| format!("rejected: {rejected}"))?;
-    let arguments = inputs(program.sdfg(), sizes, rng);
-    let order = if seed.is_multiple_of(2) { Order::Fixed } else { Order::Random(seed) };
-    let expected = interpret(&program, arguments.clone(), order)?;
-    let library = compile(seed, &program)?;
+/// What the interpreter gives in its fixed order, which must be what it gives in `count` random ones.
+fn in_all_orders(
+    program: &Validated,
+    arguments: &Arguments,
+    seed: u64,
+    count: u64,
+) -> Result<Arguments, String> {
+    let expected = interpret(program, arguments.clone(), Order::Fixed)?;
+    for number in 0..count {
+        let order = Order::Random(seed.wrapping_mul(1_000_003).wrapping_add(number));
+        let found = interpret(program, arguments.clone(), order)?;
+        if let Some((name, tensor, other)) = difference(&expected, &found) {
+            return Err(format!("`{name}` differs in {order:?}: {tensor:?} and {other:?}"));
+        }
+    }
+    Ok(expected)
+}
+
+/// The first container with other elements, and both of its tensors.
+fn difference<'a>(
+    expected: &'a Arguments,
+    found: &'a Arguments,
+) -> Option<(&'a str, &'a Tensor, Option<&'a Tensor>)> {
+    expected
+        .tensors()
+        .map(|(name, tensor)| (name, tensor, found.get(name)))
+        .find(|(_, tensor, other)| !other.is_some_and(|other| same(tensor, other)))
+}
+
+fn compare(
+    seed: u64,
+    program: &Validated,
+    arguments: &Arguments,
+    expected: &Arguments,
+) -> Result<(), String> {
+    let library = compile(seed, program)?;
     for threads in [1, 2] {
         let mut actual = arguments.clone();
         library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
-        for (name, tensor) in expected.tensors() {
-            if !actual.get(name).is_some_and(|other| same(tensor, other)) {
-                return Err(format!(
-                    "`{name}` differs with {threads} threads: {tensor:?} and {:?}",
-                    actual.get(name)
-                ));
-            }
+        if let Some((name, tensor, other)) = difference(expected, &actual) {
+            return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {other:?}"));
         }
     }
+    Ok(())
+}
+
+/// Whether a change of some input changes another container.
+fn depends_on_inputs(
+    program: &Validated,
+    arguments: &Arguments,
+    expected: &Arguments,
+    sizes: Sizes,
+    rng: &mut Rng,
+) -> Result<Outcome, String> {
     for name in expected.tensors().map(|(name, _)| name) {
         // Only other containers show that this one matters: it keeps its own change where nothing writes it.
         let mut changed = arguments.clone();
         if let Some(tensor) = inputs(program.sdfg(), sizes, rng).take(name) {
             changed.set(name, tensor);
         }
-        let other = interpret(&program, changed, Order::Fixed)?;
+        let other = interpret(program, changed, Order::Fixed)?;
         let differs =
             |(n, tensor): (&str, &Tensor)| n != name && !other.get(n).is_some_and(|t| same(tensor, t));
         if expected.tensors().any(differs) {

@@ -9,7 +9,7 @@ mod generate;
 mod inputs;
 mod rng;
 
-pub use check::{Failure, Outcome, check};
+pub use check::{Failure, Outcome, check, check_orders};
 pub use generate::generate;
 pub use inputs::{Sizes, inputs, same};
 pub use rng::Rng;

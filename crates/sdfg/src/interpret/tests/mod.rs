@@ -1,6 +1,7 @@
 //! The interpreter on whole programs in text form.
 
 mod memory;
+mod orders;
 mod programs;
 mod races;
 mod ranks;

@@ -252,3 +252,117 @@ fn each_rank_has_local_containers_of_its_own() {
         TrapKind::RemoteElement { container: "kept".into(), index: vec![1], by: None, owner: None }
     );
 }
+
+#[test]
+fn the_last_block_may_be_shorter_or_empty() {
+    // Seven elements in blocks of three, and of two: the fifth block has none.
+    for (parts, owners) in [(3, [0, 0, 0, 1, 1, 1, 2]), (5, [0, 0, 1, 1, 2, 2, 3])] {
+        for (element, owner) in owners.into_iter().enumerate() {
+            let source = format!(
+                "sdfg p {{
+  array A: i64[7] distribution(block({parts}))
+  state s {{
+    access A
+    map m [r = 0:{parts}] schedule(mpi) {{
+      tasklet t () -> (y) {{
+        if r == {owner}: y[0] = 10 + r
+      }}
+      t.y -> m.A: A[{element}:{element} + 1] dynamic
+    }}
+    m.A -> A
+  }}
+}}"
+            );
+            let arguments = Arguments::new().with("A", Tensor::vector(&[0_i64; 7]));
+            let found = run_on(&source, &[1, 5, 6], &arguments);
+            let mut expected = vec![0_i64; 7];
+            expected[element] = 10 + i64::from(owner);
+            assert_eq!(found.get("A").unwrap().to_vec::<i64>().unwrap(), expected);
+            let other = source.replace(&format!("if r == {owner}"), &format!("if r == {}", (owner + 1) % 3));
+            let by = Some((owner + 1) % 3);
+            let index = vec![element as i64];
+            let expected = TrapKind::RemoteElement { container: "A".into(), index, by, owner: Some(owner) };
+            assert_eq!(trap_on(&other, 5, &arguments), expected);
+        }
+    }
+}
+
+#[test]
+fn what_an_iteration_allocates_is_its_own() {
+    let source = "sdfg p {
+  symbol P: i64
+  array B: f64[2 * P] distribution(block(P))
+  transient array T: f64[2] distribution(block(2))
+  transient stream S: f64
+  state s {
+    access B
+    map m [r = 0:P] schedule(mpi) {
+      access T
+      access S
+      # Inside, the schedule does not deal iterations out again.
+      map inner [k = 0:2] schedule(mpi) {
+        tasklet t () -> (y) { y = 10 * r + k }
+        t.y -> inner.T: T[k]
+      }
+      inner.T -> T
+      T -> S: T[0:2] -> S
+      tasklet both (v) -> (w) {
+        w[0] = v[0]
+        w[1] = v[1]
+      }
+      S -> both.v: S volume(2)
+      both.w -> m.B: B[2 * r:2 * r + 2]
+    }
+    m.B -> B
+  }
+}";
+    let arguments = Arguments::new().with("B", Tensor::vector(&[0.0_f64; 6])).with_symbol("P", 3);
+    let found = run_on(source, &[1, 2, 3, 4], &arguments);
+    let expected = [0.0, 1.0, 10.0, 11.0, 20.0, 21.0];
+    assert_eq!(found.get("B").unwrap().to_vec::<f64>().unwrap(), expected);
+}
+
+#[test]
+fn streams_of_all_ranks_are_reached_by_copies() {
+    let source = "sdfg p {
+  array A: f64[3]
+  array B: f64[3]
+  transient stream S: f64
+  transient scalar one: f64
+  state s {
+    access A
+    access B
+    access S
+    A -> S: A[0:3] -> S
+    map m [r = 0:3] schedule(mpi) {
+      access one
+      tasklet t (x) -> (y) { y = x }
+      m.S -> one: S -> one
+      one -> t.x: one
+      t.y -> m.B: B[0] wcr(sum)
+    }
+    S -> m.S
+    m.B -> B
+  }
+}";
+    let vector = || Tensor::vector(&[1.0_f64, 2.0, 4.0]);
+    let arguments = Arguments::new().with("A", vector()).with("B", vector());
+    // The sum is kept in one element: on several ranks, a tasklet may not write what others have copies of.
+    let blocks = source.replace("B: f64[3]", "B: f64[3] distribution(block(1))");
+    let found = run_on(&blocks, &[1], &arguments);
+    assert_eq!(found.get("B").unwrap().to_vec::<f64>().unwrap(), [8.0, 2.0, 4.0]);
+    let by_copy = source
+        .replace(
+            "t.y -> m.B: B[0] wcr(sum)",
+            "t.y -> two\n      two -> m.B: two -> B[0] wcr(sum)\n      access two",
+        )
+        .replace("transient scalar one: f64", "transient scalar one: f64\n  transient scalar two: f64");
+    let found = run_on(&by_copy, &[1, 2, 3], &arguments);
+    assert_eq!(found.get("B").unwrap().to_vec::<f64>().unwrap(), [8.0, 2.0, 4.0]);
+    let popped = by_copy.replace("      m.S -> one: S -> one\n      one -> t.x: one", "      m.S -> t.x: S");
+    let popped = popped.replace("      access one\n", "").replace("  transient scalar one: f64\n", "");
+    run_on(&popped, &[1], &arguments);
+    let found = trap_on(&popped, 2, &arguments);
+    let expected = TrapKind::RemoteElement { container: "S".into(), index: vec![], by: Some(0), owner: None };
+    assert_eq!(found, expected);
+}

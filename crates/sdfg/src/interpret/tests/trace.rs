@@ -55,3 +55,56 @@ fn blocks_in_order_and_bytes_by_memlet() {
         run_with(SOURCE, &mut arguments, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     assert!(silent.order.is_empty());
 }
+
+#[test]
+fn what_streams_and_reductions_move() {
+    let source = "sdfg p {
+  array A: i64[3]
+  array B: i32[2]
+  scalar sum: i32
+  transient stream S: i64
+  state s {
+    access A
+    access S
+    access B
+    access sum
+    A -> S
+    consume c [p = 0:2] {
+      tasklet t (x) -> (y, z) {
+        if x > 0: y = x
+        z[x] = x
+      }
+      c.stream -> t.x: S
+      t.y -> c.sum: sum wcr(sum) atmost(1)
+      t.z -> c.B: B[0:2] wcr(max) dynamic
+    }
+    S -> c.stream
+    c.sum -> sum
+    c.B -> B
+    reduce r wcr(sum)
+    access total = sum
+    B -> r: B[0:2]
+    r -> total: sum
+    order sum -> r
+  }
+}";
+    let mut arguments = Arguments::new()
+        .with("A", Tensor::vector(&[0_i64, 1, 1]))
+        .with("B", Tensor::vector(&[0_i32; 2]))
+        .with("sum", Tensor::scalar(0_i32));
+    let report =
+        run_with(source, &mut arguments, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let moved: Vec<_> =
+        report.moved.iter().map(|m| (m.memlet.as_str(), m.writes, m.elements, m.bytes)).collect();
+    // Each input element that a reduction combines is a write of its output.
+    let expected = [
+        ("A[0:3]", false, 3, 24),
+        ("S", true, 3, 24),
+        ("S", false, 3, 24),
+        ("sum wcr(sum)", true, 2, 8),
+        ("B[0:2] wcr(max)", true, 3, 12),
+        ("B[0:2]", false, 2, 8),
+        ("sum", true, 2, 8),
+    ];
+    assert_eq!(moved, expected);
+}

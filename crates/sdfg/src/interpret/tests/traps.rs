@@ -238,6 +238,51 @@ fn unreachable_memory() {
 }
 
 #[test]
+fn each_memory_has_its_code() {
+    // Where the container lies, the schedule around the tasklet, and whether it may read there.
+    let cases = [
+        ("cpu_heap", "sequential", true),
+        ("cpu_heap", "gpu_grid", false),
+        ("cpu_pinned", "sequential", true),
+        ("cpu_pinned", "gpu_grid", true),
+        ("gpu_global", "sequential", false),
+        ("gpu_global", "cpu_multicore", false),
+        ("gpu_global", "gpu_grid", true),
+    ];
+    for (storage, schedule, is_reached) in cases {
+        let source = copy_in_map("0:N", "i", "i")
+            .replace("f64[N]", &format!("f64[N] storage({storage})"))
+            .replace("[i = 0:N]", &format!("[i = 0:N] schedule({schedule})"));
+        let parsed = crate::text::parse("test.sdft", &source).unwrap();
+        let found = Interpreter::of(&parsed).unwrap().run(&mut vector("A", 4), &Options::default());
+        let trap = found.as_ref().err().and_then(|error| error.trap()).map(|trap| &trap.kind);
+        let unreachable = TrapKind::UnreachableMemory { container: "A".into() };
+        assert_eq!(trap, (!is_reached).then_some(&unreachable), "{storage} {schedule}");
+        assert_eq!(crate::validate::validate(parsed).is_ok(), is_reached, "{storage} {schedule}");
+    }
+}
+
+#[test]
+fn control_flow_reads_every_memory() {
+    let source = "sdfg p {
+  scalar s: i64 storage(gpu_global)
+  scalar r: i64
+  state a { }
+  -> b if s > 0 with (k = 2 * s)
+  state b {
+    access r
+    tasklet t () -> (o) { o = k }
+    t.o -> r
+  }
+}";
+    for storage in ["gpu_global", "fpga_global", "cpu_pinned", "cpu_heap"] {
+        let arguments = Arguments::new().with("s", Tensor::scalar(3_i64)).with("r", Tensor::scalar(0_i64));
+        let found = super::run(&source.replace("gpu_global", storage), arguments);
+        assert_eq!(found.get("r").unwrap().to_vec::<i64>().unwrap(), [6], "{storage}");
+    }
+}
+
+#[test]
 fn step_limit() {
     let source = "sdfg p {
   array A: f64[4]
