@@ -20,7 +20,7 @@ use sdfg_programs::random::{Rng, Sizes, generate, inputs, same};
 type NewSymbols = Vec<(String, i64)>;
 
 /// Random programs for each edit.
-const PROGRAMS: u64 = 16;
+const PROGRAMS: u64 = 12;
 
 /// Edits random programs and compares them with the originals. At least `least` percent of the edits must be possible.
 fn preserves(least: u64, edit: impl Fn(&mut Sdfg, Sizes, &mut Rng) -> Result<NewSymbols, EditError>) {

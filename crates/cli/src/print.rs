@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sdfg::picture::{dot, svg};
-use sdfg::{json, text};
+use sdfg::{control, json, text};
 use sdfg_library::{BuiltIn, expand};
 
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 
 /// Print a program as text, JSON, Graphviz source or an SVG picture.
 ///
-/// The program is parsed but not checked: wrong programs can be printed, too.
+/// The program is parsed but not checked: wrong programs can be printed, too, unless their loops are lowered or raised.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg print laplace.sdft --format svg -o laplace.svg\n  \
                         sdfg print laplace.json\n  sdfg print laplace.sdft --format dot | dot -Tpdf -o laplace.pdf")]
@@ -35,6 +35,12 @@ pub(crate) struct Print {
     /// Replace reductions and library nodes by their expansions first.
     #[arg(long)]
     expand: bool,
+    /// Write loops, branches and jumps as the states and transitions that they stand for.
+    #[arg(long, conflicts_with = "raise_loops")]
+    lower_loops: bool,
+    /// Write loops and branches where states and transitions have their form.
+    #[arg(long)]
+    raise_loops: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,9 +58,19 @@ enum Format {
 
 impl Print {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let mut sdfg = Source::read(&self.program)?.parse(terminal)?;
+        let source = Source::read(&self.program)?;
+        // Control flow is rewritten in right programs only.
+        let rewrites = self.lower_loops || self.raise_loops;
+        let mut sdfg =
+            if rewrites { source.validated(terminal)?.sdfg().clone() } else { source.parse(terminal)? };
         if self.expand {
             sdfg = expand(&sdfg, &BuiltIn).map_err(Failure::program)?;
+        }
+        if self.lower_loops {
+            control::lower(&mut sdfg);
+        }
+        if self.raise_loops {
+            control::raise(&mut sdfg);
         }
         let printed = match self.format {
             Format::Text => text::print_with(&sdfg, text::PrintOptions { derived: self.derived }).text,

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod builder;
+pub mod control;
 pub mod diagnostic;
 pub mod dtype;
 pub mod edit;

@@ -63,6 +63,20 @@ fn forms_convert_into_each_other() {
 }
 
 #[test]
+fn loops_are_lowered_and_raised() {
+    let bench = Bench::new();
+    bench.file("count.sdft", "sdfg count {\n  for l: i = 0:5 {\n    state s {}\n  }\n}\n");
+    let lowered = bench.run(&["print", "--lower-loops", "count.sdft"]);
+    lowered.prints(&["state \"l.guard0\" {}\n  -> s if i < 5", "with (i = i + 1)"]);
+    let raised = bench.run_with(&["print", "--raise-loops", "-"], &lowered.stdout, &[]);
+    assert_eq!(raised.stdout, bench.run(&["print", "count.sdft"]).stdout);
+    bench.run(&["print", "--raise-loops", "--lower-loops", "count.sdft"]).fails(2, &["cannot be used with"]);
+    bench.file("wrong.sdft", "sdfg wrong {\n  break b\n}\n");
+    bench.run(&["print", "wrong.sdft"]).prints(&["break b"]);
+    bench.run(&["print", "--raise-loops", "wrong.sdft"]).fails(1, &["V601", "`break` is not inside a loop"]);
+}
+
+#[test]
 fn info_counts_bytes() {
     let bench = Bench::new();
     bench.file("double.sdft", DOUBLE);

@@ -33,6 +33,7 @@ pub use nested::wrap_in_nested;
 pub use rename::{rename_connector, rename_container};
 pub use scope::{unwrap_map, wrap_in_map};
 pub use snapshot::{Snapshot, atomically};
+pub(crate) use states::jumps_out;
 pub use states::{
     insert_state_after, insert_state_before, merge_states, remove_empty_state, split_state, wrap_in_loop,
 };

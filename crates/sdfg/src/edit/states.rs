@@ -136,7 +136,7 @@ pub fn wrap_in_loop(
 }
 
 /// Whether a break or continue in a block, or the block itself, means a loop around it.
-fn jumps_out(sdfg: &Sdfg, block: BlockId) -> bool {
+pub(crate) fn jumps_out(sdfg: &Sdfg, block: BlockId) -> bool {
     let mut waiting = vec![block];
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {

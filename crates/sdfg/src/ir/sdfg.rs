@@ -244,6 +244,23 @@ impl Sdfg {
         Some(removed)
     }
 
+    /// Moves a block to another region, as its last, with the transitions out of it; the start of neither region changes.
+    ///
+    /// # Panics
+    /// If one of the two is absent: that is a fault of the calling code.
+    pub fn move_block(&mut self, id: BlockId, to: RegionId) {
+        self.revision = Revision::next();
+        let from = self.blocks[id].region;
+        let transitions = self.transitions_from(id);
+        let old = &mut self.regions[from];
+        old.blocks.retain(|other| *other != id);
+        old.transitions.retain(|other| !transitions.contains(other));
+        let new = &mut self.regions[to];
+        new.blocks.push(id);
+        new.transitions.extend(transitions);
+        self.blocks[id].region = to;
+    }
+
     /// Removes a block with its transitions and all that is in it. A region whose start it was has none then.
     pub fn remove_block(&mut self, id: BlockId) -> Option<Block> {
         self.revision = Revision::next();

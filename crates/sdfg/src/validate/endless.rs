@@ -32,6 +32,18 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
     }
 }
 
+/// Whether the block is a loop that this check refuses.
+pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
+    match &sdfg.block(block).kind {
+        BlockKind::Loop(repeated) => !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated).is_some(),
+        BlockKind::State(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => false,
+    }
+}
+
 /// Why a loop without a way out in its body goes on for ever.
 fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
     let condition = &repeated.condition;

@@ -48,6 +48,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use crate::ir::{NodeKind, Sdfg};
+pub(crate) use endless::never_ends;
 use frame::{Frame, Frames};
 use site::{Findings, Program};
 use storage::Device;

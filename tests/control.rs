@@ -1,0 +1,86 @@
+//! Control flow of random programs as a state machine and back.
+
+use std::collections::BTreeSet;
+
+use sdfg::control::{lower, raise};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::{BlockKind, NodeKind, Sdfg};
+use sdfg::text;
+use sdfg::validate::validate;
+use sdfg_programs::random::{Rng, Sizes, generate, inputs, same};
+
+const PROGRAMS: u64 = 60;
+
+fn run(sdfg: &Sdfg, mut arguments: Arguments) -> Result<Arguments, String> {
+    let program = validate(sdfg.clone()).map_err(|rejected| rejected.to_string())?;
+    let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
+    let options = Options { order: Order::Fixed, step_limit: Some(2_000_000), ..Options::default() };
+    interpreter.run(&mut arguments, &options).map_err(|error| error.to_string())?;
+    Ok(arguments)
+}
+
+fn assert_same(seed: u64, expected: &Arguments, sdfg: &Sdfg, arguments: &Arguments) {
+    let printed = text::print(sdfg);
+    let actual = run(sdfg, arguments.clone()).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{printed}"));
+    for (name, tensor) in expected.tensors() {
+        let other = actual.get(name).unwrap();
+        assert!(same(tensor, other), "seed {seed}: `{name}` is {other:?}, not {tensor:?}\n{printed}");
+    }
+}
+
+/// Loops and branches with all that belongs to them, also in nested SDFGs.
+fn structures(sdfg: &Sdfg, found: &mut BTreeSet<String>) {
+    for (_, block) in sdfg.blocks() {
+        match &block.kind {
+            BlockKind::Loop(l) => {
+                let show = |e: &Option<sdfg::syntax::Expression>| e.as_ref().map(ToString::to_string);
+                let (label, init, update) = (&block.label, show(&l.init), show(&l.update));
+                let all = (&sdfg.name, label, &l.symbol, init, l.condition.to_string(), update, l.test_after);
+                found.insert(format!("{all:?}"));
+            }
+            BlockKind::Branch(branch) => {
+                let conditions: Vec<String> = branch.arms.iter().map(|(c, _)| c.to_string()).collect();
+                let all = (&sdfg.name, &block.label, conditions, branch.otherwise.is_some());
+                found.insert(format!("{all:?}"));
+            }
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+        }
+    }
+    for (_, state) in sdfg.states() {
+        for (_, node) in state.nodes() {
+            if let NodeKind::Nested(nested) = &node.kind {
+                structures(&nested.sdfg, found);
+            }
+        }
+    }
+}
+
+#[test]
+fn lowered_and_raised_programs_mean_the_same() {
+    let (mut all, mut recovered) = (0, 0);
+    let mut missing = Vec::new();
+    for seed in 0..PROGRAMS {
+        let mut rng = Rng::new(seed);
+        let sizes = Sizes { n: 1 + rng.below(5) as i64, m: 1 + rng.below(5) as i64 };
+        let original = text::parse("random.sdft", &generate(seed)).unwrap();
+        let arguments = inputs(&original, sizes, &mut rng);
+        let expected = run(&original, arguments.clone()).unwrap();
+        let mut changed = original.clone();
+        lower(&mut changed);
+        assert!(changed.blocks().all(|(_, block)| matches!(block.kind, BlockKind::State(_))));
+        assert_same(seed, &expected, &changed, &arguments);
+        raise(&mut changed);
+        assert_same(seed, &expected, &changed, &arguments);
+        let printed = text::print(&changed);
+        raise(&mut changed);
+        assert_eq!(text::print(&changed), printed, "seed {seed} raised twice");
+        let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+        structures(&original, &mut before);
+        structures(&changed, &mut after);
+        all += before.len();
+        recovered += before.intersection(&after).count();
+        missing.extend(before.difference(&after).map(|it| format!("{seed}: {it}")));
+    }
+    assert!(all > 100, "only {all} loops and branches");
+    assert!(recovered * 100 >= all * 95, "{recovered} of {all} are recovered, but not {missing:#?}");
+}
