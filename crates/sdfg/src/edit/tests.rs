@@ -262,6 +262,33 @@ fn a_map_around_nodes_has_one_connector_for_each_container() {
 }
 
 #[test]
+fn nodes_without_inputs_are_in_the_scope_around_them() {
+    let mut program = Program::new(
+        "sdfg fill {\n  array A: f64[2]\n  state s {\n    access A\n    tasklet t () -> (o) { o = 1.0 }\n    t.o -> A: A[p]\n  }\n}\n",
+    );
+    assert!(!program.is_valid());
+    let (state, t) = (program.state, program.node("t"));
+    let map = Map::new(vec![Symbol::of("p")], Subset(vec![Range::new(0, 2)]));
+    wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([t]), "all", map).unwrap();
+    assert!(program.is_valid(), "{}", program.text());
+}
+
+#[test]
+fn a_container_is_renamed_where_control_flow_reads_it() {
+    let mut program = Program::new(
+        "sdfg flow {\n  transient scalar a: i64\n  state w {\n    access a\n    tasklet t () -> (o) { o = 1 }\n    t.o -> a\n  }\n  \
+         -> l if a > 0 with (n = a)\n  for l: i = a:a + n {\n    if b: a == i {\n      state y {}\n    }\n  }\n}\n",
+    );
+    assert!(program.is_valid(), "{}", program.text());
+    let container = program.sdfg.find_container("a").unwrap();
+    rename_container(&mut program.sdfg, container, "other").unwrap();
+    assert!(program.is_valid(), "{}", program.text());
+    assert_eq!(program.lines("-> l if"), ["-> l if other > 0 with (n = other)"]);
+    assert_eq!(program.lines("for l"), ["for l: i = other:other + n {"]);
+    assert_eq!(program.lines("if b"), ["if b: other == i {"]);
+}
+
+#[test]
 fn edits_are_made_together_or_not_at_all() {
     let mut program = Program::new(STENCIL);
     let before = program.text();

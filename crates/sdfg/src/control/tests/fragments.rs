@@ -117,7 +117,9 @@ impl Writer {
         let [body, last, guard, after] = [(); 4].map(|()| self.label());
         let (i, n) = (format!("i_{guard}"), 1 + self.random.below(3));
         self.empty(from);
-        self.line(&format!("-> {body} with ({i} = 0)"));
+        // It may run once although the test fails from the beginning.
+        let first = self.random.pick(&["0", "x % 4"]);
+        self.line(&format!("-> {body} with ({i} = {first})"));
         self.sequence(depth, &body, &last, None);
         self.working(&last);
         self.line(&format!("-> {guard} with ({i} = {i} + 1)"));
