@@ -104,6 +104,7 @@ impl Value {
     /// Reads a value from its bytes in memory, in the byte order of this machine; `None` if there are too few.
     ///
     /// A `bool` is true if its byte is not 0.
+    #[inline]
     pub fn read(ty: ScalarType, bytes: &[u8]) -> Option<Self> {
         fn take<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
             bytes.get(offset..)?.first_chunk().copied()
@@ -133,6 +134,7 @@ impl Value {
     }
 
     /// The bytes of the value in memory, in the byte order of this machine: the first `ty().size()` of the array.
+    #[inline]
     pub fn to_bytes(self) -> [u8; 16] {
         fn pad<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
             let mut padded = [0; 16];

@@ -16,7 +16,7 @@ pub(super) fn replaces(resolution: &ResolutionCode) -> bool {
 /// Puts the resolution of an old and a new element in the place of the old one.
 pub(super) fn combine(
     program: &Program,
-    frames: &mut [Option<Frame>],
+    frames: &mut [Option<Box<Frame>>],
     resolution: usize,
     old: &mut [u8],
     new: &[u8],

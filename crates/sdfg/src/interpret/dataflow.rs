@@ -79,7 +79,7 @@ impl Ready {
 }
 
 impl<'p> Machine<'p> {
-    /// Allocates what lives in a body and begins it.
+    /// Begins a body.
     pub(super) fn enter_body(
         &mut self,
         activity: &mut Activity<'p>,
@@ -87,6 +87,19 @@ impl<'p> Machine<'p> {
         at: At,
     ) -> Result<(), Box<Trap>> {
         let body = &self.program.bodies[body];
+        self.begin_body(activity, body)?;
+        let is_unordered = body.waits_for_streams || self.shuffler.is_some() && body.items.len() > 1;
+        let ready = is_unordered.then(|| Box::new(Ready::new(body)));
+        activity.frames.push(Frame::Body(BodyFrame { body, at, next: 0, ready }));
+        Ok(())
+    }
+
+    /// Allocates and binds what lives in a body.
+    pub(super) fn begin_body(
+        &mut self,
+        activity: &mut Activity<'p>,
+        body: &'p Body,
+    ) -> Result<(), Box<Trap>> {
         for &container in &body.allocate {
             self.allocate(activity.call(), container)?;
         }
@@ -98,14 +111,16 @@ impl<'p> Machine<'p> {
         for view in &body.views {
             self.bind(activity.call(), view)?;
         }
-        let is_unordered = body.waits_for_streams || self.shuffler.is_some() && body.items.len() > 1;
-        let ready = is_unordered.then(|| Box::new(Ready::new(body)));
-        activity.frames.push(Frame::Body(BodyFrame { body, at, next: 0, ready }));
         Ok(())
     }
 
     fn leave_body(&mut self, activity: &mut Activity<'p>, body: &'p Body) {
         activity.frames.pop();
+        self.end_body(activity, body);
+    }
+
+    /// Gives back what lives in a body.
+    pub(super) fn end_body(&mut self, activity: &mut Activity<'p>, body: &'p Body) {
         for &container in &body.allocate {
             self.release(activity.call(), container);
         }

@@ -140,7 +140,7 @@ impl Machine<'_> {
 
     fn evaluate(&mut self, call: &Call, code: &ExpressionCode, at: Option<At>) -> Result<Value, Box<Trap>> {
         let compiled = &self.program.codes[code.code];
-        let mut frame = self.frames[code.code].take().unwrap_or_else(|| compiled.frame());
+        let mut frame = self.frames[code.code].take().unwrap_or_else(|| Box::new(compiled.frame()));
         for symbol in &code.symbols {
             let value = call.symbols[symbol.slot as usize].ok_or_else(|| {
                 let symbol = self.program.procedures[call.procedure].symbols[symbol.slot as usize].0.clone();

@@ -58,6 +58,14 @@ impl Index {
                 let symbol = symbols[*slot as usize].ok_or_else(|| unknown(*slot))?;
                 symbol.checked_add(*constant).ok_or(EvalError::Overflow)
             }
+            Index::Affine(..) | Index::General(_) => self.eval_further(symbols),
+        }
+    }
+
+    /// The value in the forms that are less common.
+    fn eval_further(&self, symbols: &[Option<i64>]) -> Result<i64, EvalError> {
+        match self {
+            Index::Constant(_) | Index::Offset(..) => self.eval(symbols),
             Index::Affine(constant, terms) => {
                 let mut sum = i128::from(*constant);
                 for (slot, coefficient) in terms {

@@ -111,7 +111,7 @@ pub(super) struct Machine<'p> {
     pub(super) persistent: Vec<Option<Handle>>,
     pub(super) counts: Counts,
     /// Registers for each piece of code; taken out while it runs.
-    pub(super) frames: Vec<Option<CodeFrame>>,
+    pub(super) frames: Vec<Option<Box<CodeFrame>>>,
     /// The symbols of the outermost call when its innermost step began.
     pub(super) outermost: Vec<Option<i64>>,
     activities: Vec<Activity<'p>>,
@@ -200,7 +200,7 @@ impl<'p> Machine<'p> {
             shuffler,
             persistent,
             counts,
-            frames: program.codes.iter().map(|code| Some(code.frame())).collect(),
+            frames: program.codes.iter().map(|code| Some(Box::new(code.frame()))).collect(),
             outermost: Vec::new(),
             activities: Vec::new(),
             free: Vec::new(),

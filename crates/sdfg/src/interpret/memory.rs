@@ -2,7 +2,7 @@
 
 use super::program::{Memory, Program};
 use super::ranks::{Elsewhere, Placement, Rank};
-use super::shadow::{Cell, Instances, Stamp};
+use super::shadow::{Cells, Instances, Stamp};
 use super::stream::Stream;
 
 /// One dimension of what a container names.
@@ -57,11 +57,13 @@ struct Buffer {
     live: bool,
     /// Bytes of one element.
     size: usize,
+    /// Number of elements.
+    count: usize,
     data: Vec<u8>,
     /// One bit for each element; empty if all are defined.
     defined: Vec<u64>,
-    /// Accesses of each element; empty if conflicts are not looked for.
-    cells: Vec<Cell>,
+    /// Accesses of each element, if conflicts are looked for.
+    cells: Cells,
     memory: Option<Memory>,
     /// Bytes that it takes, with what is known of each element.
     cost: u64,
@@ -124,7 +126,7 @@ impl Handle {
 
 /// How many bytes elements take with what is known of each.
 pub(super) fn cost(size: usize, count: i128, checked: bool) -> i128 {
-    let cell = if checked { size_of::<Cell>() } else { 0 };
+    let cell = if checked { Cells::COST } else { 0 };
     count.saturating_mul((size + cell) as i128).saturating_add(count / 8)
 }
 
@@ -175,10 +177,8 @@ impl Store {
                 }
             }
         }
-        buffer.cells.clear();
-        if checked {
-            buffer.cells.resize(count, Cell::default());
-        }
+        buffer.count = buffer.data.len() / size.max(1);
+        buffer.cells.reset(if checked { count } else { 0 });
         buffer.placement = placement;
         buffer.cost = cost(size, count as i128, checked).try_into().unwrap_or(0);
         self.used += buffer.cost;
@@ -200,7 +200,7 @@ impl Store {
     pub(super) fn take(&mut self, handle: &Handle) -> (Vec<u8>, Option<Vec<bool>>) {
         let buffer = &mut self.buffers[handle.store as usize];
         let data = std::mem::take(&mut buffer.data);
-        let count = data.len() / buffer.size.max(1);
+        let count = std::mem::take(&mut buffer.count);
         let defined = (!buffer.defined.is_empty())
             .then(|| (0..count).map(|i| buffer.is_defined(i)).collect::<Vec<bool>>())
             .filter(|defined| defined.contains(&false));
@@ -300,7 +300,7 @@ impl Store {
         }
         let Ok(position) = usize::try_from(position) else { return Err(Fault::Outside) };
         match buffer.placement.locate(position, accessing.rank, accessing.is_copy, writes) {
-            Ok(at) if at < buffer.data.len() / buffer.size => Ok((buffer, at)),
+            Ok(at) if at < buffer.count => Ok((buffer, at)),
             Ok(_) => Err(Fault::Outside),
             Err(Elsewhere(owner)) => Err(Fault::Remote(accessing.rank, owner)),
         }
@@ -400,8 +400,7 @@ impl Buffer {
 
     #[inline]
     fn record(&mut self, at: usize, accessing: Accessing<'_>) -> Result<(), Fault> {
-        let Some(cell) = self.cells.get_mut(at) else { return Ok(()) };
-        match cell.record(accessing.instances, accessing.program, accessing.stamp) {
+        match self.cells.record(at, accessing.instances, accessing.program, accessing.stamp) {
             None => Ok(()),
             Some(earlier) => Err(Fault::Conflict(earlier)),
         }

@@ -15,6 +15,7 @@ mod arguments;
 mod bind;
 mod call;
 mod conflict;
+mod connectors;
 mod control;
 mod dataflow;
 mod evaluate;

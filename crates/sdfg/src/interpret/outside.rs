@@ -93,7 +93,7 @@ impl<'p> Machine<'p> {
         site: &Site,
     ) -> Result<Value, Box<Trap>> {
         let compiled = &self.program.codes[number];
-        let mut frame = self.frames[number].take().unwrap_or_else(|| compiled.frame());
+        let mut frame = self.frames[number].take().unwrap_or_else(|| Box::new(compiled.frame()));
         self.set_symbols(call, &code.symbols, &mut frame, site)?;
         for (input, memory) in code.inputs.iter().zip(memory) {
             if let (Some(id), false) = (input.id, matches!(input.form, InputCode::Pointer(_))) {

@@ -225,6 +225,8 @@ pub(super) struct Body {
     pub(super) views: Vec<BindCode>,
     /// Whether an item may wait for a stream.
     pub(super) waits_for_streams: bool,
+    /// Whether every item is done when it has been started: none waits, and none has items of its own.
+    pub(super) is_plain: bool,
 }
 
 #[derive(Debug)]
@@ -300,6 +302,18 @@ pub(super) enum InputCode {
     },
 }
 
+impl InputCode {
+    /// Whether it brings one element, before the code runs.
+    pub(super) fn is_value(&self) -> bool {
+        match self {
+            InputCode::Value(_) => true,
+            InputCode::Pop(pop) => pop.is_value,
+            InputCode::Register { is_value, .. } => *is_value,
+            InputCode::Pointer(_) => false,
+        }
+    }
+}
+
 /// Elements that a tasklet takes from queues.
 #[derive(Debug)]
 pub(super) struct PopCode {
@@ -338,6 +352,17 @@ pub(super) enum OutputCode {
     Several(Vec<OutputCode>),
     /// Connected to nothing that moves.
     Nothing,
+}
+
+impl OutputCode {
+    /// Whether nothing leaves by it before the code has run.
+    pub(super) fn is_value(&self) -> bool {
+        match self {
+            OutputCode::Value { .. } | OutputCode::Register(_) | OutputCode::Nothing => true,
+            OutputCode::Pointer { .. } | OutputCode::Push { .. } => false,
+            OutputCode::Several(outputs) => outputs.iter().all(OutputCode::is_value),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -380,6 +405,8 @@ pub(super) struct TaskletCode {
     pub(super) outputs: Vec<ConnectorCode<OutputCode>>,
     pub(super) form: TaskletForm,
     pub(super) symbols: Vec<SymbolCode>,
+    /// Whether the code accesses memory and streams while it runs, besides the values that it begins and ends with.
+    pub(super) accesses_memory: bool,
 }
 
 /// A symbol that gets its value from data when a scope is entered.

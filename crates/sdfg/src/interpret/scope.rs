@@ -3,7 +3,7 @@
 use super::access;
 use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
 use super::points::Points;
-use super::program::{ConsumeCode, EndCode, ExpressionCode, Item, MapCode, SymbolRead};
+use super::program::{Body, ConsumeCode, EndCode, ExpressionCode, Item, MapCode, SymbolRead};
 use super::ranks::Rank;
 use super::trap::{Site, Trap, TrapKind};
 use crate::symbolic::EvalError;
@@ -155,41 +155,70 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let depth = activity.frames.len();
         // The frame leaves its place while it is worked on, so that the call can be changed.
         let Some(Frame::Map(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
-        let code = frame.code;
-        let more = frame.advance(&mut activity.call().symbols);
-        let more = more.map_err(|e| {
-            self.index_trap(activity.call(), &e, &self.program.items[frame.item.number as usize].site)
-        })?;
-        if !more {
-            activity.call().rank = frame.rank;
+        let body = &self.program.bodies[frame.code.body];
+        if body.is_plain && (self.shuffler.is_none() || body.items.len() <= 1) {
+            let run = self.run_plain_map(activity, &mut frame, body);
+            if run.is_err() {
+                // It tells the report the iteration.
+                activity.frames.push(Frame::Map(frame));
+            }
+            return run.map(|()| Step::Continue);
+        }
+        if !self.advance(activity, &mut frame)? {
             if frame.running > 0 {
                 activity.frames.push(Frame::Map(frame));
                 return Ok(Step::AwaitChild);
             }
             return Ok(Step::Continue);
         }
-        self.count_step(&self.program.items[frame.item.number as usize].site)?;
-        let at = frame.at;
-        if code.on_ranks && frame.rank.is_none() && self.options.ranks > 1 {
-            // Positions count from 1.
-            activity.call().rank = Some(at.position.wrapping_sub(1) % self.options.ranks);
-        }
-        if self.program.bodies[code.body].waits_for_streams {
+        let (code, at, item) = (frame.code, frame.at, frame.item);
+        if body.waits_for_streams {
             frame.running += 1;
-            let frame_item = frame.item.number;
             activity.frames.push(Frame::Map(frame));
-            self.check_memory(&self.program.items[frame_item as usize].site)?;
+            self.check_memory(&self.program.items[item.number as usize].site)?;
             let call = activity.call().clone();
             self.spawn(activity, 0, call, Frame::Scope(code.body, at));
             return Ok(Step::Yield);
         }
         activity.frames.push(Frame::Map(frame));
-        debug_assert_eq!(activity.frames.len(), depth);
         self.enter_body(activity, code.body, at)?;
         Ok(Step::Continue)
+    }
+
+    /// Runs what is left of a map whose body needs no frames of its own.
+    fn run_plain_map(
+        &mut self,
+        activity: &mut Activity<'p>,
+        frame: &mut MapFrame<'p>,
+        body: &'p Body,
+    ) -> Result<(), Box<Trap>> {
+        while self.advance(activity, frame)? {
+            self.begin_body(activity, body)?;
+            for item in &body.items {
+                self.start(activity, item, frame.at)?;
+            }
+            self.end_body(activity, body);
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next iteration of a map; false if there is none.
+    fn advance(&mut self, activity: &mut Activity<'p>, frame: &mut MapFrame<'p>) -> Result<bool, Box<Trap>> {
+        let site = &self.program.items[frame.item.number as usize].site;
+        let call = activity.call();
+        let more = frame.advance(&mut call.symbols);
+        if !more.map_err(|e| self.index_trap(call, &e, site))? {
+            call.rank = frame.rank;
+            return Ok(false);
+        }
+        self.count_step(site)?;
+        if frame.code.on_ranks && frame.rank.is_none() && self.options.ranks > 1 {
+            // Positions count from 1.
+            call.rank = Some(frame.at.position.wrapping_sub(1) % self.options.ranks);
+        }
+        Ok(true)
     }
 
     fn read_symbols(

@@ -157,60 +157,123 @@ impl Instances {
     }
 }
 
-/// The accesses that one element remembers.
-#[derive(Clone, Debug)]
-pub(super) struct Cell {
-    first: Stamp,
-    second: Stamp,
-    #[expect(clippy::box_collection, reason = "there is a cell for every element, and this is rarely used")]
-    more: Option<Box<Vec<Stamp>>>,
+/// The accesses that the elements of a buffer remember. Most elements have one at most.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    cells: Vec<Cell>,
+    further: Vec<Further>,
 }
 
-impl Default for Cell {
-    fn default() -> Self {
-        Cell { first: EMPTY, second: EMPTY, more: None }
+/// The accesses that one element remembers: here the first, and where the others are, if it ever had more.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    first: Stamp,
+    /// Place in [`Cells::further`], counted from 1; 0 for none.
+    further: u32,
+}
+
+/// The accesses of an element besides the first.
+#[derive(Debug)]
+struct Further {
+    second: Stamp,
+    others: Vec<Stamp>,
+}
+
+impl Cells {
+    /// Bytes that an element takes, if it does not remember unusually many accesses.
+    pub(super) const COST: usize = size_of::<Cell>() + size_of::<Further>();
+
+    /// Forgets everything; there are `count` elements from now on.
+    pub(super) fn reset(&mut self, count: usize) {
+        self.cells.clear();
+        self.further.clear();
+        self.cells.resize(count, Cell { first: EMPTY, further: 0 });
     }
+
+    /// Records an access of an element; the answer is an earlier access that conflicts with it. Nothing is recorded
+    /// where there are no such elements.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        element: usize,
+        instances: &Instances,
+        program: &Program,
+        new: Stamp,
+    ) -> Option<Stamp> {
+        let cell = self.cells.get_mut(element)?;
+        if cell.further == 0 && !instances.is_live(cell.first) {
+            cell.first = new;
+            return None;
+        }
+        if new == cell.first {
+            return None;
+        }
+        self.record_another(element, instances, program, new)
+    }
+
+    fn record_another(
+        &mut self,
+        element: usize,
+        instances: &Instances,
+        program: &Program,
+        new: Stamp,
+    ) -> Option<Stamp> {
+        let cell = self.cells.get_mut(element)?;
+        if cell.further == 0 {
+            self.further.push(Further { second: EMPTY, others: Vec::new() });
+            // There is no memory for 2^32 of them.
+            cell.further = self.further.len() as u32;
+        }
+        let further = self.further.get_mut(cell.further as usize - 1)?;
+        if new == further.second {
+            return None;
+        }
+        let has_second = instances.is_live(further.second);
+        if further.others.is_empty() && !has_second && !instances.is_live(cell.first) {
+            cell.first = new;
+            return None;
+        }
+        // The common case of many iterations that read, or write with one resolution, the same element.
+        let is_common = further.others.is_empty() && same_scope(instances, program, cell.first, new);
+        if is_common && !has_second && cell.first.position != new.position {
+            further.second = new;
+            return None;
+        }
+        if is_common
+            && further.second.position != cell.first.position
+            && same_scope(instances, program, further.second, new)
+        {
+            return None;
+        }
+        cell.record_slowly(further, instances, program, new)
+    }
+}
+
+/// Whether two accesses are of one kind that does not conflict with itself, made directly in iterations of one scope.
+fn same_scope(instances: &Instances, program: &Program, old: Stamp, new: Stamp) -> bool {
+    let kind = program.kind(new.access);
+    old.instance == new.instance
+        && kind != AccessKind::WRITE
+        && program.kind(old.access) == kind
+        && instances.get(new.instance).is_some_and(|instance| instance.concurrent)
 }
 
 impl Cell {
-    /// Records an access; the answer is an earlier access that conflicts with it.
-    pub(super) fn record(&mut self, instances: &Instances, program: &Program, new: Stamp) -> Option<Stamp> {
-        if new == self.first || new == self.second {
-            return None;
-        }
-        if self.more.is_none() && !instances.is_live(self.second) {
-            if !instances.is_live(self.first) {
-                self.first = new;
-                return None;
-            }
-        } else if self.is_covered_by_two_iterations(instances, program, new) {
-            return None;
-        }
-        self.record_slowly(instances, program, new)
-    }
-
-    /// The common case of many iterations that read, or write with one resolution, the same element.
-    fn is_covered_by_two_iterations(&self, instances: &Instances, program: &Program, new: Stamp) -> bool {
-        let kind = program.kind(new.access);
-        self.more.is_none()
-            && self.first.instance == new.instance
-            && self.second.instance == new.instance
-            && self.first.position != self.second.position
-            && kind != AccessKind::WRITE
-            && program.kind(self.first.access) == kind
-            && program.kind(self.second.access) == kind
-            && instances.get(new.instance).is_some_and(|instance| instance.concurrent)
-    }
-
-    fn record_slowly(&mut self, instances: &Instances, program: &Program, new: Stamp) -> Option<Stamp> {
+    fn record_slowly(
+        &mut self,
+        further: &mut Further,
+        instances: &Instances,
+        program: &Program,
+        new: Stamp,
+    ) -> Option<Stamp> {
         let kind = program.kind(new.access);
         let at = program.point(new);
         let mut kept: Vec<Stamp> = Vec::new();
         // A scope in different iterations of which an old access of the same kind and the new one are.
         let mut shared = None;
         let mut is_known = false;
-        let old = [self.first, self.second];
-        for old in old.into_iter().chain(self.more.take().map_or_else(Vec::new, |more| *more)) {
+        let old = [self.first, further.second];
+        for old in old.into_iter().chain(further.others.drain(..)) {
             if !instances.is_live(old) {
                 continue;
             }
@@ -231,34 +294,30 @@ impl Cell {
             kept.push(old);
         }
         if !is_known {
-            self.add(instances, program, &mut kept, new, shared);
+            add(instances, program, &mut kept, new, shared);
         }
         let mut kept = kept.into_iter();
         self.first = kept.next().unwrap_or(EMPTY);
-        self.second = kept.next().unwrap_or(EMPTY);
-        let more: Vec<Stamp> = kept.collect();
-        self.more = (!more.is_empty()).then(|| Box::new(more));
+        further.second = kept.next().unwrap_or(EMPTY);
+        further.others = kept.collect();
         None
     }
+}
 
-    /// Adds an access to those that are kept. With `shared`, the new and an old access stand for all others of their
-    /// kind within that scope.
-    fn add(
-        &self,
-        instances: &Instances,
-        program: &Program,
-        kept: &mut Vec<Stamp>,
-        new: Stamp,
-        shared: Option<(Stamp, u32)>,
-    ) {
-        if let Some((partner, scope)) = shared {
-            let kind = program.kind(new.access);
-            kept.retain(|old| {
-                *old == partner
-                    || program.kind(old.access) != kind
-                    || !instances.is_within(old.instance, scope)
-            });
-        }
-        kept.push(new);
+/// Adds an access to those that are kept. With `shared`, the new and an old access stand for all others of their
+/// kind within that scope.
+fn add(
+    instances: &Instances,
+    program: &Program,
+    kept: &mut Vec<Stamp>,
+    new: Stamp,
+    shared: Option<(Stamp, u32)>,
+) {
+    if let Some((partner, scope)) = shared {
+        let kind = program.kind(new.access);
+        kept.retain(|old| {
+            *old == partner || program.kind(old.access) != kind || !instances.is_within(old.instance, scope)
+        });
     }
+    kept.push(new);
 }

@@ -61,6 +61,19 @@ impl Units {
     }
 }
 
+/// Whether an item has no items of its own.
+fn is_plain(form: &ItemForm) -> bool {
+    match form {
+        ItemForm::Access
+        | ItemForm::Copy(_)
+        | ItemForm::Tasklet(_)
+        | ItemForm::Reduce(_)
+        | ItemForm::Library(_)
+        | ItemForm::Set(_) => true,
+        ItemForm::Map(_) | ItemForm::Consume(_) | ItemForm::Call(_) => false,
+    }
+}
+
 impl Resolver {
     /// Resolves the dataflow of a state (`None`) or scope that a device runs; the answer is the number of the body.
     pub(super) fn body(
@@ -104,6 +117,7 @@ impl Resolver {
             body.followers.push(units.after[unit].iter().map(|unit| place[unit] as u32).collect());
         }
         body.reach = reach(&body.followers);
+        body.is_plain = !body.waits_for_streams && body.items.iter().all(|item| is_plain(&item.form));
         self.program.bodies[number] = body;
         Ok(number)
     }

@@ -177,7 +177,10 @@ impl Resolver {
             }
         };
         let symbols = context.symbol_codes(&found.environment);
-        Ok((ItemForm::Tasklet(Box::new(TaskletCode { inputs, outputs, form, symbols })), waits))
+        let accesses_memory = inputs.iter().any(|input| !input.form.is_value())
+            || outputs.iter().any(|output| !output.form.is_value());
+        let code = TaskletCode { inputs, outputs, form, symbols, accesses_memory };
+        Ok((ItemForm::Tasklet(Box::new(code)), waits))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the context of one connector, used in one place")]
