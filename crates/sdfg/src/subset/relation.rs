@@ -132,6 +132,7 @@ impl Range {
             || !a.step.is_one() && le(&a.exact_stop(), &b.begin)
             || !b.step.is_one() && le(&b.exact_stop(), &a.begin)
             || interleaved(&a, &b, assumptions)
+            || interleaved(&b, &a, assumptions)
         {
             return Truth::Proved;
         }
@@ -153,8 +154,8 @@ impl Range {
     }
 }
 
-/// Whether tiles of two ascending ranges fall between each other, as even and odd indices do. A contiguous range
-/// counts as a single tile.
+/// Whether tiles of the second of two ascending ranges fall behind those of the first, as odd indices do behind even ones.
+/// A contiguous range counts as a single tile. Both orders say the same, but one may be easier to prove.
 fn interleaved(a: &Range, b: &Range, assumptions: &Assumptions) -> bool {
     let Some(period) = common_period(a, b) else { return false };
     let place = (&b.begin - &a.begin).modulo(&period);

@@ -247,6 +247,17 @@ fn decides_what_programs_need() {
     }
 }
 
+/// What is decided does not depend on which of the two is asked.
+#[test]
+fn disjointness_is_symmetric() {
+    for (own, other) in [("2*N + 2:N + 3", "N + i + 3:N + i - 1:-2"), ("2*i:2*i - M:-3", "0:1 - N")] {
+        let subset = |text: &str| text.parse::<Subset>().unwrap();
+        let (a, b) = (subset(own), subset(other));
+        assert_eq!(a.disjoint(&b, &assumptions()), Truth::Proved, "{own} and {other}");
+        assert_eq!(b.disjoint(&a, &assumptions()), Truth::Proved, "{other} and {own}");
+    }
+}
+
 #[test]
 fn prints_like_slices() {
     let subset =

@@ -9,12 +9,9 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
+use super::limits::{EXPANDED_EXPONENT, POWER_BITS, PRODUCT_SIZE, TERM_LIMIT};
 use super::polynomial::{Monomial, Polynomial};
-use super::{Atom, Expr, TERM_LIMIT, Term};
-
-/// Powers of constants are computed while the result has at most about this many bits; a larger one stays an
-/// atom, which overflows when evaluated.
-pub(super) const POWER_BITS: u64 = 4096;
+use super::{Atom, Expr, Term};
 
 impl Expr {
     fn plus(&self, other: &Expr) -> Expr {
@@ -51,7 +48,10 @@ impl Expr {
         // What could not be multiplied out is not distributed over either: each term would hold it, and the next product
         // would hold all of these.
         let distributes = m > 1 && other.has_sum() || n > 1 && self.has_sum();
-        if m > 1 && n > 1 && m * n > TERM_LIMIT || distributes {
+        // What is written once in the one is written in each term of the other.
+        let copies = |e: &Expr, times: usize| u64::from(e.parts()) * (times as u64).saturating_sub(1);
+        let large = copies(self, n) + copies(other, m) > u64::from(PRODUCT_SIZE);
+        if m > 1 && n > 1 && m * n > TERM_LIMIT || distributes || large {
             return self.factored(1).expand(&other.factored(1));
         }
         if self.has_factor_like(other) || other.has_factor_like(self) {
@@ -210,7 +210,8 @@ impl Expr {
                 (plain * power).scale(&numerator, &denominator)
             }
             terms => {
-                if !expansion_fits(terms.len(), exponent) {
+                let bits = terms.iter().map(|term| term.coefficient.bits()).max().unwrap_or(0);
+                if !self.power_expands(exponent) || bits * u64::from(exponent) > POWER_BITS {
                     return self.factored(exponent);
                 }
                 let half = self.power_of(exponent / 2);
@@ -218,6 +219,17 @@ impl Expr {
                 if exponent.is_odd() { square.expand(self) } else { square }
             }
         }
+    }
+
+    /// Whether the power of this sum is multiplied out: whether its square is, and no step has many more products of terms.
+    fn power_expands(&self, exponent: u32) -> bool {
+        let terms = self.0.terms.len();
+        let squares = 2 * u64::from(self.parts()) * (terms as u64 - 1) <= u64::from(PRODUCT_SIZE);
+        let each = u64::from(self.parts()) * u64::from(exponent) / terms as u64;
+        let fits = |count| u64::from(count) * each <= 2 * u64::from(PRODUCT_SIZE);
+        exponent <= EXPANDED_EXPONENT
+            && squares
+            && terms_of_power(terms, exponent).is_some_and(|count| exponent == 2 || fits(count))
     }
 
     /// `self ** exponent` as one [`Atom::Sum`] with a coefficient; single terms need no such atom.
@@ -229,6 +241,10 @@ impl Expr {
         if self.leads_negative() {
             content = -content;
         }
+        let factor = BigRational::new(content.clone(), self.0.denominator.clone());
+        if !Expr::constant(&factor).constant_power_fits(i64::from(exponent)) {
+            return Expr::from_atom(Atom::Pow(self.clone(), Expr::int(i64::from(exponent))));
+        }
         let primitive = self.scale(&self.0.denominator, &content);
         let monomial = Monomial::from_sorted(vec![(Atom::Sum(primitive), exponent)]);
         let term = Term { monomial, coefficient: content.pow(exponent) };
@@ -237,17 +253,17 @@ impl Expr {
     }
 }
 
-/// Whether the `exponent`-th power of a sum of `terms` terms has at most [`TERM_LIMIT`] terms.
-fn expansion_fits(terms: usize, exponent: u32) -> bool {
+/// The number of terms of the `exponent`-th power of a sum of `terms` terms, if it is at most [`TERM_LIMIT`].
+fn terms_of_power(terms: usize, exponent: u32) -> Option<u32> {
     // The number of multisets, C(exponent + terms - 1, terms - 1), built up factor by factor.
     let mut count: u128 = 1;
     for k in 1..terms as u128 {
         count = count * (u128::from(exponent) + k) / k;
         if count > TERM_LIMIT as u128 {
-            return false;
+            return None;
         }
     }
-    true
+    u32::try_from(count).ok()
 }
 
 /// The product of two monomials where powers with symbolic exponents may share a base: their exponents add up.

@@ -1,6 +1,7 @@
 //! Extreme values of an expression while symbols run through ranges.
 
 use super::direction::Direction;
+use super::limits::Effort;
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Symbol};
 
@@ -32,16 +33,27 @@ impl Expr {
         last: &Expr,
         assumptions: &Assumptions,
     ) -> Bounds {
+        self.bounds_within(symbol, begin, last, assumptions, &Effort::new())
+    }
+
+    pub(super) fn bounds_within(
+        &self,
+        symbol: &Symbol,
+        begin: &Expr,
+        last: &Expr,
+        assumptions: &Assumptions,
+        effort: &Effort,
+    ) -> Bounds {
         if !self.depends_on(symbol) {
             return Bounds::exactly(self.clone());
         }
-        if begin.depends_on(symbol) || last.depends_on(symbol) {
+        if begin.depends_on(symbol) || last.depends_on(symbol) || !effort.spend(self.parts()) {
             return Bounds { lower: None, upper: None, exact: false };
         }
         let mut within = assumptions.clone();
         within.set_range(symbol.clone(), Some(begin.clone()), Some(last.clone()));
         let (first_value, last_value) = (self.with_symbol(symbol, begin), self.with_symbol(symbol, last));
-        match self.direction_within(symbol, &within) {
+        match self.direction_within(symbol, &within, effort) {
             Some(Direction::Up | Direction::Constant) => {
                 Bounds { lower: Some(first_value), upper: Some(last_value), exact: true }
             }
@@ -54,7 +66,7 @@ impl Expr {
                 upper: Some(Expr::max(&first_value, &last_value)),
                 exact: true,
             },
-            None => self.bounds_by_parts(symbol, begin, last, assumptions),
+            None => self.bounds_by_parts(symbol, begin, last, assumptions, effort),
         }
     }
 
@@ -85,8 +97,8 @@ impl Expr {
     }
 
     /// The direction by structure, or by the sign of the difference between neighbouring values.
-    fn direction_within(&self, symbol: &Symbol, within: &Assumptions) -> Option<Direction> {
-        let prover = Prover::new(within);
+    fn direction_within(&self, symbol: &Symbol, within: &Assumptions, effort: &Effort) -> Option<Direction> {
+        let prover = Prover::new(within, effort);
         prover.direction(self, symbol).or_else(|| {
             let polynomial = self.atoms().all(|atom| match atom {
                 Atom::Symbol(_) => true,
@@ -107,9 +119,9 @@ impl Expr {
             let (lower, upper) = within.range_of(symbol);
             let mut inner = within.clone();
             inner.set_range(symbol.clone(), lower.cloned(), upper.map(|upper| upper - 1));
-            if Prover::new(&inner).nonnegative(&step) {
+            if Prover::new(&inner, effort).nonnegative(&step) {
                 Some(Direction::Up)
-            } else if Prover::new(&inner).nonnegative(&-step) {
+            } else if Prover::new(&inner, effort).nonnegative(&-step) {
                 Some(Direction::Down)
             } else {
                 None
@@ -124,14 +136,15 @@ impl Expr {
         begin: &Expr,
         last: &Expr,
         assumptions: &Assumptions,
+        effort: &Effort,
     ) -> Bounds {
         let (mut lower, mut upper) = (Some(Expr::zero()), Some(Expr::zero()));
         for term in &self.0.terms {
             let expression = Expr::from_parts(vec![term.clone()], self.0.denominator.clone());
             let bounds = if self.0.terms.len() > 1 {
-                expression.bounds_over(symbol, begin, last, assumptions)
+                expression.bounds_within(symbol, begin, last, assumptions, effort)
             } else {
-                expression.factor_bounds(symbol, begin, last, assumptions)
+                expression.factor_bounds(symbol, begin, last, assumptions, effort)
             };
             lower = lower.zip(bounds.lower).map(|(sum, bound)| sum + bound);
             upper = upper.zip(bounds.upper).map(|(sum, bound)| sum + bound);
@@ -140,13 +153,20 @@ impl Expr {
     }
 
     /// Bounds of a single term with exactly one factor that depends on the symbol, an atom with bounds of its own.
-    fn factor_bounds(&self, symbol: &Symbol, begin: &Expr, last: &Expr, assumptions: &Assumptions) -> Bounds {
+    fn factor_bounds(
+        &self,
+        symbol: &Symbol,
+        begin: &Expr,
+        last: &Expr,
+        assumptions: &Assumptions,
+        effort: &Effort,
+    ) -> Bounds {
         let unknown = Bounds { lower: None, upper: None, exact: false };
         let mut moving = self.atoms().filter(|atom| atom.mentions(&|candidate| candidate == symbol));
         let (Some(atom), None) = (moving.next().cloned(), moving.next()) else { return unknown };
         let Some(weight) = self.coefficients_of(&atom).remove(&1) else { return unknown };
-        let over = |operand: &Expr| operand.bounds_over(symbol, begin, last, assumptions);
-        let prover = || Prover::new(assumptions);
+        let over = |operand: &Expr| operand.bounds_within(symbol, begin, last, assumptions, effort);
+        let prover = || Prover::new(assumptions, effort);
         let own = match &atom {
             Atom::Mod(_, divisor)
                 if !divisor.depends_on(symbol) && prover().positive(divisor) && atom.is_integral() =>

@@ -3,6 +3,7 @@
 use num_integer::Integer;
 use num_traits::{Signed, Zero};
 
+use super::limits::Effort;
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Truth};
 
@@ -51,12 +52,16 @@ impl Expr {
     /// `self >= 0`.
     #[must_use]
     pub fn is_nonnegative(&self, assumptions: &Assumptions) -> Truth {
+        self.is_nonnegative_within(assumptions, &Effort::new())
+    }
+
+    pub(super) fn is_nonnegative_within(&self, assumptions: &Assumptions, effort: &Effort) -> Truth {
         if let Some(value) = self.as_rational() {
             return Truth::from_bool(!value.is_negative());
         }
-        if Prover::new(assumptions).nonnegative(self) {
+        if Prover::new(assumptions, effort).nonnegative(self) {
             Truth::Proved
-        } else if Prover::new(assumptions).positive(&-self) {
+        } else if Prover::new(assumptions, effort).positive(&-self) {
             Truth::Refuted
         } else {
             Truth::Unknown
@@ -111,8 +116,9 @@ impl Expr {
                 std::cmp::Ordering::Greater => Sign::Positive,
             };
         }
-        let nonnegative = |expression: &Expr| Prover::new(assumptions).nonnegative(expression);
-        let positive = |expression: &Expr| Prover::new(assumptions).positive(expression);
+        let effort = Effort::new();
+        let nonnegative = |expression: &Expr| Prover::new(assumptions, &effort).nonnegative(expression);
+        let positive = |expression: &Expr| Prover::new(assumptions, &effort).positive(expression);
         if nonnegative(self) {
             if positive(self) {
                 Sign::Positive

@@ -44,6 +44,9 @@ impl Direction {
 impl Prover<'_> {
     /// How the expression changes with `symbol` over the values that the assumptions admit; `None` when unknown.
     pub(super) fn direction(&self, expression: &Expr, symbol: &Symbol) -> Option<Direction> {
+        if !self.effort.spend(expression.parts()) {
+            return None;
+        }
         let mut total = Direction::Constant;
         for term in &expression.0.terms {
             total = total.plus(self.term_direction(term, symbol)?)?;

@@ -8,11 +8,9 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
+use super::limits::DIVISION_STEPS;
 use super::polynomial::Monomial;
 use super::{Atom, Expr, Term};
-
-/// Steps of one polynomial division; beyond it the division is given up, which only costs a simplification.
-const DIVISION_STEPS: usize = 64;
 
 impl Expr {
     /// `self // divisor`: the largest integer that is not above the quotient.

@@ -11,7 +11,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use thiserror::Error;
 
-use super::arithmetic::POWER_BITS;
+use super::limits::POWER_BITS;
 use super::{Atom, Expr, Symbol};
 
 /// Why an expression has no value at a point.

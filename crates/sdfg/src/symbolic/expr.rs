@@ -116,7 +116,7 @@ impl Expr {
 
     pub(super) fn from_monomial(monomial: Monomial) -> Expr {
         let terms = vec![Term { monomial, coefficient: BigInt::one() }];
-        Expr(Arc::new(Polynomial { terms, denominator: BigInt::one() }))
+        Expr(Arc::new(Polynomial::measured(terms, BigInt::one())))
     }
 
     /// The canonical expression of `(sum of terms) / denominator`, terms in any order.

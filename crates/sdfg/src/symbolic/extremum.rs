@@ -4,10 +4,8 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 
+use super::limits::OPERAND_LIMIT;
 use super::{Atom, Expr};
-
-/// Operands that are compared with each other; further ones only have to be distinct. Real programs have a handful.
-const OPERAND_LIMIT: usize = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extremum {

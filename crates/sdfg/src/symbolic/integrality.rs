@@ -6,11 +6,9 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
+use super::limits::{Effort, RESIDUE_LIMIT, is_too_large};
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Truth};
-
-/// Combinations of residues that are tried at most; `N * (N + 1) / 2` needs two.
-const RESIDUE_LIMIT: u64 = 4096;
 
 impl Expr {
     /// Whether the value is an integer. A size, bound or index must be provably so.
@@ -18,11 +16,15 @@ impl Expr {
     /// A polynomial over a denominator `d` is periodic in its atoms modulo `d`, so the residues decide.
     #[must_use]
     pub fn is_integral(&self, assumptions: &Assumptions) -> Truth {
+        self.is_integral_within(assumptions, &Effort::new())
+    }
+
+    pub(super) fn is_integral_within(&self, assumptions: &Assumptions, effort: &Effort) -> Truth {
         if let Some(value) = self.as_rational() {
             return Truth::from_bool(value.is_integer());
         }
         let mut residues: BTreeMap<&Atom, i64> = self.atoms().map(|atom| (atom, 0)).collect();
-        if !residues.keys().all(|atom| atom.is_integral_under(assumptions)) {
+        if !residues.keys().all(|atom| atom.is_integral_under(assumptions, effort)) {
             return Truth::Unknown;
         }
         if self.0.denominator.is_one() {
@@ -33,7 +35,8 @@ impl Expr {
             .denominator
             .to_u64()
             .and_then(|modulus| modulus.checked_pow(u32::try_from(residues.len()).ok()?))
-            .filter(|count| *count <= RESIDUE_LIMIT);
+            .filter(|count| *count <= RESIDUE_LIMIT)
+            .filter(|count| effort.spend((*count as u32).saturating_mul(self.parts())));
         let (Some(combinations), Some(modulus)) = (combinations, self.0.denominator.to_i64()) else {
             return Truth::Unknown;
         };
@@ -72,12 +75,15 @@ impl Expr {
 }
 
 impl Atom {
-    fn is_integral_under(&self, assumptions: &Assumptions) -> bool {
-        let integral = |operand: &Expr| operand.is_integral(assumptions).is_proved();
+    fn is_integral_under(&self, assumptions: &Assumptions, effort: &Effort) -> bool {
+        let integral = |operand: &Expr| operand.is_integral_within(assumptions, effort).is_proved();
         match self {
-            Atom::Symbol(_) | Atom::FloorDiv(..) | Atom::CeilDiv(..) | Atom::Call(..) => true,
+            Atom::Call(..) => !is_too_large(self),
+            Atom::Symbol(_) | Atom::FloorDiv(..) | Atom::CeilDiv(..) => true,
             Atom::Mod(..) | Atom::Min(_) | Atom::Max(_) | Atom::Sum(_) => self.operands().all(integral),
-            Atom::Pow(base, exponent) => integral(base) && Prover::new(assumptions).nonnegative(exponent),
+            Atom::Pow(base, exponent) => {
+                integral(base) && Prover::new(assumptions, effort).nonnegative(exponent)
+            }
         }
     }
 }

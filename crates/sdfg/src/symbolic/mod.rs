@@ -5,8 +5,9 @@
 //!
 //! The form, and why it is ours, is described in `docs/adr/`. The files follow the operations: `polynomial` holds
 //! the representation and its invariants, `arithmetic`, `division` and `extremum` the operations that keep it
-//! canonical, `eval`, `display` and `parse` the way to values and texts and back, `prove`, `compare`, `bounds` and
-//! `direction` what is shown under assumptions, `sum`, `simplify` and `integrality` what is derived.
+//! canonical, `limits` how large it may grow and how long an answer may take, `eval`, `display` and `parse` the way to
+//! values and texts and back, `prove`, `compare`, `bounds` and `direction` what is shown under assumptions, `sum`, `simplify`
+//! and `integrality` what is derived.
 
 mod arithmetic;
 mod assumptions;
@@ -19,6 +20,7 @@ mod eval;
 mod expr;
 mod extremum;
 mod integrality;
+mod limits;
 mod parse;
 mod polynomial;
 mod prove;
@@ -32,8 +34,9 @@ pub use bounds::Bounds;
 pub use compare::Sign;
 pub use eval::{Environment, EvalError};
 pub use expr::{Expr, View};
+pub use limits::{SIZE_LIMIT, TERM_LIMIT};
 pub use parse::{NotPure, NotPureKind, ParseExprError};
-pub use polynomial::{Atom, TERM_LIMIT, Term};
+pub use polynomial::{Atom, Term};
 pub use symbol::{InvalidSymbol, Symbol};
 pub use truth::Truth;
 

@@ -10,7 +10,7 @@ use num_traits::{Signed, ToPrimitive};
 
 use crate::syntax::{BinaryOp, Expression, ExpressionKind, ParseError, Span, UnaryOp, parse_expression};
 
-use super::{Atom, Expr, Symbol, Term};
+use super::{Atom, Expr, SIZE_LIMIT, Symbol, Term};
 
 /// A text that is no symbolic expression or subset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +75,11 @@ pub enum NotPureKind {
     /// A step or tile that is no use.
     #[error("the step of a range cannot be 0, and its tile is at least 1")]
     InvalidStep,
+    /// More parts than [`SIZE_LIMIT`](super::SIZE_LIMIT) when products are multiplied out.
+    #[error(
+        "this expression is too large: more than {SIZE_LIMIT} parts; give parts of it names, as symbols that a transition assigns"
+    )]
+    TooLarge,
 }
 
 impl NotPure {
@@ -102,6 +107,15 @@ impl Expr {
     /// # Errors
     /// [`NotPure`] with the part that has no symbolic form.
     pub fn from_expression(expression: &Expression) -> Result<Expr, NotPure> {
+        let value = Expr::from_syntax(expression)?;
+        // Larger expressions end here, before anything is made of them.
+        if value.is_too_large() {
+            return Err(NotPure::at(expression.span, NotPureKind::TooLarge));
+        }
+        Ok(value)
+    }
+
+    fn from_syntax(expression: &Expression) -> Result<Expr, NotPure> {
         let refuse = |kind| Err(NotPure::at(expression.span, kind));
         match &expression.kind {
             ExpressionKind::Integer(value) => Ok(Expr::constant(&num_bigint::BigInt::from(*value).into())),
@@ -196,8 +210,8 @@ fn call(name: &str, arguments: Vec<Expr>) -> Result<Expr, NotPureKind> {
     let short = name.rsplit('.').next().unwrap_or(name);
     match (short, arguments.as_slice()) {
         ("min" | "Min" | "max" | "Max", []) => wrong("at least one argument"),
-        ("min" | "Min", [first, rest @ ..]) => Ok(rest.iter().fold(first.clone(), |a, b| Expr::min(&a, b))),
-        ("max" | "Max", [first, rest @ ..]) => Ok(rest.iter().fold(first.clone(), |a, b| Expr::max(&a, b))),
+        ("min" | "Min", _) => Ok(Expr::min_of(arguments)),
+        ("max" | "Max", _) => Ok(Expr::max_of(arguments)),
         ("floor", [a]) => Ok(a.floor_div(&Expr::one())),
         ("ceil" | "ceiling", [a]) => Ok(a.ceil_div(&Expr::one())),
         ("abs" | "Abs", [a]) => Ok(Expr::max(a, &-a)),

@@ -10,6 +10,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
+use super::limits::{Measure, is_too_large};
 use super::{Expr, Symbol};
 
 /// An indivisible factor of a polynomial.
@@ -35,14 +36,9 @@ pub enum Atom {
     /// An opaque integer function of integers, known by its name only.
     Call(Arc<str>, Vec<Expr>),
     /// A sum of at least two terms kept as a factor, because multiplying it out would exceed
-    /// [`TERM_LIMIT`]. Its coefficients are integers without a common factor, the first one positive.
+    /// [`TERM_LIMIT`](super::TERM_LIMIT). Its coefficients are integers without a common factor, the first one positive.
     Sum(Expr),
 }
-
-/// Products of two sums are multiplied out while the number of products of terms stays at or below this.
-///
-/// Sizes and indices of real programs stay far below; the limit keeps `(a + b + ...)**40` from filling memory.
-pub const TERM_LIMIT: usize = 256;
 
 /// Powers of atoms, sorted by atom; exponents are at least 1, and that of [`Atom::Pow`] is 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,13 +59,16 @@ pub struct Term {
 pub(super) struct Polynomial {
     pub(super) terms: Vec<Term>,
     pub(super) denominator: BigInt,
+    /// Follows from the other two; [`Polynomial::measured`] finds it.
+    pub(super) measure: Measure,
 }
 
 impl Atom {
     /// Whether the atom is an integer for all integer values of its symbols, without assumptions.
     pub(super) fn is_integral(&self) -> bool {
         match self {
-            Atom::Symbol(_) | Atom::FloorDiv(..) | Atom::CeilDiv(..) | Atom::Call(..) => true,
+            Atom::Call(..) => !is_too_large(self),
+            Atom::Symbol(_) | Atom::FloorDiv(..) | Atom::CeilDiv(..) => true,
             Atom::Mod(a, b) => a.is_integer_polynomial() && b.is_integer_polynomial(),
             Atom::Min(operands) | Atom::Max(operands) => operands.iter().all(Expr::is_integer_polynomial),
             // A negative exponent gives a fraction.
@@ -279,9 +278,7 @@ impl Term {
 impl Polynomial {
     pub(super) fn constant(numerator: BigInt, denominator: BigInt) -> Polynomial {
         let terms = if numerator.is_zero() { Vec::new() } else { vec![Term::constant(numerator)] };
-        let mut polynomial = Polynomial { terms, denominator };
-        polynomial.reduce();
-        polynomial
+        Polynomial::reduced(terms, denominator)
     }
 
     /// Establishes every invariant for terms in any order, with repeated monomials and zero coefficients.
@@ -295,36 +292,31 @@ impl Polynomial {
             same
         });
         terms.retain(|term| !term.coefficient.is_zero());
-        let mut polynomial = Polynomial { terms, denominator };
-        polynomial.reduce();
-        polynomial
+        Polynomial::reduced(terms, denominator)
     }
 
-    /// Makes the denominator positive and coprime to the coefficients.
-    fn reduce(&mut self) {
-        if self.denominator.is_one() {
-            return;
+    /// The polynomial of sorted, distinct terms: makes the denominator positive and coprime to the coefficients.
+    fn reduced(mut terms: Vec<Term>, mut denominator: BigInt) -> Polynomial {
+        if denominator.is_one() || terms.is_empty() {
+            return Polynomial::measured(terms, BigInt::one());
         }
-        if self.terms.is_empty() {
-            self.denominator = BigInt::one();
-            return;
-        }
-        let mut shared = self.denominator.clone();
-        for term in &self.terms {
+        let mut shared = denominator.clone();
+        for term in &terms {
             if shared.is_one() {
                 break;
             }
             shared = shared.gcd(&term.coefficient);
         }
-        if self.denominator.is_negative() {
+        if denominator.is_negative() {
             shared = -shared.abs();
         }
         if !shared.is_one() {
-            self.denominator /= &shared;
-            for term in &mut self.terms {
+            denominator /= &shared;
+            for term in &mut terms {
                 term.coefficient /= &shared;
             }
         }
+        Polynomial::measured(terms, denominator)
     }
 
     /// `self * own + other * others` by one merge of the sorted terms.
@@ -355,9 +347,7 @@ impl Polynomial {
                 terms.push(Term { monomial, coefficient });
             }
         }
-        let mut sum = Polynomial { terms, denominator: common };
-        sum.reduce();
-        sum
+        Polynomial::reduced(terms, common)
     }
 
     /// The greatest common divisor of the coefficients; 0 for the zero polynomial.

@@ -15,18 +15,14 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use super::direction::Direction;
+use super::limits::{Effort, FACT_DEPTH, PROOF_DEPTH, PROOF_STEPS};
 use super::{Assumptions, Atom, Expr, Symbol, Term};
-
-/// Steps that one proof may take. The proofs that programs need take a few dozen.
-const PROOF_STEPS: u32 = 400;
-
-/// How many facts may be used one after the other.
-const FACT_DEPTH: u32 = 3;
 
 /// One attempt at a proof.
 pub(super) struct Prover<'a> {
     assumptions: &'a Assumptions,
     steps: Cell<u32>,
+    pub(super) effort: &'a Effort,
 }
 
 /// What holds on the current branch besides the assumptions.
@@ -34,16 +30,19 @@ pub(super) struct Prover<'a> {
 struct Branch {
     facts: Vec<Expr>,
     facts_used: u32,
+    /// Steps that led here.
+    depth: u32,
 }
 
 impl<'a> Prover<'a> {
-    pub(super) fn new(assumptions: &'a Assumptions) -> Prover<'a> {
-        Prover { assumptions, steps: Cell::new(PROOF_STEPS) }
+    /// A proof that adds to the work on one answer.
+    pub(super) fn new(assumptions: &'a Assumptions, effort: &'a Effort) -> Prover<'a> {
+        Prover { assumptions, steps: Cell::new(PROOF_STEPS), effort }
     }
 
     /// Whether `expression >= 0` was shown.
     pub(super) fn nonnegative(&self, expression: &Expr) -> bool {
-        let branch = Branch { facts: self.assumptions.facts().to_vec(), facts_used: 0 };
+        let branch = Branch { facts: self.assumptions.facts().to_vec(), ..Branch::default() };
         self.prove(expression, &branch)
     }
 
@@ -59,6 +58,11 @@ impl<'a> Prover<'a> {
         }
         let Some(left) = self.steps.get().checked_sub(1) else { return false };
         self.steps.set(left);
+        let parts = goal.parts().saturating_add(branch.facts.len() as u32);
+        if branch.depth == PROOF_DEPTH || !self.effort.spend(parts) {
+            return false;
+        }
+        let branch = &Branch { depth: branch.depth + 1, ..branch.clone() };
         let goal = tighten(goal);
         if goal.0.terms.iter().all(|term| self.term_is_nonnegative(term)) {
             return true;
@@ -98,6 +102,11 @@ impl<'a> Prover<'a> {
     /// Each operand in turn may be the extremum; on its branch it beats the others.
     fn split(&self, goal: &Expr, atom: &Atom, branch: &Branch) -> bool {
         let operands: Vec<&Expr> = atom.operands().collect();
+        // Each branch compares its operand with all others.
+        let parts: u32 = operands.iter().map(|operand| operand.parts()).sum();
+        if !self.effort.spend(parts.saturating_mul(operands.len() as u32)) {
+            return false;
+        }
         operands.iter().all(|chosen| {
             let mut branch = branch.clone();
             for other in operands.iter().filter(|other| *other != chosen) {
@@ -113,6 +122,10 @@ impl<'a> Prover<'a> {
     /// Eliminates the variable that no other one depends on.
     fn eliminate_next(&self, goal: &Expr, branch: &Branch) -> bool {
         let symbols = goal.free_symbols();
+        // Finding the innermost one looks at each pair.
+        if !self.effort.spend(symbols.len().saturating_mul(symbols.len()) as u32) {
+            return false;
+        }
         if let Some(symbol) = self.innermost(&symbols) {
             let (lower, upper) = self.assumptions.range_of(symbol);
             let (lower, upper) = (lower.cloned(), upper.cloned());
@@ -167,6 +180,9 @@ impl<'a> Prover<'a> {
     }
 
     fn eliminate_atom(&self, goal: &Expr, atom: &Atom, branch: &Branch) -> bool {
+        if self.effort.is_exhausted() {
+            return false;
+        }
         if matches!(atom, Atom::Symbol(_)) {
             return self.eliminate(goal, atom, &[], &[], branch);
         }
@@ -183,6 +199,9 @@ impl<'a> Prover<'a> {
         upper: &[Expr],
         branch: &Branch,
     ) -> bool {
+        if !self.effort.spend(goal.parts()) {
+            return false;
+        }
         let coefficients = goal.coefficients_of(variable);
         let at = |bound: &Expr| self.prove(&goal.with_atom(variable, bound), branch);
         let at_both_ends =
@@ -316,9 +335,14 @@ impl<'a> Prover<'a> {
             return false;
         }
         let mut facts = branch.facts.clone();
-        facts.extend(goal.atoms().flat_map(|atom| self.quotient_facts(atom)));
-        facts.extend(neighbour_facts(goal));
+        facts.extend(goal.atoms().flat_map(|atom| self.quotient_facts(atom, branch.depth)));
+        facts.extend(self.neighbour_facts(goal));
         for (index, fact) in facts.iter().enumerate() {
+            // Each term looks for its like; most comparisons end at the degree.
+            let compared = fact.0.terms.len().saturating_mul(goal.0.terms.len()) / 16;
+            if !self.effort.spend(fact.parts().saturating_add(compared as u32)) {
+                return false;
+            }
             let mut tried: Vec<BigRational> = Vec::new();
             for term in fact.0.terms.iter().filter(|term| !term.is_constant()) {
                 let Some(wanted) = goal.0.terms.iter().find(|other| other.monomial == term.monomial) else {
@@ -347,14 +371,17 @@ impl<'a> Prover<'a> {
     }
 
     /// `b * (a // b) <= a < b * (a // b) + b` for a symbolic divisor `b >= 1`, each side as an expression `>= 0`.
-    fn quotient_facts(&self, atom: &Atom) -> Vec<Expr> {
+    fn quotient_facts(&self, atom: &Atom, depth: u32) -> Vec<Expr> {
+        if self.effort.is_exhausted() {
+            return Vec::new();
+        }
         let quotient = Expr::from_atom(atom.clone());
         match atom {
             Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b)
                 if a.is_integer_polynomial()
                     && b.is_integer_polynomial()
                     && !b.is_constant()
-                    && self.prove(&(b - 1), &Branch::default()) =>
+                    && self.prove(&(b - 1), &Branch { depth, ..Branch::default() }) =>
             {
                 let rest =
                     if matches!(atom, Atom::FloorDiv(..)) { a - b * &quotient } else { b * &quotient - a };
@@ -371,32 +398,38 @@ impl<'a> Prover<'a> {
             | Atom::Sum(_) => Vec::new(),
         }
     }
-}
 
-/// How quotients of neighbouring numerators by the same constant lie to each other, each fact as an expression
-/// `>= 0`: with `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`.
-fn neighbour_facts(goal: &Expr) -> Vec<Expr> {
-    let mut quotients: Vec<(Expr, &Expr, Expr)> = Vec::new();
-    for atom in goal.atoms() {
-        let (Atom::FloorDiv(a, c) | Atom::CeilDiv(a, c)) = atom else { continue };
-        let positive = c.as_int().is_some_and(|value| value > 0);
-        if positive && a.is_integer_polynomial() {
-            let numerator = if matches!(atom, Atom::FloorDiv(..)) { a.clone() } else { a + c - 1 };
-            quotients.push((numerator, c, Expr::from_atom(atom.clone())));
-        }
-    }
-    let mut facts = Vec::new();
-    for (index, (a, divisor, lesser)) in quotients.iter().enumerate() {
-        for (b, other, greater) in &quotients[index + 1..] {
-            let distance = b - a;
-            if divisor == other && distance.is_constant() && !distance.is_zero() {
-                let gap = greater - lesser;
-                facts.push(&gap - distance.floor_div(divisor));
-                facts.push(distance.ceil_div(divisor) - gap);
+    /// How quotients of neighbouring numerators by the same constant lie to each other, each fact as an expression
+    /// `>= 0`: with `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`.
+    fn neighbour_facts(&self, goal: &Expr) -> Vec<Expr> {
+        let mut quotients: Vec<(Expr, &Expr, Expr)> = Vec::new();
+        for atom in goal.atoms() {
+            let (Atom::FloorDiv(a, c) | Atom::CeilDiv(a, c)) = atom else { continue };
+            let positive = c.as_int().is_some_and(|value| value > 0);
+            if positive && a.is_integer_polynomial() {
+                let numerator = if matches!(atom, Atom::FloorDiv(..)) { a.clone() } else { a + c - 1 };
+                quotients.push((numerator, c, Expr::from_atom(atom.clone())));
             }
         }
+        let mut facts = Vec::new();
+        for (index, (a, divisor, lesser)) in quotients.iter().enumerate() {
+            for (b, other, greater) in &quotients[index + 1..] {
+                if divisor != other {
+                    continue;
+                }
+                if !self.effort.spend(a.parts().saturating_add(b.parts())) {
+                    return Vec::new();
+                }
+                let distance = b - a;
+                if distance.is_constant() && !distance.is_zero() {
+                    let gap = greater - lesser;
+                    facts.push(&gap - distance.floor_div(divisor));
+                    facts.push(distance.ceil_div(divisor) - gap);
+                }
+            }
+        }
+        facts
     }
-    facts
 }
 
 /// An equivalent goal with smaller numbers: `3*i + 5 >= 0` exactly when `i + 1 >= 0`.

@@ -5,11 +5,9 @@ use num_integer::binomial;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 
+use super::limits::DEGREE_LIMIT;
 use super::{Atom, Expr, Symbol};
 use crate::subset::Range;
-
-/// The highest power of a symbol that is summed in closed form.
-const DEGREE_LIMIT: u32 = 16;
 
 impl Expr {
     /// `(coefficient, rest)` with `self == coefficient * symbol + rest` and neither part dependent on the symbol.

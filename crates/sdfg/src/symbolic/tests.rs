@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{EvalError, Expr, Symbol};
 
 mod compare;
+mod limits;
 mod properties;
 mod tree;
 

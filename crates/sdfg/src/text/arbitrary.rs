@@ -100,18 +100,24 @@ impl Random {
     }
 
     fn symbolic(&mut self) -> Expr {
+        self.symbolic_of_depth(4)
+    }
+
+    /// Deeper ones grow beyond the size up to which an expression has one form, whichever way it was made.
+    fn symbolic_of_depth(&mut self, depth: usize) -> Expr {
         let symbol = Expr::symbol(self.symbol());
         let number = Expr::int(self.below(9) as i64 - 2);
-        match self.below(9) {
+        let inner = |of: &mut Self| of.symbolic_of_depth(depth - 1);
+        match self.below(if depth == 0 { 4 } else { 9 }) {
             0 => symbol,
             1 => number,
             2 => symbol + number,
             3 => symbol * number,
-            4 => self.symbolic() + self.symbolic(),
-            5 => self.symbolic() * self.symbolic(),
-            6 => self.symbolic().floor_div(&Expr::int(3)),
-            7 => Expr::max(&self.symbolic(), &symbol),
-            _ => self.symbolic().modulo(&Expr::int(4)),
+            4 => inner(self) + inner(self),
+            5 => inner(self) * inner(self),
+            6 => inner(self).floor_div(&Expr::int(3)),
+            7 => Expr::max(&inner(self), &symbol),
+            _ => inner(self).modulo(&Expr::int(4)),
         }
     }
 
