@@ -84,3 +84,22 @@ fn lowered_and_raised_programs_mean_the_same() {
     assert!(all > 100, "only {all} loops and branches");
     assert!(recovered * 100 >= all * 95, "{recovered} of {all} are recovered, but not {missing:#?}");
 }
+
+#[test]
+fn example_programs_come_back_as_they_were() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
+    let mut loops = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.display().to_string();
+        let mut original = text::parse(&name, &std::fs::read_to_string(&path).unwrap()).unwrap();
+        let mut changed = original.clone();
+        lower(&mut changed);
+        raise(&mut changed);
+        // A choice that was written as transitions is a branch then.
+        raise(&mut original);
+        assert_eq!(text::print(&changed), text::print(&original), "{name}");
+        loops += original.blocks().filter(|(_, block)| matches!(block.kind, BlockKind::Loop(_))).count();
+    }
+    assert!(loops >= 3, "only {loops} loops");
+}

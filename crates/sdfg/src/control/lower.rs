@@ -1,6 +1,6 @@
 //! From loops, branches and jumps to states and transitions.
 
-use super::{connect, empty_state, in_all, make_empty, redirect_to};
+use super::{connect, empty_state, in_all, list_before, make_empty, redirect_to};
 use crate::analysis::region_graph::{one_is_taken, tried_transitions};
 use crate::ir::{BlockId, BlockKind, Branch, Loop, RegionId, Sdfg};
 use crate::propagate::propagate;
@@ -57,27 +57,36 @@ fn lower_loop(sdfg: &mut Sdfg, block: BlockId, repeated: &Loop) {
         ["init", "guard", "latch", "after"].map(|role| empty_state(sdfg, region, &label, role));
     let first = sdfg.region(repeated.body).start.unwrap_or(latch);
     end_with(sdfg, repeated.body, latch, Some(after));
-    move_out(sdfg, repeated.body, region);
+    let body = move_out(sdfg, repeated.body, region);
     let set = |value: &Option<_>| repeated.symbol.clone().zip(value.clone()).into_iter().collect();
     connect(sdfg, init, if repeated.test_after { first } else { guard }, (None, set(&repeated.init)));
     connect(sdfg, guard, first, (Some(repeated.condition.clone()), Vec::new()));
     connect(sdfg, guard, after, (None, Vec::new()));
     connect(sdfg, latch, guard, (None, set(&repeated.update)));
+    let (before, behind) = if repeated.test_after {
+        (vec![init], vec![latch, guard, after])
+    } else {
+        (vec![init, guard], vec![latch, after])
+    };
+    list_before(sdfg, block, &[before, body, behind].concat());
     replace(sdfg, block, init, after);
 }
 
 fn lower_branch(sdfg: &mut Sdfg, block: BlockId, branch: &Branch) {
     let (label, region) = (sdfg.block(block).label.clone(), sdfg.block(block).region);
     let [choice, join] = ["choice", "join"].map(|role| empty_state(sdfg, region, &label, role));
+    let mut blocks = vec![choice];
     let arms = branch.arms.iter().map(|(condition, part)| (Some(condition.clone()), Some(*part)));
     for (condition, part) in arms.chain([(None, branch.otherwise)]) {
         let first = part.and_then(|part| sdfg.region(part).start).unwrap_or(join);
         if let Some(part) = part {
             end_with(sdfg, part, join, None);
-            move_out(sdfg, part, region);
+            blocks.extend(move_out(sdfg, part, region));
         }
         connect(sdfg, choice, first, (condition, Vec::new()));
     }
+    blocks.push(join);
+    list_before(sdfg, block, &blocks);
     replace(sdfg, block, choice, join);
 }
 
@@ -103,10 +112,13 @@ fn end_with(sdfg: &mut Sdfg, region: RegionId, next: BlockId, after: Option<Bloc
     }
 }
 
-fn move_out(sdfg: &mut Sdfg, from: RegionId, to: RegionId) {
-    for block in sdfg.region(from).blocks.clone() {
-        sdfg.move_block(block, to);
+/// Moves all blocks of a region, and gives them.
+fn move_out(sdfg: &mut Sdfg, from: RegionId, to: RegionId) -> Vec<BlockId> {
+    let blocks = sdfg.region(from).blocks.clone();
+    for block in &blocks {
+        sdfg.move_block(*block, to);
     }
+    blocks
 }
 
 /// Puts what begins with `first` and ends with `last` in the place of a block.

@@ -69,6 +69,14 @@ fn redirect_to(sdfg: &mut Sdfg, from: BlockId, to: BlockId) {
     }
 }
 
+/// Lists blocks of one region in front of another one: the order in which they are printed, which means nothing.
+fn list_before(sdfg: &mut Sdfg, place: BlockId, blocks: &[BlockId]) {
+    let region = sdfg.region_mut(sdfg.block(place).region);
+    region.blocks.retain(|block| !blocks.contains(block));
+    let at = region.blocks.iter().position(|block| *block == place).unwrap_or(region.blocks.len());
+    region.blocks.splice(at..at, blocks.iter().copied());
+}
+
 /// Makes an empty state of a jump. What is written behind a jump is never tried, and must not be from now on.
 fn make_empty(sdfg: &mut Sdfg, block: BlockId) {
     for id in sdfg.transitions_from(block) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{connect, empty_state, is_empty, is_jump, transitions_to};
+use super::super::{connect, empty_state, is_empty, is_jump, list_before, transitions_to};
 use super::{absorb_next, levels_in, move_blocks, original_label};
 use crate::analysis::region_graph::{one_is_taken, tried_transitions};
 use crate::analysis::{DominatorTree, RegionGraph};
@@ -104,10 +104,13 @@ impl Diamond {
         }
         let kind = BlockKind::Branch(Branch { arms, otherwise });
         let new = sdfg.add_block(region, Block { label: label.clone(), kind, region, loc });
+        // The choice, if it stays, is in front.
+        list_before(sdfg, self.choice, &[new]);
         if original.is_some() {
             super::redirect_to(sdfg, self.choice, new);
             sdfg.remove_block(self.choice);
         } else {
+            list_before(sdfg, new, &[self.choice]);
             connect(sdfg, self.choice, new, (None, Vec::new()));
         }
         if let Some(join) = self.join {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{connect, empty_state, is_empty, is_jump, transitions_to};
+use super::super::{connect, empty_state, is_empty, is_jump, list_before, transitions_to};
 use super::{
     absorb_next, add_jump, has_role, jump_after, levels_in, move_blocks, only_next, original_label, turn_into,
 };
@@ -239,6 +239,7 @@ impl Shape {
             body,
         });
         let new = sdfg.add_block(region, Block { label: label.clone(), kind, region, loc });
+        list_before(sdfg, header, &[new]);
         for id in entries {
             sdfg.transition_mut(id).dst = new;
         }

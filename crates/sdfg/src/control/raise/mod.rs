@@ -9,7 +9,7 @@ mod loops;
 
 use std::collections::BTreeSet;
 
-use super::{connect, in_all, is_empty, redirect_to, transitions_to};
+use super::{connect, in_all, is_empty, list_before, redirect_to, transitions_to};
 use crate::analysis::region_graph::tried_transitions;
 use crate::edit::derived_block_label;
 use crate::ir::{Block, BlockId, BlockKind, RegionId, Sdfg};
@@ -119,6 +119,7 @@ fn absorb_next(sdfg: &mut Sdfg, block: BlockId, origin: &str, role: &str) {
 fn turn_into(sdfg: &mut Sdfg, block: BlockId, kind: BlockKind) -> BlockId {
     let Block { label, region, loc, .. } = sdfg.block(block).clone();
     let new = sdfg.add_block(region, Block { label, kind, region, loc });
+    list_before(sdfg, block, &[new]);
     redirect_to(sdfg, block, new);
     sdfg.remove_block(block);
     new
