@@ -3,19 +3,24 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
-use sdfg_codegen::link::{shared_library, static_library};
+use sdfg_codegen::link::{shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{assembly, compile, llvm_ir};
+use sdfg_codegen::object::ObjectCode;
+use sdfg_codegen::package::{cmake_config, pkg_config};
 
 use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
-use crate::output::Destination;
+use crate::output::{Destination, unwritten};
 use crate::terminal::Terminal;
 
-/// Compile a program for the CPU: LLVM IR, assembly, object code, a library or its C header.
+/// Compile a program for the CPU: LLVM IR, assembly, object code, libraries, and what other languages and build systems call
+/// them by.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg compile laplace.sdft --emit so -o liblaplace.so\n  \
                         sdfg compile laplace.sdft --emit header -o laplace.h\n  \
+                        sdfg compile laplace.sdft --emit package --specialize N=4096 -o /opt/laplace\n  \
                         sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3")]
 pub(crate) struct Compile {
     /// The program; `-` is the standard input.
@@ -25,7 +30,7 @@ pub(crate) struct Compile {
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     emit: Emit,
     /// Where to write; without, texts go to the standard output, libraries and objects to `libNAME.so`, `libNAME.a` or
-    /// `NAME.o` in this folder.
+    /// `NAME.o` in this folder, a package to the folder `NAME` in it.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
     #[command(flatten)]
@@ -47,23 +52,28 @@ enum Emit {
     A,
     /// The C header of the libraries.
     Header,
+    /// A Fortran module that calls the libraries.
+    Fortran,
+    /// A folder with both libraries, header, Fortran module, and files for pkg-config and CMake.
+    Package,
 }
 
 impl Emit {
     /// The file for the program `name` when the user names none; texts have none.
     fn default_file(self, name: &str) -> Option<String> {
         match self {
-            Emit::LlvmIr | Emit::Asm | Emit::Header => None,
+            Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran => None,
             Emit::Obj => Some(format!("{name}.o")),
             Emit::So => Some(format!("lib{name}.so")),
             Emit::A => Some(format!("lib{name}.a")),
+            Emit::Package => Some(name.to_owned()),
         }
     }
 }
 
 impl Compile {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A) {
+        if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A | Emit::Package) {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
         let (_, lowered) = self.native.lower(&self.program, terminal)?;
@@ -89,6 +99,10 @@ impl Compile {
                 let interface = plan.interface().map_err(Failure::program)?;
                 destination.write(c_header(&interface).as_bytes())
             }
+            Emit::Fortran => {
+                let interface = plan.interface().map_err(Failure::program)?;
+                destination.write(fortran_module(&interface).as_bytes())
+            }
             Emit::Obj => destination.write(&compile(plan, options).map_err(failed)?.bytes),
             Emit::So => {
                 self.native.consent(plan)?;
@@ -100,6 +114,35 @@ impl Compile {
                 let object = compile(plan, options).map_err(failed)?;
                 static_library(&object, file).map_err(|error| unlinked(&error))
             }
+            Emit::Package => {
+                self.native.consent(plan)?;
+                let object = compile(plan, options).map_err(failed)?;
+                package(&object, file)
+            }
         }
     }
+}
+
+/// Writes the files of a package into a folder, which is made if it is not there.
+fn package(object: &ObjectCode, folder: &Path) -> Result<(), Failure> {
+    let name = object.interface.name();
+    let (library, include) = (folder.join("lib"), folder.join("include"));
+    let (pkgconfig, cmake) = (library.join("pkgconfig"), library.join("cmake").join(name));
+    for folder in [&include, &pkgconfig, &cmake] {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::usage(format_args!("cannot make the folder `{}`: {error}", folder.display()))
+                .help("name a folder that may be written to with -o FOLDER")
+        })?;
+    }
+    shared_library(object, &library.join(format!("lib{name}.so"))).map_err(|error| unlinked(&error))?;
+    static_library(object, &library.join(format!("lib{name}.a"))).map_err(|error| unlinked(&error))?;
+    for (path, text) in [
+        (include.join(format!("{name}.h")), c_header(&object.interface)),
+        (include.join(format!("{name}_sdfg.f90")), fortran_module(&object.interface)),
+        (pkgconfig.join(format!("{name}.pc")), pkg_config(object)),
+        (cmake.join(format!("{name}-config.cmake")), cmake_config(object)),
+    ] {
+        write_file(&path, text.as_bytes()).map_err(|error| unwritten(&error))?;
+    }
+    Ok(())
 }

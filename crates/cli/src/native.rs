@@ -1,9 +1,12 @@
 //! From a checked program to native code, as `compile` and `run` share it: options, expansion, lowering.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
+use sdfg::edit::substitute;
 use sdfg::ir::FloatMode;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel};
@@ -11,6 +14,7 @@ use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
+use crate::data::{SymbolValue, check_symbols};
 use crate::failure::{Failure, did_you_mean};
 use crate::output::unwritten;
 use crate::source::Source;
@@ -34,6 +38,9 @@ pub(crate) struct NativeOptions {
     /// Number of threads of parallel maps; without, what the OpenMP runtime chooses.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroU32>,
+    /// Compile for this value of a symbol only: it is no argument of the code any more.
+    #[arg(long, value_name = "SYMBOL=VALUE")]
+    specialize: Vec<SymbolValue>,
     /// Let the program bring C sources and libraries of its own, which are compiled, loaded and run.
     #[arg(long)]
     allow_external: bool,
@@ -76,7 +83,8 @@ impl NativeOptions {
     /// Reads, checks, expands and lowers a program.
     pub(crate) fn lower(&self, program: &str, terminal: Terminal) -> Result<(Validated, Lowered), Failure> {
         let options = self.compile_options()?;
-        let validated = Source::read(program)?.validated(terminal)?;
+        let source = Source::read(program)?;
+        let validated = self.specialized(&source, source.validated(terminal)?, terminal)?;
         let expanded = expand(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
@@ -84,6 +92,26 @@ impl NativeOptions {
         })?;
         let plan = lower(&expanded, &Target::cpu()).map_err(Failure::program)?;
         Ok((validated, Lowered { plan, options }))
+    }
+
+    /// The program with symbols that have values for good. What is wrong for these values is told now.
+    fn specialized(
+        &self,
+        source: &Source,
+        program: Validated,
+        terminal: Terminal,
+    ) -> Result<Validated, Failure> {
+        if self.specialize.is_empty() {
+            return Ok(program);
+        }
+        check_symbols(program.sdfg(), "--specialize", &self.specialize)?;
+        let value = |given: &SymbolValue| Some((Symbol::new(&given.name).ok()?, Expr::int(given.value)));
+        let values: BTreeMap<Symbol, Expr> = self.specialize.iter().filter_map(value).collect();
+        let mut sdfg = program.sdfg().clone();
+        substitute(&mut sdfg, &values).map_err(|error| {
+            Failure::usage(error).at("--specialize").help("symbols that the program assigns cannot be given")
+        })?;
+        validate(sdfg).map_err(|rejected| Failure::findings(source.render(&rejected.diagnostics, terminal)))
     }
 
     fn compile_options(&self) -> Result<CompileOptions, Failure> {

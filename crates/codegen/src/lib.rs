@@ -1,12 +1,13 @@
 //! Lowering of SDFGs to plans, and the back ends that print them.
 //!
 //! `lower` makes a plan of a graph; `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
-//! libraries, `header` their C interface, and `load` calls compiled programs from Rust.
+//! libraries, `header`, `fortran` and `package` what others call them by, and `load` calls compiled programs from Rust.
 
 #[cfg(feature = "llvm")]
 mod compile;
 #[cfg(feature = "llvm")]
 mod externals;
+pub mod fortran;
 pub mod header;
 pub mod interface;
 pub mod link;
@@ -15,6 +16,7 @@ pub mod llvm;
 pub mod load;
 pub mod lower;
 pub mod object;
+pub mod package;
 pub mod plan;
 
 #[cfg(feature = "llvm")]

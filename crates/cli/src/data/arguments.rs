@@ -11,7 +11,7 @@ use sdfg::tensor::Tensor;
 
 use super::generate::Pattern;
 use super::npy;
-use super::options::{Contents, DataOptions, Output};
+use super::options::{Contents, DataOptions, Output, SymbolValue};
 use super::summary::summary;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{self, Destination};
@@ -94,21 +94,28 @@ impl RunData {
     }
 }
 
-/// Every name on the command line is one of the program's, once.
-fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
+/// Every symbol that an option gives a value is one of the program's, once.
+pub(crate) fn check_symbols(sdfg: &Sdfg, option: &str, symbols: &[SymbolValue]) -> Result<(), Failure> {
     let known: Vec<String> = sdfg.symbols().map(|(symbol, _)| symbol.to_string()).collect();
     let mut seen = BTreeSet::new();
-    for symbol in &options.symbols {
-        if !known.contains(&symbol.name) {
-            let similar = did_you_mean(&symbol.name, known.iter().map(String::as_str));
-            return Err(Failure::usage(format_args!("the program has no symbol `{}`{similar}", symbol.name))
-                .at(format_args!("--set {}={}", symbol.name, symbol.value))
+    for SymbolValue { name, value } in symbols {
+        if !known.contains(name) {
+            let similar = did_you_mean(name, known.iter().map(String::as_str));
+            return Err(Failure::usage(format_args!("the program has no symbol `{name}`{similar}"))
+                .at(format_args!("{option} {name}={value}"))
                 .help(listed("symbols", &known)));
         }
-        if !seen.insert(&symbol.name) {
-            return Err(Failure::usage(format_args!("symbol `{}` is set twice", symbol.name)));
+        if !seen.insert(name) {
+            return Err(Failure::usage(format_args!("symbol `{name}` is set twice"))
+                .at(format_args!("{option} {name}={value}")));
         }
     }
+    Ok(())
+}
+
+/// Every name on the command line is one of the program's, once.
+fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
+    check_symbols(sdfg, "--set", &options.symbols)?;
     for (option, names) in [
         ("--input", options.inputs.iter().map(|input| &input.name).collect::<Vec<_>>()),
         ("--output", options.outputs.iter().map(|output| &output.name).collect()),

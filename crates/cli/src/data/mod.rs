@@ -6,5 +6,5 @@ mod npy;
 mod options;
 mod summary;
 
-pub(crate) use arguments::RunData;
+pub(crate) use arguments::{RunData, check_symbols};
 pub(crate) use options::{DataOptions, SymbolValue};

@@ -4,6 +4,7 @@ mod data;
 mod destinations;
 mod externals;
 mod layouts;
+mod packages;
 mod programs;
 mod refusals;
 mod usage;

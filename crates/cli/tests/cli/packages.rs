@@ -1,0 +1,138 @@
+//! Packages as C, CMake and Fortran find them: the commands of `examples/embedding/README.md`, with the tools that there are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Bench;
+use crate::programs::DOUBLE;
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A folder with the package of `laplace` in `package`.
+fn laplace() -> Bench {
+    let bench = Bench::new();
+    let program = repository("programs/laplace.sdft");
+    bench.run(&["compile", &program.display().to_string(), "--emit", "package", "-o", "package"]).prints(&[]);
+    bench
+}
+
+/// Runs a command in the folder; `None` if there is no such tool.
+fn tool(bench: &Bench, command: &[&str], variable: (&str, PathBuf)) -> Option<String> {
+    let (program, arguments) = command.split_first()?;
+    let run = Command::new(program)
+        .args(arguments)
+        .env(variable.0, variable.1)
+        .current_dir(bench.folder.path())
+        .output();
+    let output = match run {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => panic!("{program}: {error}"),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}:\n{}{}", text(&output.stdout), text(&output.stderr));
+    Some(text(&output.stdout))
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know what they did not do")]
+fn skip(tool: &str) {
+    eprintln!("skipped: there is no {tool}");
+}
+
+#[test]
+fn a_package_is_complete_and_the_same_every_time() {
+    let bench = laplace();
+    let files = [
+        "include/laplace.h",
+        "include/laplace_sdfg.f90",
+        "lib/liblaplace.so",
+        "lib/liblaplace.a",
+        "lib/pkgconfig/laplace.pc",
+        "lib/cmake/laplace/laplace-config.cmake",
+    ];
+    let other = laplace();
+    for file in files {
+        let path = Path::new("package").join(file).display().to_string();
+        let read = |bench: &Bench| std::fs::read(bench.path(&path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert!(read(&bench) == read(&other), "{path} differs");
+    }
+    bench.file("double.sdft", DOUBLE);
+    bench.file("taken", "");
+    let refused = bench.run(&["compile", "double.sdft", "--emit", "package", "-o", "taken"]);
+    refused.fails(2, &["cannot make the folder `taken/include`", "-o FOLDER"]);
+}
+
+#[test]
+fn c_programs_find_a_package_by_pkg_config() {
+    let bench = laplace();
+    let path = || ("PKG_CONFIG_PATH", bench.path("package/lib/pkgconfig"));
+    let Some(flags) = tool(&bench, &["pkg-config", "--cflags", "--libs", "laplace"], path()) else {
+        skip("pkg-config");
+        return;
+    };
+    let source = repository("examples/embedding/main.c").display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", bench.path("package/lib").display());
+    let mut command = vec!["cc", "-Wall", "-Wextra", "-Werror", source.as_str()];
+    command.extend(flags.split_whitespace());
+    command.extend([rpath.as_str(), "-o", "main"]);
+    tool(&bench, &command, path()).expect("there is a C compiler");
+    assert_eq!(tool(&bench, &["./main"], path()).as_deref(), Some("laplace: ok\n"));
+    let statically = tool(&bench, &["pkg-config", "--static", "--libs", "laplace"], path());
+    assert!(statically.is_some_and(|flags| flags.contains("-lgomp") && flags.contains("-lm")));
+}
+
+#[test]
+fn c_programs_find_a_package_by_cmake() {
+    let bench = laplace();
+    let source = repository("examples/embedding").display().to_string();
+    let prefix = || ("CMAKE_PREFIX_PATH", bench.path("package"));
+    if tool(&bench, &["cmake", "-S", &source, "-B", "build"], prefix()).is_none() {
+        skip("CMake");
+        return;
+    }
+    tool(&bench, &["cmake", "--build", "build"], prefix());
+    for program in ["build/main", "build/main_static"] {
+        assert_eq!(tool(&bench, &[program], prefix()).as_deref(), Some("laplace: ok\n"));
+    }
+}
+
+#[test]
+fn fortran_programs_use_the_module_of_a_package() {
+    let bench = laplace();
+    let flags = ["-Wall", "-Werror", "-std=f2008"];
+    let include = || ("LC_ALL", PathBuf::from("C"));
+    let module = bench.path("package/include/laplace_sdfg.f90").display().to_string();
+    let compiled = tool(&bench, &[&["gfortran"], &flags[..], &["-c", &module]].concat(), include());
+    if compiled.is_none() {
+        skip("gfortran");
+        return;
+    }
+    let source = repository("examples/embedding/main.f90").display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", bench.path("package/lib").display());
+    let link = [&source, "laplace_sdfg.o", "-Lpackage/lib", "-llaplace", &rpath, "-o", "main"];
+    tool(&bench, &[&["gfortran"], &flags[..], &link].concat(), include());
+    assert_eq!(tool(&bench, &["./main"], include()).as_deref(), Some("laplace: ok\n"));
+}
+
+#[test]
+fn symbols_can_have_a_value_for_good() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let header = bench.run(&["compile", "double.sdft", "--emit", "header", "--specialize", "N=6"]);
+    header.prints(&["A: f64[6], read", "const double *A,\n    double *B);"]);
+    assert!(!header.stdout.contains("int64_t"), "{header:#?}");
+    let run = ["run", "double.sdft", "--specialize", "N=3", "-i", "A=range"];
+    bench.run(&run).prints(&["B: f64[3]", "0.0, 2.0, 4.0"]);
+    let wrong = |option: &str, status: i32, texts: &[&str]| {
+        bench.run(&["run", "double.sdft", "--specialize", option]).fails(status, texts);
+    };
+    wrong("M=3", 2, &["no symbol `M`", "--specialize M=3", "its symbols are N"]);
+    wrong("N=-1", 1, &["`A` has an extent of -1"]);
+    wrong("N", 2, &["N"]);
+    let twice = ["run", "double.sdft", "--specialize", "N=3", "--specialize", "N=4"];
+    bench.run(&twice).fails(2, &["`N` is set twice", "--specialize N=4"]);
+    let set = ["run", "double.sdft", "--specialize", "N=3", "--set", "N=3"];
+    bench.run(&set).fails(2, &["no symbol `N`"]);
+}

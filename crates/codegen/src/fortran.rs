@@ -1,0 +1,175 @@
+//! The Fortran module of a compiled program: its C interface by `iso_c_binding`, for Fortran 2003 and later.
+//!
+//! It is text made from the [`Interface`] alone, as the C header is, and calls the same entry points.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use sdfg::dtype::ScalarType;
+
+use crate::interface::{Argument, ArgumentKind, EntryPoint, Interface, Status};
+
+/// The text of the module `NAME_sdfg` for `interface`. Fortran does not tell capitals from small letters: arguments whose
+/// names differ in nothing else get an underscore at their end.
+///
+/// Arrays are passed as C sees them: the last dimension is the one whose elements lie side by side, so that an array that the
+/// program declares as `A: f64[N, M]` is `A(M, N)` in Fortran.
+pub fn fortran_module(interface: &Interface) -> String {
+    let name = interface.name();
+    let mut text = String::new();
+    // Writing to a string cannot fail, here and below.
+    let _ = write!(
+        text,
+        "! Interface of the SDFG program `{name}`. Generated; do not edit.\n!\n\
+         ! Arrays are those of C: what the program declares as A[N, M] is A(M, N) here. They must not overlap if one of\n\
+         ! them is written; indices are not checked.\n\
+         module {name}_sdfg\n  use, intrinsic :: iso_c_binding\n  implicit none\n  public\n\n"
+    );
+    for status in Status::ALL {
+        let (suffix, code) = (status.constant_suffix().to_ascii_lowercase(), status.code());
+        let _ = writeln!(
+            text,
+            "  ! {}\n  integer(c_int32_t), parameter :: {name}_{suffix} = {code}",
+            status.message()
+        );
+    }
+    let _ = write!(
+        text,
+        "\n  ! Configuration of an instance: `size` is c_sizeof of it, `num_threads` 0 for the default.\n\
+         \x20 type, bind(c) :: {name}_config\n\
+         \x20   integer(c_size_t) :: size = 0\n\
+         \x20   integer(c_int32_t) :: num_threads = 0\n\
+         \x20 end type\n\n  interface\n"
+    );
+    instances(&mut text, interface);
+    let mut names = Names::default();
+    let handle = names.of("handle");
+    let arguments: Vec<(String, &Argument)> =
+        interface.arguments().iter().map(|argument| (names.of(&argument.name), argument)).collect();
+    let result = names.of("status");
+    text.push_str("    ! Runs the program on an instance.\n");
+    function(&mut text, &interface.symbol(EntryPoint::Run), Some(&handle), &arguments, &result);
+    text.push_str("\n    ! The same with an instance of its own, for a single call.\n");
+    function(&mut text, &interface.symbol(EntryPoint::OneShot), None, &arguments, &result);
+    let _ = write!(text, "  end interface\nend module\n");
+    text
+}
+
+/// Functions that make, ask and free instances.
+fn instances(text: &mut String, interface: &Interface) {
+    let name = interface.name();
+    let [create, error, destroy] =
+        [EntryPoint::Create, EntryPoint::Error, EntryPoint::Destroy].map(|entry| interface.symbol(entry));
+    let _ = write!(
+        text,
+        "    ! Makes an instance. `config` is c_loc of a {name}_config, or c_null_ptr; `handle` is c_null_ptr on failure.\n\
+         \x20   function {create}(config, handle) bind(c, name=\"{create}\") result(status)\n\
+         \x20     import :: c_int32_t, c_ptr\n\
+         \x20     type(c_ptr), value :: config\n\
+         \x20     type(c_ptr), intent(out) :: handle\n\
+         \x20     integer(c_int32_t) :: status\n\
+         \x20   end function\n\n\
+         \x20   ! The address of a C text: why the last call on `handle` failed.\n\
+         \x20   function {error}(handle) bind(c, name=\"{error}\") result(message)\n\
+         \x20     import :: c_ptr\n\
+         \x20     type(c_ptr), value :: handle\n\
+         \x20     type(c_ptr) :: message\n\
+         \x20   end function\n\n\
+         \x20   ! Frees an instance; c_null_ptr is ignored.\n\
+         \x20   subroutine {destroy}(handle) bind(c, name=\"{destroy}\")\n\
+         \x20     import :: c_ptr\n\
+         \x20     type(c_ptr), value :: handle\n\
+         \x20   end subroutine\n\n"
+    );
+}
+
+fn function(
+    text: &mut String,
+    symbol: &str,
+    handle: Option<&str>,
+    arguments: &[(String, &Argument)],
+    result: &str,
+) {
+    let names: Vec<&str> =
+        handle.into_iter().chain(arguments.iter().map(|(name, _)| name.as_str())).collect();
+    // A line of Fortran has 132 characters.
+    let list = names.join(", &\n        ");
+    let _ = write!(
+        text,
+        "    function {symbol}( &\n        {list}) &\n        bind(c, name=\"{symbol}\") result({result})\n      import\n"
+    );
+    if let Some(handle) = handle {
+        let _ = writeln!(text, "      type(c_ptr), value :: {handle}");
+    }
+    for (name, argument) in arguments {
+        let _ = writeln!(text, "      {}", declaration(name, argument));
+    }
+    let _ = write!(text, "      integer(c_int32_t) :: {result}\n    end function\n");
+}
+
+/// `real(c_double), intent(inout) :: A(*) ! ...`.
+fn declaration(name: &str, argument: &Argument) -> String {
+    let ty = fortran_type(argument.element().lane());
+    if !argument.by_pointer() {
+        return format!("{ty}, value :: {name}");
+    }
+    let intent = if argument.is_written() { "inout" } else { "in" };
+    let is_list = matches!(argument.kind, ArgumentKind::Array { .. }) || argument.element().lanes() > 1;
+    let size = if is_list { "(*)" } else { "" };
+    format!("{ty}, intent({intent}) :: {name}{size}")
+}
+
+/// Unsigned integers have the bits of the signed ones of their size; Fortran has no others.
+const fn fortran_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::Bool => "logical(c_bool)",
+        ScalarType::I8 | ScalarType::U8 => "integer(c_int8_t)",
+        ScalarType::I16 | ScalarType::U16 => "integer(c_int16_t)",
+        // The bits of an IEEE 754 binary16.
+        ScalarType::F16 => "integer(c_int16_t)",
+        ScalarType::I32 | ScalarType::U32 => "integer(c_int32_t)",
+        ScalarType::I64 | ScalarType::U64 => "integer(c_int64_t)",
+        ScalarType::F32 => "real(c_float)",
+        ScalarType::F64 => "real(c_double)",
+        ScalarType::Complex64 => "complex(c_float_complex)",
+        ScalarType::Complex128 => "complex(c_double_complex)",
+    }
+}
+
+/// Names of dummy arguments: letters first, 63 characters at most, and different without regard to case.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(&mut self, name: &str) -> String {
+        const LONGEST: usize = 63;
+        let letters_first = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { "" } else { "x" };
+        let mut found: String = format!("{letters_first}{name}").chars().take(LONGEST).collect();
+        while !self.taken.insert(found.to_ascii_lowercase()) {
+            // Of names that are as long as they can be, the ends change.
+            found.truncate(LONGEST - 1 - usize::from(found.len() == LONGEST) * self.taken.len().min(8));
+            found.push('_');
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_without_regard_to_case() {
+        let mut names = Names::default();
+        let found: Vec<String> = ["handle", "A", "a", "A_", "_b", "HANDLE"].map(|name| names.of(name)).into();
+        assert_eq!(found, ["handle", "A", "a_", "A__", "x_b", "HANDLE_"]);
+        let long = "n".repeat(80);
+        let mut seen = BTreeSet::new();
+        for _ in 0..20 {
+            let name = names.of(&long);
+            assert!(name.len() <= 63 && seen.insert(name));
+        }
+    }
+}
