@@ -107,10 +107,11 @@ codes! {
     UnreachableBlock = "V602" "a block can never run",
     EndlessLoop = "V603" "a loop cannot end",
 
-    WriteConflict = "V701" "iterations of a scope write the same element",
+    WriteConflict = "V701" "accesses that nothing orders touch the same element",
     NeverWritten = "V702" "a transient is read but never written",
     Deadlock = "V703" "a pop or push waits for ever",
     NeverPopped = "V704" "elements are pushed to a stream and never taken",
+    PossibleConflict = "V705" "accesses that nothing orders may touch the same element",
 }
 
 impl fmt::Display for Code {

@@ -84,8 +84,12 @@ impl Expr {
         if difference.misses_zero() {
             return Truth::Refuted;
         }
-        if difference.without_remainders().is_zero() {
+        let whole = difference.without_remainders();
+        if whole.is_zero() {
             return Truth::Proved;
+        }
+        if whole.misses_zero() {
+            return Truth::Refuted;
         }
         match difference.sign(assumptions) {
             Sign::Zero => Truth::Proved,
@@ -146,7 +150,8 @@ impl Expr {
         !content.is_zero() && !constant.is_multiple_of(&content)
     }
 
-    /// The same value with `a % b` written as `a - b * (a // b)`, which shows equalities between the two forms.
+    /// The same value with `a % b` written as `a - b * (a // b)`, which shows equalities between the two forms, and that
+    /// `t % 2` and `(t + 1) % 2` differ.
     fn without_remainders(&self) -> Expr {
         self.map_atoms(&|atom| match atom {
             Atom::Mod(a, b) if !b.is_zero() => Some((a - b * a.floor_div(b)).without_remainders()),

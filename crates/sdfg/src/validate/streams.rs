@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conflicts::home;
 use super::frame::{Frame, Frames};
+use super::home::home;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::{DominatorTree, RegionGraph, is_leaf, memlet_path};

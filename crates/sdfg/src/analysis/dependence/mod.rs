@@ -25,7 +25,7 @@ use crate::symbolic::{Expr, Symbol, Truth};
 
 pub use access::{AccessMode, IteratedAccess, Iterations};
 pub use graph::{StateDependence, carried_by_loop};
-pub use query::{Iteration, dependence};
+pub use query::{Iteration, dependence, meets};
 
 /// Whether two accesses touch a common element.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,9 +66,12 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::WriteConflict,
-        why: "Iterations of a map are not ordered and may run at the same time. If they all write one element, its value is \
-              that of whichever happens to be last, also under a sequential schedule.",
-        action: "Combine the values with a resolution such as `wcr(sum)`, or write an element for each iteration.",
+        why: "Iterations of a map or consume scope are not ordered, nor are nodes of a state that no path joins: they may run at \
+              the same time. If two of them access one element and at least one writes it, which value is read, or is left in the \
+              end, is that of whichever happens to be first or last, also under a sequential schedule. Two writes with the same \
+              conflict resolution are no conflict; an access through a view is one of what it views.",
+        action: "Combine the values with a resolution such as `wcr(sum)`, write an element for each iteration, order the nodes by \
+                 an edge, or declare with `wcr(replace)` that any of the values will do.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[8]
@@ -184,6 +187,49 @@ pub(super) const PAGES: &[Page] = &[
     access a = A
     access pipe = S
     a -> pipe: A[0:8] -> S
+  }
+}",
+        },
+    },
+    Page {
+        code: Code::PossibleConflict,
+        why: "Two accesses, at least one of them a write, are in different iterations of a scope or in nodes that no path joins, \
+              and it is neither shown that they touch one element nor that they do not: the volume of a memlet is dynamic, code \
+              or a call picks elements of its memlet, or the subsets depend on what only data knows. If they do touch one, the \
+              interpreter traps and native code computes something or other.",
+        action: "Write the subsets so that they differ visibly, with exact volumes; order the accesses by an edge; or give the \
+                 writes a conflict resolution, `wcr(replace)` where any of the values will do.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  symbol N: i64
+  array I: i64[N]
+  array A: f64[N]
+  state s {
+    access I
+    access a = A
+    map m [i = 0:N] {
+      tasklet t (k) -> (o) { o[k] = 1.0 }
+      m.I -> t.k: I[i]
+      t.o -> m.A: A[0:N] dynamic
+    }
+    I -> m.I
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  symbol N: i64
+  array I: i64[N]
+  array A: f64[N]
+  state s {
+    access I
+    access a = A
+    map m [i = 0:N] {
+      tasklet t (k) -> (o) { o[k] = 1.0 }
+      m.I -> t.k: I[i]
+      t.o -> m.A: A[0:N] dynamic wcr(replace)
+    }
+    I -> m.I
+    m.A -> a
   }
 }",
         },

@@ -295,6 +295,9 @@ fn shows_what_programs_need() {
     }
     assert_eq!((&i * 2).equals(&(&j * 2 + 1), &assumptions), Truth::Refuted);
     assert_eq!(i.equals(&j, &assumptions), Truth::Refuted);
+    let (now, next) = (s("t").modulo(&Expr::int(2)), (s("t") + 1).modulo(&Expr::int(2)));
+    assert_eq!(now.equals(&next, &assumptions), Truth::Refuted);
+    assert_eq!((&i * 2 + now).equals(&(&j * 2 + next), &assumptions), Truth::Refuted);
     assert_eq!((n.floor_div(&four) * 4 + n.modulo(&four)).equals(&n, &assumptions), Truth::Proved);
     assert_eq!(n.le(&k, &assumptions), Truth::Unknown);
     assert_eq!(four.divides(&(&n * 8 + 4), &assumptions), Truth::Proved);
