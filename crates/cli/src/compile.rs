@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link::{shared_library, static_library, write_file};
-use sdfg_codegen::llvm::{assembly, compile, llvm_ir};
+use sdfg_codegen::llvm::{assembly, llvm_ir};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::package::{cmake_config, pkg_config};
 
@@ -103,20 +103,20 @@ impl Compile {
                 let interface = plan.interface().map_err(Failure::program)?;
                 destination.write(fortran_module(&interface).as_bytes())
             }
-            Emit::Obj => destination.write(&compile(plan, options).map_err(failed)?.bytes),
+            Emit::Obj => destination.write(&self.native.compile(lowered)?.bytes),
             Emit::So => {
                 self.native.consent(plan)?;
-                let object = compile(plan, options).map_err(failed)?;
+                let object = self.native.compile(lowered)?;
                 shared_library(&object, file).map_err(|error| unlinked(&error))
             }
             Emit::A => {
                 self.native.consent(plan)?;
-                let object = compile(plan, options).map_err(failed)?;
+                let object = self.native.compile(lowered)?;
                 static_library(&object, file).map_err(|error| unlinked(&error))
             }
             Emit::Package => {
                 self.native.consent(plan)?;
-                let object = compile(plan, options).map_err(failed)?;
+                let object = self.native.compile(lowered)?;
                 package(&object, file)
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! One file for each subcommand; what they share stands beside them under its own name.
 
+mod cache;
 mod check;
 mod compile;
 mod data;
@@ -51,6 +52,7 @@ enum Command {
     Interpret(interpret::Interpret),
     Compile(compile::Compile),
     Run(run::Run),
+    Cache(cache::CacheCommand),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Interpret(command) => command.execute(terminal),
         Command::Compile(command) => command.execute(terminal),
         Command::Run(command) => command.execute(terminal),
+        Command::Cache(command) => command.execute(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

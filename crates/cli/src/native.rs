@@ -8,9 +8,11 @@ use sdfg::edit::substitute;
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
+use sdfg_codegen::cache::Cache;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
-use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel};
+use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel, compile};
 use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
@@ -41,6 +43,9 @@ pub(crate) struct NativeOptions {
     /// Compile for this value of a symbol only: it is no argument of the code any more.
     #[arg(long, value_name = "SYMBOL=VALUE")]
     specialize: Vec<SymbolValue>,
+    /// Compile in any case, and keep nothing (see `sdfg cache`).
+    #[arg(long)]
+    no_cache: bool,
     /// Let the program bring C sources and libraries of its own, which are compiled, loaded and run.
     #[arg(long)]
     allow_external: bool,
@@ -140,6 +145,14 @@ impl NativeOptions {
             threads: self.threads,
             ..CompileOptions::default()
         })
+    }
+
+    /// The object code of a lowered program, from the cache if it is there.
+    pub(crate) fn compile(&self, lowered: &Lowered) -> Result<ObjectCode, Failure> {
+        let Lowered { plan, options } = lowered;
+        let cache = Cache::of_user().filter(|_| !self.no_cache);
+        let object = cache.map_or_else(|| compile(plan, options), |cache| cache.compile(plan, options));
+        object.map_err(|error| uncompiled(&error))
     }
 
     /// Refuses programs with sources or libraries of their own, unless the user allows them.

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use sdfg::interpret::Arguments;
 use sdfg_codegen::interface::{ArgumentKind, Interface};
-use sdfg_codegen::llvm::compile;
 use sdfg_codegen::load::{ArgumentBuffer, CallError, Library};
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
-use crate::native::{NativeOptions, uncompiled};
+use crate::native::NativeOptions;
 use crate::terminal::Terminal;
 
 /// Compile a program for the CPU and run it.
@@ -37,7 +36,7 @@ impl Run {
         let (validated, lowered) = self.native.lower(&self.program, terminal)?;
         self.native.consent(&lowered.plan)?;
         let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
-        let object = compile(&lowered.plan, &lowered.options).map_err(|error| uncompiled(&error))?;
+        let object = self.native.compile(&lowered)?;
         let library = Library::load(&object).map_err(Failure::usage)?;
         let mut times = Vec::new();
         let mut results = data.arguments.clone();

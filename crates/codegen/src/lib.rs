@@ -4,6 +4,8 @@
 //! libraries, `header`, `fortran` and `package` what others call them by, and `load` calls compiled programs from Rust.
 
 #[cfg(feature = "llvm")]
+pub mod cache;
+#[cfg(feature = "llvm")]
 mod compile;
 #[cfg(feature = "llvm")]
 mod externals;

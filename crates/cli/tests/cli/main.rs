@@ -1,5 +1,6 @@
 //! The `sdfg` command from outside: exit status, standard output and messages, for right use and for wrong.
 
+mod cache;
 mod data;
 mod destinations;
 mod externals;
@@ -17,6 +18,8 @@ use std::process::{Command, Output, Stdio};
 /// A folder of its own for each test, with the command that runs in it.
 struct Bench {
     folder: tempfile::TempDir,
+    /// What commands keep: not in the user's own.
+    cache: tempfile::TempDir,
 }
 
 /// What a command answered.
@@ -29,7 +32,8 @@ struct Answer {
 
 impl Bench {
     fn new() -> Self {
-        Bench { folder: tempfile::tempdir().expect("a temporary folder") }
+        let folder = || tempfile::tempdir().expect("a temporary folder");
+        Bench { folder: folder(), cache: folder() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -47,8 +51,9 @@ impl Bench {
     fn run_with<S: AsRef<OsStr>>(&self, arguments: &[S], stdin: &str, variables: &[(&str, &str)]) -> Answer {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sdfg"))
             .args(arguments)
-            .envs(variables.iter().copied())
+            .env("SDFG_CACHE", self.cache.path())
             .env_remove("NO_COLOR")
+            .envs(variables.iter().copied())
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

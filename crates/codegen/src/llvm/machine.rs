@@ -29,8 +29,14 @@ const QUICK_PASSES: &str = "cgscc(inline<only-mandatory>),function<eager-inv>(sr
     loop-vectorize<interleave-forced-only>,early-cse,instcombine<no-verify-fixpoint>,\
     simplifycfg,loop-mssa(licm<allowspeculation>))";
 
+/// The version of the LLVM library that this process runs with.
+pub(crate) fn llvm_version() -> [u32; 3] {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    [major, minor, patch]
+}
+
 /// A target machine together with what must be written on every function for it.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     target: TargetMachine,
     triple: TargetTriple,
     cpu: String,
@@ -40,7 +46,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// The target machine for `options` on this machine's architecture.
-    pub(super) fn new(options: &CompileOptions) -> Result<Self, LlvmError> {
+    pub(crate) fn new(options: &CompileOptions) -> Result<Self, LlvmError> {
         let triple = host_triple()?;
         let no_target = |message: String| LlvmError::NoTarget { triple: triple_text(&triple), message };
         let (cpu, features) = match &options.cpu {
@@ -69,12 +75,12 @@ impl Machine {
     }
 
     /// LLVM's name of the processor.
-    pub(super) fn cpu(&self) -> &str {
+    pub(crate) fn cpu(&self) -> &str {
         &self.cpu
     }
 
     /// The feature list, sorted.
-    pub(super) fn features(&self) -> &str {
+    pub(crate) fn features(&self) -> &str {
         &self.features
     }
 

@@ -32,4 +32,5 @@ mod tests;
 
 pub use compile::{assembly, compile, llvm_ir};
 pub use error::LlvmError;
+pub(crate) use machine::{Machine, llvm_version};
 pub use options::{CompileOptions, Cpu, OptLevel, ParseOptLevelError};

@@ -1,0 +1,41 @@
+//! `sdfg cache`: what was compiled before and is kept.
+
+use clap::Args;
+use sdfg_codegen::cache::{Cache, Contents, VARIABLE};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Show where compiled code is kept, and how much, or remove it. `run` and `compile` take from there what they made before of the
+/// same program, options, processor and compiler.
+#[derive(Args)]
+#[command(
+    name = "cache",
+    after_help = "Examples:\n  sdfg cache\n  sdfg cache --clear\n\n\
+                  The folder is $SDFG_CACHE, else $XDG_CACHE_HOME/sdfg, else ~/.cache/sdfg. An empty SDFG_CACHE, or \
+                  --no-cache, turns it off. Above 1 GiB, what was not used for the longest time is removed."
+)]
+pub(crate) struct CacheCommand {
+    /// Remove everything that is kept.
+    #[arg(long)]
+    clear: bool,
+}
+
+impl CacheCommand {
+    pub(crate) fn execute(&self) -> Result<(), Failure> {
+        let Some(cache) = Cache::of_user() else {
+            return output::print(
+                format!("there is no cache: {VARIABLE} is empty, or there is no HOME\n").as_bytes(),
+            );
+        };
+        let folder = cache.folder().display();
+        let result = if self.clear { cache.clear() } else { cache.contents() };
+        let Contents { objects, bytes } = result.map_err(|error| {
+            Failure::usage(format_args!("cannot use the cache in `{folder}`: {error}"))
+                .help(format_args!("name another folder with {VARIABLE}"))
+        })?;
+        let removed = if self.clear { " removed" } else { "" };
+        let noun = if objects == 1 { "object" } else { "objects" };
+        output::print(format!("{folder}: {objects} {noun}, {bytes} bytes{removed}\n").as_bytes())
+    }
+}

@@ -1,0 +1,354 @@
+//! Compiled objects kept from one run to the next, found by their content.
+//!
+//! The name of an object is a hash of everything that its bytes depend on: the plan, every option, the processor with its
+//! features, LLVM's version, and the compiler itself. So nothing is ever out of date, and two programs of one name do not
+//! meet. Objects appear under their names whole or not at all, and carry a hash of their own, so that processes may share
+//! a folder, and what was damaged is compiled again. A cache that cannot be read or written is as good as none: it makes
+//! compilation slower, never wrong and never fail.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use crate::llvm::{self, CompileOptions, LlvmError, Machine, llvm_version};
+use crate::object::{ObjectCode, Requirements};
+use crate::plan::Plan;
+
+/// What an object in a cache begins with: a change of the layout below changes it.
+const MAGIC: &[u8] = b"sdfg object 1\n";
+
+/// What names of objects end with; nothing else in the folder is touched.
+const EXTENSION: &str = "sdfg-object";
+
+/// Above so many bytes, the objects that were not used for the longest time are removed.
+const LIMIT: u64 = 1 << 30;
+
+/// The variable that names the folder of the user's cache; empty for none.
+pub const VARIABLE: &str = "SDFG_CACHE";
+
+/// A folder of compiled objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Number of objects.
+    pub objects: u64,
+    /// Their size on disk.
+    pub bytes: u64,
+}
+
+/// An object in the folder.
+struct Entry {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+impl Cache {
+    /// The cache in a folder, which is made when the first object is put into it.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Cache { folder: folder.into() }
+    }
+
+    /// The user's cache: in the folder that [`VARIABLE`] names, else in `sdfg` in `$XDG_CACHE_HOME`, else in `~/.cache`.
+    /// `None` if the variable is empty, or there is no home.
+    pub fn of_user() -> Option<Self> {
+        let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+        if let Some(folder) = folder(VARIABLE) {
+            return (!folder.as_os_str().is_empty()).then(|| Cache::in_folder(folder));
+        }
+        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+        let base = folder("XDG_CACHE_HOME").and_then(absolute);
+        let base = base.or_else(|| Some(folder("HOME").and_then(absolute)?.join(".cache")));
+        Some(Cache::in_folder(base?.join("sdfg")))
+    }
+
+    /// Where the objects are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Compiles a plan, or takes what it was compiled to before.
+    ///
+    /// # Errors
+    /// As [`llvm::compile`].
+    pub fn compile(&self, plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, LlvmError> {
+        let path = self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?));
+        if let Some((openmp, bytes)) = read(&path) {
+            let requirements = Requirements { openmp, externals: plan.externals.clone() };
+            return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
+        }
+        let object = llvm::compile(plan, options)?;
+        // Without a cache, the next run compiles again.
+        let _ = self.store(&path, &object);
+        Ok(object)
+    }
+
+    /// What is in it now; nothing if the folder is not there.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn contents(&self) -> io::Result<Contents> {
+        let entries = self.entries()?;
+        let bytes = entries.iter().map(|entry| entry.bytes).sum();
+        Ok(Contents { objects: entries.len() as u64, bytes })
+    }
+
+    /// Removes every object; the answer is what there was.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or an object not be removed.
+    pub fn clear(&self) -> io::Result<Contents> {
+        let mut removed = Contents::default();
+        for entry in self.entries()? {
+            remove(&entry.path)?;
+            removed.objects += 1;
+            removed.bytes += entry.bytes;
+        }
+        Ok(removed)
+    }
+
+    fn entries(&self) -> io::Result<Vec<Entry>> {
+        let folder = match self.folder.read_dir() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            folder => folder?,
+        };
+        let mut entries = Vec::new();
+        for entry in folder {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+                continue;
+            }
+            // Another process may have removed it meanwhile.
+            if let Ok(metadata) = path.metadata() {
+                let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                entries.push(Entry { path, bytes: metadata.len(), used });
+            }
+        }
+        Ok(entries)
+    }
+
+    fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let mut payload = vec![u8::from(object.requirements.openmp)];
+        payload.extend_from_slice(&object.bytes);
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&Sha256::digest(&payload))?;
+        file.write_all(&payload)?;
+        file.persist(path).map_err(|error| error.error)?;
+        self.trim(LIMIT)
+    }
+
+    /// Removes the objects that were not used for the longest time, until the others take no more than so many bytes.
+    fn trim(&self, limit: u64) -> io::Result<()> {
+        let mut entries = self.entries()?;
+        entries.sort_by(|a, b| (b.used, &b.path).cmp(&(a.used, &a.path)));
+        let mut total = 0_u64;
+        for entry in entries {
+            total = total.saturating_add(entry.bytes);
+            if total > limit {
+                remove(&entry.path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// The object in a file, and whether it needs OpenMP; `None` if it is not there or not whole.
+fn read(path: &Path) -> Option<(bool, Vec<u8>)> {
+    let bytes = std::fs::read(path).ok()?;
+    let (hash, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(Sha256::output_size())?;
+    if Sha256::digest(payload).as_slice() != hash {
+        return None;
+    }
+    let (openmp, object) = payload.split_first()?;
+    // It counts as used now; where that cannot be noted, it is removed earlier.
+    if let Ok(file) = std::fs::File::options().append(true).open(path) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+    Some((*openmp != 0, object.to_vec()))
+}
+
+/// A hash of everything that the object of a plan depends on.
+fn name(plan: &Plan, options: &CompileOptions) -> Result<String, LlvmError> {
+    let machine = Machine::new(options)?;
+    let mut hash = Hash(Sha256::new());
+    // Debug texts have every field, and quote texts, so that no two values look alike. A hash takes any text.
+    let _ = write!(hash, "{:?}{:?}{options:?}", compiler(), llvm_version());
+    let _ = write!(hash, "{:?}{:?}{plan:?}", machine.cpu(), machine.features());
+    let mut name = String::new();
+    for byte in hash.0.finalize() {
+        let _ = write!(name, "{byte:02x}");
+    }
+    Ok(name)
+}
+
+/// The compiler as it runs: its version, and the size and time of the file, which change with each build of it.
+fn compiler() -> (&'static str, Option<(PathBuf, u64, Option<SystemTime>)>) {
+    let file = std::env::current_exe().ok();
+    let file = file.and_then(|path| Some((path.metadata().ok()?, path)));
+    let file = file.map(|(metadata, path)| (path, metadata.len(), metadata.modified().ok()));
+    (env!("CARGO_PKG_VERSION"), file)
+}
+
+struct Hash(Sha256);
+
+impl std::fmt::Write for Hash {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.update(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sdfg::validate::validate;
+
+    use super::*;
+    use crate::llvm::OptLevel;
+    use crate::lower::{Target, lower};
+
+    const PROGRAM: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state s {
+    access A
+    map m [i = 0:N] {
+      tasklet t () -> (o) { o = 1.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> A
+  }
+}";
+
+    fn plan(source: &str) -> Plan {
+        let sdfg = sdfg::text::parse("p.sdft", source).unwrap();
+        lower(&validate(sdfg).unwrap(), &Target::cpu()).unwrap()
+    }
+
+    fn quick() -> CompileOptions {
+        CompileOptions { level: OptLevel::Quick, ..CompileOptions::default() }
+    }
+
+    fn files(cache: &Cache) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = cache.entries().unwrap().into_iter().map(|entry| entry.path).collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn what_was_compiled_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path().join("made/when/needed"));
+        assert_eq!(cache.contents().unwrap(), Contents::default());
+        let plan = plan(PROGRAM);
+        let first = cache.compile(&plan, &quick()).unwrap();
+        let [file] = &files(&cache)[..] else { panic!("one object") };
+        // What is taken is what lies there: a change that is whole is believed.
+        let mut payload = vec![0];
+        payload.extend_from_slice(b"other bytes");
+        let changed = [MAGIC, Sha256::digest(&payload).as_slice(), &payload].concat();
+        std::fs::write(file, changed).unwrap();
+        let second = cache.compile(&plan, &quick()).unwrap();
+        assert_eq!((second.bytes.as_slice(), second.requirements.openmp), (&b"other bytes"[..], false));
+        assert!(first.requirements.openmp && first.interface == second.interface);
+        // What is not whole is not.
+        let whole = std::fs::read(file).unwrap();
+        for length in [0, 5, MAGIC.len() + 7, whole.len() - 1] {
+            std::fs::write(file, &whole[..length]).unwrap();
+            assert_eq!(cache.compile(&plan, &quick()).unwrap().bytes, first.bytes);
+        }
+        assert_eq!(cache.contents().unwrap().objects, 1);
+        assert_eq!(cache.clear().unwrap().objects, 1);
+        assert_eq!(cache.contents().unwrap(), Contents::default());
+    }
+
+    #[test]
+    fn everything_counts_but_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        let strict = CompileOptions { floats: Some(sdfg::ir::FloatMode::Strict), ..quick() };
+        let other_processor = CompileOptions {
+            cpu: llvm::Cpu::Named { name: "generic".into(), features: String::new() },
+            ..quick()
+        };
+        let mut objects = Vec::new();
+        for (source, options) in [
+            (PROGRAM.to_owned(), quick()),
+            (PROGRAM.replace("1.0", "2.0"), quick()),
+            (PROGRAM.replace("A[i]", "A[N - 1 - i]"), quick()),
+            (PROGRAM.to_owned(), strict),
+            (PROGRAM.to_owned(), other_processor),
+            (PROGRAM.to_owned(), CompileOptions { parallel_threshold: 1, ..quick() }),
+        ] {
+            objects.push(name(&plan(&source), &options).unwrap());
+        }
+        let again = name(&plan(PROGRAM), &quick()).unwrap();
+        assert_eq!(objects[0], again);
+        objects.sort();
+        objects.dedup();
+        assert_eq!(objects.len(), 6);
+        assert!(files(&cache).is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_changes_nothing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let cache = Cache::in_folder(file.path());
+        assert!(!cache.compile(&plan(PROGRAM), &quick()).unwrap().bytes.is_empty());
+        assert!(cache.contents().is_err());
+    }
+
+    #[test]
+    fn many_threads_share_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        let expected = llvm::compile(&plan(PROGRAM), &quick()).unwrap().bytes;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        assert_eq!(cache.compile(&plan(PROGRAM), &quick()).unwrap().bytes, expected);
+                        cache.clear().unwrap();
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn what_was_used_last_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        for value in ["1.0", "2.0", "3.0"] {
+            cache.compile(&plan(&PROGRAM.replace("1.0", value)), &quick()).unwrap();
+        }
+        let old = SystemTime::now() - Duration::from_secs(1000);
+        for path in files(&cache) {
+            std::fs::File::options().append(true).open(path).unwrap().set_modified(old).unwrap();
+        }
+        let kept = plan(&PROGRAM.replace("1.0", "2.0"));
+        cache.compile(&kept, &quick()).unwrap();
+        let size = cache.contents().unwrap().bytes / 3;
+        cache.trim(size + size / 2).unwrap();
+        let name = format!("{}.{EXTENSION}", name(&kept, &quick()).unwrap());
+        assert_eq!(files(&cache), [folder.path().join(name)]);
+    }
+}
