@@ -12,6 +12,8 @@ use crate::ir::{Access, EdgeId, Memlet, NodeKind, Sdfg, State, StateId, Volume};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 
+mod programs;
+
 const F64: ScalarType = ScalarType::F64;
 
 /// Values of the symbols.
