@@ -198,12 +198,14 @@ fn name(plan: &Plan, options: &CompileOptions) -> Result<String, LlvmError> {
     Ok(name)
 }
 
-/// The compiler as it runs: its version, and the size and time of the file, which change with each build of it.
-fn compiler() -> (&'static str, Option<(PathBuf, u64, Option<SystemTime>)>) {
-    let file = std::env::current_exe().ok();
-    let file = file.and_then(|path| Some((path.metadata().ok()?, path)));
-    let file = file.map(|(metadata, path)| (path, metadata.len(), metadata.modified().ok()));
-    (env!("CARGO_PKG_VERSION"), file)
+/// The compiler as it runs: its version, and place, size and time of its file, which change with each build of it.
+fn compiler() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let file = std::env::current_exe().ok().and_then(|path| {
+        let metadata = path.metadata().ok()?;
+        Some((metadata.len(), metadata.modified().ok(), path))
+    });
+    format!("{version} {file:?}")
 }
 
 struct Hash(Sha256);
