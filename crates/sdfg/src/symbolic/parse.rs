@@ -6,11 +6,11 @@
 
 use std::str::FromStr;
 
-use num_traits::{Signed, ToPrimitive};
+use num_traits::{One, Signed, ToPrimitive};
 
 use crate::syntax::{BinaryOp, Expression, ExpressionKind, ParseError, Span, UnaryOp, parse_expression};
 
-use super::{Atom, Expr, SIZE_LIMIT, Symbol, Term};
+use super::{Assumptions, Atom, Expr, SIZE_LIMIT, Symbol, Term};
 
 /// A text that is no symbolic expression or subset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,7 +142,8 @@ impl Expr {
         }
     }
 
-    /// The expression as a syntax tree, in code of Python's dialect; `None` if a constant does not fit in 64 bits.
+    /// The expression as a syntax tree, in code of Python's dialect; `None` if a constant does not fit in 64 bits, or if an
+    /// operand, as of a minimum, may be a fraction, which integer code has no value for.
     ///
     /// The tree has the same value wherever the expression is an integer and no step of it overflows.
     #[must_use]
@@ -243,7 +244,13 @@ fn term_to_expression(term: &Term) -> Option<Expression> {
 }
 
 fn atom_to_expression(atom: &Atom) -> Option<Expression> {
-    let operands = atom.operands().map(Expr::to_expression).collect::<Option<Vec<_>>>()?;
+    let convert = |operand: &Expr| {
+        let integral = operand.is_integral(&Assumptions::new()).is_proved()
+            // Powers count as fractions, since their exponents may be negative; code fails there, too.
+            || operand.view().denominator.is_one();
+        if integral { operand.to_expression() } else { None }
+    };
+    let operands = atom.operands().map(convert).collect::<Option<Vec<_>>>()?;
     let binary = |op| match operands.as_slice() {
         [a, b] => Some(Expression::binary(op, a.clone(), b.clone())),
         _ => None,
@@ -299,6 +306,12 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Expr>().unwrap_err().to_string(), message, "{text}");
         }
+    }
+
+    #[test]
+    fn fractions_within_operands_have_no_code() {
+        assert_eq!(parse("max(0, a/2) * 2**a").to_expression(), None);
+        assert!(parse("max(0, a*(a - 1)/2) * 2**a").to_expression().is_some());
     }
 
     proptest! {

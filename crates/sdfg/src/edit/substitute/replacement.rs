@@ -141,7 +141,9 @@ impl Replacements {
     ) -> Result<Expression, EditError> {
         let refuse =
             |reason| EditError::NotExpressible { value: value.clone(), label: label.to_owned(), reason };
-        let expression = value.to_expression().ok_or_else(|| refuse("a constant does not fit 64 bits"))?;
+        let expression = value
+            .to_expression()
+            .ok_or_else(|| refuse("a constant does not fit 64 bits, or an operand may be a fraction"))?;
         let ty = self.type_of(symbol);
         if plain || value.as_symbol().is_some_and(|other| self.type_of(other) == ty) {
             return Ok(expression);
