@@ -1,4 +1,4 @@
-//! The `sdfg` command: checks, explains findings, prints, interprets, compiles and runs programs.
+//! The `sdfg` command: checks, explains findings, prints, interprets, compiles, runs and reduces programs.
 //!
 //! One file for each subcommand; what they share stands beside them under its own name.
 
@@ -13,6 +13,7 @@ mod interpret;
 mod native;
 mod output;
 mod print;
+mod reduce;
 mod run;
 mod source;
 mod terminal;
@@ -53,6 +54,7 @@ enum Command {
     Compile(compile::Compile),
     Run(run::Run),
     Cache(cache::CacheCommand),
+    Reduce(reduce::ReduceCommand),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Compile(command) => command.execute(terminal),
         Command::Run(command) => command.execute(terminal),
         Command::Cache(command) => command.execute(),
+        Command::Reduce(command) => command.execute(terminal),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -16,6 +16,7 @@ pub mod ir;
 pub mod json;
 pub mod picture;
 pub mod propagate;
+pub mod reduce;
 pub mod subset;
 pub mod symbolic;
 pub mod syntax;

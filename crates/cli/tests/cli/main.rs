@@ -7,6 +7,7 @@ mod externals;
 mod layouts;
 mod packages;
 mod programs;
+mod reduce;
 mod refusals;
 mod usage;
 
