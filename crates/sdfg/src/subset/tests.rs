@@ -87,6 +87,17 @@ fn pair() -> impl Strategy<Value = (Subset, Subset)> {
     })
 }
 
+/// Rectangles that differ in two dimensions have corners between them, even where each dimension has a hull without gaps.
+#[test]
+fn unions_across_corners_are_not_exact() {
+    let square = |first: i64, second: i64| Subset(vec![Range::new(0, first), Range::new(0, second)]);
+    let union = |a: &Subset, b: &Subset| a.bounding_union(b, &Assumptions::new());
+    assert_eq!(union(&square(2, 4), &square(4, 2)), Approx::Over(square(4, 4)));
+    assert_eq!(union(&square(2, 4), &square(4, 4)), Approx::Exact(square(4, 4)));
+    let below = Subset(vec![Range::new(2, 4), Range::new(0, 4)]);
+    assert_eq!(union(&square(2, 4), &below), Approx::Exact(square(4, 4)));
+}
+
 /// `N >= 0`, `M >= 1`, `0 <= i <= N - 1`.
 fn assumptions() -> Assumptions {
     let mut assumptions = Assumptions::new();
