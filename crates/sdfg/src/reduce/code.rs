@@ -120,7 +120,7 @@ pub(super) fn rewrite_block(
 fn simpler(expression: &Expression) -> Vec<Expression> {
     let constant = |kind| Expression { kind, span: Span::default() };
     let float = |value| FloatLiteral::new(value).map(|value| constant(ExpressionKind::Float(value)));
-    let mut found: Vec<Expression> = vec![Expression::integer(0), Expression::integer(1)];
+    let mut found: Vec<Expression> = [0, 1, 2].map(Expression::integer).to_vec();
     found.extend([0.0, 1.0].into_iter().filter_map(float));
     found.extend([Expression::bool(false), Expression::bool(true)]);
     match &expression.kind {
