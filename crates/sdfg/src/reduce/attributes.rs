@@ -87,7 +87,10 @@ fn plain_node(sdfg: &mut Sdfg, state: StateId, id: NodeId) -> Option<()> {
             consume.schedule = Schedule::default();
             consume.parallelism = Parallelism::default();
         }
-        NodeKind::Reduce(reduce) => reduce.schedule = Schedule::default(),
+        NodeKind::Reduce(reduce) => {
+            reduce.schedule = Schedule::default();
+            reduce.identity = None;
+        }
         NodeKind::Library(library) => library.expansion = None,
         NodeKind::Nested(nested) => nested.sdfg.float_mode = FloatMode::default(),
         NodeKind::Tasklet(tasklet) => {

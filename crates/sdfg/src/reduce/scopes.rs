@@ -6,7 +6,7 @@ use super::dataflow::remove_edge;
 use super::step::Change;
 use crate::analysis::is_leaf;
 use crate::edit;
-use crate::ir::{EdgeId, Flow, Map, Memlet, NodeId, NodeKind, ScopeExit, Sdfg, StateId, Volume};
+use crate::ir::{Consume, EdgeId, Flow, Map, Memlet, NodeId, NodeKind, ScopeExit, Sdfg, StateId, Volume};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 
@@ -118,6 +118,17 @@ pub(super) fn smaller_ranges(sdfg: &Sdfg) -> Vec<Change> {
         }
     }
     for (state, graph) in sdfg.states() {
+        for (entry, node) in graph.nodes() {
+            let NodeKind::ConsumeEntry(consume) = &node.kind else { continue };
+            for smaller in smaller_consumes(consume) {
+                let what = format!("a plainer consume scope `{}`", node.label);
+                changes.push(Change::new(what, move |sdfg| {
+                    sdfg.get_state(state)?.get_node(entry)?;
+                    sdfg.state_mut(state).node_mut(entry).kind = NodeKind::ConsumeEntry(smaller.clone());
+                    Some(())
+                }));
+            }
+        }
         for (id, edge) in graph.edges().filter(|(id, _)| is_leaf(graph, *id)) {
             for memlet in smaller_memlets(&edge.memlet) {
                 let what = format!(
@@ -130,6 +141,17 @@ pub(super) fn smaller_ranges(sdfg: &Sdfg) -> Vec<Change> {
         }
     }
     changes
+}
+
+/// Consume scopes with one processing element, with elements taken one by one, and without a condition.
+fn smaller_consumes(consume: &Consume) -> Vec<Consume> {
+    let mut found = vec![
+        Consume { elements: Expr::one(), ..consume.clone() },
+        Consume { chunk: Expr::one(), ..consume.clone() },
+        Consume { condition: None, ..consume.clone() },
+    ];
+    found.retain(|smaller| smaller != consume);
+    found
 }
 
 fn set_memlet(sdfg: &mut Sdfg, state: StateId, edge: EdgeId, memlet: &Memlet) -> Option<()> {

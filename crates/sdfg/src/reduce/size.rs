@@ -89,3 +89,44 @@ fn weight(text: &str) -> usize {
     };
     tokens.iter().map(weigh).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simplifications_of_code_weigh_less() {
+        let heavier = [
+            ("x", "1000"),
+            ("x", "0.125"),
+            ("x", "True"),
+            ("9", "1"),
+            ("1", "0"),
+            ("0.5", "1.0"),
+            ("1.0", "0.0"),
+            ("a += b", "a = b"),
+            ("a[0] = b", "a = b"),
+            ("f64(0)", "0"),
+            ("-a", "a"),
+            ("a if b else c", "c"),
+        ];
+        for (more, less) in heavier {
+            assert!(weight(more) > weight(less), "{more} and {less}");
+        }
+    }
+
+    #[test]
+    fn nested_sdfgs_count_and_the_first_difference_decides() {
+        let inner = "nested c () -> () sdfg inner { state t { map m [i = 0:2, j = 0:2] {} } }";
+        let [with, without] = [inner, ""].map(|call| {
+            let source =
+                format!("sdfg p {{\n  symbol N: i64\n  array A: f64[N, N]\n  state s {{\n{call}\n}}\n}}");
+            Size::of(&text::parse("test", &source).unwrap())
+        });
+        assert_eq!([with.blocks, with.nodes, with.names, with.dimensions], [2, 3, 2, 4]);
+        assert_eq!([without.blocks, without.nodes, without.names, without.dimensions], [1, 0, 2, 2]);
+        assert!(without < with);
+        assert!(Size { blocks: 1, nodes: 9, ..with } < Size { blocks: 2, nodes: 0, ..with });
+        assert_eq!(with.to_string(), "2 blocks, 3 nodes, 1 edge");
+    }
+}
