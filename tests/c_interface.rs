@@ -136,3 +136,34 @@ fn refused_calls() {
     let program = sdfg::text::parse("keeping.sdft", KEEPING).expect("it is a program");
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "refusals");
 }
+
+/// `C = A + B`.
+const ADDING: &str = "\
+sdfg adding {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  array C: i64[N]
+  state s {
+    access A
+    access B
+    access C
+    map all [i = 0:N] {
+      tasklet add (a, b) -> (c) { c = a + b }
+      all.A -> add.a: A[i]
+      all.B -> add.b: B[i]
+      add.c -> all.C: C[i]
+    }
+    A -> all.A
+    B -> all.B
+    all.C -> C
+  }
+}
+";
+
+/// Arguments that share memory.
+#[test]
+fn overlapping_arguments() {
+    let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "overlaps");
+}

@@ -208,6 +208,7 @@ impl<'ctx> Emitter<'ctx> {
         for (index, argument) in self.plan.arguments.iter().enumerate() {
             f.bind_argument(argument.buffer, argument.by_value, (1 + index) as u32)?;
         }
+        f.refuse_overlaps()?;
         for (index, buffer) in self.handle_buffers().enumerate() {
             f.bind_handle_buffer(buffer, index as u32)?;
         }
@@ -376,6 +377,34 @@ impl<'ctx> Function<'_, 'ctx> {
             _ => return Err(self.emitter.defect(format!("an argument of {element} is no pointer"))),
         };
         self.bind_buffer(buffer, Base::Fixed(pointer));
+        Ok(())
+    }
+
+    /// Ends the run if memory that the program writes is also that of another argument: the code is made for memory that
+    /// does not overlap.
+    fn refuse_overlaps(&self) -> Emit<()> {
+        let mut spans = Vec::new();
+        for argument in self.emitter.plan.arguments.iter().filter(|argument| !argument.by_value) {
+            let Buffer { element, size, .. } = self.emitter.plan.buffer(argument.buffer);
+            let i64 = self.emitter.i64();
+            let begin = self.builder.build_ptr_to_int(self.base(argument.buffer)?, i64, "")?;
+            let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
+            let bytes = self.byte_size(*element, count)?;
+            let end = self.builder.build_int_add(begin, bytes, "")?;
+            spans.push((argument, begin, end));
+        }
+        for (at, (first, begin, end)) in spans.iter().enumerate() {
+            for (second, other_begin, other_end) in
+                spans.iter().skip(at + 1).filter(|(second, ..)| first.written || second.written)
+            {
+                let (both_begin, both_end) =
+                    (self.larger(*begin, *other_begin)?, self.smaller(*end, *other_end)?);
+                let meet = self.compare(IntPredicate::SLT, both_begin, both_end)?;
+                let text =
+                    format!("`{}` and `{}` overlap, and one of them is written", first.name, second.name);
+                self.fail_if(meet, Status::InvalidArgument, &text)?;
+            }
+        }
         Ok(())
     }
 

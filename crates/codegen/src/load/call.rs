@@ -1,7 +1,6 @@
 //! One call of a program: arguments by name, every check before the jump.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::num::NonZeroU32;
 
 use sdfg::dtype::{ElementType, ScalarType};
@@ -11,11 +10,12 @@ use super::buffer::{ArgumentBuffer, Bytes, Element, bytes_of};
 use super::error::CallError;
 use super::library::Library;
 use super::placement::Placement;
+use super::prepared::PreparedCall;
 use crate::interface::{Argument, ArgumentKind};
 
 /// A value for one argument.
 #[derive(Debug)]
-enum Value<'a> {
+pub(super) enum Value<'a> {
     /// An array, or a scalar in the caller's memory.
     Buffer(ArgumentBuffer<'a>),
     /// A scalar by value; sixteen bytes hold the largest.
@@ -106,7 +106,15 @@ impl<'lib, 'data> Call<'lib, 'data> {
     ///
     /// # Errors
     /// Every [`CallError`]; unless it is [`CallError::Failed`], the program was not started.
-    pub fn run(mut self) -> Result<(), CallError> {
+    pub fn run(self) -> Result<(), CallError> {
+        self.prepare()?.run()
+    }
+
+    /// Checks names, types, ranks and sizes, and takes an instance, once for any number of runs on the same memory.
+    ///
+    /// # Errors
+    /// Every [`CallError`].
+    pub fn prepare(self) -> Result<PreparedCall<'lib, 'data>, CallError> {
         let arguments = self.library.interface().arguments();
         let order = self.order()?;
         for (argument, value) in arguments.iter().zip(&order) {
@@ -132,29 +140,9 @@ impl<'lib, 'data> Call<'lib, 'data> {
                 (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
             });
         }
-        let mut spread = self.spread(&order, &symbols)?;
-        let mut pointers: Vec<*mut c_void> = Vec::with_capacity(arguments.len());
-        for ((value, bytes), spread) in order.iter().zip(&mut immediate).zip(&mut spread) {
-            let buffer = value.and_then(|index| match &mut self.values[index].1 {
-                Value::Buffer(buffer) => Some(buffer.bytes.address()),
-                Value::Scalar { .. } | Value::Symbol(_) => None,
-            });
-            let copy = spread.as_mut().map(|(_, allocation)| allocation.as_mut_ptr().cast::<u8>());
-            pointers.push(copy.or(buffer).unwrap_or(bytes.0.as_mut_ptr()).cast());
-        }
-        // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; the borrows in `self`, `immediate` and `spread` live until the
-        // return.
-        let result = unsafe { self.library.invoke(self.threads, &pointers) };
-        for (value, spread) in order.iter().zip(spread) {
-            let value = value.map(|index| &mut self.values[index].1);
-            if let (Some((placement, mut allocation)), Some(Value::Buffer(buffer))) = (spread, value)
-                && let Bytes::Mutable(dense) = &mut buffer.bytes
-            {
-                placement.collect(&mut allocation, dense);
-            }
-        }
-        result
+        let spread = self.spread(&order, &symbols)?;
+        let instance = self.library.take_instance(self.threads)?;
+        Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, spread))
     }
 
     /// For each argument, a copy with the program's strides if it was given dense and the program takes it otherwise.
@@ -224,10 +212,10 @@ impl<'lib, 'data> Call<'lib, 'data> {
 }
 
 /// A copy of a dense array with the program's strides, and the way back.
-type Spread = (Placement, Vec<Immediate>);
+pub(super) type Spread = (Placement, Vec<Immediate>);
 
 /// Sixteen bytes at an address where every scalar type may lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub(super) struct Immediate(pub(super) [u8; 16]);
 

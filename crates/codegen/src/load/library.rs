@@ -55,7 +55,9 @@ pub struct Library {
     _code: Code,
 }
 
-struct Instance {
+/// One instance of a program: its scratch memory and its last error.
+#[derive(Debug)]
+pub(super) struct Instance {
     handle: *mut c_void,
     threads: i32,
 }
@@ -154,27 +156,28 @@ impl Library {
         result
     }
 
-    /// Runs the program on an idle or new instance.
+    /// Runs the program on an instance.
     ///
     /// # Safety
     /// `arguments` holds one entry for each argument of the interface: an address that the program may use as its
-    /// interface says.
-    pub(super) unsafe fn invoke(&self, threads: i32, arguments: &[*mut c_void]) -> Result<(), CallError> {
-        let instance = self.take_instance(threads)?;
-        // SAFETY: the handle is live and used by this thread alone; the caller vouches for the arguments.
+    /// interface says. No other run is on the instance.
+    pub(super) unsafe fn run_on(
+        &self,
+        instance: &Instance,
+        arguments: &[*mut c_void],
+    ) -> Result<(), CallError> {
+        // SAFETY: the handle is live; the caller vouches for the rest.
         let code = unsafe { (self.entries.invoke)(instance.handle, arguments.as_ptr()) };
-        let result = if code == Status::Success.code() {
-            Ok(())
-        } else {
-            // SAFETY: the handle is live; the text is NUL-terminated and owned by the program.
-            let text = unsafe { CStr::from_ptr((self.entries.error)(instance.handle)) };
-            Err(self.failure(code, text.to_string_lossy().into_owned()))
-        };
-        self.idle_instances().push(instance);
-        result
+        if code == Status::Success.code() {
+            return Ok(());
+        }
+        // SAFETY: the handle is live; the text is NUL-terminated and owned by the program.
+        let text = unsafe { CStr::from_ptr((self.entries.error)(instance.handle)) };
+        Err(self.failure(code, text.to_string_lossy().into_owned()))
     }
 
-    fn take_instance(&self, threads: i32) -> Result<Instance, CallError> {
+    /// An idle or new instance.
+    pub(super) fn take_instance(&self, threads: i32) -> Result<Instance, CallError> {
         let mut idle = self.idle_instances();
         if let Some(position) = idle.iter().position(|instance| instance.threads == threads) {
             return Ok(idle.swap_remove(position));
@@ -189,6 +192,11 @@ impl Library {
         } else {
             Err(self.failure(code, String::new()))
         }
+    }
+
+    /// Keeps an instance for the next call.
+    pub(super) fn give_back(&self, instance: Instance) {
+        self.idle_instances().push(instance);
     }
 
     fn failure(&self, code: i32, text: String) -> CallError {

@@ -9,9 +9,11 @@ mod jit;
 mod library;
 mod openmp;
 mod placement;
+mod prepared;
 
 pub use buffer::{ArgumentBuffer, Element};
 pub use call::Call;
 pub use error::{CallError, LoadError};
 pub use library::Library;
 pub(crate) use openmp::RUNTIMES as OPENMP_RUNTIMES;
+pub use prepared::PreparedCall;

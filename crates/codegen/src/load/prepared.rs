@@ -1,0 +1,111 @@
+//! A call whose checks are done: what remains for each run is the jump.
+
+use std::ffi::c_void;
+
+use super::buffer::Bytes;
+use super::call::{Immediate, Spread, Value};
+use super::error::CallError;
+use super::library::{Instance, Library};
+
+/// A checked call on an instance of its own, to be run any number of times on the same memory.
+///
+/// ```no_run
+/// # fn example(library: &sdfg_codegen::load::Library) -> Result<(), sdfg_codegen::load::CallError> {
+/// let mut y = vec![2.0; 1000];
+/// let mut call = library.call().scalar("a", 3.0).array_mut("y", &mut y, &[1000]).prepare()?;
+/// for _ in 0..100 {
+///     call.run()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct PreparedCall<'lib, 'data> {
+    library: &'lib Library,
+    /// Given back when the call is dropped.
+    instance: Option<Instance>,
+    values: Vec<(String, Value<'data>)>,
+    /// For each argument, which of the values is its.
+    order: Vec<Option<usize>>,
+    /// For each argument, its value if it is passed by value.
+    immediate: Vec<Immediate>,
+    /// For each argument, its copy with the program's strides, if it was given dense and the program takes it otherwise.
+    spread: Vec<Option<Spread>>,
+}
+
+impl<'lib, 'data> PreparedCall<'lib, 'data> {
+    /// Everything was checked, and the lists have one entry for each argument.
+    pub(super) fn new(
+        library: &'lib Library,
+        instance: Instance,
+        values: Vec<(String, Value<'data>)>,
+        order: Vec<Option<usize>>,
+        immediate: Vec<Immediate>,
+        spread: Vec<Option<Spread>>,
+    ) -> Self {
+        PreparedCall { library, instance: Some(instance), values, order, immediate, spread }
+    }
+
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// [`CallError::Failed`].
+    pub fn run(&mut self) -> Result<(), CallError> {
+        let Some(instance) = &self.instance else { return Ok(()) };
+        let mut pointers: Vec<*mut c_void> = Vec::with_capacity(self.order.len());
+        for ((value, bytes), spread) in self.order.iter().zip(&mut self.immediate).zip(&mut self.spread) {
+            let buffer = value.and_then(|index| match &mut self.values[index].1 {
+                Value::Buffer(buffer) => Some(&mut buffer.bytes),
+                Value::Scalar { .. } | Value::Symbol(_) => None,
+            });
+            pointers.push(match (spread, buffer) {
+                (Some((placement, copy)), Some(dense)) => {
+                    // The caller may have changed it since the last run.
+                    *copy = placement.spread(dense.as_slice());
+                    copy.as_mut_ptr().cast()
+                }
+                (None, Some(buffer)) => buffer.address().cast(),
+                (_, None) => bytes.0.as_mut_ptr().cast(),
+            });
+        }
+        // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
+        // to mutable memory where the program writes; all of it is borrowed or owned by `self`.
+        let result = unsafe { self.library.run_on(instance, &pointers) };
+        for (value, spread) in self.order.iter().zip(&mut self.spread) {
+            let value = value.map(|index| &mut self.values[index].1);
+            if let (Some((placement, copy)), Some(Value::Buffer(buffer))) = (spread, value)
+                && let Bytes::Mutable(dense) = &mut buffer.bytes
+            {
+                placement.collect(copy, dense);
+            }
+        }
+        result
+    }
+
+    /// The memory of an array or scalar in memory, between two runs; `None` if no such argument was given.
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.values.iter().find(|(known, _)| known == name).and_then(|(_, value)| match value {
+            Value::Buffer(buffer) => Some(buffer.bytes.as_slice()),
+            Value::Scalar { .. } | Value::Symbol(_) => None,
+        })
+    }
+
+    /// As [`PreparedCall::bytes`], to change it; `None` for what was given to be read only, too.
+    pub fn bytes_mut(&mut self, name: &str) -> Option<&mut [u8]> {
+        self.values.iter_mut().find(|(known, _)| known == name).and_then(|(_, value)| match value {
+            Value::Buffer(buffer) => match &mut buffer.bytes {
+                Bytes::Mutable(bytes) => Some(&mut **bytes),
+                Bytes::Shared(_) => None,
+            },
+            Value::Scalar { .. } | Value::Symbol(_) => None,
+        })
+    }
+}
+
+impl Drop for PreparedCall<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(instance) = self.instance.take() {
+            self.library.give_back(instance);
+        }
+    }
+}
