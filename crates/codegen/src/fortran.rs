@@ -10,7 +10,7 @@ use sdfg::dtype::ScalarType;
 use crate::interface::{Argument, ArgumentKind, EntryPoint, Interface, Status};
 
 /// The text of the module `NAME_sdfg` for `interface`. Fortran does not tell capitals from small letters: arguments whose
-/// names differ in nothing else get an underscore at their end.
+/// names differ in nothing else get a number at their end.
 ///
 /// Arrays are passed as C sees them: the last dimension is the one whose elements lie side by side, so that an array that the
 /// program declares as `A: f64[N, M]` is `A(M, N)` in Fortran.
@@ -146,11 +146,13 @@ impl Names {
     fn of(&mut self, name: &str) -> String {
         const LONGEST: usize = 63;
         let letters_first = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { "" } else { "x" };
-        let mut found: String = format!("{letters_first}{name}").chars().take(LONGEST).collect();
+        let name: String = format!("{letters_first}{name}").chars().take(LONGEST).collect();
+        let mut found = name.clone();
+        let mut number = 1_u32;
         while !self.taken.insert(found.to_ascii_lowercase()) {
-            // Of names that are as long as they can be, the ends change.
-            found.truncate(LONGEST - 1 - usize::from(found.len() == LONGEST) * self.taken.len().min(8));
-            found.push('_');
+            number += 1;
+            let suffix = format!("_{number}");
+            found = name.chars().take(LONGEST - suffix.len()).collect::<String>() + &suffix;
         }
         found
     }
@@ -164,7 +166,7 @@ mod tests {
     fn names_differ_without_regard_to_case() {
         let mut names = Names::default();
         let found: Vec<String> = ["handle", "A", "a", "A_", "_b", "HANDLE"].map(|name| names.of(name)).into();
-        assert_eq!(found, ["handle", "A", "a_", "A__", "x_b", "HANDLE_"]);
+        assert_eq!(found, ["handle", "A", "a_2", "A_", "x_b", "HANDLE_2"]);
         let long = "n".repeat(80);
         let mut seen = BTreeSet::new();
         for _ in 0..20 {
