@@ -35,7 +35,8 @@ sdfg running {
 fn library() -> Library {
     let sdfg = sdfg::text::parse("running.sdft", RUNNING_SUM).expect("it is a program");
     let program = sdfg::validate::validate(sdfg).expect("it is valid");
-    let options = CompileOptions { level: OptLevel::Quick, parallel_threshold: 0, ..CompileOptions::default() };
+    let options =
+        CompileOptions { level: OptLevel::Quick, parallel_threshold: 0, ..CompileOptions::default() };
     let object = sdfg_codegen::compile(&program, &options).expect("it compiles");
     Library::load(&object).expect("it loads")
 }

@@ -43,6 +43,9 @@ pub(crate) struct NativeOptions {
     /// Compile for this value of a symbol only: it is no argument of the code any more.
     #[arg(long, value_name = "SYMBOL=VALUE")]
     specialize: Vec<SymbolValue>,
+    /// Give the same bits with every number of threads: parts of sums are combined in a fixed order.
+    #[arg(long)]
+    reproducible: bool,
     /// Compile in any case, and keep nothing (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -143,6 +146,7 @@ impl NativeOptions {
                 Floats::Fast => FloatMode::Fast,
             }),
             threads: self.threads,
+            reproducible: self.reproducible,
             ..CompileOptions::default()
         })
     }

@@ -19,6 +19,7 @@ mod machine;
 mod memory;
 mod metadata;
 mod options;
+mod ordered;
 mod parallel;
 mod processor;
 mod sharing;

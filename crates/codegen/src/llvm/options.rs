@@ -85,6 +85,9 @@ pub struct CompileOptions {
     /// takes a few microseconds. Inner loops over ranges that depend on data count as 64 iterations; a loop whose work
     /// cannot be estimated, as with an inner loop until convergence, is always run by a team.
     pub parallel_threshold: u64,
+    /// Give the same bits with every number of threads: parts of sums are combined in a fixed order, and loops whose threads
+    /// would combine values in any order are run by one. Processors and options that differ may still round differently.
+    pub reproducible: bool,
 }
 
 impl Default for CompileOptions {
@@ -95,6 +98,7 @@ impl Default for CompileOptions {
             floats: None,
             threads: None,
             parallel_threshold: 4096,
+            reproducible: false,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
 use super::metadata::LoopHints;
+use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
 use super::uses::Uses;
 use crate::plan::{Allocation, BufferId, ParallelLoop, Private};
@@ -41,7 +42,10 @@ impl<'ctx> Function<'_, 'ctx> {
         self.builder.build_store(counter, self.emitter.constant(0))?;
 
         let (alone, together, done) = (self.block("alone"), self.block("together"), self.block("done"));
+        let alone_anyway =
+            self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel);
         let little = match &parallel.work {
+            _ if alone_anyway => self.emitter.i1().const_all_ones(),
             None => self.emitter.i1().const_zero(),
             Some(work) => {
                 let threshold = self.emitter.i64().const_int(self.emitter.options.parallel_threshold, false);
@@ -249,10 +253,13 @@ impl<'ctx> Function<'_, 'ctx> {
         let uses = Uses::of_parallel(self.emitter.plan, parallel);
         self.bind_stack_buffers(uses.buffers.iter())?;
         self.declare_all(&parallel.body)?;
+        let space = Space::new(self, parallel)?;
+        if self.emitter.options.reproducible && has_ordered_accumulators(self.emitter.plan, parallel) {
+            return self.share_in_order(parallel, &space);
+        }
         for private in &parallel.privates {
             self.initialise(private)?;
         }
-        let space = Space::new(self, parallel)?;
         self.share(parallel, &space)?;
         if !parallel.privates.is_empty() {
             self.critical("GOMP_critical_start")?;
@@ -282,7 +289,7 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
-    fn initialise(&self, private: &Private) -> Emit<()> {
+    pub(super) fn initialise(&self, private: &Private) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(private.buffer);
         let identity = self.identity(&private.resolution, buffer.element)?;
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
@@ -292,8 +299,8 @@ impl<'ctx> Function<'_, 'ctx> {
         })
     }
 
-    /// Combines an accumulator into its target; the caller holds the lock.
-    fn merge(&self, private: &Private) -> Emit<()> {
+    /// Combines an accumulator into its target; no other thread does so meanwhile.
+    pub(super) fn merge(&self, private: &Private) -> Emit<()> {
         let extents =
             private.target.extents.iter().map(|extent| self.index(extent)).collect::<Emit<Vec<_>>>()?;
         self.merge_dimension(private, &extents, &mut Vec::new(), self.emitter.constant(0))

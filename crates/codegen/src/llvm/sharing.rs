@@ -156,7 +156,7 @@ impl<'ctx> Function<'_, 'ctx> {
     ///
     /// The range is cut into rows of the innermost dimension, so that the loop over a row counts its variable plainly
     /// and no division happens inside.
-    fn run_range(
+    pub(super) fn run_range(
         &self,
         parallel: &ParallelLoop,
         space: &Space<'ctx>,

@@ -1,0 +1,126 @@
+//! Shared loops whose results do not depend on the number of threads, bit by bit.
+//!
+//! Sums of floating-point numbers depend on their order. So iterations are cut into chunks, always the same ones; each
+//! chunk has accumulators of its own, which are combined into their targets in the order of the chunks, whichever thread ran
+//! them. A loop that combines into shared elements atomically, in whatever order threads come, is run by one thread.
+
+use inkwell::values::{IntValue, PointerValue};
+use inkwell::{AtomicOrdering, IntPredicate};
+use sdfg::dtype::{ElementType, ScalarKind};
+use sdfg::ir::ConflictResolution;
+
+use super::emitter::Emit;
+use super::function::Function;
+use super::metadata::LoopHints;
+use super::sharing::Space;
+use crate::plan::{ParallelLoop, Plan, Realisation, Resolved, touches};
+
+/// How many chunks a loop is cut into, if it has so many iterations: enough for the threads of today's machines.
+const CHUNKS: i64 = 64;
+
+/// Whether the order matters in which new values are combined into an element.
+fn is_ordered(resolution: &ConflictResolution, element: ElementType) -> bool {
+    match resolution {
+        // Of several values, the last one stays; of a function of the user nothing is known.
+        ConflictResolution::Replace | ConflictResolution::Custom(_) => true,
+        ConflictResolution::Sum
+        | ConflictResolution::Product
+        | ConflictResolution::Min
+        | ConflictResolution::Max
+        | ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::BitAnd
+        | ConflictResolution::BitOr
+        | ConflictResolution::BitXor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation => {
+            matches!(element.lane().kind(), ScalarKind::Float | ScalarKind::Complex)
+        }
+    }
+}
+
+/// Whether the accumulators of a loop are to be combined in a fixed order.
+pub(super) fn has_ordered_accumulators(plan: &Plan, parallel: &ParallelLoop) -> bool {
+    let is_private_ordered =
+        |private: &crate::plan::Private| is_ordered(&private.resolution, plan.buffer(private.buffer).element);
+    parallel.privates.iter().any(is_private_ordered)
+}
+
+/// Whether threads combine into shared elements in an order that matters.
+pub(super) fn has_ordered_atomics(plan: &Plan, parallel: &ParallelLoop) -> bool {
+    let mut found = false;
+    // The walk may change what it visits: it is given a copy.
+    let mut body = parallel.body.clone();
+    touches(&mut body, &mut |mut touch| {
+        let element = plan.buffer(touch.buffer()).element;
+        if let Some(Resolved::Combine { resolution, realisation: Realisation::Atomic, .. }) =
+            touch.write_mut()
+        {
+            found |= is_ordered(resolution, element);
+        }
+    });
+    found
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// The part of one thread: every so many chunks one of its own, each merged when its turn has come.
+    pub(super) fn share_in_order(&self, parallel: &ParallelLoop, space: &Space<'ctx>) -> Emit<()> {
+        let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
+        let turn = self.parameter(3)?.into_pointer_value();
+        let constant = |value| self.emitter.constant(value);
+        let total = self.larger(space.total(), constant(0))?;
+        let chunks = self.smaller(total, constant(CHUNKS))?;
+        // Chunks without iterations are none: the divisor of an empty loop does not matter.
+        let divisor = self.larger(chunks, constant(1))?;
+        let share = self.builder.build_int_unsigned_div(total, divisor, "")?;
+        let rest = self.builder.build_int_unsigned_rem(total, divisor, "")?;
+        self.counted_loop(thread, chunks, threads, false, LoopHints::default(), |chunk| {
+            for private in &parallel.privates {
+                self.initialise(private)?;
+            }
+            // The first chunks have one iteration more.
+            let begin = self.add(self.multiply(chunk, share)?, self.smaller(chunk, rest)?)?;
+            let is_longer = self.compare(IntPredicate::SLT, chunk, rest)?;
+            let one_more = self.builder.build_int_z_extend(is_longer, self.emitter.i64(), "")?;
+            self.run_range(parallel, space, begin, self.add(self.add(begin, share)?, one_more)?)?;
+            self.await_turn(turn, chunk)?;
+            for private in &parallel.privates {
+                self.merge(private)?;
+            }
+            self.set_turn(turn, self.add(chunk, constant(1))?)
+        })
+    }
+
+    /// Waits until all chunks before this one are merged. A thread that fails never gets to its turn: then all leave.
+    fn await_turn(&self, turn: PointerValue<'ctx>, chunk: IntValue<'ctx>) -> Emit<()> {
+        let (ask, wait, go) = (self.block("turn"), self.block("wait"), self.block("merge"));
+        self.jump(ask)?;
+        self.enter(ask);
+        let now = self.builder.build_load(self.emitter.i64(), turn, "")?.into_int_value();
+        if let Some(load) = now.as_instruction() {
+            load.set_atomic_ordering(AtomicOrdering::Acquire).map_err(|error| self.emitter.defect(error))?;
+        }
+        let is_mine = self.compare(IntPredicate::EQ, now, chunk)?;
+        self.branch(is_mine, go, wait)?;
+        self.enter(wait);
+        let status = self.handle_status()?;
+        if let Some(load) = status.as_instruction() {
+            load.set_atomic_ordering(AtomicOrdering::Monotonic)
+                .map_err(|error| self.emitter.defect(error))?;
+        }
+        self.exit_if(self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?)?;
+        // There may be more threads than cores.
+        let sched_yield = self.emitter.declare("sched_yield", Some(self.emitter.i32().into()), &[]);
+        self.perform(sched_yield, &[])?;
+        self.jump(ask)?;
+        self.enter(go);
+        Ok(())
+    }
+
+    fn set_turn(&self, turn: PointerValue<'ctx>, value: IntValue<'ctx>) -> Emit<()> {
+        let store = self.builder.build_store(turn, value)?;
+        store.set_atomic_ordering(AtomicOrdering::Release).map_err(|error| self.emitter.defect(error))?;
+        Ok(())
+    }
+}
