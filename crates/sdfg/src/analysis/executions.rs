@@ -3,7 +3,10 @@
 //! What one execution of a state does becomes what a region does by this: parts of containers by images, bytes and
 //! operations by sums. Conditions are not evaluated, so the answer is a bound wherever a choice is made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::dominators::DominatorTree;
 use super::loops::counted_range;
@@ -51,8 +54,10 @@ impl ExecutionTable {
             let graph = RegionGraph::of(sdfg, region);
             let post = DominatorTree::post_dominators(&graph);
             let cyclic = blocks_on_cycles(&graph);
+            let passed: BTreeSet<BlockId> =
+                graph.start().into_iter().flat_map(|start| post.of(start)).collect();
             for block in graph.blocks() {
-                let surely = graph.start().is_some_and(|start| post.dominates(block, start));
+                let surely = passed.contains(&block);
                 let frequency = if cyclic.contains(&block) {
                     Frequency::Unbounded
                 } else if surely && !left_early.contains(&region) && cyclic.is_empty() {
@@ -124,15 +129,18 @@ fn regions_left_early(sdfg: &Sdfg) -> BTreeSet<RegionId> {
 
 /// Blocks that some way leads from themselves to themselves.
 fn blocks_on_cycles(graph: &RegionGraph) -> BTreeSet<BlockId> {
-    let on_cycle = |block: &BlockId| {
-        let mut seen = BTreeSet::new();
-        let mut waiting: Vec<BlockId> = graph.successors(*block).to_vec();
-        while let Some(next) = waiting.pop() {
-            if seen.insert(next) {
-                waiting.extend(graph.successors(next));
-            }
+    let mut flow: DiGraph<BlockId, ()> = DiGraph::new();
+    let nodes: BTreeMap<BlockId, NodeIndex> =
+        graph.blocks().map(|block| (block, flow.add_node(block))).collect();
+    for (block, node) in &nodes {
+        for next in graph.successors(*block) {
+            flow.add_edge(*node, nodes[next], ());
         }
-        seen.contains(block)
+    }
+    let is_cycle = |nodes: &Vec<NodeIndex>| match nodes.as_slice() {
+        [node] => flow.contains_edge(*node, *node),
+        _ => true,
     };
-    graph.blocks().filter(on_cycle).collect()
+    let components = kosaraju_scc(&flow);
+    components.iter().filter(|nodes| is_cycle(nodes)).flatten().map(|node| flow[*node]).collect()
 }

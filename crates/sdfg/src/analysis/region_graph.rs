@@ -33,8 +33,12 @@ impl RegionGraph {
             predecessors: own.iter().map(|block| (*block, Vec::new())).collect(),
             ends: BTreeSet::new(),
         };
+        let mut leaving: BTreeMap<BlockId, Vec<TransitionId>> = BTreeMap::new();
+        for id in &content.transitions {
+            leaving.entry(sdfg.transition(*id).src).or_default().push(*id);
+        }
         for block in own.iter().copied() {
-            let tried = tried_transitions(sdfg, block);
+            let tried = tried_among(sdfg, block, leaving.remove(&block).unwrap_or_default());
             for id in &tried {
                 let next = sdfg.transition(*id).dst;
                 let Some(before) = graph.predecessors.get_mut(&next) else { continue };
@@ -92,11 +96,15 @@ impl RegionGraph {
 /// Transitions out of a block that may be taken, in the order in which they are tried: none after a break, continue or
 /// return, and none behind one without a condition.
 pub fn tried_transitions(sdfg: &Sdfg, block: BlockId) -> Vec<TransitionId> {
+    tried_among(sdfg, block, sdfg.transitions_from(block))
+}
+
+/// As [`tried_transitions`], given all transitions out of the block.
+fn tried_among(sdfg: &Sdfg, block: BlockId, mut tried: Vec<TransitionId>) -> Vec<TransitionId> {
     match sdfg.block(block).kind {
         BlockKind::Break | BlockKind::Continue | BlockKind::Return => return Vec::new(),
         BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Branch(_) => {}
     }
-    let mut tried = sdfg.transitions_from(block);
     if let Some(last) = tried.iter().position(|id| is_always(sdfg.transition(*id).condition.as_ref())) {
         tried.truncate(last + 1);
     }

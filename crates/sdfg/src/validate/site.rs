@@ -1,8 +1,10 @@
 //! Where a rule looks: an SDFG or a state with the paths of its elements, and the place where findings gather.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::storage::Device;
+use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
@@ -59,6 +61,7 @@ pub(super) struct Program<'a> {
     /// Symbols that its caller gives a value which is a number.
     pub(super) given: Vec<(Symbol, Expr)>,
     labels: BTreeMap<StateId, BlockId>,
+    executions: OnceCell<ExecutionTable>,
 }
 
 impl<'a> Program<'a> {
@@ -73,7 +76,8 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        Program { sdfg, path, depth, device, assigned, given: Vec::new(), labels }
+        let (given, executions) = (Vec::new(), OnceCell::new());
+        Program { sdfg, path, depth, device, assigned, given, labels, executions }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -105,6 +109,11 @@ impl<'a> Program<'a> {
             device: self.device,
             assigned: &self.assigned,
         }
+    }
+
+    /// How often each block runs.
+    pub(super) fn executions(&self) -> &ExecutionTable {
+        self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
     }
 
     /// The block that runs a state.

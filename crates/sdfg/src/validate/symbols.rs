@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
+use crate::ir::{BlockId, BlockKind, RegionId, Sdfg, Transition};
 use crate::symbolic::Symbol;
 
 /// Symbols that may have a value.
@@ -48,22 +48,26 @@ impl SymbolTable {
     fn region(&mut self, sdfg: &Sdfg, id: RegionId, incoming: Defined) {
         let region = sdfg.region(id);
         let Some(start) = region.start else { return };
+        let mut leaving: BTreeMap<BlockId, Vec<&Transition>> = BTreeMap::new();
+        for transition in region.transitions.iter().map(|id| sdfg.transition(*id)) {
+            leaving.entry(transition.src).or_default().push(transition);
+        }
+        let order = order_from(start, &leaving);
         let mut at: BTreeMap<BlockId, Defined> = BTreeMap::from([(start, incoming)]);
-        let mut waiting = vec![start];
-        while let Some(block) = waiting.pop() {
-            for transition in region.transitions.iter().map(|id| sdfg.transition(*id)) {
-                if transition.src != block {
-                    continue;
-                }
-                let mut defined = at.get(&block).cloned().unwrap_or_default();
-                assigned_by(sdfg, block, &mut defined);
-                defined.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
+        // Blocks by their place in the order: without loops, each is looked at once.
+        let mut waiting: BTreeSet<(usize, BlockId)> = BTreeSet::from([(0, start)]);
+        while let Some((_, block)) = waiting.pop_first() {
+            let mut after = at.get(&block).cloned().unwrap_or_default();
+            assigned_by(sdfg, block, &mut after);
+            for transition in leaving.get(&block).into_iter().flatten() {
                 let is_new = !at.contains_key(&transition.dst);
                 let known = at.entry(transition.dst).or_default();
                 let before = known.len();
-                known.extend(defined);
+                known.extend(after.iter().cloned());
+                known.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
                 if is_new || known.len() > before {
-                    waiting.push(transition.dst);
+                    let place = order.get(&transition.dst).copied().unwrap_or(usize::MAX);
+                    waiting.insert((place, transition.dst));
                 }
             }
         }
@@ -81,6 +85,28 @@ impl SymbolTable {
             self.at_block.insert(*block, defined);
         }
     }
+}
+
+/// Places in reverse postorder: a block comes before those that follow it, but for the ways back of loops.
+fn order_from(start: BlockId, leaving: &BTreeMap<BlockId, Vec<&Transition>>) -> BTreeMap<BlockId, usize> {
+    let next = |block: BlockId, at: usize| leaving.get(&block)?.get(at).map(|transition| transition.dst);
+    let mut seen = BTreeSet::from([start]);
+    let (mut open, mut done) = (vec![(start, 0)], Vec::new());
+    while let Some((block, at)) = open.last_mut() {
+        match next(*block, *at) {
+            Some(next) => {
+                *at += 1;
+                if seen.insert(next) {
+                    open.push((next, 0));
+                }
+            }
+            None => {
+                done.push(*block);
+                open.pop();
+            }
+        }
+    }
+    done.into_iter().rev().enumerate().map(|(place, block)| (block, place)).collect()
 }
 
 /// Adds the symbols that a region assigns.

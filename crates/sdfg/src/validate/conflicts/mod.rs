@@ -20,7 +20,7 @@ use super::frame::Frames;
 use super::home::home;
 use super::site::{Findings, Program, Site};
 use crate::analysis::dependence::{Iteration, meets};
-use crate::analysis::executions::{ExecutionTable, Frequency};
+use crate::analysis::executions::Frequency;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ContainerId, EdgeId, NodeId};
 use crate::symbolic::{Assumptions, Truth};
@@ -68,8 +68,7 @@ pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, fin
 /// Whether each point of the loops around a state runs it once, so that a program without conflicts cannot pass it by.
 fn always_runs(program: &Program<'_>, site: &Site<'_>) -> bool {
     let Some(block) = program.block_of(site.id) else { return false };
-    let executions = ExecutionTable::of(site.sdfg).of_block(site.sdfg, block);
-    executions.frequency == Frequency::Once
+    program.executions().of_block(site.sdfg, block).frequency == Frequency::Once
 }
 
 /// The scopes that two accesses have in common.
