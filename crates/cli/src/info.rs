@@ -9,8 +9,8 @@ use sdfg::analysis::Costs;
 use sdfg::ir::{BlockKind, Container, ContainerKind, NestedSdfg, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Expr, Symbol};
 
-use crate::data::SymbolValue;
-use crate::failure::{Failure, did_you_mean};
+use crate::data::{SymbolValue, check_symbols};
+use crate::failure::Failure;
 use crate::output;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -43,16 +43,24 @@ impl Info {
     }
 
     fn values(&self, sdfg: &Sdfg) -> Result<Values, Failure> {
+        check_symbols(sdfg, "--set", &self.symbols)?;
         let mut values = Values::new();
         for SymbolValue { name, value } in &self.symbols {
-            let symbol = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);
-            let Some((symbol, _)) = symbol else {
-                let known: Vec<&str> = sdfg.symbols().map(|(symbol, _)| symbol.as_str()).collect();
-                let near = did_you_mean(name, known.iter().copied());
-                return Err(Failure::usage(format!("the program has no symbol `{name}`{near}"))
-                    .help(format!("its symbols are {}", known.join(", "))));
-            };
-            values.insert(symbol.clone(), *value);
+            values.extend(Symbol::new(name).ok().map(|symbol| (symbol, *value)));
+        }
+        for (_, container) in sdfg.arguments() {
+            for extent in container.shape() {
+                let value = extent.eval(&|symbol| values.get(symbol).copied());
+                if let Ok(value) = value
+                    && value < 0
+                {
+                    let name = &container.name;
+                    return Err(Failure::usage(format!(
+                        "the extent `{extent}` of `{name}` is {value}, which is negative"
+                    ))
+                    .at("--set"));
+                }
+            }
         }
         Ok(values)
     }

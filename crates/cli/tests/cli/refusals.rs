@@ -172,3 +172,15 @@ fn tools_and_options_that_are_wrong() {
     bench.run(&["chek", "double.sdft"]).fails(2, &["check"]);
     assert_eq!(bench.files(), ["double.sdft"]);
 }
+
+#[test]
+fn costs_of_sizes_that_cannot_be() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.run(&["info", "double.sdft", "--set", "N=-5"]).fails(2, &["extent `N` of `A` is -5", "negative"]);
+    bench.run(&["info", "double.sdft", "--set", "M=5"]).fails(2, &["no symbol `M`", "its symbols are N"]);
+    bench.file("device.sdft", DOUBLE.replace("[i = 0:N]", "[i = 0:N] schedule(gpu_device)"));
+    bench
+        .run(&["check", "device.sdft"])
+        .fails(1, &["`gpu_device` is not a schedule", "known: default", "gpu_grid"]);
+}

@@ -137,7 +137,11 @@ impl ParseErrorKind {
             ParseErrorKind::Syntax(kind) => return syntax::ParseError::new(span, kind.clone()).help(),
             ParseErrorKind::Unknown { similar: Some(similar), .. } => format!("did you mean `{similar}`?"),
             ParseErrorKind::UnknownWord { word, known, .. } => match closest(word, known.iter().copied()) {
-                Some(similar) => format!("did you mean `{similar}`?"),
+                // Slips of the pen rarely change the first letter: where it differs, something else may be meant.
+                Some(similar) if similar.chars().next() == word.chars().next() => {
+                    format!("did you mean `{similar}`?")
+                }
+                Some(similar) => format!("did you mean `{similar}`? known: {}", known.join(", ")),
                 None => format!("known: {}", known.join(", ")),
             },
             ParseErrorKind::Duplicate { .. } => "choose another name".to_owned(),
