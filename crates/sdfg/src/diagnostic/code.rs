@@ -64,7 +64,7 @@ codes! {
 
     AliasNotTransient = "V201" "a view or reference is not transient",
     BadShape = "V202" "an array has no dimensions, or a negative extent",
-    LayoutRank = "V203" "strides do not fit the shape",
+    LayoutRank = "V203" "a layout does not fit the shape",
     BadConstant = "V204" "the contents of a constant do not fit its declaration",
     DistributionRank = "V205" "a process grid does not fit the shape",
     BadCapacity = "V206" "the capacity of a stream is not positive",

@@ -77,6 +77,9 @@ fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: 
                 frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
                 frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
             }
+            if layout.strides.len() == layout.shape.len() {
+                super::layouts::check(program, container, layout, &frame.assumptions, findings);
+            }
         }
         ContainerKind::Stream { shape: _, capacity: Some(capacity) } => {
             frame.check(program.sdfg, capacity, "capacity", &error, findings);
@@ -135,13 +138,17 @@ fn constant(program: &Program<'_>, container: &Container, findings: &mut Finding
     }
 }
 
-/// A process grid has as many dimensions as what it cuts.
+/// A process grid has as many dimensions as what it cuts, and at least one part along each.
 fn distribution(program: &Program<'_>, container: &Container, findings: &mut Findings) {
-    if let Distribution::Block { grid } = &container.distribution
-        && grid.len() != container.shape().len()
-    {
-        let (dimensions, grid) = (counted(container.shape().len(), "dimension"), grid.len());
-        let message = format!("`{}` has {dimensions}, its process grid {grid}", container.name);
+    let Distribution::Block { grid } = &container.distribution else { return };
+    let mut error = |message| {
         findings.push(program.container_error(Code::DistributionRank, container, message));
+    };
+    if grid.len() != container.shape().len() {
+        let (dimensions, grid) = (counted(container.shape().len(), "dimension"), grid.len());
+        error(format!("`{}` has {dimensions}, its process grid {grid}", container.name));
+    }
+    if let Some(parts) = grid.iter().filter_map(Expr::as_int).find(|parts| *parts < 1) {
+        error(format!("`{}` is cut into {parts} parts along a dimension", container.name));
     }
 }

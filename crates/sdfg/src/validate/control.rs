@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::decided::{holds, number};
 use super::site::{Findings, Program};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{BlockId, BlockKind, RegionId, Transition};
+use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition};
+use crate::syntax::Expression;
 
 /// Checks the control flow of one SDFG, without its code.
 pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
-    region(program, program.sdfg.body(), false, findings);
+    region(program, program.sdfg.body(), false, true, findings);
     for (id, block) in program.sdfg.blocks() {
         if let BlockKind::Loop(repeated) = &block.kind
             && let Some(symbol) = &repeated.symbol
@@ -26,54 +28,136 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
     }
 }
 
-/// Jumps inside a region and the blocks that its start does not reach.
-fn region(program: &Program<'_>, id: RegionId, in_loop: bool, findings: &mut Findings) {
+/// Jumps inside a region and, where it `may_run`, the blocks that its start does not reach.
+fn region(program: &Program<'_>, id: RegionId, in_loop: bool, may_run: bool, findings: &mut Findings) {
     let sdfg = program.sdfg;
     let region = sdfg.region(id);
-    let reached = reached(program, id);
+    let reached = reached(sdfg, id);
+    let unreachable = |block: BlockId, message: String, advice: &str| {
+        let loc = sdfg.block(block).loc.as_ref();
+        Diagnostic::warning(Code::UnreachableBlock, program.block_path(block), message)
+            .at(loc)
+            .suggest(advice)
+    };
     for block in &region.blocks {
-        if !reached.contains(block) {
+        if may_run && !reached.contains(block) {
             let message = format!("no way leads to `{}`", program.block_label(*block));
-            let loc = sdfg.block(*block).loc.as_ref();
-            let warning =
-                Diagnostic::warning(Code::UnreachableBlock, program.block_path(*block), message).at(loc);
-            findings.push(warning.suggest("add a transition to it, or remove it"));
+            findings.push(unreachable(*block, message, "add a transition to it, or remove it"));
         }
         let kind = &sdfg.block(*block).kind;
         if matches!(kind, BlockKind::Break | BlockKind::Continue) && !in_loop {
             let message = format!("`{}` is not inside a loop of this SDFG", kind.noun());
             findings.push(program.block_error(Code::JumpOutsideLoop, *block, message));
         }
-        for part in kind.regions() {
-            self::region(program, part, in_loop || matches!(kind, BlockKind::Loop(_)), findings);
+        for (part, never) in kind.regions().into_iter().zip(never_entered(kind)) {
+            let runs = may_run && never.is_none();
+            if let (true, Some(reason), Some(start)) = (may_run, never, sdfg.region(part).start) {
+                let message = format!("`{}` never runs: {reason}", program.block_label(start));
+                findings.push(unreachable(
+                    start,
+                    message,
+                    "correct the condition, or remove what never runs",
+                ));
+            }
+            let in_loop = in_loop || matches!(kind, BlockKind::Loop(_));
+            self::region(program, part, in_loop, runs, findings);
         }
     }
 }
 
-/// Blocks of a region that its start leads to. Conditions are not evaluated, but a transition behind one that is
-/// always taken is never tried.
-fn reached(program: &Program<'_>, id: RegionId) -> BTreeSet<BlockId> {
-    let sdfg = program.sdfg;
+/// For each region inside a block why nothing enters it, if numbers decide that.
+fn never_entered(kind: &BlockKind) -> Vec<Option<String>> {
+    match kind {
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+        BlockKind::Loop(repeated) => {
+            let Loop { symbol, init, condition, test_after, .. } = repeated;
+            let first = init.as_ref().and_then(|init| number(init, &|_| None));
+            let value =
+                |name: &str| first.filter(|_| symbol.as_ref().is_some_and(|own| own.as_str() == name));
+            let is_skipped = !test_after && holds(condition, &value) == Some(false);
+            vec![is_skipped.then(|| format!("`{condition}` does not hold at first"))]
+        }
+        BlockKind::Branch(branch) => {
+            let mut certain: Option<&Expression> = None;
+            let mut parts = Vec::new();
+            for (condition, _) in &branch.arms {
+                let decided = holds(condition, &|_| None);
+                parts.push(match certain {
+                    Some(certain) => Some(format!("`{certain}` before it always holds")),
+                    None => (decided == Some(false)).then(|| format!("`{condition}` never holds")),
+                });
+                certain = certain.or((decided == Some(true)).then_some(condition));
+            }
+            if branch.otherwise.is_some() {
+                parts.push(certain.map(|certain| format!("`{certain}` before it always holds")));
+            }
+            parts
+        }
+    }
+}
+
+/// Blocks of a region that its start leads to. Conditions are evaluated if they are made of numbers only; a transition
+/// behind one that is always taken is never tried.
+fn reached(sdfg: &Sdfg, id: RegionId) -> BTreeSet<BlockId> {
     let mut reached = BTreeSet::new();
     let mut waiting: Vec<BlockId> = sdfg.region(id).start.into_iter().collect();
     while let Some(block) = waiting.pop() {
-        if !reached.insert(block) {
-            continue;
-        }
-        match sdfg.block(block).kind {
-            // What follows a jump in its region never runs.
-            BlockKind::Break | BlockKind::Continue | BlockKind::Return => continue,
-            BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Branch(_) => {}
-        }
-        for transition in sdfg.transitions_from(block) {
-            let transition = sdfg.transition(transition);
-            waiting.push(transition.dst);
-            if transition.condition.is_none() {
-                break;
-            }
+        if reached.insert(block) && passes(sdfg, block) {
+            waiting.extend(next(sdfg, block).0);
         }
     }
     reached
+}
+
+/// Blocks that may run after a block that is done, and whether the region may be done instead.
+fn next(sdfg: &Sdfg, block: BlockId) -> (Vec<BlockId>, bool) {
+    let mut found = Vec::new();
+    for transition in sdfg.transitions_from(block) {
+        let transition = sdfg.transition(transition);
+        let decided =
+            transition.condition.as_ref().map_or(Some(true), |condition| holds(condition, &|_| None));
+        if decided != Some(false) {
+            found.push(transition.dst);
+        }
+        if decided == Some(true) {
+            return (found, false);
+        }
+    }
+    (found, true)
+}
+
+/// Whether what follows a block in its region may run.
+fn passes(sdfg: &Sdfg, block: BlockId) -> bool {
+    let kind = &sdfg.block(block).kind;
+    match kind {
+        BlockKind::State(_) => true,
+        BlockKind::Break | BlockKind::Continue | BlockKind::Return => false,
+        BlockKind::Loop(repeated) => {
+            holds(&repeated.condition, &|_| None) != Some(true) || breaks(sdfg, repeated.body)
+        }
+        BlockKind::Branch(branch) => {
+            let is_taken =
+                |(condition, _): &(Expression, RegionId)| holds(condition, &|_| None) == Some(true);
+            let is_skipped = branch.otherwise.is_none() && !branch.arms.iter().any(is_taken);
+            let parts = kind.regions().into_iter().zip(never_entered(kind));
+            is_skipped || parts.into_iter().any(|(part, never)| never.is_none() && may_end(sdfg, part))
+        }
+    }
+}
+
+/// Whether a region may be done without a jump.
+fn may_end(sdfg: &Sdfg, region: RegionId) -> bool {
+    sdfg.region(region).start.is_none()
+        || reached(sdfg, region).into_iter().any(|block| passes(sdfg, block) && next(sdfg, block).1)
+}
+
+/// Whether a region has a `break` of the loop whose body it is.
+fn breaks(sdfg: &Sdfg, region: RegionId) -> bool {
+    sdfg.region(region).blocks.iter().any(|block| match &sdfg.block(*block).kind {
+        BlockKind::Break => true,
+        kind @ BlockKind::Branch(_) => kind.regions().into_iter().any(|part| breaks(sdfg, part)),
+        BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Continue | BlockKind::Return => false,
+    })
 }
 
 /// A transition assigns symbols, each once, and no containers.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::decided::holds;
 use super::site::{Findings, Program};
 use crate::analysis::region_graph::RegionGraph;
 use crate::analysis::symbols::assigned_symbols_of;
@@ -47,7 +48,7 @@ pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
 /// Why a loop without a way out in its body goes on for ever.
 fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
     let condition = &repeated.condition;
-    if matches!(condition.kind, ExpressionKind::Bool(false) | ExpressionKind::Integer(0)) {
+    if holds(condition, &|_| None) == Some(false) {
         return None;
     }
     let names = condition.names();

@@ -27,9 +27,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnreachableBlock,
-        why: "No transition leads to the block, or each follows one that is always taken or a jump. The program means the same \
+        why: "No transition leads to the block, or each follows one that is always taken, a jump, or a loop or branch that nothing \
+              leaves in order; or the condition in front of it is made of numbers and never holds. The program means the same \
               without it, which is hardly what was meant.",
-        action: "Add a transition, put a condition on an earlier one, or remove the block.",
+        action: "Add a transition, put a condition on an earlier one, correct the condition, or remove the block.",
         example: Example::Programs {
             bad: "sdfg p {
   state a { }

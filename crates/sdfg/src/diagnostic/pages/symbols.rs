@@ -156,8 +156,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::LayoutRank,
-        why: "An element lies at the sum of index times stride over all dimensions, so there is a stride for each.",
-        action: "Give as many strides as dimensions, or none for a packed array.",
+        why: "An element lies at the offset plus the sum of index times stride over all dimensions, so there is a stride for \
+              each, every element lies inside of the size, and no two elements of an array share a place.",
+        action: "Give as many strides as dimensions, or none for a packed array; enlarge the size to what they reach.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4, 8] strides(8)
@@ -182,7 +183,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DistributionRank,
-        why: "A block distribution cuts every dimension into as many parts as the process grid has along it.",
+        why: "A block distribution cuts every dimension into as many parts as the process grid has along it, at least 1.",
         action: "Give one number of parts for each dimension, 1 where it is not cut.",
         example: Example::Programs {
             bad: "sdfg p {

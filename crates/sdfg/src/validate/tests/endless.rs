@@ -40,7 +40,6 @@ fn loops_that_may_end_are_accepted() {
         "  while l: x == 0 {\n    state s { CHANGE }\n  }",
         "  while l: x == 0 {\n    if b: N > 2 {\n      break out\n    }\n  }",
         "  while l: True {\n    for o: j = 0:2 {\n      return done\n    }\n  }",
-        "  while l: False {\n    state s { }\n  }",
         "  loop l: i = 0; i != 4; i = i + 2 {\n    state s { }\n  }",
         "  loop l: i = 0; i < N; {\n    state s { }\n    -> t with (i = i + 1)\n    state t { }\n  }",
         "  loop l: i = N; i > 0; i = i // 2 {\n    state s { }\n  }",
@@ -51,6 +50,20 @@ fn loops_that_may_end_are_accepted() {
         let source = program(blocks);
         let found = findings(&source);
         assert!(found.is_empty(), "{source}\n{}", shown(&source, &found));
+        assert_eq!(run(&source, 3, Order::Fixed), Ended::Well, "{source}");
+    }
+}
+
+#[test]
+fn loops_that_are_never_repeated_end() {
+    for blocks in [
+        "  while l: False {\n    state s { }\n  }",
+        "  while l: False and N > 1 {\n    state s { }\n  }",
+        "  do l {\n    state s { }\n  } while 1 > 2",
+    ] {
+        let source = program(blocks);
+        let found = findings(&source);
+        assert!(found.iter().all(|found| found.code == Code::UnreachableBlock), "{}", shown(&source, &found));
         assert_eq!(run(&source, 3, Order::Fixed), Ended::Well, "{source}");
     }
 }
