@@ -52,7 +52,7 @@ impl Source {
             return json::parse(&self.text).map_err(|error| Failure::program(error).at(&self.name));
         }
         text::parse(&self.name, &self.text).map_err(|errors| {
-            let found: Vec<Diagnostic> = errors.iter().map(diagnostic).collect();
+            let found: Vec<Diagnostic> = errors.iter().map(Diagnostic::text).collect();
             Failure::findings(self.render(&found, terminal))
         })
     }
@@ -66,7 +66,7 @@ impl Source {
                 .into_iter()
                 .collect();
         }
-        text::parse(&self.name, &self.text).err().unwrap_or_default().iter().map(diagnostic).collect()
+        text::parse(&self.name, &self.text).err().unwrap_or_default().iter().map(Diagnostic::text).collect()
     }
 
     /// The program with the proof that it is valid. Warnings are shown.
@@ -93,14 +93,5 @@ impl Source {
         // The positions of a JSON document mean nothing to its reader.
         let source = (!self.is_json()).then_some((self.name.as_str(), self.text.as_str()));
         render(found, source, terminal.style())
-    }
-}
-
-fn diagnostic(error: &text::ParseError) -> Diagnostic {
-    let code = if error.kind.is_reference() { Code::UnknownReference } else { Code::Syntax };
-    let found = Diagnostic::error(code, ElementPath::default(), error.kind.to_string()).at(Some(&error.loc));
-    match error.help() {
-        Some(help) => found.suggest(help),
-        None => found,
     }
 }

@@ -106,6 +106,16 @@ pub enum ParseErrorKind {
     /// A conflict resolution, or a second one, on an edge that does not write.
     #[error("only a write has a conflict resolution")]
     ResolutionWithoutWrite,
+    /// An edge whose ends stand in the braces of different scopes.
+    #[error("{from}, {to}")]
+    CrossesScope {
+        /// Where the edge starts, as "`t` is in the scope `m`".
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// What to write instead.
+        remedy: String,
+    },
     /// A second edge property of one kind, such as two volumes.
     #[error("this says {what} a second time")]
     Repeated {
@@ -162,6 +172,7 @@ impl ParseErrorKind {
             ParseErrorKind::MemletOnValue => "leave the memlet out, or pass through an access node".to_owned(),
             ParseErrorKind::MemletOnOrder => "remove `order`, or the memlet".to_owned(),
             ParseErrorKind::TwoSidedMemlet => "name the container at the end of the path".to_owned(),
+            ParseErrorKind::CrossesScope { remedy, .. } => remedy.clone(),
             ParseErrorKind::EndWithArrows => "remove `-> end`".to_owned(),
             ParseErrorKind::LateDeclaration => "move it above the first block".to_owned(),
             ParseErrorKind::Unknown { similar: None, .. }

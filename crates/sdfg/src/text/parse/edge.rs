@@ -12,15 +12,15 @@ use crate::syntax::{Name, Punctuation, Span};
 /// An edge as it is written.
 pub(super) struct EdgeStatement {
     pub(super) form: EdgeForm,
-    src: EdgeEnd,
-    dst: EdgeEnd,
+    pub(super) src: EdgeEnd,
+    pub(super) dst: EdgeEnd,
     pub(super) memlet: Option<MemletText>,
     pub(super) resolution: Option<ConflictResolution>,
     pub(super) volume: Option<Volume>,
     pub(super) span: Span,
     loc: SourceLoc,
     /// Entries of the scopes in whose braces the edge stands.
-    scopes: Vec<NodeId>,
+    pub(super) scopes: Vec<NodeId>,
 }
 
 /// The word in front of an edge.
@@ -35,9 +35,9 @@ pub(super) enum EdgeForm {
 }
 
 /// `label`, `label.connector` or `label@connector`.
-struct EdgeEnd {
-    label: Name,
-    connector: Option<Name>,
+pub(super) struct EdgeEnd {
+    pub(super) label: Name,
+    pub(super) connector: Option<Name>,
     /// Whether the connector of a scope is named as it is, without `IN_` or `OUT_`: behind `@`.
     verbatim: bool,
 }
@@ -175,6 +175,11 @@ impl Parser<'_> {
                     continue;
                 }
             };
+            // A scope that was lost to another error may be the one that the edge is in.
+            if let Some(fault) = self.crossing(open, &edge, (src, dst)).filter(|_| !open.lost_nodes) {
+                self.report(fault);
+                continue;
+            }
             let loc = Some(edge.loc.clone());
             let mut added =
                 Edge { src, src_connector, dst, dst_connector, memlet: crate::ir::Memlet::order(), loc };

@@ -5,6 +5,7 @@
 //! unknown name is not reported where a faulty declaration may be the cause.
 
 mod block;
+mod border;
 mod container;
 mod edge;
 mod flow;

@@ -22,8 +22,8 @@ pub(super) struct OpenState<'g> {
     pub(super) edges: Vec<EdgeStatement>,
     /// Entries of the scopes whose braces are open, outermost first.
     pub(super) scopes: Vec<NodeId>,
-    /// Nodes with the scope they stand in, for those that no edge connects.
-    members: Vec<(NodeId, Vec<NodeId>)>,
+    /// Nodes, without exits, and the entries of the scopes in whose braces each stands, outermost first.
+    pub(super) members: BTreeMap<NodeId, Vec<NodeId>>,
     /// Whether a statement failed that may have been a node.
     pub(super) lost_nodes: bool,
 }
@@ -48,7 +48,7 @@ impl Parser<'_> {
             labels: BTreeMap::new(),
             edges: Vec::new(),
             scopes: Vec::new(),
-            members: Vec::new(),
+            members: BTreeMap::new(),
             lost_nodes: false,
         };
         self.braces(|parser| parser.state_statement(&mut open))?;
@@ -114,7 +114,7 @@ impl Parser<'_> {
     /// Adds a node under its label and remembers which scope it stands in.
     fn add_node(&mut self, open: &mut OpenState<'_>, label: Name, kind: NodeKind, loc: SourceLoc) -> NodeId {
         let node = open.graph.add_node(Node { label: label.text.clone(), kind, loc: Some(loc) });
-        open.members.push((node, open.scopes.clone()));
+        open.members.insert(node, open.scopes.clone());
         let named = Labelled { node, exit: None };
         if open.labels.insert(label.text.clone(), named).is_some() {
             self.report(Fault::new(label.span, ParseErrorKind::Duplicate { what: "node", name: label.text }));
@@ -323,7 +323,7 @@ impl OpenState<'_> {
                 }
             }
         }
-        for (entry, _) in &members {
+        for entry in members.keys() {
             if self.graph.node(*entry).kind.is_scope_entry()
                 && self.graph.out_edges(*entry).is_empty()
                 && let Some(exit) = self.graph.exit_of(*entry)

@@ -69,6 +69,16 @@ const BROKEN: &[Broken] = &[
         },
     },
     Broken {
+        code: Code::EdgeCrossesScope,
+        path: "p/s/a -> t",
+        change: |sdfg| {
+            let state = state_of(sdfg);
+            let (src, dst) = (state.find("a").unwrap(), state.find("t").unwrap());
+            let memlet = Memlet::order();
+            state.add_edge(Edge { src, src_connector: None, dst, dst_connector: None, memlet, loc: None });
+        },
+    },
+    Broken {
         code: Code::NodeNotEnclosed,
         path: "p/s/dead",
         change: |sdfg| {
