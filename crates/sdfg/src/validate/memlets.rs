@@ -1,6 +1,7 @@
 //! Memlets: what each edge moves, against its ends and its containers.
 
 use super::bounds;
+use super::direction;
 use super::frame::{Frame, Frames};
 use super::resolutions;
 use super::site::{Findings, Site, counted};
@@ -28,7 +29,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
         if leaf || edge.memlet.declared {
             volume(site, id, frame, findings);
         }
-        written_constant(site, id, findings);
+        direction::written_constant(site, id, findings);
         if leaf && fits {
             if let Flow::Copy { from, to, .. } = &edge.memlet.flow {
                 copy_volume(site, id, from, to, frame, findings);
@@ -234,17 +235,6 @@ fn volume(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
     frame.check(site.sdfg, count, "volume", &error, findings);
     if count.as_int().is_some_and(|count| count < 0) {
         findings.push(error(Code::BadVolume, format!("{count} elements cannot move")));
-    }
-}
-
-/// Constants are never written.
-fn written_constant(site: &Site<'_>, id: EdgeId, findings: &mut Findings) {
-    if let Some(access) = site.state.edge(id).memlet.write_access() {
-        let container = site.sdfg.container(access.container);
-        if container.constant.is_some() {
-            let message = format!("`{}` is constant and cannot be written", container.name);
-            findings.push(site.edge_error(Code::ConstantWritten, id, message));
-        }
     }
 }
 

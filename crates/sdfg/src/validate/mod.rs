@@ -29,6 +29,7 @@ mod containers;
 mod control;
 mod dataflow;
 mod decided;
+mod direction;
 mod endless;
 mod frame;
 mod home;

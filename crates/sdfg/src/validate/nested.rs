@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::direction;
 use super::frame::Frames;
 use super::site::{Findings, Site, counted};
 use crate::analysis::bound_dimensions;
@@ -18,6 +19,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
         if let NodeKind::Nested(nested) = &node.kind {
             if connectors(site, id, nested, findings) {
                 arguments(site, id, nested, findings);
+                direction::arguments(site, id, nested, findings);
             }
             symbols(site, id, nested, frames, findings);
             in_out(site, id, nested, findings);

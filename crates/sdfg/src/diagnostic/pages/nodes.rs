@@ -173,7 +173,8 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::NestedConnector,
         why: "A nested SDFG is called with its arguments bound to connectors of their names, in place: each argument has a \
-              connector, each connector an argument (or an input, a symbol), and what is read and written is one memory.",
+              connector, each connector an argument (or an input, a symbol), and what is read and written is one memory. \
+              What it writes is an output, what it reads and never writes an input.",
         action: "Give connectors and arguments the same names; containers that are not arguments are transient.",
         example: Example::Programs {
             bad: "sdfg p {
