@@ -10,41 +10,104 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::frame::{Frame, ends};
 use super::memlets::declaration;
 use super::site::{Findings, Site};
+use crate::analysis::bound_dimensions;
 use crate::diagnostic::{Code, Secondary};
 use crate::ir::{Access, EdgeId, Flow};
-use crate::subset::Range;
+use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
-/// Checks what the memlet of a leaf edge accesses.
+/// Checks what the memlet of a leaf edge accesses, or what it binds.
 pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
     let memlet = &site.state.edge(id).memlet;
     // Which elements of a dynamic memlet are accessed is decided while running.
     let is_exact = !memlet.volume.is_dynamic();
     let moves = matches!(memlet.flow, Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. });
-    if !(is_exact && moves) {
+    let binds = matches!(memlet.flow, Flow::Bind(_));
+    if frame.never_runs || !(is_exact && moves || binds) {
         return;
     }
+    let before = findings.len();
     for access in memlet.accesses() {
         dimensions(site, id, access, frame, findings);
+        if binds && findings.len() == before {
+            alias_size(site, id, access, frame, findings);
+        }
     }
 }
 
-fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findings: &mut Findings) {
-    if frame.never_runs {
+/// An alias with a shape of its own counts from the first element of what it is bound to, and ends before the memory does.
+fn alias_size(site: &Site<'_>, id: EdgeId, target: &Access, frame: &Frame, findings: &mut Findings) {
+    let edge = site.state.edge(id);
+    let ends = [edge.src, edge.dst].into_iter().filter_map(|end| site.state.node(end).kind.container());
+    let Some(alias) = ends.into_iter().find(|end| *end != target.container) else { return };
+    let (alias, container) = (site.sdfg.container(alias), site.sdfg.container(target.container));
+    let layouts = [alias, container].map(|found| found.kind.layout());
+    let [Some(own), Some(layout)] = layouts else { return };
+    let subset = target.subset();
+    // What lies behind a part of an alias may be more than the alias shows.
+    if container.is_alias() || !own.is_packed() || subset.rank() != layout.strides.len() {
         return;
     }
-    let container = site.sdfg.container(access.container);
-    let subset = access.subset();
+    let shapes = own.shape.iter().chain([&layout.total_size]).chain(&layout.strides).chain([&layout.offset]);
+    let is_elsewhere = |symbol: &Symbol| site.assigned.contains(symbol) || frame.binds(symbol);
+    if shapes.flat_map(Expr::free_symbols).any(|symbol| is_elsewhere(&symbol)) {
+        return;
+    }
+    let Some(mut assumptions) = where_it_moves(site, subset, frame) else { return };
+    if !own.shape.iter().all(|extent| may_move(frame, extent)) {
+        return;
+    }
+    for extent in &own.shape {
+        assumptions.assume_nonnegative(extent - 1);
+    }
+    // An alias with the extents of the subset, or less, takes its elements wherever they lie.
+    if let Some(kept) = bound_dimensions(subset, own.shape.len()) {
+        let sizes = kept.iter().filter_map(|dimension| subset.0.get(*dimension)).map(Range::size);
+        if !sizes.zip(&own.shape).any(|(size, extent)| extent.le(&size, &assumptions).is_refuted()) {
+            return;
+        }
+    }
+    let places = subset.0.iter().zip(&layout.strides).map(|(range, stride)| &range.begin * stride);
+    let first = places.fold(layout.offset.clone(), |sum, place| sum + place);
+    let left = &layout.total_size - &first;
+    if own.total_size.le(&left, &assumptions).is_refuted() {
+        let message = format!(
+            "`{}` has {} elements, `{}` has {left} from the first of `[{subset}]` on",
+            alias.name, own.total_size, container.name
+        );
+        findings.push(site.edge_error(Code::OutOfBounds, id, message).also(Secondary {
+            message: "declared here".to_owned(),
+            path: declaration(site, &alias.name),
+            loc: alias.loc.clone(),
+        }));
+    }
+}
+
+/// Whether a size of a subset is less than an extent wherever the subset has elements.
+pub(super) fn is_smaller(site: &Site<'_>, outer: &Subset, size: &Expr, inner: &Expr, frame: &Frame) -> bool {
+    !frame.never_runs
+        && where_it_moves(site, outer, frame).is_some_and(|known| size.lt(inner, &known).is_proved())
+}
+
+/// What is known where a subset has elements; `None` if it may be that it never has any.
+fn where_it_moves(site: &Site<'_>, subset: &Subset, frame: &Frame) -> Option<Assumptions> {
     let mut assumptions = frame.assumptions.clone();
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
         let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
         let moves = steps.is_positive(&frame.assumptions).is_proved() || (!varies && may_move(frame, &steps));
         if !moves {
-            return;
+            return None;
         }
         // In an iteration that moves anything, none of the ranges is empty.
         assumptions.assume_nonnegative(steps - 1);
     }
+    Some(assumptions)
+}
+
+fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findings: &mut Findings) {
+    let container = site.sdfg.container(access.container);
+    let subset = access.subset();
+    let Some(assumptions) = where_it_moves(site, subset, frame) else { return };
     let witnesses = witnesses(frame, &assumptions);
     for (dimension, (range, extent)) in subset.0.iter().zip(container.shape()).enumerate() {
         // What was allocated may differ from what the extent has become since, or from what its name means here.

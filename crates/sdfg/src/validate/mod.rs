@@ -11,7 +11,8 @@
 //! - bounds of dynamic memlets, through symbols of loops that do not count and of transitions, where a range inside may
 //!   be empty in the iteration that is outside, and where conditions guard the state;
 //! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
-//!   extents of its argument where these are not numbers;
+//!   extents of its argument, or that of an alias is enough, where symbols decide;
+//! - writes of constants and of inputs of calls through a name that may stand for something else, too;
 //! - conflicts between arguments of a call that overlap outside, with persistent transients of what is called, through
 //!   references that a state uses before it sets them, in states of more than 20000 nodes, and beyond 2000 unordered pairs
 //!   of accesses of one container in one state, or four that stay undecided;

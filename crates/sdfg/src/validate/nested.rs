@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::bounds;
 use super::direction;
-use super::frame::Frames;
+use super::frame::{Frame, Frames};
 use super::site::{Findings, Site, counted};
 use crate::analysis::bound_dimensions;
+use crate::analysis::symbols::assigned_symbols;
 use crate::diagnostic::{Code, did_you_mean};
 use crate::ir::{
     Access, Connector, Container, ContainerKind, Edge, Flow, NestedSdfg, NodeId, NodeKind, Sdfg,
@@ -23,7 +25,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
             }
             symbols(site, id, nested, frames, findings);
             in_out(site, id, nested, findings);
-            bindings(site, id, nested, findings);
+            bindings(site, id, nested, frames, findings);
         }
     }
 }
@@ -137,14 +139,14 @@ fn accessed<'s>(site: &Site<'s>, id: NodeId, name: &str, input: bool) -> Option<
 }
 
 /// What a connector brings has the kind and the dimensions of the argument.
-fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) {
+fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, frames: &Frames, findings: &mut Findings) {
     let inputs = nested.inputs.iter().map(|connector| (connector, true));
     let outputs = nested.outputs.iter().map(|connector| (connector, false));
     for (connector, input) in inputs.chain(outputs) {
         let Some(inner) = nested.sdfg.find_container(&connector.name) else { continue };
         let inner = nested.sdfg.container(inner);
         let Some((edge, access)) = accessed(site, id, &connector.name, input) else { continue };
-        if let Some(problem) = mismatch(site.sdfg.container(access.container), access, inner, nested) {
+        if let Some(problem) = mismatch(site, access, inner, nested, frames.at(id)) {
             let error = site.node_error(Code::NestedType, id, Some(&connector.name), problem);
             findings.push(error.at(edge.loc.as_ref()));
         }
@@ -157,7 +159,14 @@ fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Fin
 }
 
 /// Why an argument cannot be bound to a part of a container.
-fn mismatch(outer: &Container, access: &Access, inner: &Container, nested: &NestedSdfg) -> Option<String> {
+fn mismatch(
+    site: &Site<'_>,
+    access: &Access,
+    inner: &Container,
+    nested: &NestedSdfg,
+    frame: &Frame,
+) -> Option<String> {
+    let outer = site.sdfg.container(access.container);
     if outer.is_stream() != inner.is_stream() {
         let kind = |container: &Container| if container.is_stream() { "a stream" } else { "no stream" };
         return Some(format!("`{}` is {} outside and {} inside", inner.name, kind(outer), kind(inner)));
@@ -178,17 +187,35 @@ fn mismatch(outer: &Container, access: &Access, inner: &Container, nested: &Nest
         let volume = access.subset().volume();
         return Some(format!("`{}` is one element inside, the memlet has {volume}", inner.name));
     }
-    extents(subset, &kept, inner, nested)
+    extents(site, subset, &kept, inner, nested, frame)
 }
 
-/// Extents that are numbers on both sides agree.
-fn extents(subset: &Subset, kept: &[usize], inner: &Container, nested: &NestedSdfg) -> Option<String> {
+/// No extent is provably larger inside than outside.
+fn extents(
+    site: &Site<'_>,
+    subset: &Subset,
+    kept: &[usize],
+    inner: &Container,
+    nested: &NestedSdfg,
+    frame: &Frame,
+) -> Option<String> {
     let mapping: BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
+    let assigned = assigned_symbols(&nested.sdfg);
+    // The value of an input is not known, and what control flow inside assigns is something else.
+    let is_elsewhere = |symbol: &Symbol| {
+        assigned.contains(symbol) || nested.inputs.iter().any(|input| input.name == symbol.as_str())
+    };
     let sizes = kept.iter().filter_map(|dimension| subset.0.get(*dimension)).map(Range::size);
-    for (dimension, (outside, inside)) in sizes.zip(inner.shape()).enumerate() {
-        if let (Some(outside), Some(inside)) = (outside.as_int(), inside.substitute(&mapping).as_int())
-            && outside < inside
-        {
+    for (dimension, (outside, extent)) in sizes.zip(inner.shape()).enumerate() {
+        let inside = extent.substitute(&mapping);
+        let is_less = match (outside.as_int(), inside.as_int()) {
+            (Some(outside), Some(inside)) => outside < inside,
+            (Some(_), None) | (None, Some(_)) | (None, None) => {
+                !extent.free_symbols().iter().any(is_elsewhere)
+                    && bounds::is_smaller(site, subset, &outside, &inside, frame)
+            }
+        };
+        if is_less {
             return Some(format!(
                 "dimension {dimension} of `{}` has {inside} elements inside, the memlet has {outside}",
                 inner.name
