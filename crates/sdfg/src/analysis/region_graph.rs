@@ -168,7 +168,8 @@ fn opposite(op: CompareOp) -> CompareOp {
     }
 }
 
-fn turned_around(op: CompareOp) -> CompareOp {
+/// The operator that says of exchanged sides what this one says of them.
+pub(crate) fn turned_around(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Less => CompareOp::Greater,
         CompareOp::LessEqual => CompareOp::GreaterEqual,

@@ -5,22 +5,23 @@
 
 use std::collections::BTreeSet;
 
-use super::decided::holds;
+use super::circles;
+use super::decided::{holds, number};
 use super::site::{Findings, Program};
-use crate::analysis::region_graph::RegionGraph;
+use crate::analysis::region_graph::turned_around;
 use crate::analysis::symbols::assigned_symbols_of;
 use crate::analysis::{AccessSets, accesses};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::ir::{BlockId, BlockKind, ContainerId, Loop, RegionId, Sdfg};
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{CompareOp, Expression, ExpressionKind};
 
 /// Checks the loops and the state machines of an SDFG.
 pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
-    machine(program, program.sdfg.body(), findings);
+    circles::check(program, program.sdfg.body(), findings);
     for (id, block) in program.sdfg.blocks() {
         for part in block.kind.regions() {
-            machine(program, part, findings);
+            circles::check(program, part, findings);
         }
         if let BlockKind::Loop(repeated) = &block.kind
             && !leaves(program.sdfg, repeated.body, true)
@@ -57,52 +58,146 @@ fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
         return None;
     }
     let assigned = assigned_symbols_of(sdfg, repeated.body);
-    let is_assigned = |name: &str| assigned.iter().any(|symbol| symbol.as_str() == name);
-    let written = changed_in(sdfg, repeated.body);
+    let written = changed_by(sdfg, AccessSets::of_region(sdfg, repeated.body));
     let changes = |name: &str| {
-        is_assigned(name) || sdfg.find_container(name).is_some_and(|container| written.contains(&container))
+        assigned.iter().any(|symbol| symbol.as_str() == name)
+            || sdfg.find_container(name).is_some_and(|container| written.contains(&container))
     };
-    if names.iter().any(|name| changes(name)) {
-        return None;
-    }
     let counter = repeated.symbol.as_ref().filter(|symbol| names.contains(symbol.as_str()));
     let Some((counter, update)) = counter.zip(repeated.update.as_ref()) else {
+        if names.iter().any(|name| changes(name)) {
+            return None;
+        }
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         return Some(match names.as_slice() {
             [] => format!("`{condition}` is always true"),
             names => format!("nothing in it changes {}, on which `{condition}` depends", names.join(" or ")),
         });
     };
-    let step = step(counter, update)?;
+    let is_counter = |name: &str| name == counter.as_str();
+    if names.iter().any(|name| !is_counter(name) && changes(name)) {
+        return None;
+    }
+    let mut steps =
+        if changes(counter.as_str()) { assignments_to(sdfg, repeated, counter)? } else { Vec::new() };
+    steps.push(update);
+    let shown: Vec<String> = steps.iter().map(|value| format!("`{counter} = {value}`")).collect();
+    let shown = shown.join(" and ");
+    let reads_changed =
+        |value: &&Expression| value.names().iter().any(|name| !is_counter(name) && changes(name));
+    if steps.iter().any(reads_changed) {
+        return None;
+    }
+    if let Some(value) = repeating(repeated, counter, &steps) {
+        return Some(format!("after {shown}, `{counter}` is {value} again"));
+    }
+    let step = step(counter, &steps)?;
     if step == 0 {
-        return Some(format!("`{counter} = {update}` changes nothing"));
+        let verb = if steps.len() == 1 { "changes" } else { "together change" };
+        return Some(format!("{shown} {verb} nothing"));
     }
     // The other side of the comparison stays as it is, as was found above; of itself it may not depend on the counter.
     let ExpressionKind::Compare { first, rest } = &condition.kind else { return None };
     let [(op, second)] = rest.as_slice() else { return None };
-    let is_counter =
-        |side: &Expression| matches!(&side.kind, ExpressionKind::Name(name) if name == counter.as_str());
-    let is_upward = match (is_counter(first), is_counter(second), op) {
-        (true, false, CompareOp::Less | CompareOp::LessEqual)
-        | (false, true, CompareOp::Greater | CompareOp::GreaterEqual) => true,
-        (true, false, CompareOp::Greater | CompareOp::GreaterEqual)
-        | (false, true, CompareOp::Less | CompareOp::LessEqual) => false,
-        (_, _, CompareOp::Equal | CompareOp::NotEqual) | (true, true, _) | (false, false, _) => return None,
+    let is_side = |side: &Expression| matches!(&side.kind, ExpressionKind::Name(name) if is_counter(name));
+    let (op, bound) = match (is_side(first), is_side(second)) {
+        (true, false) => (*op, second),
+        (false, true) => (turned_around(*op), &**first),
+        (true, true) | (false, false) => return None,
     };
-    let bound = if is_counter(first) { second } else { first };
-    let moves_away = is_upward == (step < 0);
-    (moves_away && !bound.names().contains(counter.as_str()))
-        .then(|| format!("`{counter} = {update}` leads away from the end of `{condition}`"))
+    if bound.names().contains(counter.as_str()) {
+        return None;
+    }
+    match op {
+        CompareOp::Less | CompareOp::LessEqual if step < 0 => {}
+        CompareOp::Greater | CompareOp::GreaterEqual if step > 0 => {}
+        CompareOp::NotEqual => {
+            let init = number(repeated.init.as_ref()?, &|_| None)?;
+            let distance = number(bound, &|_| None)?.checked_sub(init)?;
+            let is_hit = distance.checked_rem(step)? == 0 && distance.checked_div(step)? >= 0;
+            return (!is_hit).then(|| format!("from {init} on, {shown} never makes `{condition}` false"));
+        }
+        CompareOp::Less
+        | CompareOp::LessEqual
+        | CompareOp::Greater
+        | CompareOp::GreaterEqual
+        | CompareOp::Equal => return None,
+    }
+    let verb = if steps.len() == 1 { "leads" } else { "together lead" };
+    Some(format!("{shown} {verb} away from the end of `{condition}`"))
 }
 
-/// What an update adds to its symbol, if that is a number.
-fn step(counter: &Symbol, update: &Expression) -> Option<i64> {
-    (Expr::from_expression(update).ok()? - Expr::symbol(counter.clone())).as_int()
+/// The values that the body of a loop assigns to its counter, in order, if every iteration assigns them all: the
+/// blocks of the body follow each other without a choice, and nothing inside of them assigns it.
+fn assignments_to<'a>(sdfg: &'a Sdfg, repeated: &Loop, counter: &Symbol) -> Option<Vec<&'a Expression>> {
+    let body = sdfg.region(repeated.body);
+    let mut values = Vec::new();
+    let mut waiting: BTreeSet<BlockId> = body.blocks.iter().copied().collect();
+    let mut block = body.start;
+    while let Some(current) = block {
+        // A way that comes back does not end, or is not followed here.
+        if !waiting.remove(&current) {
+            return None;
+        }
+        let kind = &sdfg.block(current).kind;
+        let inside = kind.regions();
+        let is_counter = |symbol: &Symbol| symbol == counter;
+        let assigns = inside.iter().any(|part| assigned_symbols_of(sdfg, *part).iter().any(is_counter))
+            || matches!(kind, BlockKind::Loop(inner) if inner.symbol.as_ref() == Some(counter));
+        let jumps = matches!(kind, BlockKind::Break | BlockKind::Continue | BlockKind::Return)
+            || inside.iter().any(|part| continues(sdfg, *part));
+        if assigns || jumps {
+            return None;
+        }
+        block = match sdfg.transitions_from(current).as_slice() {
+            [] => None,
+            [only] => {
+                let transition = sdfg.transition(*only);
+                if transition.condition.is_some() {
+                    return None;
+                }
+                let own = transition.assignments.iter().filter(|(symbol, _)| symbol == counter);
+                values.extend(own.map(|(_, value)| value));
+                Some(transition.dst)
+            }
+            [_, _, ..] => return None,
+        };
+    }
+    Some(values)
 }
 
-/// Containers that a region may change: what it writes, directly or through an alias, and streams that it pops.
-fn changed_in(sdfg: &Sdfg, region: RegionId) -> BTreeSet<ContainerId> {
-    let sets = AccessSets::of_region(sdfg, region);
+/// A value that the counter of a loop has twice while the condition holds, where numbers alone decide. Few steps are
+/// tried: most loops that come back do so at once.
+fn repeating(repeated: &Loop, counter: &Symbol, steps: &[&Expression]) -> Option<i64> {
+    const LIMIT: usize = 16;
+    let mut value = number(repeated.init.as_ref()?, &|_| None)?;
+    let mut seen = BTreeSet::new();
+    while seen.len() < LIMIT {
+        let now = |name: &str, value: i64| (name == counter.as_str()).then_some(value);
+        if !holds(&repeated.condition, &|name| now(name, value))? {
+            return None;
+        }
+        if !seen.insert(value) {
+            return Some(value);
+        }
+        for step in steps {
+            value = number(step, &|name| now(name, value))?;
+        }
+    }
+    None
+}
+
+/// What assignments one after the other add to their symbol, if that is a number.
+fn step(counter: &Symbol, values: &[&Expression]) -> Option<i64> {
+    let mut now = Expr::symbol(counter.clone());
+    for value in values {
+        now = Expr::from_expression(value).ok()?.with_symbol(counter, &now);
+    }
+    (now - Expr::symbol(counter.clone())).as_int()
+}
+
+/// Containers that accesses may change: what they write, directly or through an alias, and streams that they pop.
+pub(super) fn changed_by(sdfg: &Sdfg, sets: AccessSets) -> BTreeSet<ContainerId> {
     let mut written = sets.writes;
     written.extend(sets.reads.into_iter().filter(|id| sdfg.container(*id).is_stream()));
     for (alias, targets) in accesses::alias_targets(sdfg) {
@@ -116,7 +211,7 @@ fn changed_in(sdfg: &Sdfg, region: RegionId) -> BTreeSet<ContainerId> {
 }
 
 /// Whether a region has a `return`, or a `break` of the loop whose body it is.
-fn leaves(sdfg: &Sdfg, region: RegionId, breaks_count: bool) -> bool {
+pub(super) fn leaves(sdfg: &Sdfg, region: RegionId, breaks_count: bool) -> bool {
     sdfg.region(region).blocks.iter().any(|block| match &sdfg.block(*block).kind {
         BlockKind::Return => true,
         BlockKind::Break => breaks_count,
@@ -128,32 +223,8 @@ fn leaves(sdfg: &Sdfg, region: RegionId, breaks_count: bool) -> bool {
     })
 }
 
-/// Transitions that lead round and round: blocks that run and from which nothing leads to the end of the region.
-fn machine(program: &Program<'_>, region: RegionId, findings: &mut Findings) {
-    let graph = RegionGraph::of(program.sdfg, region);
-    let mut ends: BTreeSet<BlockId> = graph.blocks().filter(|block| graph.may_end_after(*block)).collect();
-    // A block that holds a `return` ends the region, too; so does one with a `break`, unless it is a loop.
-    ends.extend(graph.blocks().filter(|block| {
-        let kind = &program.sdfg.block(*block).kind;
-        let is_loop = matches!(kind, BlockKind::Loop(_));
-        kind.regions()
-            .into_iter()
-            .any(|part| leaves(program.sdfg, part, !is_loop) || continues(program.sdfg, part))
-    }));
-    let mut waiting: Vec<BlockId> = ends.iter().copied().collect();
-    while let Some(block) = waiting.pop() {
-        waiting.extend(graph.predecessors(block).iter().filter(|before| ends.insert(**before)));
-    }
-    let Some(first) = graph.reachable().into_iter().find(|block| !ends.contains(block)) else { return };
-    let label = program.block_label(first);
-    let message = format!("from `{label}` on, transitions lead round and round, and none to the end");
-    let loc = program.sdfg.block(first).loc.as_ref();
-    let error = Diagnostic::error(Code::EndlessLoop, program.block_path(first), message).at(loc);
-    findings.push(error.suggest("put a condition on one of the transitions, or add one that leaves"));
-}
-
 /// Whether a region has a `continue` of a loop around it.
-fn continues(sdfg: &Sdfg, region: RegionId) -> bool {
+pub(super) fn continues(sdfg: &Sdfg, region: RegionId) -> bool {
     sdfg.region(region).blocks.iter().any(|block| match &sdfg.block(*block).kind {
         BlockKind::Continue => true,
         kind @ BlockKind::Branch(_) => kind.regions().into_iter().any(|part| continues(sdfg, part)),

@@ -20,10 +20,12 @@
 //! - whether a reference is set before it is used;
 //! - deadlock that depends on data, on the contents of conditions, on single queues of an array of streams, or on what
 //!   calls push and pop; streams that are arguments or persistent;
-//! - loops that end never or sometimes, depending on data; of library nodes everything but the form of their properties;
+//! - loops that end never or sometimes, depending on data or on arithmetic beyond a few steps of a counter, and circles of
+//!   transitions that have more than one way out, or one that is decided anew each time; of library nodes everything but the form of their properties;
 //!   the signatures of external functions.
 
 mod bounds;
+mod circles;
 mod code;
 mod conflicts;
 mod containers;

@@ -120,7 +120,7 @@ fn two_entries_stay_transitions() {
 #[test]
 fn a_loop_that_would_never_end_stays_transitions() {
     let machine = format!(
-        "state begin {{}}\n-> g with (x = 0)\nstate g {{}}\n-> body if x > 0\n-> done\n{}-> g\n{}",
+        "state begin {{}}\n-> g with (i = 7)\nstate g {{}}\n-> body if i < 5\n-> done\n{}-> g with (i = i - 1)\n{}",
         digit("body", 1),
         digit("done", 2)
     );

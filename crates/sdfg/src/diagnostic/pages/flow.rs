@@ -48,7 +48,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::EndlessLoop,
         why: "The loop, or the circle of transitions, does not end once it is entered: what its condition reads never changes, \
-              or the counter leads away from the end, and there is no `break` or `return`.",
+              or the counter leads away from the end, past it or back to where it was, and there is no `break` or `return`.",
         action: "Change what the condition reads, correct the step, or leave with `break`.",
         example: Example::Programs {
             bad: "sdfg p {

@@ -25,6 +25,14 @@ fn loops_that_never_end_are_refused() {
         "  state a { }\n  -> b\n  state b { }\n  -> a",
         "  state a { }\n  -> a",
         "  while l: x == 0 {\n    while inner: N > x + 5 {\n      break out\n    }\n  }",
+        "  loop l: i = 0; i != 5; i = i + 2 {\n    state s { }\n  }",
+        "  loop l: i = 7; 5 != i; i = i + 1 {\n    state s { }\n  }",
+        "  loop l: i = 0; i < 5; i = i * 2 {\n    state s { }\n  }",
+        "  loop l: i = 1; i < 5; i = 1 - i {\n    state s { }\n  }",
+        "  for l: i = 0:5 {\n    state s { CHANGE }\n    -> z with (i = i - 1)\n    state z { }\n  }",
+        "  for l: i = 0:N {\n    state s { }\n    -> z with (i = i - 2)\n    state z { }\n  }",
+        "  state a { }\n  -> b with (i = 0)\n  state b { }\n  -> c if i < 10\n  state c { CHANGE }\n  -> b",
+        "  state b { }\n  -> d if x > 10\n  -> c with (j = N)\n  state c { }\n  -> b\n  state d { }",
     ] {
         let source = program(blocks);
         let found = findings(&source);
@@ -45,6 +53,14 @@ fn loops_that_may_end_are_accepted() {
         "  loop l: i = N; i > 0; i = i // 2 {\n    state s { }\n  }",
         "  state a { }\n  -> a if x == 0 and N < 0\n  -> b\n  state b { }",
         "  do l {\n    state s { }\n  } while N < 0",
+        "  loop l: i = 1; i != 5; i = i + 2 {\n    state s { }\n  }",
+        "  loop l: i = 1; i < 5; i = i * 2 {\n    state s { }\n  }",
+        "  for l: i = 0:5 {\n    state s { }\n    -> z if x > 0 with (i = i - 1)\n    -> z\n    state z { }\n  }",
+        "  for l: i = 0:5 {\n    state s { }\n    -> z with (i = i + 1)\n    state z { }\n  }",
+        "  for l: i = 0:5 {\n    state s { }\n    -> z with (i = i - 1)\n    state z { }\n    -> y with (i = i + 3)\n    state y { }\n  }",
+        "  state a { }\n  -> b with (i = 0)\n  state b { }\n  -> c if i < 3\n  state c { }\n  -> b with (i = i + 1)",
+        "  state b { }\n  -> d if x > 0\n  -> c\n  state c { CHANGE }\n  -> b\n  state d { }",
+        "  state b { }\n  -> c if N > 9\n  state c { }\n  -> b if N < 90",
         "  while l: x == 0 {\n    state s {\n      access x\n      access V\n      tasklet t () -> (o) { o = 1 }\n      t.o -> V: V[0]\n      bind V -> x: x\n    }\n  }",
     ] {
         let source = program(blocks);
@@ -58,6 +74,7 @@ fn loops_that_may_end_are_accepted() {
 fn loops_that_are_never_repeated_end() {
     for blocks in [
         "  while l: False {\n    state s { }\n  }",
+        "  loop l: i = 5; i != 5; i = i - 1 {\n    state s { }\n  }",
         "  while l: False and N > 1 {\n    state s { }\n  }",
         "  do l {\n    state s { }\n  } while 1 > 2",
     ] {
