@@ -129,6 +129,8 @@ impl Diagnostic {
             if matches!(*what, "block" | "node") { Code::DuplicateLabel } else { Code::DuplicateName }
         } else if matches!(error.kind, ParseErrorKind::InvalidSymbol { .. }) {
             Code::InvalidName
+        } else if matches!(error.kind, ParseErrorKind::SymbolType { .. }) {
+            Code::SymbolType
         } else if matches!(error.kind, ParseErrorKind::CrossesScope { .. }) {
             Code::EdgeCrossesScope
         } else if error.kind.is_reference() {

@@ -66,6 +66,14 @@ pub enum ParseErrorKind {
         /// The name.
         name: String,
     },
+    /// A symbol whose type is not that of integers.
+    #[error("the symbol `{symbol}` has type {ty}")]
+    SymbolType {
+        /// The symbol.
+        symbol: String,
+        /// Its type.
+        ty: String,
+    },
     /// An expression that is not integer arithmetic over symbols, where such a one is needed.
     #[error("{reason}")]
     NotSymbolic {
@@ -157,6 +165,9 @@ impl ParseErrorKind {
             ParseErrorKind::Duplicate { .. } => "choose another name".to_owned(),
             ParseErrorKind::InvalidSymbol { .. } => {
                 "symbols start with a letter or `_` and go on with letters, digits and `_`".to_owned()
+            }
+            ParseErrorKind::SymbolType { .. } => {
+                "use an integer type such as `i64`, or a scalar container".to_owned()
             }
             ParseErrorKind::NotSymbolic { .. } => {
                 "sizes, bounds and indices are integer arithmetic over symbols; bring data in through a connector"

@@ -14,15 +14,15 @@ use crate::ir::{
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
+use crate::text::names::closest;
 
 /// Checks the interface of every nested SDFG of a state.
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         if let NodeKind::Nested(nested) = &node.kind {
-            if connectors(site, id, nested, findings) {
-                arguments(site, id, nested, findings);
-                direction::arguments(site, id, nested, findings);
-            }
+            let meant = connectors(site, id, nested, findings);
+            arguments(site, id, nested, &meant, findings);
+            direction::arguments(site, id, nested, findings);
             symbols(site, id, nested, frames, findings);
             in_out(site, id, nested, findings);
             bindings(site, id, nested, frames, findings);
@@ -34,34 +34,35 @@ fn is_symbol(sdfg: &Sdfg, name: &str) -> bool {
     sdfg.symbols().any(|(symbol, _)| symbol.as_str() == name)
 }
 
-/// Every connector has the name of an argument, or an input that of a symbol. If not, an argument without a connector
-/// was probably meant, and is not reported as well.
-fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) -> bool {
-    let before = findings.len();
+/// Every connector has the name of an argument, or an input that of a symbol. The result are the arguments that were
+/// probably meant by those that have not: that they have no connector is not reported as well.
+fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) -> Vec<String> {
+    let mut meant = Vec::new();
     let argument = |name: &str| {
         nested.sdfg.find_container(name).is_some_and(|found| nested.sdfg.container(found).is_argument())
     };
-    let check = |connector: &Connector, may_be_symbol: bool, findings: &mut Findings| {
+    let mut check = |connector: &Connector, may_be_symbol: bool, findings: &mut Findings| {
         let name = connector.name.as_str();
         if argument(name) || (may_be_symbol && is_symbol(&nested.sdfg, name)) {
             return;
         }
         let message = format!("`{}` has no argument `{name}`", nested.sdfg.name);
         let error = site.node_error(Code::NestedConnector, id, Some(name), message);
-        let names = nested.sdfg.arguments().map(|(_, container)| container.name.as_str());
-        findings.push(match did_you_mean(name, names) {
+        let names = || nested.sdfg.arguments().map(|(_, container)| container.name.as_str());
+        meant.extend(closest(name, names()));
+        findings.push(match did_you_mean(name, names()) {
             Some(suggestion) => error.suggest(suggestion),
             None => error.suggest(format!("declare a container `{name}` that is not transient")),
         });
     };
     nested.inputs.iter().for_each(|connector| check(connector, true, findings));
     nested.outputs.iter().for_each(|connector| check(connector, false, findings));
-    findings.len() == before
+    meant
 }
 
-/// Every argument has a connector.
-fn arguments(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findings) {
-    for (_, container) in nested.sdfg.arguments() {
+/// Every argument has a connector; `meant` are those that one with another name is probably for.
+fn arguments(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, meant: &[String], findings: &mut Findings) {
+    for (_, container) in nested.sdfg.arguments().filter(|(_, argument)| !meant.contains(&argument.name)) {
         let mut connectors = nested.inputs.iter().chain(&nested.outputs);
         if !connectors.any(|connector| connector.name == container.name) {
             let message =

@@ -248,7 +248,30 @@ pub(super) const PAGES: &[Page] = &[
         why: "A range goes on by its step until it reaches its end. With a step of 0 it never does, and a tile of no \
               elements holds nothing.",
         action: "Use a step other than 0 and a tile of at least 1.",
-        example: Example::NotInText,
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4:0] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access a = A
+    map m [i = 0:4:2] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> a
+  }
+}",
+        },
     },
     Page {
         code: Code::ConstantWritten,

@@ -6,8 +6,31 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::MapDimensions,
         why: "Each parameter of a map runs through a range of its own, and a map without parameters repeats nothing.",
-        action: "Give one range for each parameter.",
-        example: Example::NotInText,
+        action: "Give one range for each parameter, and at least one.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  scalar A: f64
+  state s {
+    access a = A
+    map m [] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A wcr(sum)
+    }
+    m.A -> a
+  }
+}",
+            good: "sdfg p {
+  scalar A: f64
+  state s {
+    access a = A
+    map m [i = 0:4] {
+      tasklet t () -> (o) { o = 0.0 }
+      t.o -> m.A: A wcr(sum)
+    }
+    m.A -> a
+  }
+}",
+        },
     },
     Page {
         code: Code::DuplicateParameter,

@@ -97,7 +97,16 @@ pub(super) const PAGES: &[Page] = &[
         code: Code::SymbolType,
         why: "Symbols are what sizes, bounds and indices are made of; those are integers.",
         action: "Declare an integer type, or use a scalar container for other values.",
-        example: Example::NotInText,
+        example: Example::Programs {
+            bad: "sdfg p {
+  symbol N: f64
+  array A: f64[4]
+}",
+            good: "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+}",
+        },
     },
     Page {
         code: Code::NonIntegral,

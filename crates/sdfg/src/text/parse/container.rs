@@ -72,10 +72,9 @@ impl Parser<'_> {
         self.cursor.expect(Punctuation::Colon)?;
         let span = self.cursor.peek().span;
         let ty = self.element_type()?;
-        let Some(scalar) = ty.as_scalar() else {
-            let known = crate::dtype::ScalarType::ALL.iter().map(|ty| ty.name()).collect();
-            let kind = ParseErrorKind::UnknownWord { what: "type of symbols", word: ty.to_string(), known };
-            return Err(Fault::new(span, kind));
+        let Some(scalar) = ty.as_scalar().filter(|ty| ty.is_integer()) else {
+            let (symbol, ty) = (symbol.to_string(), ty.to_string());
+            return Err(Fault::new(span, ParseErrorKind::SymbolType { symbol, ty }));
         };
         let taken = sdfg.symbol_type(&symbol).is_some() || sdfg.find_container(symbol.as_str()).is_some();
         if taken {
