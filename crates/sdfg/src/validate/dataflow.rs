@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::site::{Findings, Program, Site};
 use crate::analysis::accesses::{alias_targets, control_flow_reads};
+use crate::analysis::is_leaf;
 use crate::diagnostic::{Code, Diagnostic, Element};
-use crate::ir::{ContainerId, ContainerKind, Flow, NodeKind};
+use crate::ir::{ConflictResolution, ContainerId, ContainerKind, Flow, NodeKind};
 
 /// Checks one state.
 pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
@@ -94,11 +95,16 @@ pub(super) fn never_written(
     answered: &BTreeSet<ContainerId>,
     findings: &mut Findings,
 ) {
-    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    let (mut read, mut written, mut combined) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (_, state) in program.sdfg.states() {
-        for (_, edge) in state.edges() {
+        for (id, edge) in state.edges() {
             read.extend(edge.memlet.read_access().map(|access| access.container));
-            written.extend(edge.memlet.write_access().map(|access| access.container));
+            if let Some(access) = edge.memlet.write_access().filter(|_| is_leaf(state, id)) {
+                // Every resolution but `replace` reads what is there before.
+                let resolution = edge.memlet.resolution();
+                let combines = resolution.is_some_and(|found| *found != ConflictResolution::Replace);
+                if combines { &mut combined } else { &mut written }.insert(access.container);
+            }
             if let Flow::Bind(target) = &edge.memlet.flow {
                 // What is written through a view is not followed here.
                 written.insert(target.container);
@@ -112,11 +118,23 @@ pub(super) fn never_written(
         let container = program.sdfg.container(**id);
         container.transient && !container.is_alias() && container.constant.is_none() && !written.contains(*id)
     };
-    for id in read.iter().filter(|id| is_source(id) && !answered.contains(id)) {
+    for id in read.union(&combined).filter(|id| is_source(id) && !answered.contains(id)) {
         let container = program.sdfg.container(*id);
-        let message = format!("`{}` is read, but nothing writes it", container.name);
+        let is_combined = combined.contains(id);
+        let message = if is_combined {
+            let name = &container.name;
+            format!(
+                "`{name}` is only written with a conflict resolution, which reads the old value: it has none"
+            )
+        } else {
+            format!("`{}` is read, but nothing writes it", container.name)
+        };
         let path = program.path.to(Element::Container(container.name.clone()));
         let warning = Diagnostic::warning(Code::NeverWritten, path, message).at(container.loc.as_ref());
-        findings.push(warning.suggest("write it first, or make it an argument"));
+        findings.push(warning.suggest(if is_combined {
+            "write an initial value first, such as 0 for a sum"
+        } else {
+            "write it first, or make it an argument"
+        }));
     }
 }

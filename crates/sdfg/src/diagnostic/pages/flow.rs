@@ -108,7 +108,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NeverWritten,
-        why: "A transient begins undefined, and reading an undefined element traps. If nothing writes it, every read does.",
+        why: "A transient begins undefined, and reading an undefined element traps. If nothing writes it, every read does; \
+              a conflict resolution other than `replace` reads the old value, too.",
         action: "Write it first, or make it an argument that the caller passes.",
         example: Example::Programs {
             bad: "sdfg p {
