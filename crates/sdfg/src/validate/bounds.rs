@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::frame::{Frame, ends};
 use super::memlets::declaration;
 use super::site::{Findings, Site};
-use crate::analysis::bound_dimensions;
+use crate::analysis::{bound_dimensions, memlet_path};
 use crate::diagnostic::{Code, Secondary};
-use crate::ir::{Access, EdgeId, Flow};
+use crate::ir::{Access, EdgeId, Flow, Memlet};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
@@ -33,6 +33,64 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut F
             alias_size(site, id, access, frame, findings);
         }
     }
+    if moves && findings.len() == before {
+        declared(site, id, frame, findings);
+    }
+}
+
+/// What a leaf edge moves stays within the outer memlets of its path that the program declares.
+fn declared(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+    let path = memlet_path(site.state, id);
+    let Some(own) = path.iter().position(|edge| *edge == id) else { return };
+    let leaf = &site.state.edge(id).memlet;
+    for (position, outer) in path.iter().enumerate().filter(|(position, _)| *position != own) {
+        let memlet = &site.state.edge(*outer).memlet;
+        let access = |of: &'_ Memlet| {
+            let access = if position < own { of.read_access() } else { of.write_access() };
+            access.cloned()
+        };
+        let (Some(inner), Some(bound)) = (access(leaf), access(memlet)) else { continue };
+        if !memlet.declared || inner.container != bound.container {
+            continue;
+        }
+        let Some(assumptions) = where_it_moves(site, inner.subset(), frame) else { return };
+        let witnesses = witnesses(frame, &assumptions);
+        for (range, outside) in inner.subset().0.iter().zip(&bound.subset().0) {
+            // A symbol that a scope on the way binds may mean something else outside of it.
+            if outside.free_symbols().iter().any(|symbol| frame.binds(symbol)) {
+                continue;
+            }
+            let Some((low, high)) = ends(outside) else { continue };
+            let leaving = |witness: &BTreeMap<Symbol, Expr>| {
+                let (first, last) = ends(&range.substitute(witness))?;
+                let index = if first.ge(&low, &assumptions).is_refuted() {
+                    first
+                } else {
+                    last.le(&high, &assumptions).is_refuted().then_some(last)?
+                };
+                moves_at(inner.subset(), witness, frame).then_some(index)
+            };
+            let Some(index) = witnesses.iter().find_map(leaving) else { continue };
+            let name = site.name(inner.container);
+            let message =
+                format!("`{name}[{}]` lets less pass than is moved inside: index {index}", bound.subset());
+            findings.push(site.edge_error(Code::OutOfBounds, *outer, message).also(Secondary {
+                message: format!("`{name}[{}]` is moved here", inner.subset()),
+                path: site.edge_path(site.state.edge(id)),
+                loc: site.state.edge(id).loc.clone(),
+            }));
+            return;
+        }
+    }
+}
+
+/// Whether the ranges of a subset have values in the iteration of a witness, given that they have in any.
+fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &Frame) -> bool {
+    subset.0.iter().all(|range| {
+        let steps = range.steps();
+        let at_witness = steps.substitute(witness);
+        at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved()
+    })
 }
 
 /// An alias with a shape of its own counts from the first element of what it is bound to, and ends before the memory does.
@@ -121,16 +179,8 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findi
             let is_above = || last.lt(extent, &assumptions).is_refuted();
             if is_below { Some(first) } else { is_above().then_some(last) }
         };
-        let moves = |witness: &BTreeMap<Symbol, Expr>| {
-            let moves = |range: &Range| {
-                let steps = range.steps();
-                let at_witness = steps.substitute(witness);
-                at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved()
-            };
-            subset.0.iter().all(moves)
-        };
         let found = witnesses.iter().find_map(|witness| {
-            let index = outside(witness).filter(|_| moves(witness))?;
+            let index = outside(witness).filter(|_| moves_at(subset, witness, frame))?;
             Some((index, witness))
         });
         let Some((index, witness)) = found else { continue };
