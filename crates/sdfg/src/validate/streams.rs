@@ -9,6 +9,7 @@ use super::frame::{Frame, Frames};
 use super::home::home;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
+use crate::analysis::loops::counted_range;
 use crate::analysis::{DominatorTree, RegionGraph, is_leaf, memlet_path};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
 use crate::ir::{
@@ -29,6 +30,8 @@ struct Use {
     most: Option<Expr>,
     /// Whether it waits for an element, or for room.
     waits: bool,
+    /// Whether the stream is there for the whole state: a scope around it may have no iterations.
+    is_shared: bool,
     finding: Diagnostic,
 }
 
@@ -65,11 +68,15 @@ impl Streams {
     pub(super) fn check(&self, program: &Program<'_>, findings: &mut Findings) -> BTreeSet<ContainerId> {
         let mut answered = BTreeSet::new();
         let known = Frame::outermost(program, Defined::new()).assumptions;
+        let begins_empty = |id: ContainerId| {
+            let container = program.sdfg.container(id);
+            container.transient
+                && matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg)
+        };
+        let crossed = crossed(program, &self.pushes, &self.pops, &begins_empty, &known);
         for (id, container) in program.sdfg.containers() {
             let ContainerKind::Stream { shape, capacity } = &container.kind else { continue };
-            let begins_empty = container.transient
-                && matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg);
-            if !begins_empty {
+            if !begins_empty(id) {
                 continue;
             }
             let none = Vec::new();
@@ -81,7 +88,8 @@ impl Streams {
             };
             let room = capacity.as_ref().map(|capacity| capacity * shape.iter().cloned().product::<Expr>());
             let stuck = starved(program, &container.name, pushes, pops, &known)
-                .or_else(|| overfull(program, &container.name, &room?, pushes, pops, &known));
+                .or_else(|| overfull(program, &container.name, &room?, pushes, pops, &known))
+                .or_else(|| crossed.iter().find(|(stream, _)| *stream == id).map(|(_, found)| found.clone()));
             if let Some(found) = stuck {
                 findings.push(found.also(declared));
                 answered.insert(id);
@@ -118,18 +126,98 @@ fn starved(
     }
     // As many elements as one state pushes are there for its pops, if no other state takes part.
     let state = pops.first()?.state;
-    if pops.iter().chain(pushes).any(|found| found.state != state) {
+    let is_alone = pops.iter().chain(pushes).all(|found| found.state == state);
+    if !is_alone && pushes.len() > 16 {
         return None;
     }
-    let wanted: Expr = pops.iter().filter(|pop| pop.waits).filter_map(|pop| pop.least.clone()).sum();
-    let given: Expr = pushes.iter().map(|push| push.most.clone()).sum::<Option<Expr>>()?;
-    if !(&wanted - &given).is_positive(known).is_proved() {
-        return None;
+    let given = |push: &Use| {
+        let most = push.most.clone()?;
+        // Symbols may have other values in other states.
+        if is_alone { Some(most) } else { Some((most * executions(program, push.block)?).as_int()?.into()) }
+    };
+    let given: Expr = pushes.iter().map(given).sum::<Option<Expr>>()?;
+    // In any case no state has more for its pops than all pushes together give.
+    let states: BTreeSet<StateId> = pops.iter().map(|pop| pop.state).collect();
+    for state in states {
+        let own = || pops.iter().filter(|pop| pop.state == state && pop.waits);
+        let wanted: Expr = own().filter_map(|pop| pop.least.clone()).sum();
+        let is_comparable = is_alone || wanted.is_constant();
+        if is_comparable && (&wanted - &given).is_positive(known).is_proved() {
+            let message = format!(
+                "this pop from `{name}` waits for ever: {wanted} elements are popped, {given} are pushed"
+            );
+            let found = Diagnostic { message, ..own().next_back()?.finding.clone() };
+            return Some(found.suggest("push as many as are popped"));
+        }
     }
-    let last = pops.iter().rfind(|pop| pop.waits)?;
-    let message =
-        format!("this pop from `{name}` waits for ever: {wanted} elements are popped, {given} are pushed");
-    Some(Diagnostic { message, ..last.finding.clone() }.suggest("push as many as are popped"))
+    None
+}
+
+/// How often a block runs at most, if loops with numbers for ends are all that repeats it.
+fn executions(program: &Program<'_>, block: BlockId) -> Option<Expr> {
+    let sdfg = program.sdfg;
+    let mut times = Expr::one();
+    for (region, block) in ancestors(sdfg, block) {
+        if leads_to(&RegionGraph::of(sdfg, region), block, block) {
+            return None;
+        }
+        if let Some(holder) = sdfg.region(region).parent
+            && let BlockKind::Loop(repeated) = &sdfg.block(holder).kind
+        {
+            let (_, range) = counted_range(sdfg, repeated)?;
+            times = times * range.count().as_int()?;
+        }
+    }
+    Some(times)
+}
+
+/// Pops of one state that wait for each other: each push that could serve one of them comes after another of them.
+fn crossed(
+    program: &Program<'_>,
+    pushes: &BTreeMap<ContainerId, Vec<Use>>,
+    pops: &BTreeMap<ContainerId, Vec<Use>>,
+    begins_empty: &dyn Fn(ContainerId) -> bool,
+    known: &Assumptions,
+) -> Vec<(ContainerId, Diagnostic)> {
+    let runs = |pop: &Use| pop.least.as_ref().is_some_and(|least| least.is_positive(known).is_proved());
+    let mut stuck: Vec<(ContainerId, &Use)> = pops
+        .iter()
+        .filter(|(id, _)| begins_empty(**id))
+        .flat_map(|(id, uses)| uses.iter().map(|pop| (*id, pop)))
+        .filter(|(_, pop)| pop.waits && pop.is_shared && runs(pop))
+        .collect();
+    // A pop is not stuck if something may push before any of the stuck ones is done; then those behind it are not, either.
+    loop {
+        let is_kept = |(id, pop): &(ContainerId, &Use)| {
+            pushes.get(id).into_iter().flatten().all(|push| {
+                let waits = |(_, other): &(ContainerId, &Use)| {
+                    other.state == push.state
+                        && (other.edge == push.edge
+                            || comes_after(program.sdfg.state(push.state), other.edge, push.edge))
+                };
+                push.state == pop.state && stuck.iter().any(waits)
+            })
+        };
+        let kept: Vec<(ContainerId, &Use)> = stuck.iter().copied().filter(is_kept).collect();
+        if kept.len() == stuck.len() {
+            break;
+        }
+        stuck = kept;
+    }
+    let names = |id: ContainerId| program.sdfg.container(id).name.clone();
+    let others: BTreeSet<String> = stuck.iter().map(|(id, _)| format!("`{}`", names(*id))).collect();
+    let others = others.into_iter().collect::<Vec<_>>().join(" and ");
+    stuck
+        .into_iter()
+        .map(|(id, pop)| {
+            let message = format!(
+                "this pop from `{}` waits for ever: every push to it comes after a pop that waits, too; so do all from \
+                 {others}",
+                names(id)
+            );
+            (id, Diagnostic { message, ..pop.finding.clone() }.suggest("push one of them before the pops"))
+        })
+        .collect()
 }
 
 /// A push beyond the room of all queues together, while nothing pops.
@@ -182,7 +270,17 @@ impl Use {
             Volume::AtMost(n) => (None, if is_code { None } else { count(n) }),
         };
         let finding = site.edge_error(Code::Deadlock, id, "");
-        Use { block, state: site.id, edge: id, scopes, least, most, waits, finding }
+        Use {
+            block,
+            state: site.id,
+            edge: id,
+            scopes,
+            least,
+            most,
+            waits,
+            is_shared: home.is_none(),
+            finding,
+        }
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::Deadlock,
         why: "A pop waits until there is an element, a push into a full queue until there is room. Here none can come: nothing \
-              pushes before the pop or beside it, fewer elements are pushed than popped, or more than the capacity is pushed before \
+              pushes before the pop or beside it, fewer elements are pushed than popped, pops wait for each other, or more than the capacity is pushed before \
               any is popped.",
         action: "Let producer and consumer stand beside each other, each at an access node of its own, and move as many elements \
                  in as out; or enlarge the capacity.",
