@@ -8,7 +8,7 @@
 //!
 //! **What is not checked.** Where a statement about symbols is neither proved nor refuted, nothing is said, but for
 //! conflicts, of which a warning is given. In particular:
-//! - bounds of dynamic memlets, through symbols of loops that do not count and of transitions, where a range inside may
+//! - bounds of dynamic memlets, through values that a call gives to symbols and that are no numbers, through symbols of loops that do not count and of transitions, where a range inside may
 //!   be empty in the iteration that is outside, and where conditions guard the state;
 //! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
 //!   extents of its argument, or that of an alias is enough, where symbols decide;
