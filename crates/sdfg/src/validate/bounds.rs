@@ -152,7 +152,8 @@ fn where_it_moves(site: &Site<'_>, subset: &Subset, frame: &Frame) -> Option<Ass
     let mut assumptions = frame.assumptions.clone();
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
         let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
-        let moves = steps.is_positive(&frame.assumptions).is_proved() || (!varies && may_move(frame, &steps));
+        let moves = steps.is_positive(&frame.assumptions).is_proved()
+            || (!varies && !frame.is_guarded && may_move(frame, &steps));
         if !moves {
             return None;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::ScopeTree;
+use crate::analysis::executions::Frequency;
 use crate::analysis::symbols::UNDECLARED_SYMBOL;
 use crate::diagnostic::{Code, Diagnostic, did_you_mean};
 use crate::dtype::{ScalarKind, ScalarType};
@@ -33,6 +34,8 @@ pub(super) struct Frame {
     pub(super) loops: Vec<Parameter>,
     /// Whether a range around is provably empty: that it is not would contradict the assumptions, and so prove anything.
     pub(super) never_runs: bool,
+    /// Whether conditions may keep the state from running for some values of the symbols.
+    pub(super) is_guarded: bool,
     /// Symbols that the scopes around bind; they hide others of their name.
     bound: Defined,
 }
@@ -62,6 +65,7 @@ impl Frame {
             parameters: Vec::new(),
             loops: Vec::new(),
             never_runs: false,
+            is_guarded: false,
             bound: Defined::new(),
         }
     }
@@ -70,6 +74,8 @@ impl Frame {
     pub(super) fn of_state(program: &Program<'_>, state: StateId, defined: Defined) -> Self {
         let mut frame = Frame::outermost(program, defined);
         let Some(block) = program.block_of(state) else { return frame };
+        let executions = program.executions().of_block(program.sdfg, block);
+        frame.is_guarded = executions.frequency != Frequency::Once;
         for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {
             let Some((first, last)) = ends(&range) else { continue };
             // Of a symbol of two loops, the inner one decides.
