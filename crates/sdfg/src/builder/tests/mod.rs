@@ -417,7 +417,7 @@ fn explicit_transitions() {
     let mut b = SdfgBuilder::new("machine");
     b.symbol("N");
     let [first, second, last] = ["first", "second", "last"].map(|label| b.state(label, |_| {}));
-    b.transition(first, second).when("N > 0").assign("i", "0").assign("j", "i + 1");
+    b.transition(first, second).when("i < N").assign("j", "i + 1");
     b.transition(first, last);
     b.transition(second, first).assign("i", "i + 1");
     b.end_after(last);
@@ -428,7 +428,7 @@ fn explicit_transitions() {
       symbol i: i64
 
       state first {}
-      -> second if N > 0 with (i = 0, j = i + 1)
+      -> second if i < N with (j = i + 1)
       -> last
       state second {}
       -> first with (i = i + 1)
