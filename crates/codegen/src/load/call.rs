@@ -140,28 +140,28 @@ impl<'lib, 'data> Call<'lib, 'data> {
                 (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
             });
         }
-        let spread = self.spread(&order, &symbols)?;
+        let placements = self.placements(&order, &symbols)?;
         let instance = self.library.take_instance(self.threads)?;
-        Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, spread))
+        Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, placements))
     }
 
-    /// For each argument, a copy with the program's strides if it was given dense and the program takes it otherwise.
-    fn spread(&self, order: &[Option<usize>], symbols: &Symbols) -> Result<Vec<Option<Spread>>, CallError> {
+    /// For each argument, where its elements go in a copy if it was given dense and the program takes it otherwise.
+    fn placements(
+        &self,
+        order: &[Option<usize>],
+        symbols: &Symbols,
+    ) -> Result<Vec<Option<Placement>>, CallError> {
         let arguments = self.library.interface().arguments();
-        let copy = |(argument, value): (&Argument, &Option<usize>)| {
+        let placement = |(argument, value): (&Argument, &Option<usize>)| {
             let Some(Value::Buffer(buffer)) = value.map(|index| &self.values[index].1) else {
                 return Ok(None);
             };
             if !buffer.dense {
                 return Ok(None);
             }
-            let placement = Placement::of(argument, symbols)?;
-            Ok(placement.map(|placement| {
-                let allocation = placement.spread(buffer.bytes.as_slice());
-                (placement, allocation)
-            }))
+            Placement::of(argument, symbols)
         };
-        arguments.iter().zip(order).map(copy).collect()
+        arguments.iter().zip(order).map(placement).collect()
     }
 
     /// For each argument, the position of its value.
@@ -210,9 +210,6 @@ impl<'lib, 'data> Call<'lib, 'data> {
         Ok(symbols)
     }
 }
-
-/// A copy of a dense array with the program's strides, and the way back.
-pub(super) type Spread = (Placement, Vec<Immediate>);
 
 /// Sixteen bytes at an address where every scalar type may lie.
 #[derive(Clone, Copy, Debug)]

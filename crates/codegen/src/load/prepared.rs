@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use super::buffer::Bytes;
-use super::call::{Immediate, Spread, Value};
+use super::call::{Immediate, Value};
 use super::error::CallError;
 use super::library::{Instance, Library};
+use super::placement::Placement;
 
 /// A checked call on an instance of its own, to be run any number of times on the same memory.
 ///
@@ -29,8 +30,8 @@ pub struct PreparedCall<'lib, 'data> {
     order: Vec<Option<usize>>,
     /// For each argument, its value if it is passed by value.
     immediate: Vec<Immediate>,
-    /// For each argument, its copy with the program's strides, if it was given dense and the program takes it otherwise.
-    spread: Vec<Option<Spread>>,
+    /// For each argument, where its elements go, if it was given dense and the program takes it otherwise.
+    placements: Vec<Option<Placement>>,
 }
 
 impl<'lib, 'data> PreparedCall<'lib, 'data> {
@@ -41,9 +42,9 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         values: Vec<(String, Value<'data>)>,
         order: Vec<Option<usize>>,
         immediate: Vec<Immediate>,
-        spread: Vec<Option<Spread>>,
+        placements: Vec<Option<Placement>>,
     ) -> Self {
-        PreparedCall { library, instance: Some(instance), values, order, immediate, spread }
+        PreparedCall { library, instance: Some(instance), values, order, immediate, placements }
     }
 
     /// Runs the program.
@@ -52,31 +53,35 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
     /// [`CallError::Failed`].
     pub fn run(&mut self) -> Result<(), CallError> {
         let Some(instance) = &self.instance else { return Ok(()) };
+        // Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
+        let mut copies: Vec<Option<Vec<Immediate>>> = Vec::with_capacity(self.order.len());
         let mut pointers: Vec<*mut c_void> = Vec::with_capacity(self.order.len());
-        for ((value, bytes), spread) in self.order.iter().zip(&mut self.immediate).zip(&mut self.spread) {
+        for ((value, bytes), placement) in self.order.iter().zip(&mut self.immediate).zip(&self.placements) {
             let buffer = value.and_then(|index| match &mut self.values[index].1 {
                 Value::Buffer(buffer) => Some(&mut buffer.bytes),
                 Value::Scalar { .. } | Value::Symbol(_) => None,
             });
-            pointers.push(match (spread, buffer) {
-                (Some((placement, copy)), Some(dense)) => {
-                    // The caller may have changed it since the last run.
-                    *copy = placement.spread(dense.as_slice());
-                    copy.as_mut_ptr().cast()
-                }
+            let mut copy = placement
+                .as_ref()
+                .zip(buffer.as_ref())
+                .map(|(placement, dense)| placement.spread(dense.as_slice()));
+            pointers.push(match (&mut copy, buffer) {
+                (Some(copy), _) => copy.as_mut_ptr().cast(),
                 (None, Some(buffer)) => buffer.address().cast(),
-                (_, None) => bytes.0.as_mut_ptr().cast(),
+                (None, None) => bytes.0.as_mut_ptr().cast(),
             });
+            copies.push(copy);
         }
         // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; all of it is borrowed or owned by `self`.
+        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies`, whose
+        // elements do not move.
         let result = unsafe { self.library.run_on(instance, &pointers) };
-        for (value, spread) in self.order.iter().zip(&mut self.spread) {
+        for ((value, placement), copy) in self.order.iter().zip(&self.placements).zip(copies) {
             let value = value.map(|index| &mut self.values[index].1);
-            if let (Some((placement, copy)), Some(Value::Buffer(buffer))) = (spread, value)
+            if let (Some(placement), Some(mut copy), Some(Value::Buffer(buffer))) = (placement, copy, value)
                 && let Bytes::Mutable(dense) = &mut buffer.bytes
             {
-                placement.collect(copy, dense);
+                placement.collect(&mut copy, dense);
             }
         }
         result

@@ -15,18 +15,7 @@ use crate::plan::{If, Statement, While};
 
 /// Symbols that loops and transitions of an SDFG set.
 pub(super) fn assigned_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
-    let loops = sdfg.blocks().filter_map(|(_, block)| match &block.kind {
-        BlockKind::Loop(body) => body.symbol.clone(),
-        BlockKind::State(_)
-        | BlockKind::Branch(_)
-        | BlockKind::Break
-        | BlockKind::Continue
-        | BlockKind::Return => None,
-    });
-    let transitions = sdfg
-        .transitions()
-        .flat_map(|(_, transition)| transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
-    loops.chain(transitions).collect()
+    sdfg::analysis::symbols::assigned_symbols(sdfg).into_iter().collect()
 }
 
 impl<'g> Lowering<'g> {

@@ -3,10 +3,7 @@
 //! What one execution of a state does becomes what a region does by this: parts of containers by images, bytes and
 //! operations by sums. Conditions are not evaluated, so the answer is a bound wherever a choice is made.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::BTreeSet;
 
 use super::dominators::DominatorTree;
 use super::loops::counted_range;
@@ -53,7 +50,7 @@ impl ExecutionTable {
         for region in regions {
             let graph = RegionGraph::of(sdfg, region);
             let post = DominatorTree::post_dominators(&graph);
-            let cyclic = blocks_on_cycles(&graph);
+            let cyclic: BTreeSet<BlockId> = graph.cycles().into_iter().flatten().collect();
             let passed: BTreeSet<BlockId> =
                 graph.start().into_iter().flat_map(|start| post.of(start)).collect();
             for block in graph.blocks() {
@@ -125,22 +122,4 @@ fn regions_left_early(sdfg: &Sdfg) -> BTreeSet<RegionId> {
         }
     }
     found.into_iter().map(|(region, _)| region).collect()
-}
-
-/// Blocks that some way leads from themselves to themselves.
-fn blocks_on_cycles(graph: &RegionGraph) -> BTreeSet<BlockId> {
-    let mut flow: DiGraph<BlockId, ()> = DiGraph::new();
-    let nodes: BTreeMap<BlockId, NodeIndex> =
-        graph.blocks().map(|block| (block, flow.add_node(block))).collect();
-    for (block, node) in &nodes {
-        for next in graph.successors(*block) {
-            flow.add_edge(*node, nodes[next], ());
-        }
-    }
-    let is_cycle = |nodes: &Vec<NodeIndex>| match nodes.as_slice() {
-        [node] => flow.contains_edge(*node, *node),
-        _ => true,
-    };
-    let components = kosaraju_scc(&flow);
-    components.iter().filter(|nodes| is_cycle(nodes)).flatten().map(|node| flow[*node]).collect()
 }

@@ -11,7 +11,7 @@ use super::executions::{ExecutionTable, Frequency};
 use super::loops::counted_loops_around;
 use super::memlet_path::{is_leaf, memlet_root};
 use super::scope_tree::ScopeTree;
-use super::symbols::{assigned_symbols, assigned_symbols_of, bound_symbols};
+use super::symbols::{assigned_symbols, assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{
     Access, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
     TaskletBody,
@@ -276,23 +276,6 @@ fn image(
         }
     }
     Approx::new(carried, exact)
-}
-
-/// Iteration symbols of a scope with their ranges, outermost first.
-pub(super) fn scope_parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
-    match &state.node(entry).kind {
-        NodeKind::MapEntry(map) => map.params.iter().cloned().zip(map.ranges.0.iter().cloned()).collect(),
-        NodeKind::ConsumeEntry(consume) => {
-            vec![(consume.element.clone(), Range::new(Expr::zero(), consume.elements.clone()))]
-        }
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Nested(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => Vec::new(),
-    }
 }
 
 /// Symbols in shapes are not negative, unless the SDFG sets them itself.

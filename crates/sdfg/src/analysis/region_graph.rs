@@ -5,6 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
 use crate::dtype::ScalarType;
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg, TransitionId};
 use crate::symbolic::Expr;
@@ -78,6 +81,27 @@ impl RegionGraph {
     /// be taken.
     pub fn may_end_after(&self, block: BlockId) -> bool {
         self.ends.contains(&block)
+    }
+
+    /// The largest sets of blocks that lead to each other, in order; a single block, if it leads to itself.
+    pub fn cycles(&self) -> Vec<BTreeSet<BlockId>> {
+        let mut flow: DiGraph<BlockId, ()> = DiGraph::new();
+        let nodes: BTreeMap<BlockId, NodeIndex> =
+            self.blocks().map(|block| (block, flow.add_node(block))).collect();
+        for (block, from) in &nodes {
+            for next in self.successors(*block) {
+                flow.add_edge(*from, nodes[next], ());
+            }
+        }
+        let leads_back = |part: &Vec<NodeIndex>| match part.as_slice() {
+            [node] => flow.contains_edge(*node, *node),
+            _ => true,
+        };
+        let parts = kosaraju_scc(&flow).into_iter().filter(leads_back);
+        let mut cycles: Vec<BTreeSet<BlockId>> =
+            parts.map(|part| part.into_iter().map(|node| flow[node]).collect()).collect();
+        cycles.sort();
+        cycles
     }
 
     /// Blocks that some way from the start leads to.

@@ -19,16 +19,7 @@ pub fn redirect_source(
     node: NodeId,
     connector: Option<&str>,
 ) -> Result<EdgeId, EditError> {
-    let graph = expect_state(sdfg, state)?;
-    let dst = expect_edge(graph, edge)?.dst;
-    expect_node(graph, node)?;
-    check_connector(graph, edge, node, connector, false)?;
-    check_acyclic(graph, node, dst)?;
-    let graph = sdfg.state_mut(state);
-    let mut moved = graph.remove_edge(edge).ok_or(EditError::NoEdge(edge))?;
-    moved.src = node;
-    moved.src_connector = connector.map(str::to_owned);
-    Ok(graph.add_edge(moved))
+    redirect(sdfg, state, edge, node, connector, false)
 }
 
 /// Lets an edge end at another node or connector; everything else about it stays. The edge gets a new id.
@@ -42,15 +33,29 @@ pub fn redirect_destination(
     node: NodeId,
     connector: Option<&str>,
 ) -> Result<EdgeId, EditError> {
+    redirect(sdfg, state, edge, node, connector, true)
+}
+
+/// Moves the destination of an edge, or its source.
+fn redirect(
+    sdfg: &mut Sdfg,
+    state: StateId,
+    edge: EdgeId,
+    node: NodeId,
+    connector: Option<&str>,
+    is_destination: bool,
+) -> Result<EdgeId, EditError> {
     let graph = expect_state(sdfg, state)?;
-    let src = expect_edge(graph, edge)?.src;
+    let old = expect_edge(graph, edge)?;
+    let (src, dst) = if is_destination { (old.src, node) } else { (node, old.dst) };
     expect_node(graph, node)?;
-    check_connector(graph, edge, node, connector, true)?;
-    check_acyclic(graph, src, node)?;
+    check_connector(graph, edge, node, connector, is_destination)?;
+    check_acyclic(graph, src, dst)?;
     let graph = sdfg.state_mut(state);
     let mut moved = graph.remove_edge(edge).ok_or(EditError::NoEdge(edge))?;
-    moved.dst = node;
-    moved.dst_connector = connector.map(str::to_owned);
+    (moved.src, moved.dst) = (src, dst);
+    let end = if is_destination { &mut moved.dst_connector } else { &mut moved.src_connector };
+    *end = connector.map(str::to_owned);
     Ok(graph.add_edge(moved))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{EditError, atomically, connect, derived_label, expect_edge, expect_state, names};
 use crate::analysis::footprint::nonnegative_extents;
-use crate::analysis::symbols::bound_symbols;
+use crate::analysis::symbols::{bound_symbols, scope_parameters};
 use crate::analysis::{ScopeTree, is_leaf, leaf_edges, memlet_path};
 use crate::ir::{
     Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId,
@@ -188,7 +188,8 @@ impl Hull {
         let tree = ScopeTree::of(graph);
         let mut around: Vec<NodeId> = tree.enclosing_scope(tree.scope_of_edge(graph, edge)).collect();
         around.reverse();
-        let ranges: Vec<(Symbol, Range)> = around.iter().flat_map(|entry| params(graph, *entry)).collect();
+        let ranges: Vec<(Symbol, Range)> =
+            around.iter().flat_map(|entry| scope_parameters(graph, *entry)).collect();
         let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
         let known = nonnegative_extents(sdfg);
         let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
@@ -224,22 +225,6 @@ fn ends(range: &Range) -> Option<(Expr, Expr)> {
         return None;
     }
     Some(if step > 0 { (range.begin.clone(), range.end.clone()) } else { (&range.end + 1, &range.begin + 1) })
-}
-
-fn params(graph: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
-    match &graph.node(entry).kind {
-        NodeKind::MapEntry(map) => map.params.iter().cloned().zip(map.ranges.0.iter().cloned()).collect(),
-        NodeKind::ConsumeEntry(consume) => {
-            vec![(consume.element.clone(), Range::new(Expr::zero(), consume.elements.clone()))]
-        }
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Nested(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => Vec::new(),
-    }
 }
 
 /// Lets a state use another container of the same rank in the place of one: its access nodes and memlets.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::nested::footprint;
 use crate::analysis::ScopeTree;
+use crate::analysis::symbols::scope_parameters;
 use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
 use crate::subset::{Approx, Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
@@ -39,11 +40,11 @@ impl<'a> Scope<'a> {
         let mut around = known.clone();
         let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
         enclosing.reverse();
-        for (symbol, range) in enclosing.into_iter().flat_map(|scope| parameters(state, scope)) {
+        for (symbol, range) in enclosing.into_iter().flat_map(|scope| scope_parameters(state, scope)) {
             range.constrain(symbol, &mut around);
         }
         let mut known = around.clone();
-        for (symbol, range) in parameters(state, entry) {
+        for (symbol, range) in scope_parameters(state, entry) {
             range.constrain(symbol, &mut known);
         }
         let from_data = state
@@ -59,7 +60,7 @@ impl<'a> Scope<'a> {
             state,
             entry,
             exit,
-            parameters: parameters(state, entry),
+            parameters: scope_parameters(state, entry),
             from_data,
             counted,
             around,
@@ -241,21 +242,4 @@ impl<'a> Scope<'a> {
 /// The bounding union of several subsets.
 fn join(subsets: impl Iterator<Item = Approx<Subset>>, known: &Assumptions) -> Approx<Subset> {
     subsets.reduce(|a, b| a.union(&b, known)).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
-}
-
-/// Iteration symbols of a scope, outermost first.
-fn parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
-    match &state.node(entry).kind {
-        NodeKind::MapEntry(map) => map.params.iter().cloned().zip(map.ranges.0.iter().cloned()).collect(),
-        NodeKind::ConsumeEntry(consume) => {
-            vec![(consume.element.clone(), Range::new(Expr::zero(), consume.elements.clone()))]
-        }
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Nested(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => Vec::new(),
-    }
 }

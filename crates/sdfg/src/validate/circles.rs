@@ -3,17 +3,14 @@
 //! A circle is an error if no way leads out of it, or if the only way out is one that whoever stays once never takes:
 //! nothing in the circle changes what its conditions read.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::DiGraph;
+use std::collections::BTreeSet;
 
 use super::decided::holds;
 use super::endless::{changed_by, continues, leaves};
 use super::site::{Findings, Program};
 use crate::analysis::AccessSets;
 use crate::analysis::region_graph::{RegionGraph, tried_transitions};
-use crate::analysis::symbols::assigned_symbols_of;
+use crate::analysis::symbols::{assigned_symbols_of, loop_symbol};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 
@@ -52,18 +49,9 @@ fn jumps(sdfg: &Sdfg, block: BlockId) -> bool {
 
 /// Blocks that run and lead to each other, two at least, and as many as there are.
 fn circles(graph: &RegionGraph) -> Vec<BTreeSet<BlockId>> {
-    let mut flow = DiGraph::new();
-    let nodes: BTreeMap<BlockId, _> =
-        graph.reachable().into_iter().map(|block| (block, flow.add_node(block))).collect();
-    for (block, from) in &nodes {
-        for next in graph.successors(*block) {
-            flow.add_edge(*from, nodes[next], ());
-        }
-    }
-    let parts = kosaraju_scc(&flow).into_iter().filter(|part| part.len() > 1);
-    let mut circles: Vec<BTreeSet<BlockId>> =
-        parts.map(|part| part.into_iter().map(|node| flow[node]).collect()).collect();
-    circles.sort();
+    let reachable = graph.reachable();
+    let mut circles = graph.cycles();
+    circles.retain(|circle| circle.len() > 1 && !circle.is_disjoint(&reachable));
     circles
 }
 
@@ -125,20 +113,12 @@ fn changes(sdfg: &Sdfg, circle: &BTreeSet<BlockId>, name: &str) -> bool {
             sets.reads.extend(found.reads);
             sets.writes.extend(found.writes);
         }
-        let own_symbol = match kind {
-            BlockKind::Loop(repeated) => repeated.symbol.clone(),
-            BlockKind::State(_)
-            | BlockKind::Branch(_)
-            | BlockKind::Break
-            | BlockKind::Continue
-            | BlockKind::Return => None,
-        };
         let inside = kind.regions().into_iter().flat_map(|part| assigned_symbols_of(sdfg, part));
         let after = sdfg.transitions_from(*block).into_iter().map(|id| sdfg.transition(id));
         let after = after.filter(|transition| circle.contains(&transition.dst));
         let after =
             after.flat_map(|transition| transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
-        if own_symbol.into_iter().chain(inside).chain(after).any(|symbol| symbol.as_str() == name) {
+        if loop_symbol(kind).into_iter().chain(inside).chain(after).any(|symbol| symbol.as_str() == name) {
             return true;
         }
     }

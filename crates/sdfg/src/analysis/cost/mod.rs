@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::TaskletConnectors;
 use super::executions::{ExecutionTable, Frequency};
-use super::footprint::{nonnegative_extents, scope_parameters, states_in};
+use super::footprint::{nonnegative_extents, states_in};
 use super::loops::counted_loops_around;
 use super::memlet_tree::MemletTrees;
 use super::scope_tree::ScopeTree;
+use super::symbols::scope_parameters;
 use super::symbols::{assigned_symbols, bound_symbols, symbol_types_in};
 use crate::ir::{
     Access, BlockKind, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,

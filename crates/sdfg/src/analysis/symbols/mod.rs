@@ -13,7 +13,8 @@ use indexmap::IndexMap;
 use super::scope_tree::ScopeTree;
 use crate::dtype::ScalarType;
 use crate::ir::{BlockKind, NodeId, NodeKind, RegionId, Sdfg, State};
-use crate::symbolic::Symbol;
+use crate::subset::Range;
+use crate::symbolic::{Expr, Symbol};
 
 pub use defined::DefinedSymbols;
 pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state};
@@ -67,7 +68,8 @@ pub fn assigned_symbols_of(sdfg: &Sdfg, region: RegionId) -> Vec<Symbol> {
     found
 }
 
-fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
+/// The symbol that a loop counts with; none for other blocks.
+pub(crate) fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
     match kind {
         BlockKind::Loop(repeated) => repeated.symbol.clone(),
         BlockKind::State(_)
@@ -75,6 +77,23 @@ fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
         | BlockKind::Break
         | BlockKind::Continue
         | BlockKind::Return => None,
+    }
+}
+
+/// Iteration symbols of a scope with their ranges, outermost first; empty for nodes that begin none.
+pub fn scope_parameters(state: &State, entry: NodeId) -> Vec<(Symbol, Range)> {
+    match &state.node(entry).kind {
+        NodeKind::MapEntry(map) => map.params.iter().cloned().zip(map.ranges.0.iter().cloned()).collect(),
+        NodeKind::ConsumeEntry(consume) => {
+            vec![(consume.element.clone(), Range::new(Expr::zero(), consume.elements.clone()))]
+        }
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => Vec::new(),
     }
 }
 
