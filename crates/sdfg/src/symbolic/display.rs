@@ -1,9 +1,11 @@
 //! Printing in the Python-like syntax that the expression grammar reads back: `2*N + i - 1`, `N // 2`,
-//! `ceil_div(N, 4)`, `(N**2 + N) / 2`. Constants of 2^64 and more, which no program can hold, are shown but not read back.
+//! `ceil_div(N, 4)`, `(N**2 + N) / 2`. Constants of 2^64 and more, which no program can hold as a number, are written in
+//! digits of that base: `(64*2**64)`.
 
 use std::fmt;
 
-use num_traits::{One, Signed};
+use num_bigint::BigInt;
+use num_traits::{One, Signed, ToPrimitive};
 
 use super::{Atom, Expr, Term};
 
@@ -33,7 +35,8 @@ impl fmt::Display for Expr {
             fmt_sum(f, terms)?;
             f.write_str(")")?;
         }
-        write!(f, " / {}", self.0.denominator)
+        f.write_str(" / ")?;
+        fmt_constant(f, &self.0.denominator)
     }
 }
 
@@ -62,6 +65,29 @@ fn fmt_sum(f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
     Ok(())
 }
 
+/// A constant that is not negative, so that the grammar reads it back, whose numbers have 64 bits.
+fn fmt_constant(f: &mut fmt::Formatter<'_>, value: &BigInt) -> fmt::Result {
+    /// The highest power of two that is surely computed when it is read.
+    const HIGHEST: usize = 1024;
+    if value.to_u64().is_some() {
+        return write!(f, "{value}");
+    }
+    let digits = value.magnitude().to_u64_digits();
+    let mut separator = "(";
+    for (place, digit) in digits.iter().enumerate().rev().filter(|(_, digit)| **digit != 0) {
+        f.write_str(separator)?;
+        separator = " + ";
+        write!(f, "{digit}")?;
+        let mut bits = 64 * place;
+        while bits > 0 {
+            let part = bits.min(HIGHEST);
+            write!(f, "*2**{part}")?;
+            bits -= part;
+        }
+    }
+    f.write_str(")")
+}
+
 /// One term without regard to its sign unless `signed`; `operand` says that a `/` follows.
 fn fmt_term(f: &mut fmt::Formatter<'_>, term: &Term, signed: bool, operand: bool) -> fmt::Result {
     let coefficient = term.coefficient.abs();
@@ -71,7 +97,7 @@ fn fmt_term(f: &mut fmt::Formatter<'_>, term: &Term, signed: bool, operand: bool
     }
     let bare = coefficient.is_one() && !factors.is_empty();
     if !bare {
-        write!(f, "{coefficient}")?;
+        fmt_constant(f, &coefficient)?;
     }
     let alone = bare && factors.len() == 1 && !signed && !operand;
     for (index, (atom, exponent)) in factors.iter().enumerate() {
