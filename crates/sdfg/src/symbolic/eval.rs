@@ -94,9 +94,40 @@ impl Expr {
         }
         Ok(sum / &self.0.denominator)
     }
+
+    /// Why evaluation fails whatever the values of the symbols are, where the form of the expression shows it: a part
+    /// divides by zero or calls a function that nothing computes, or all of it is a constant that does not fit.
+    pub(crate) fn never_evaluates(&self) -> Option<EvalError> {
+        if let Some(value) = self.as_rational() {
+            let overflows = value.is_integer() && value.numer().to_i64().is_none();
+            return overflows.then_some(EvalError::Overflow);
+        }
+        self.atoms().find_map(Atom::never_evaluates)
+    }
 }
 
 impl Atom {
+    /// As [`Expr::never_evaluates`]; a part that does not fit 64 bits may still have a value, which is exact.
+    fn never_evaluates(&self) -> Option<EvalError> {
+        match self {
+            Atom::Call(name, _) => return Some(EvalError::UnknownFunction(name.clone())),
+            Atom::FloorDiv(_, divisor) | Atom::CeilDiv(_, divisor) | Atom::Mod(_, divisor)
+                if divisor.is_zero() =>
+            {
+                return Some(EvalError::DivisionByZero);
+            }
+            Atom::Symbol(_)
+            | Atom::FloorDiv(..)
+            | Atom::CeilDiv(..)
+            | Atom::Mod(..)
+            | Atom::Min(_)
+            | Atom::Max(_)
+            | Atom::Pow(..)
+            | Atom::Sum(_) => {}
+        }
+        self.operands().flat_map(Expr::atoms).find_map(Atom::never_evaluates)
+    }
+
     fn eval_quick(&self, environment: &Environment<'_>) -> Option<i128> {
         let value = |operand: &Expr| operand.eval_quick(environment);
         match self {

@@ -5,7 +5,7 @@ use super::site::{Findings, Program, counted};
 use super::symbols::SymbolTable;
 use crate::diagnostic::{Code, Diagnostic, Element};
 use crate::ir::{Container, ContainerKind, Distribution, NodeKind};
-use crate::symbolic::Expr;
+use crate::symbolic::{EvalError, Expr};
 
 /// Checks all declarations of an SDFG.
 pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
@@ -76,6 +76,11 @@ fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: 
                 }
                 frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
                 frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
+            }
+            let fits = |size: &Expr| size.never_evaluates() != Some(EvalError::Overflow);
+            if layout.is_packed() && layout.shape.iter().all(fits) && !fits(&layout.total_size) {
+                let message = format!("`{}` has more elements than 64 bits can count", container.name);
+                findings.push(error(Code::BadShape, message).suggest("make it smaller"));
             }
             if layout.strides.len() == layout.shape.len() {
                 super::layouts::check(program, container, layout, &frame.assumptions, findings);

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, did_you_mean};
 use crate::dtype::{ScalarKind, ScalarType};
 use crate::ir::{NodeId, NodeKind, Sdfg, StateId};
 use crate::subset::{Range, Subset};
-use crate::symbolic::{Assumptions, Expr, Symbol};
+use crate::symbolic::{Assumptions, EvalError, Expr, Symbol};
 
 /// A scope parameter with the values that it takes.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl Frame {
         defined.iter().map(|symbol| (symbol.as_str().to_owned(), type_of(sdfg, symbol))).collect()
     }
 
-    /// Checks an expression: its symbols have values, and it is an integer whatever they are.
+    /// Checks an expression: its symbols have values, it has one, and it is an integer whatever they are.
     ///
     /// `what` is a noun for the expression, `error` makes a diagnostic at its place.
     pub(super) fn check(
@@ -160,7 +160,19 @@ impl Frame {
                 ));
             }
         }
-        if !expression.is_integral(&self.assumptions).is_proved() {
+        if let Some(problem) = expression.never_evaluates() {
+            let message = format!("the {what} `{expression}` has no value: {problem}");
+            findings.push(error(Code::NonIntegral, message).suggest(match problem {
+                EvalError::UnknownFunction(_) => {
+                    "compute it on a transition, as in `-> s with (n = i64(sqrt(N)))`, and name the symbol here"
+                }
+                EvalError::Overflow => "sizes, bounds and indices are integers of 64 bits",
+                EvalError::DivisionByZero
+                | EvalError::NegativeExponent
+                | EvalError::UnknownSymbol(_)
+                | EvalError::NotIntegral { .. } => "divide by something else, or by a symbol",
+            }));
+        } else if !expression.is_integral(&self.assumptions).is_proved() {
             let message =
                 format!("the {what} `{expression}` is not an integer for all values of its symbols");
             let suggestion = "divide with `//` to round down, or with ceil_div(a, b) to round up";

@@ -111,7 +111,8 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::NonIntegral,
         why: "`N / 2` is a fraction for odd `N`. Rounding either way silently would hide mistakes, so a quotient is accepted \
-              only where it is an integer for all values, as in `N * (N + 1) / 2`.",
+              only where it is an integer for all values, as in `N * (N + 1) / 2`. What divides by zero, does not fit 64 bits \
+              or calls a function such as `sqrt` is an integer for none.",
         action: "Write `N // 2` to round down or `ceil_div(N, 2)` to round up.",
         example: Example::Programs {
             bad: "sdfg p {
