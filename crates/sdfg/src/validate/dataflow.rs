@@ -102,7 +102,8 @@ pub(super) fn never_written(
             if let Some(access) = edge.memlet.write_access().filter(|_| is_leaf(state, id)) {
                 // Every resolution but `replace` reads what is there before.
                 let resolution = edge.memlet.resolution();
-                let combines = resolution.is_some_and(|found| *found != ConflictResolution::Replace);
+                let combines = resolution.is_some_and(|found| *found != ConflictResolution::Replace)
+                    || is_reduced_without_identity(&state.node(edge.src).kind);
                 if combines { &mut combined } else { &mut written }.insert(access.container);
             }
             if let Flow::Bind(target) = &edge.memlet.flow {
@@ -123,18 +124,22 @@ pub(super) fn never_written(
         let is_combined = combined.contains(id);
         let message = if is_combined {
             let name = &container.name;
-            format!(
-                "`{name}` is only written with a conflict resolution, which reads the old value: it has none"
-            )
+            format!("`{name}` is only combined with, which reads the old value: it has none")
         } else {
             format!("`{}` is read, but nothing writes it", container.name)
         };
         let path = program.path.to(Element::Container(container.name.clone()));
         let warning = Diagnostic::warning(Code::NeverWritten, path, message).at(container.loc.as_ref());
         findings.push(warning.suggest(if is_combined {
-            "write an initial value first, such as 0 for a sum"
+            "write an initial value first, such as 0 for a sum, or give a reduction its identity"
         } else {
             "write it first, or make it an argument"
         }));
     }
+}
+
+/// Whether a node combines with what is at its destination, as a reduction does that sets no identity first.
+fn is_reduced_without_identity(kind: &NodeKind) -> bool {
+    let NodeKind::Reduce(reduce) = kind else { return false };
+    reduce.identity.is_none() && reduce.resolution != ConflictResolution::Replace
 }
