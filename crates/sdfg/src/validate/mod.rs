@@ -14,8 +14,9 @@
 //!   extents of its argument, or that of an alias is enough, where symbols decide;
 //! - writes of constants and of inputs of calls through a name that may stand for something else, too;
 //! - conflicts between arguments of a call that overlap outside, with persistent transients of what is called, through
-//!   references that a state uses before it sets them, in states of more than 20000 nodes, and beyond 2000 unordered pairs
-//!   of accesses of one container in one state, or four that stay undecided;
+//!   references that a state uses before it sets them; a warning says where, in states of more than 20000 nodes and beyond
+//!   2000 unordered pairs of accesses of one container in one state, the rest is not compared, which goes without a word
+//!   behind four pairs that stay undecided;
 //! - whether a symbol has a value on *every* path to its use, and a transient on any path to its read;
 //! - whether a reference is set before it is used;
 //! - deadlock that depends on data, on the contents of conditions, on single queues of an array of streams, or on what

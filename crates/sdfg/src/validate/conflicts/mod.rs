@@ -28,7 +28,8 @@ use order::Paths;
 use touch::Touch;
 
 /// Pairs of accesses of one container that are looked at, and those among them that nothing orders, of which the
-/// dependence analysis is asked. Of a state with more, the rest is left to the interpreter: time stays bounded.
+/// dependence analysis is asked. Of a state with more, the rest is left to the interpreter, with a warning: time stays
+/// bounded.
 const MOST_PAIRS: usize = 200_000;
 const MOST_QUESTIONS: usize = 2000;
 
@@ -53,11 +54,15 @@ pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, fin
     if !touches.values().any(has_conflict) {
         return;
     }
+    let paths = Paths::of(site.state);
+    if paths.is_left_out(site.state) {
+        findings.push(report::too_many_nodes(site));
+    }
     let state = StateQuestion {
         site,
         frames,
         known: &frames.top().assumptions,
-        paths: Paths::of(site.state),
+        paths,
         runs: always_runs(program, site),
     };
     for (container, touches) in touches {
@@ -96,15 +101,21 @@ impl StateQuestion<'_> {
         let home = home(self.site, self.frames, container);
         let mut proved: BTreeMap<(Between, EdgeId), Diagnostic> = BTreeMap::new();
         let mut undecided: BTreeMap<Between, Diagnostic> = BTreeMap::new();
-        let pairs = touches.iter().enumerate().flat_map(|(at, own)| {
+        let clashing = touches.iter().enumerate().flat_map(|(at, own)| {
             touches.iter().skip(at).filter(|other| own.clashes_with(other)).map(move |other| (own, other))
         });
-        let unordered = pairs.take(MOST_PAIRS).filter_map(|(own, other)| {
+        let (mut n_undecided, mut n_questions) = (0, 0);
+        let mut left_out = None;
+        for (n_pairs, (own, other)) in clashing.enumerate() {
             let common = self.common(own, other, home);
-            (!common.is_ordered || !common.open.is_empty()).then_some((own, other, common))
-        });
-        let mut n_undecided = 0;
-        for (own, other, common) in unordered.take(MOST_QUESTIONS) {
+            if n_pairs < MOST_PAIRS && common.is_ordered && common.open.is_empty() {
+                continue;
+            }
+            if n_pairs == MOST_PAIRS || n_questions == MOST_QUESTIONS {
+                left_out = Some((own, other));
+                break;
+            }
+            n_questions += 1;
             let Some((between, exists)) = self.conflict(own, other, &common) else { continue };
             let found =
                 report::Found { site: self.site, frames: self.frames, container, own, other, between };
@@ -122,6 +133,9 @@ impl StateQuestion<'_> {
         findings.extend(proved.into_values());
         let left = undecided.into_iter().filter(|(between, _)| !told.contains(between));
         findings.extend(left.map(|(_, warning)| warning));
+        if let Some((own, other)) = left_out {
+            findings.push(report::left_out(self.site, container, own, other, touches.len()));
+        }
     }
 
     /// What two accesses have in common.

@@ -55,6 +55,11 @@ impl Paths {
         Paths { places, rows, exits, copies: state.edges().filter_map(copy).collect() }
     }
 
+    /// Whether the state has too many nodes for their paths to be followed.
+    pub(super) fn is_left_out(&self, state: &State) -> bool {
+        self.places.is_empty() && state.nodes().nth(MOST_NODES).is_some()
+    }
+
     /// Whether paths order two accesses within one iteration of the scopes that they have in common.
     pub(super) fn are_ordered(&self, own: &Touch<'_>, other: &Touch<'_>, n_common: usize) -> bool {
         let (own, other) = (self.step(own, n_common), self.step(other, n_common));

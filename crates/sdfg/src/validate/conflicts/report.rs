@@ -247,6 +247,41 @@ impl Found<'_, '_> {
     }
 }
 
+/// There are more pairs of accesses than are compared; these two are the first that are not.
+pub(super) fn left_out(
+    site: &Site<'_>,
+    container: ContainerId,
+    own: &Touch<'_>,
+    other: &Touch<'_>,
+    n_accesses: usize,
+) -> Diagnostic {
+    let name = site.name(container);
+    let message = format!(
+        "`{name}` has {n_accesses} accesses here, more than are compared with each other: from this pair on, nothing is known"
+    );
+    let warning = site.edge_error(Code::PossibleConflict, own.edge, message).into_warning();
+    let edge = site.state.edge(other.edge);
+    let warning = if own.edge == other.edge {
+        warning
+    } else {
+        let message = "the other access of the pair".to_owned();
+        warning.also(Secondary { message, path: site.edge_path(edge), loc: edge.loc.clone() })
+    };
+    let compared = super::MOST_QUESTIONS;
+    warning
+        .note(format!("{compared} pairs of accesses that no path orders are compared for each container and state"))
+        .suggest("spread the accesses over several states, or let edges order them; the interpreter checks all of them")
+}
+
+/// A state has more nodes than those whose order is looked at.
+pub(super) fn too_many_nodes(site: &Site<'_>) -> Diagnostic {
+    let nodes = site.state.nodes().count();
+    let message = format!("with {nodes} nodes, which of them no path orders is not looked at");
+    Diagnostic::warning(Code::PossibleConflict, site.path.clone(), message)
+        .note("accesses by different nodes are not compared")
+        .suggest("spread the nodes over several states; the interpreter checks all accesses")
+}
+
 fn verb(touch: &Touch<'_>) -> &'static str {
     match touch.mode {
         Mode::Read => "reads",

@@ -437,3 +437,27 @@ fn what_data_decides_is_warned_about_once() {
     let told = shown(&source, &found);
     assert!(told.contains("decided while running") && told.contains("wcr(replace)"), "{told}");
 }
+
+/// A state whose tasklets each write an element of their own, at `place(n)`.
+fn writes(count: usize, place: impl Fn(usize) -> usize) -> String {
+    let mut text = "sdfg p {\n  array A: f64[9000]\n  state s {\n    access A\n".to_owned();
+    for n in 0..count {
+        let _ = write!(text, "    tasklet t{n} () -> (o) {{ o = 1.0 }}\n    t{n}.o -> A: A[{}]\n", place(n));
+    }
+    text + "  }\n}\n"
+}
+
+#[test]
+fn more_pairs_than_are_compared_are_told() {
+    let codes = |count: usize, place: &dyn Fn(usize) -> usize| {
+        let source = writes(count, place);
+        findings(&source).iter().map(|found| (found.code, found.is_error())).collect::<Vec<_>>()
+    };
+    // 63 writes are 1953 pairs, 64 are 2016.
+    assert_eq!(codes(63, &|n| n), []);
+    assert_eq!(codes(64, &|n| n), [(Code::PossibleConflict, false)]);
+    // What is found among the first pairs is told as before.
+    assert_eq!(codes(64, &|n| n.max(1)), [(Code::WriteConflict, true), (Code::PossibleConflict, false)]);
+    // The last two meet, but behind the limit.
+    assert_eq!(codes(70, &|n| n.min(68)), [(Code::PossibleConflict, false)]);
+}
