@@ -103,6 +103,28 @@ fn a_test_after_working_states() {
 }
 
 #[test]
+fn continue_and_break_of_blocks() {
+    let program = format!(
+        "for l: i = 0:6 {{\nif c: i % 2 == 1 {{\ncontinue n\n}} elif i > 3 {{\nbreak b\n}}\n{}}}\n{}",
+        digit("a", "i"),
+        digit("done", 5)
+    );
+    assert_eq!(all_ways("jumps", &program).loops, 1);
+}
+
+#[test]
+fn what_ends_the_body_around_a_loop_does_not_return() {
+    let machine = format!(
+        "for o: j = 0:3 {{\nstate begin {{}}\n-> g with (i = 0)\nstate g {{}}\n-> a if i < 4\n-> done\n{}\
+         -> g if i != j with (i = i + 1)\n{}}}\n{}",
+        digit("a", "i"),
+        digit("done", 5),
+        digit("after", 6)
+    );
+    assert_eq!(all_ways("ended", &machine).loops, 1);
+}
+
+#[test]
 fn two_entries_stay_transitions() {
     let machine = format!(
         "state begin {{}}\n-> a if x > 0 with (n = 0)\n-> b with (n = 0)\n{}-> b\n{}-> a if n < 3 with (n = n + 1)\n-> done\n{}",
