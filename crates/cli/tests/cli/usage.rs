@@ -34,12 +34,12 @@ fn programs_are_checked_and_findings_are_data() {
 fn codes_are_explained() {
     let bench = Bench::new();
     bench.run(&["explain", "v304"]).prints(&[
-        "V304: a memlet leaves its container",
+        "V304: an access leaves its container",
         "Wrong:",
         "Right:",
         "A[i - 1]",
     ]);
-    bench.run(&["explain"]).prints(&["V304  a memlet leaves its container", "P001", "V702"]);
+    bench.run(&["explain"]).prints(&["V304  an access leaves its container", "P001", "V702"]);
     bench.run(&["explain", "V3O4"]).fails(2, &["`V3O4`", "did you mean V304"]);
     bench.run(&["explain", "never written"]).fails(2, &["did you mean V702"]);
     bench.run(&["explain", "xyz"]).fails(2, &["`sdfg explain` lists them all"]);

@@ -72,7 +72,7 @@ codes! {
     WrongContainer = "V301" "a memlet names another container than the access node that it leads to",
     FlowMismatch = "V302" "a memlet does not fit the ends of its edge",
     WrongRank = "V303" "a subset has another number of dimensions than its container",
-    OutOfBounds = "V304" "a memlet leaves its container",
+    OutOfBounds = "V304" "an access leaves its container",
     CopyVolume = "V305" "the two sides of a copy have different numbers of elements",
     ElementMismatch = "V306" "the two ends of an edge have different element types",
     BadVolume = "V307" "the volume of a memlet is negative",

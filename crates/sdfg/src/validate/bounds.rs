@@ -208,7 +208,7 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findi
 
 /// Whether a range with so many steps is not empty in the first or last iteration that runs, for some small values of the
 /// symbols: nothing is refused that never happens.
-fn may_move(frame: &Frame, steps: &Expr) -> bool {
+pub(super) fn may_move(frame: &Frame, steps: &Expr) -> bool {
     const VALUES: [i64; 8] = [1, 2, 3, 4, 7, 16, 33, 100];
     let happens = |value: i64, is_first: bool| {
         let mut chosen: BTreeMap<Symbol, i64> = BTreeMap::new();
@@ -228,7 +228,7 @@ fn may_move(frame: &Frame, steps: &Expr) -> bool {
 
 /// Iterations that run if any does, as values of the parameters that are first or last in their ranges. The first leaves
 /// every parameter as it is: what holds there holds for all iterations.
-fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMap<Symbol, Expr>> {
+pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMap<Symbol, Expr>> {
     const MOST: usize = 32;
     let all = BTreeMap::new();
     let mut found = vec![BTreeMap::new()];

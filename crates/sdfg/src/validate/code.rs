@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::elements;
 use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
 use super::symbols::{Defined, SymbolTable};
 use crate::analysis::{TaskletConnectors, control_environment};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, did_you_mean};
 use crate::dtype::ScalarType;
-use crate::ir::{BlockId, BlockKind, NodeId, NodeKind, Tasklet, TaskletBody, Volume};
-use crate::syntax::{Expression, Span};
+use crate::ir::{
+    BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, Tasklet, TaskletBody, TransitionId, Volume,
+};
+use crate::syntax::{Expression, ExpressionKind, Span};
 use crate::tasklet::{
     self, ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement,
     typecheck, typecheck_expression, typecheck_external,
@@ -30,6 +33,7 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         let mut assigned = BTreeSet::new();
                         collect_assigned(&typed.body, &mut assigned);
                         unassigned(site, id, &connectors, &assigned, findings);
+                        elements::in_tasklet(site, id, (code, &typed), &connectors, frame, findings);
                     }
                     Err(errors) => {
                         let known = known_names(&connectors.environment);
@@ -173,27 +177,31 @@ pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings
     for (id, block) in sdfg.blocks() {
         let expressions = Expressions::new(program, table.before(id));
         let error = |code, message| program.block_error(code, id, message);
+        let (first, later) = (|| frame_at(program, id, true), || frame_at(program, id, false));
         match &block.kind {
             BlockKind::Loop(repeated) => {
                 let inside = inside_loop(program, table, id);
                 let inside = Expressions::new(program, &inside);
                 if let Some(init) = &repeated.init {
-                    expressions.assignment(init, "the first value", &error, findings);
+                    expressions.assignment(init, "the first value", &first, &error, findings);
                 }
-                inside.condition(&repeated.condition, &error, findings);
+                let tested = || frame_at(program, id, !repeated.test_after);
+                inside.condition(&repeated.condition, &tested, &error, findings);
                 if let Some(update) = &repeated.update {
-                    inside.assignment(update, "the next value", &error, findings);
+                    inside.assignment(update, "the next value", &later, &error, findings);
                 }
             }
             BlockKind::Branch(branch) => {
-                for (condition, _) in &branch.arms {
-                    expressions.condition(condition, &error, findings);
+                for (at, (condition, _)) in branch.arms.iter().enumerate() {
+                    let tested = || frame_at(program, id, at == 0);
+                    expressions.condition(condition, &tested, &error, findings);
                 }
             }
             BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
         }
     }
-    for (_, transition) in sdfg.transitions() {
+    let tried_first = tried_first(sdfg);
+    for (id, transition) in sdfg.transitions() {
         if transition.condition.is_none() && transition.assignments.is_empty() {
             continue;
         }
@@ -202,13 +210,31 @@ pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings
         let error = |code, message: String| {
             Diagnostic::error(code, path.clone(), message).at(transition.loc.as_ref())
         };
+        let is_first = tried_first.contains(&id);
+        let tested = || frame_at(program, transition.src, is_first);
         if let Some(condition) = &transition.condition {
-            expressions.condition(condition, &error, findings);
+            expressions.condition(condition, &tested, &error, findings);
         }
+        let taken = || frame_at(program, transition.src, is_first && transition.condition.is_none());
         for (symbol, value) in &transition.assignments {
-            expressions.assignment(value, &format!("the value of `{symbol}`"), &error, findings);
+            expressions.assignment(value, &format!("the value of `{symbol}`"), &taken, &error, findings);
         }
     }
+}
+
+/// What holds where a block stands; for what is not evaluated whenever the block runs, with a guard.
+fn frame_at(program: &Program<'_>, block: BlockId, is_certain: bool) -> Frame {
+    let mut frame = Frame::of_block(program, block, Defined::new());
+    frame.is_guarded |= !is_certain;
+    frame
+}
+
+/// The transitions that are tried whenever their block is done.
+fn tried_first(sdfg: &Sdfg) -> BTreeSet<TransitionId> {
+    let regions: BTreeSet<RegionId> = sdfg.blocks().map(|(_, block)| block.region).collect();
+    let mut left = BTreeSet::new();
+    let transitions = regions.into_iter().flat_map(|region| &sdfg.region(region).transitions).copied();
+    transitions.filter(|id| left.insert(sdfg.transition(*id).src)).collect()
 }
 
 /// Symbols that may have a value when the condition of a loop is tested.
@@ -231,32 +257,35 @@ pub(super) fn check_consume(
         {
             let error = |code, message: String| site.node_error(code, id, None, message);
             let expressions = Expressions::new(program, &frames.at(id).defined);
-            expressions.condition(condition, &error, findings);
+            expressions.condition(condition, &|| frames.at(id).clone(), &error, findings);
         }
     }
 }
 
 /// What conditions and assignments at one place may name.
-struct Expressions {
+struct Expressions<'a> {
+    program: &'a Program<'a>,
     environment: Environment,
     known: Vec<String>,
 }
 
-impl Expressions {
-    fn new(program: &Program<'_>, defined: &Defined) -> Self {
+impl<'a> Expressions<'a> {
+    fn new(program: &'a Program<'a>, defined: &Defined) -> Self {
         let symbols = Frame::typed_symbols(program.sdfg, defined);
         let environment = control_environment(program.sdfg, symbols);
         let known = known_names(&environment);
-        Expressions { environment, known }
+        Expressions { program, environment, known }
     }
 
+    /// `frame` tells what holds where the expression is evaluated.
     fn condition(
         &self,
         expression: &Expression,
+        frame: &dyn Fn() -> Frame,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
-        let Some(ty) = self.type_of(expression, error, findings) else { return };
+        let Some(ty) = self.type_of(expression, frame, error, findings) else { return };
         if ty.is_none_or(ScalarType::is_complex) {
             let message = format!("`{expression}` is neither true nor false");
             findings.push(error(Code::ConditionType, message).suggest("compare it with something"));
@@ -267,10 +296,11 @@ impl Expressions {
         &self,
         expression: &Expression,
         what: &str,
+        frame: &dyn Fn() -> Frame,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
-        let Some(ty) = self.type_of(expression, error, findings) else { return };
+        let Some(ty) = self.type_of(expression, frame, error, findings) else { return };
         if !ty.is_some_and(|ty| ty.is_integer() || ty == ScalarType::Bool) {
             let shown = ty.map_or_else(|| "a vector".to_owned(), |ty| ty.to_string());
             let message = format!("{what}, `{expression}`, is {shown}, and symbols are integers");
@@ -278,18 +308,27 @@ impl Expressions {
         }
     }
 
-    /// The scalar type of an expression (`None` inside for a vector); `None` if it has none, which is reported.
+    /// The scalar type of an expression (`None` inside for a vector), whose elements are looked at; `None` if it has none,
+    /// which is reported.
     #[expect(clippy::option_option, reason = "an expression without a type is not an expression with lanes")]
     fn type_of(
         &self,
         expression: &Expression,
+        frame: &dyn Fn() -> Frame,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) -> Option<Option<ScalarType>> {
+        let source = expression.to_string();
         match typecheck_expression(expression, Dialect::Python, &self.environment) {
-            Ok(typed) => Some(typed.expression.ty.as_scalar()),
+            Ok(typed) => {
+                let mut picks = false;
+                expression.visit(&mut |part| picks |= matches!(part.kind, ExpressionKind::Subscript { .. }));
+                if picks {
+                    elements::in_control(self.program, (&source, &typed), &frame(), error, findings);
+                }
+                Some(typed.expression.ty.as_scalar())
+            }
             Err(errors) => {
-                let source = expression.to_string();
                 for found in errors {
                     findings.push(control_error(&found, &source, &self.known, error));
                 }
@@ -327,13 +366,16 @@ fn control_error(
 ) -> Diagnostic {
     let is_name = matches!(found.kind, TypeErrorKind::UnknownName { .. });
     let code = if is_name { Code::UndefinedSymbol } else { Code::ConditionType };
-    let diagnostic = with_help(error(code, found.to_string()), found, known);
+    within_control(with_help(error(code, found.to_string()), found, known), source, found.span)
+}
+
+/// A finding about a part of a condition or assignment.
+pub(super) fn within_control(diagnostic: Diagnostic, source: &str, part: Span) -> Diagnostic {
     // Spans count in the text that the expression was read from: this one, if they lie in the statement.
     let statement = diagnostic.loc.as_ref().and_then(|loc| loc.span);
-    let in_file = statement.filter(|outer| {
-        outer.start <= found.span.start && found.span.end <= outer.end && found.span.start < found.span.end
-    });
-    let in_file = in_file.map(|_| found.span);
+    let in_file =
+        statement.filter(|outer| outer.start <= part.start && part.end <= outer.end && part.start < part.end);
+    let in_file = in_file.map(|_| part);
     diagnostic.within(Excerpt { line: source.to_owned(), in_code: None, in_file })
 }
 
@@ -351,7 +393,7 @@ fn unknown_name(found: &TypeError) -> Option<&str> {
 }
 
 /// The line of code that a span starts in.
-fn line_of(source: &str, span: Span) -> Option<&str> {
+pub(super) fn line_of(source: &str, span: Span) -> Option<&str> {
     let start = span.start as usize;
     let before = source.get(..start)?;
     let begin = before.rfind('\n').map_or(0, |at| at + 1);

@@ -9,7 +9,7 @@ use crate::analysis::executions::Frequency;
 use crate::analysis::symbols::UNDECLARED_SYMBOL;
 use crate::diagnostic::{Code, Diagnostic, did_you_mean};
 use crate::dtype::{ScalarKind, ScalarType};
-use crate::ir::{NodeId, NodeKind, Sdfg, StateId};
+use crate::ir::{BlockId, NodeId, NodeKind, Sdfg, StateId};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, EvalError, Expr, Symbol};
 
@@ -70,10 +70,17 @@ impl Frame {
         }
     }
 
-    /// Where a state stands: the counted loops around it give their symbols a range.
+    /// Where a state stands.
     pub(super) fn of_state(program: &Program<'_>, state: StateId, defined: Defined) -> Self {
+        match program.block_of(state) {
+            Some(block) => Frame::of_block(program, block, defined),
+            None => Frame::outermost(program, defined),
+        }
+    }
+
+    /// Where a block stands: the counted loops around it give their symbols a range.
+    pub(super) fn of_block(program: &Program<'_>, block: BlockId, defined: Defined) -> Self {
         let mut frame = Frame::outermost(program, defined);
-        let Some(block) = program.block_of(state) else { return frame };
         let executions = program.executions().of_block(program.sdfg, block);
         frame.is_guarded = executions.frequency != Frequency::Once;
         for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {

@@ -10,6 +10,8 @@
 //! conflicts, of which a warning is given. In particular:
 //! - bounds of dynamic memlets, through values that a call gives to symbols and that are no numbers, through symbols of loops that do not count and of transitions, where a range inside may
 //!   be empty in the iteration that is outside, and where conditions guard the state;
+//! - elements that code picks with anything but sums and products of numbers, symbols and counters, behind conditions in
+//!   the code, and in other iterations of its loops than the first and the last;
 //! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
 //!   extents of its argument, or that of an alias is enough, where symbols decide;
 //! - writes of constants and of inputs of calls through a name that may stand for something else, too;
@@ -34,6 +36,7 @@ mod control;
 mod dataflow;
 mod decided;
 mod direction;
+mod elements;
 mod endless;
 mod frame;
 mod home;

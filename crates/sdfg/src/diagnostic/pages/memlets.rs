@@ -74,7 +74,8 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::OutOfBounds,
         why: "The access leaves the container in every run in which it moves anything. Ends are exclusive, so the last index of \
-              `0:N` is `N - 1`.",
+              `0:N` is `N - 1`. Code of a tasklet indexes its memlet, from 0 at the first element; conditions and assignments \
+              of control flow index containers. A negative index does not count from the end.",
         action: "Shorten the range, the scope around it, or enlarge the container.",
         example: Example::Programs {
             bad: "sdfg p {

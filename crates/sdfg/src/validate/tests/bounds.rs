@@ -5,18 +5,23 @@ use proptest::prelude::*;
 
 use super::findings;
 use super::oracle::{Ended, run_graph};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::interpret::Order;
 use crate::text;
 
-/// A program with random loops, maps and one access, from random numbers.
-fn program(mut draw: impl FnMut(usize) -> usize) -> String {
+/// A program with random loops, maps and one access, from random numbers. The code reads all of what its memlet brings, or
+/// picks elements, which may lie elsewhere and which it may pass over.
+fn program(picks: bool, mut draw: impl FnMut(usize) -> usize) -> String {
     let mut pick = |choices: &[&str]| choices[draw(choices.len())].to_owned();
     let shape = pick(&["N", "N + 1", "2 * N", "4", "N, M", "M, N", "N - 1"]);
     let outer = pick(&["0:N", "1:N", "0:N - 1", "0:M", "N - 1:-1:-1", "0:4", "0:N:2", "0:N + 1"]);
     let loops =
         pick(&["", "", "for l: t = 0:N", "for l: t = 0:M", "for l: t = 1:N - 1", "for l: t = N:0:-1"]);
     let guard = pick(&["", "", "", "if g: N > 2", "if g: t < N - 1", "if g: t == 1"]);
+    let condition =
+        pick(&["", "if g: A[t] > 1.0", "if g: A[t + 1] > 1.0", "if g: A[N] > 1.0", "if g: A[4] > 1.0"]);
+    let guard = if picks && !condition.is_empty() { condition } else { guard };
+    let guard = if shape.contains(',') { guard.replace('[', "[0, ") } else { guard };
     let inner =
         pick(&["", "", "j = 0:M", "j = 0:i", "j = i:N", "j = 0:i + 1", "j = i + 1:N", "j = 0:3", "j = 0:N"]);
     let nests = pick(&["one map", "two maps"]) == "two maps";
@@ -30,9 +35,28 @@ fn program(mut draw: impl FnMut(usize) -> usize) -> String {
     };
     let (first, begin) = (index(), index());
     let end = pick(&["", "", "", "N", "i + 1", "i + 2"]);
-    // Code that reads all of what its memlet brings.
+    let part = pick(&["0:N", "0:2", "i:i + 2", "0:i + 1", ""]);
+    let (begin, end) = match part.split_once(':') {
+        Some((begin, end)) if picks => (begin.to_owned(), end.to_owned()),
+        Some(_) | None => (begin, end),
+    };
     let code = if end.is_empty() {
         "o = x".to_owned()
+    } else if picks {
+        let count = pick(&["3", "i + 1", "N", "M - i", "2"]);
+        let place = pick(&["k", "k", "k + 1", "2 * k", "k - i", "0 - k", "2 - k", "i"]);
+        let chosen =
+            pick(&["", "", "", "if x[0] > 0.0:", "if i > 1:", "while s < 0.0:", "for l in range(2):"]);
+        format!(
+            "s = 0.0
+        for k in range({count}):
+            if True:
+                s = s + 1.0
+            {chosen}
+                s = s + x[{place}]
+        o = s"
+        )
+        .replace("            \n                s", "            s")
     } else {
         format!(
             "s = 0.0\n        for k in range(({end}) - ({begin})):\n            s = s + x[k]\n        o = s"
@@ -95,10 +119,23 @@ proptest! {
 
     #[test]
     fn refused_accesses_trap(seed in any::<u64>()) {
-        let source = program(draws(seed));
+        let source = program(false, draws(seed));
         let found = findings(&source);
         prop_assert!(found.iter().all(|found| found.code == Code::OutOfBounds), "{source}\n{found:#?}");
         if !found.is_empty() {
+            let ended = ends(&source);
+            prop_assert!(ended.contains(&Ended::OutOfBounds), "{source}\n{found:#?}\n{ended:?}");
+        }
+    }
+
+    #[test]
+    fn refused_picks_trap(seed in any::<u64>()) {
+        let source = program(true, draws(seed));
+        let found = findings(&source);
+        prop_assert!(found.iter().all(|found| found.code == Code::OutOfBounds), "{source}\n{found:#?}");
+        // A memlet is held against its container whether or not the code touches all of it.
+        let is_pick = |found: &Diagnostic| found.is_error() && found.excerpt.is_some();
+        if found.iter().any(is_pick) {
             let ended = ends(&source);
             prop_assert!(ended.contains(&Ended::OutOfBounds), "{source}\n{found:#?}\n{ended:?}");
         }
@@ -111,7 +148,7 @@ fn most_wrong_accesses_are_refused() {
     let (mut wrong, mut refused) = (0, 0);
     let mut missed = String::new();
     for seed in 0..100 {
-        let source = program(draws(seed));
+        let source = program(false, draws(seed));
         if ends(&source).iter().rev().take(4).all(|ended| *ended == Ended::OutOfBounds) {
             wrong += 1;
             if findings(&source).is_empty() {
@@ -122,4 +159,10 @@ fn most_wrong_accesses_are_refused() {
         }
     }
     assert!(wrong > 10 && refused * 3 > wrong, "{refused} of {wrong}\n{missed}");
+    let picks = (0..100).filter(|seed| {
+        let found = findings(&program(true, draws(*seed)));
+        found.iter().any(|found| found.is_error() && found.excerpt.is_some())
+    });
+    let picks = picks.count();
+    assert!(picks > 10, "{picks}");
 }
