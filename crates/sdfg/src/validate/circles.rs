@@ -82,7 +82,7 @@ fn kept(program: &Program<'_>, graph: &RegionGraph, circle: &BTreeSet<BlockId>, 
     let Some(stays) = stays else { return };
     let names: BTreeSet<String> =
         conditions().flat_map(|condition| condition.names()).map(|name| name.to_string()).collect();
-    if names.iter().any(|name| changes(sdfg, circle, name)) {
+    if names.iter().any(|name| changes(program, circle, name)) {
         return;
     }
     let label = program.block_label(stays.dst);
@@ -98,7 +98,8 @@ fn kept(program: &Program<'_>, graph: &RegionGraph, circle: &BTreeSet<BlockId>, 
 }
 
 /// Whether a circle may change what a condition reads under a name.
-fn changes(sdfg: &Sdfg, circle: &BTreeSet<BlockId>, name: &str) -> bool {
+fn changes(program: &Program<'_>, circle: &BTreeSet<BlockId>, name: &str) -> bool {
+    let sdfg = program.sdfg;
     let mut sets = AccessSets::default();
     for block in circle {
         let kind = &sdfg.block(*block).kind;
@@ -122,5 +123,6 @@ fn changes(sdfg: &Sdfg, circle: &BTreeSet<BlockId>, name: &str) -> bool {
             return true;
         }
     }
-    sdfg.find_container(name).is_some_and(|container| changed_by(sdfg, sets).contains(&container))
+    sdfg.find_container(name)
+        .is_some_and(|container| changed_by(sdfg, sets, &program.shared).contains(&container))
 }

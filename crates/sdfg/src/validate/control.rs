@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decided::{holds, number};
+use super::decided::{holds, is_wide, number};
 use super::site::{Findings, Program};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition};
@@ -49,7 +49,7 @@ fn region(program: &Program<'_>, id: RegionId, in_loop: bool, may_run: bool, fin
             let message = format!("`{}` is not inside a loop of this SDFG", kind.noun());
             findings.push(program.block_error(Code::JumpOutsideLoop, *block, message));
         }
-        for (part, never) in kind.regions().into_iter().zip(never_entered(kind)) {
+        for (part, never) in kind.regions().into_iter().zip(never_entered(sdfg, kind)) {
             let runs = may_run && never.is_none();
             if let (true, Some(reason), Some(start)) = (may_run, never, sdfg.region(part).start) {
                 let message = format!("`{}` never runs: {reason}", program.block_label(start));
@@ -66,14 +66,15 @@ fn region(program: &Program<'_>, id: RegionId, in_loop: bool, may_run: bool, fin
 }
 
 /// For each region inside a block why nothing enters it, if numbers decide that.
-fn never_entered(kind: &BlockKind) -> Vec<Option<String>> {
+fn never_entered(sdfg: &Sdfg, kind: &BlockKind) -> Vec<Option<String>> {
     match kind {
         BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
         BlockKind::Loop(repeated) => {
             let Loop { symbol, init, condition, test_after, .. } = repeated;
             let first = init.as_ref().and_then(|init| number(init, &|_| None));
-            let value =
-                |name: &str| first.filter(|_| symbol.as_ref().is_some_and(|own| own.as_str() == name));
+            let counts =
+                |name: &str| symbol.as_ref().is_some_and(|own| own.as_str() == name && is_wide(sdfg, own));
+            let value = |name: &str| first.filter(|_| counts(name));
             let is_skipped = !test_after && holds(condition, &value) == Some(false);
             vec![is_skipped.then(|| format!("`{condition}` does not hold at first"))]
         }
@@ -139,7 +140,7 @@ fn passes(sdfg: &Sdfg, block: BlockId) -> bool {
             let is_taken =
                 |(condition, _): &(Expression, RegionId)| holds(condition, &|_| None) == Some(true);
             let is_skipped = branch.otherwise.is_none() && !branch.arms.iter().any(is_taken);
-            let parts = kind.regions().into_iter().zip(never_entered(kind));
+            let parts = kind.regions().into_iter().zip(never_entered(sdfg, kind));
             is_skipped || parts.into_iter().any(|(part, never)| never.is_none() && may_end(sdfg, part))
         }
     }

@@ -1,5 +1,9 @@
 //! Conditions that numbers decide, and integers that need no run: what control flow does whatever the data.
 
+use crate::analysis::symbols::UNDECLARED_SYMBOL;
+use crate::dtype::ScalarType;
+use crate::ir::Sdfg;
+use crate::symbolic::Symbol;
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
 /// Whether a condition holds, if it is made of numbers and of names that `values` knows.
@@ -73,6 +77,11 @@ pub(super) fn number(expression: &Expression, values: &dyn Fn(&str) -> Option<i6
         | ExpressionKind::Call { .. }
         | ExpressionKind::Subscript { .. } => None,
     }
+}
+
+/// Whether a symbol takes the values that are computed here: one of another type comes round to the other end of its values.
+pub(super) fn is_wide(sdfg: &Sdfg, symbol: &Symbol) -> bool {
+    sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL) == ScalarType::I64
 }
 
 fn compares(left: i64, op: CompareOp, right: i64) -> bool {

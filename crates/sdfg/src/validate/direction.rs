@@ -35,7 +35,7 @@ fn constant_behind(site: &Site<'_>, container: ContainerId) -> Option<ContainerI
 }
 
 /// The containers of their own memory that a name may stand for in a state.
-fn roots(sdfg: &Sdfg, state: StateId, container: ContainerId) -> BTreeSet<ContainerId> {
+pub(super) fn roots(sdfg: &Sdfg, state: StateId, container: ContainerId) -> BTreeSet<ContainerId> {
     let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
     let mut waiting = vec![(state, container)];
     while let Some((state, container)) = waiting.pop() {

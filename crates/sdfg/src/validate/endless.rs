@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::circles;
-use super::decided::{holds, number};
-use super::site::{Findings, Program};
+use super::decided::{holds, is_wide, number};
+use super::site::{Findings, Program, Shared};
 use crate::analysis::region_graph::turned_around;
 use crate::analysis::symbols::assigned_symbols_of;
 use crate::analysis::{AccessSets, accesses};
@@ -25,7 +25,7 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
         }
         if let BlockKind::Loop(repeated) = &block.kind
             && !leaves(program.sdfg, repeated.body, true)
-            && let Some(reason) = endless(program.sdfg, repeated)
+            && let Some(reason) = endless(program.sdfg, repeated, &program.shared)
         {
             let message = format!("`{}` never ends once it is entered: {reason}", block.label);
             let error = program.block_error(Code::EndlessLoop, id, message);
@@ -34,10 +34,12 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether the block is a loop that this check refuses.
+/// Whether the block is a loop that this check refuses, if no arguments share memory.
 pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
     match &sdfg.block(block).kind {
-        BlockKind::Loop(repeated) => !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated).is_some(),
+        BlockKind::Loop(repeated) => {
+            !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated, &Shared::new()).is_some()
+        }
         BlockKind::State(_)
         | BlockKind::Branch(_)
         | BlockKind::Break
@@ -47,7 +49,7 @@ pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
 }
 
 /// Why a loop without a way out in its body goes on for ever.
-fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
+fn endless(sdfg: &Sdfg, repeated: &Loop, shared: &Shared) -> Option<String> {
     let condition = &repeated.condition;
     if holds(condition, &|_| None) == Some(false) {
         return None;
@@ -58,7 +60,7 @@ fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
         return None;
     }
     let assigned = assigned_symbols_of(sdfg, repeated.body);
-    let written = changed_by(sdfg, AccessSets::of_region(sdfg, repeated.body));
+    let written = changed_by(sdfg, AccessSets::of_region(sdfg, repeated.body), shared);
     let changes = |name: &str| {
         assigned.iter().any(|symbol| symbol.as_str() == name)
             || sdfg.find_container(name).is_some_and(|container| written.contains(&container))
@@ -88,13 +90,18 @@ fn endless(sdfg: &Sdfg, repeated: &Loop) -> Option<String> {
     if steps.iter().any(reads_changed) {
         return None;
     }
-    if let Some(value) = repeating(repeated, counter, &steps) {
+    let is_wide = is_wide(sdfg, counter);
+    if is_wide && let Some(value) = repeating(repeated, counter, &steps) {
         return Some(format!("after {shown}, `{counter}` is {value} again"));
     }
     let step = step(counter, &steps)?;
     if step == 0 {
         let verb = if steps.len() == 1 { "changes" } else { "together change" };
         return Some(format!("{shown} {verb} nothing"));
+    }
+    // With large steps, too, the counter soon comes round to the other end of its values.
+    if !is_wide || step.unsigned_abs() > u64::from(u32::MAX) {
+        return None;
     }
     // The other side of the comparison stays as it is, as was found above; of itself it may not depend on the counter.
     let ExpressionKind::Compare { first, rest } = &condition.kind else { return None };
@@ -196,18 +203,30 @@ fn step(counter: &Symbol, values: &[&Expression]) -> Option<i64> {
     (now - Expr::symbol(counter.clone())).as_int()
 }
 
-/// Containers that accesses may change: what they write, directly or through an alias, and streams that they pop.
-pub(super) fn changed_by(sdfg: &Sdfg, sets: AccessSets) -> BTreeSet<ContainerId> {
+/// Containers that accesses may change: what they write, directly, through an alias or as another argument, and streams
+/// that they pop.
+pub(super) fn changed_by(sdfg: &Sdfg, sets: AccessSets, shared: &Shared) -> BTreeSet<ContainerId> {
     let mut written = sets.writes;
     written.extend(sets.reads.into_iter().filter(|id| sdfg.container(*id).is_stream()));
-    for (alias, targets) in accesses::alias_targets(sdfg) {
-        if written.contains(&alias) {
-            written.extend(targets);
-        } else if !written.is_disjoint(&targets) {
-            written.insert(alias);
+    let targets = accesses::alias_targets(sdfg);
+    loop {
+        let before = written.len();
+        for (alias, targets) in &targets {
+            if written.contains(alias) {
+                written.extend(targets);
+            } else if !written.is_disjoint(targets) {
+                written.insert(*alias);
+            }
+        }
+        for (argument, others) in shared {
+            if written.contains(argument) {
+                written.extend(others);
+            }
+        }
+        if written.len() == before {
+            return written;
         }
     }
-    written
 }
 
 /// Whether a region has a `return`, or a `break` of the loop whose body it is.

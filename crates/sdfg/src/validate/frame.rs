@@ -54,11 +54,6 @@ impl Frame {
                 assumptions.nonnegative(symbol);
             }
         }
-        for (symbol, value) in &program.given {
-            if !program.assigned.contains(symbol) {
-                assumptions.set_range(symbol.clone(), Some(value.clone()), Some(value.clone()));
-            }
-        }
         Frame {
             defined,
             assumptions,
@@ -83,6 +78,10 @@ impl Frame {
         let mut frame = Frame::outermost(program, defined);
         let executions = program.executions().of_block(program.sdfg, block);
         frame.is_guarded = executions.frequency != Frequency::Once;
+        // A condition may keep the state from running with just these values.
+        if !frame.is_guarded {
+            frame.assume_given(program);
+        }
         for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {
             let Some((first, last)) = ends(&range) else { continue };
             // Of a symbol of two loops, the inner one decides.
@@ -93,6 +92,15 @@ impl Frame {
             }
         }
         frame
+    }
+
+    /// What the caller says of symbols that keep their value.
+    fn assume_given(&mut self, program: &Program<'_>) {
+        for (symbol, value) in &program.given {
+            if !program.assigned.contains(symbol) {
+                self.assumptions.set_range(symbol.clone(), Some(value.clone()), Some(value.clone()));
+            }
+        }
     }
 
     /// The frame within a range that a parameter runs through, given that it does at least once.

@@ -23,7 +23,7 @@
 //! - whether a reference is set before it is used;
 //! - deadlock that depends on data, on the contents of conditions, on single queues of an array of streams, or on what
 //!   calls push and pop; streams that are arguments or persistent;
-//! - loops that end never or sometimes, depending on data or on arithmetic beyond a few steps of a counter, and circles of
+//! - loops that end never or sometimes, depending on data, on arithmetic beyond a few steps of a counter, or on a counter that is no i64, and circles of
 //!   transitions that have more than one way out, or one that is decided anew each time; of library nodes everything but the form of their properties;
 //!   the signatures of external functions.
 
@@ -173,7 +173,9 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
         for (id, node) in site.state.nodes() {
             if let NodeKind::Nested(nested) = &node.kind {
                 let device = storage::device_at(&site, &frames, frames.scopes.scope_of(id));
-                meaning(&program.nested(&site, id, nested, device), findings);
+                let mut called = program.nested(&site, id, nested, device);
+                called.shared = program.shared_in(&site, id, nested);
+                meaning(&called, findings);
             }
         }
     }

@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::direction::roots;
 use super::storage::Device;
+use crate::analysis::connector_edges;
 use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
@@ -12,6 +14,7 @@ use crate::ir::{
     StateId,
 };
 use crate::symbolic::{Expr, Symbol};
+use crate::tasklet::Direction;
 
 /// Findings in the order in which rules made them.
 #[derive(Debug, Default)]
@@ -47,6 +50,9 @@ impl Findings {
     }
 }
 
+/// For arguments, others that may share memory with them, as a call may bind them.
+pub(super) type Shared = BTreeMap<ContainerId, BTreeSet<ContainerId>>;
+
 /// One SDFG, the outermost or a nested one.
 #[derive(Clone)]
 pub(super) struct Program<'a> {
@@ -60,6 +66,8 @@ pub(super) struct Program<'a> {
     pub(super) assigned: BTreeSet<Symbol>,
     /// Symbols that its caller gives a value which is a number.
     pub(super) given: Vec<(Symbol, Expr)>,
+    /// Empty while the structure is checked.
+    pub(super) shared: Shared,
     labels: BTreeMap<StateId, BlockId>,
     executions: OnceCell<ExecutionTable>,
 }
@@ -76,8 +84,8 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        let (given, executions) = (Vec::new(), OnceCell::new());
-        Program { sdfg, path, depth, device, assigned, given, labels, executions }
+        let (given, shared, executions) = (Vec::new(), Shared::new(), OnceCell::new());
+        Program { sdfg, path, depth, device, assigned, given, shared, labels, executions }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -92,6 +100,33 @@ impl<'a> Program<'a> {
         let program = Program::new(&nested.sdfg, path, self.depth + 1, device);
         let given = nested.symbol_mapping.iter().filter(|(_, value)| value.as_int().is_some());
         Program { given: given.cloned().collect(), ..program }
+    }
+
+    /// Arguments of a call that parts of one container are bound to, or of two that may share memory.
+    pub(super) fn shared_in(&self, site: &Site<'_>, node: NodeId, nested: &NestedSdfg) -> Shared {
+        let memory = |container: &Container| {
+            let edges = [Direction::In, Direction::Out]
+                .into_iter()
+                .flat_map(|direction| connector_edges(site.state, node, direction, &container.name));
+            let bound = edges.filter_map(|edge| {
+                let memlet = &site.state.edge(edge).memlet;
+                Some(memlet.read_access().or(memlet.write_access())?.container)
+            });
+            let own: BTreeSet<ContainerId> = bound.flat_map(|id| roots(site.sdfg, site.id, id)).collect();
+            let others = own.iter().filter_map(|id| self.shared.get(id)).flatten().copied();
+            others.chain(own.iter().copied()).collect::<BTreeSet<ContainerId>>()
+        };
+        let arguments: Vec<_> =
+            nested.sdfg.arguments().map(|(id, container)| (id, memory(container))).collect();
+        let mut shared = Shared::new();
+        for (id, memory) in &arguments {
+            let overlap = arguments.iter().filter(|(other, found)| other != id && !found.is_disjoint(memory));
+            let others: BTreeSet<ContainerId> = overlap.map(|(other, _)| *other).collect();
+            if !others.is_empty() {
+                shared.insert(*id, others);
+            }
+        }
+        shared
     }
 
     /// Every state with its path.
