@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
-use sdfg_codegen::link::{shared_library, static_library, write_file};
+use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{assembly, llvm_ir};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::package::{cmake_config, pkg_config};
@@ -103,7 +103,10 @@ impl Compile {
                 let interface = plan.interface().map_err(Failure::program)?;
                 destination.write(fortran_module(&interface).as_bytes())
             }
-            Emit::Obj => destination.write(&self.native.compile(lowered)?.bytes),
+            Emit::Obj => {
+                let object = self.native.compile(lowered)?;
+                destination.write(&relocatable(&object).map_err(|error| unlinked(&error))?)
+            }
             Emit::So => {
                 self.native.consent(plan)?;
                 let object = self.native.compile(lowered)?;

@@ -17,6 +17,10 @@ use crate::llvm::{self, CompileOptions, LlvmError, Machine, llvm_version};
 use crate::object::{ObjectCode, Requirements};
 use crate::plan::Plan;
 
+/// Bits of the byte before an object that says what it needs.
+const OPENMP: u8 = 1;
+const RUNTIME: u8 = 2;
+
 /// What an object in a cache begins with: a change of the layout below changes it.
 const MAGIC: &[u8] = b"sdfg object 1\n";
 
@@ -81,8 +85,9 @@ impl Cache {
     /// As [`llvm::compile`].
     pub fn compile(&self, plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, LlvmError> {
         let path = self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?));
-        if let Some((openmp, bytes)) = read(&path) {
-            let requirements = Requirements { openmp, externals: plan.externals.clone() };
+        if let Some((needs, bytes)) = read(&path) {
+            let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
+            let requirements = Requirements { openmp, runtime, externals: plan.externals.clone() };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
         let object = llvm::compile(plan, options)?;
@@ -137,7 +142,8 @@ impl Cache {
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        let mut payload = vec![u8::from(object.requirements.openmp)];
+        let Requirements { openmp, runtime, .. } = object.requirements;
+        let mut payload = vec![(u8::from(openmp) * OPENMP) | (u8::from(runtime) * RUNTIME)];
         payload.extend_from_slice(&object.bytes);
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         file.write_all(MAGIC)?;
@@ -170,18 +176,18 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The object in a file, and whether it needs OpenMP; `None` if it is not there or not whole.
-fn read(path: &Path) -> Option<(bool, Vec<u8>)> {
+fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
     let bytes = std::fs::read(path).ok()?;
     let (hash, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(Sha256::output_size())?;
     if Sha256::digest(payload).as_slice() != hash {
         return None;
     }
-    let (openmp, object) = payload.split_first()?;
+    let (needs, object) = payload.split_first()?;
     // It counts as used now; where that cannot be noted, it is removed earlier.
     if let Ok(file) = std::fs::File::options().append(true).open(path) {
         let _ = file.set_modified(SystemTime::now());
     }
-    Some((*openmp != 0, object.to_vec()))
+    Some((*needs, object.to_vec()))
 }
 
 /// A hash of everything that the object of a plan depends on.

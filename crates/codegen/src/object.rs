@@ -24,6 +24,8 @@ pub struct ObjectCode {
 pub struct Requirements {
     /// The code has parallel regions, which an OpenMP runtime runs.
     pub openmp: bool,
+    /// The code calls functions of `sdfg-runtime`.
+    pub runtime: bool,
     /// Where the functions of external tasklets come from, in order.
     ///
     /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's

@@ -8,7 +8,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("sdfg-runtime", &[]),
     ("sdfg-transforms", &["sdfg"]),
     ("sdfg-library", &["sdfg", "sdfg-transforms"]),
-    ("sdfg-codegen", &["sdfg"]),
+    ("sdfg-codegen", &["sdfg", "sdfg-runtime"]),
     ("sdfg-dace", &["sdfg"]),
     ("sdfg-symbolica", &["sdfg"]),
     ("sdfg-fuzz", &["sdfg"]),

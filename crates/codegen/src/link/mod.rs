@@ -56,6 +56,8 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         }
     }
     command.arg("-o").arg(result.temporary()).arg(input.path());
+    let runtime = runtime_files(object).map_err(failed)?;
+    command.args(runtime.iter().map(tempfile::NamedTempFile::path));
     let externals = Externals::prepare(&object.requirements.externals)?;
     command.args(&externals.objects);
     for library in &externals.libraries {
@@ -79,6 +81,31 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     result.persist()
 }
 
+/// The object file of a program with what it needs of this project's runtime, for a linker of the user's.
+///
+/// # Errors
+/// As [`shared_library`].
+pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
+    if !object.requirements.runtime {
+        return Ok(object.bytes.clone());
+    }
+    let failed = |source| LinkError::Write { path: "an object in the temporary folder".into(), source };
+    let linker = Linker::find()?;
+    let mut input = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
+    input.write_all(&object.bytes).map_err(failed)?;
+    let runtime = runtime_files(object).map_err(failed)?;
+    let output = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
+    let mut command = linker.command();
+    command.arg("-r");
+    if linker.flavour == Flavour::Driver {
+        command.arg("-nostdlib");
+    }
+    command.arg("-o").arg(output.path()).arg(input.path());
+    command.args(runtime.iter().map(tempfile::NamedTempFile::path));
+    linker::run(&linker.program, command)?;
+    std::fs::read(output.path()).map_err(failed)
+}
+
 /// Writes `object`, and what was compiled for its external tasklets, as a static library with a symbol index at `path`.
 ///
 /// # Errors
@@ -91,6 +118,9 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         &DEFAULT_OBJECT_READER,
         format!("{}.o", object.interface.name()),
     )];
+    for (name, bytes) in runtime_objects(object) {
+        members.push(NewArchiveMember::new(*bytes, &DEFAULT_OBJECT_READER, format!("sdfg-{name}.o")));
+    }
     for (index, external) in externals.objects.iter().enumerate() {
         let bytes = std::fs::read(external).map_err(failed)?;
         members.push(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("external{index}.o")));
@@ -98,4 +128,20 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     let mut bytes = Cursor::new(Vec::new());
     write_archive_to_stream(&mut bytes, &members, ArchiveKind::Gnu, false, None).map_err(failed)?;
     write_file(path, bytes.get_ref())
+}
+
+/// The objects of this project's runtime that a program needs, with their names.
+fn runtime_objects(object: &ObjectCode) -> &'static [(&'static str, &'static [u8])] {
+    if object.requirements.runtime { &sdfg_runtime::OBJECTS } else { &[] }
+}
+
+/// The same as files.
+fn runtime_files(object: &ObjectCode) -> io::Result<Vec<tempfile::NamedTempFile>> {
+    let file = |(name, bytes): &(&str, &[u8])| {
+        let prefix = format!("sdfg-{name}-");
+        let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".o").tempfile()?;
+        file.write_all(bytes)?;
+        Ok(file)
+    };
+    runtime_objects(object).iter().map(file).collect()
 }

@@ -34,6 +34,7 @@ impl<'ctx> Emitter<'ctx> {
             | Allocation::Stack
             | Allocation::Thread
             | Allocation::Dynamic
+            | Allocation::Queues { .. }
             | Allocation::Constant(_) => None,
         })
     }
@@ -338,7 +339,12 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// The status that threads of the last parallel region left.
     pub(super) fn handle_status(&self) -> Emit<IntValue<'ctx>> {
-        Ok(self.builder.build_load(self.emitter.i32(), self.handle_field(STATUS)?, "")?.into_int_value())
+        Ok(self.builder.build_load(self.emitter.i32(), self.status_address()?, "")?.into_int_value())
+    }
+
+    /// Where the handle has its status.
+    pub(super) fn status_address(&self) -> Emit<PointerValue<'ctx>> {
+        self.handle_field(STATUS)
     }
 
     /// Leaves a text and a status in the handle; several threads may do so.

@@ -19,7 +19,11 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
     with_module(plan, options, &interface, |machine, emitter| {
         machine.optimise(&emitter.module)?;
         let bytes = machine.object(&emitter.module)?;
-        let requirements = Requirements { openmp: emitter.uses_openmp(), externals: plan.externals.clone() };
+        let requirements = Requirements {
+            openmp: emitter.uses_openmp(),
+            runtime: emitter.uses_runtime(),
+            externals: plan.externals.clone(),
+        };
         Ok(ObjectCode { interface: interface.clone(), bytes, requirements })
     })
 }

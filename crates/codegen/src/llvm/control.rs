@@ -48,12 +48,19 @@ impl<'ctx> Function<'_, 'ctx> {
             }
             Statement::Allocate(buffer) => {
                 let slot = self.dynamic_slot(*buffer)?;
-                self.allocate_buffer(*buffer, slot)
+                match self.is_stream(*buffer) {
+                    true => self.open_stream(*buffer, slot),
+                    false => self.allocate_buffer(*buffer, slot),
+                }
             }
             Statement::Free(buffer) => self.free_buffer(*buffer),
             Statement::Compute(compute) => self.compute(compute),
             Statement::External(call) => self.external(call),
             Statement::Copy(copy) => self.copy(copy),
+            Statement::Push(push) => self.push(push),
+            Statement::Pop(pop) => self.pop(pop),
+            Statement::Consume(consume) => self.consume(consume),
+            Statement::Tasks(kinds) => self.tasks(kinds),
         }
     }
 
@@ -99,6 +106,9 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// The slot of a dynamic buffer's address, which is made at its first allocation.
     fn dynamic_slot(&self, buffer: BufferId) -> Emit<inkwell::values::PointerValue<'ctx>> {
+        if self.is_stream(buffer) {
+            return self.stream_slot(buffer);
+        }
         if let Some(Base::Slot(slot)) = self.buffer_base(buffer) {
             return Ok(slot);
         }

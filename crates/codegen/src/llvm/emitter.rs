@@ -31,6 +31,8 @@ pub(super) struct Emitter<'ctx> {
     machine: &'ctx Machine,
     /// Whether a function of the OpenMP runtime was declared.
     openmp: Cell<bool>,
+    /// Whether a function of this project's runtime was declared.
+    runtime: Cell<bool>,
     /// Parallel regions emitted so far, for unique names.
     regions: Cell<u32>,
 }
@@ -45,12 +47,31 @@ impl<'ctx> Emitter<'ctx> {
     ) -> Self {
         let module = context.create_module(&plan.name);
         machine.prepare(&module);
-        Emitter { context, module, plan, options, machine, openmp: Cell::new(false), regions: Cell::new(0) }
+        Emitter {
+            context,
+            module,
+            plan,
+            options,
+            machine,
+            openmp: Cell::new(false),
+            runtime: Cell::new(false),
+            regions: Cell::new(0),
+        }
     }
 
     /// Whether the module calls the OpenMP runtime.
     pub(super) fn uses_openmp(&self) -> bool {
         self.openmp.get()
+    }
+
+    /// Whether the module calls this project's runtime.
+    pub(super) fn uses_runtime(&self) -> bool {
+        self.runtime.get()
+    }
+
+    /// Notes that the module calls this project's runtime.
+    pub(super) fn need_runtime(&self) {
+        self.runtime.set(true);
     }
 
     /// A number that no earlier parallel region of the module got.

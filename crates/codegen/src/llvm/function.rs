@@ -4,7 +4,7 @@
 //! no part of the emitter has to build it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -20,7 +20,7 @@ use sdfg::symbolic::Symbol;
 use super::emitter::{Emit, Emitter};
 use super::value::{Lane, Lanes};
 use crate::interface::Status;
-use crate::plan::{BufferId, JumpTarget};
+use crate::plan::{Allocation, BufferId, JumpTarget};
 
 /// Where a buffer's first element is.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,12 @@ pub(super) struct Function<'e, 'ctx> {
     accesses: RefCell<Vec<Vec<InstructionValue<'ctx>>>>,
     /// Slots of memory to free before the function returns.
     owned: RefCell<Vec<PointerValue<'ctx>>>,
+    /// Slots of streams to close before the function returns.
+    owned_streams: RefCell<Vec<PointerValue<'ctx>>>,
+    /// Streams that stand for a queue of this thread's own.
+    pub(super) collected: RefCell<BTreeSet<BufferId>>,
+    /// What the runtime knows the task by that the function runs in; null outside of tasks.
+    pub(super) task: Cell<PointerValue<'ctx>>,
     /// Where index arithmetic notes that it overflowed, if anyone wants to know.
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether something in the function can fail.
@@ -115,6 +121,9 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             jumps: RefCell::default(),
             accesses: RefCell::default(),
             owned: RefCell::default(),
+            owned_streams: RefCell::default(),
+            collected: RefCell::default(),
+            task: Cell::new(emitter.pointer().const_null()),
             overflow: Cell::new(None),
             fallible: Cell::new(false),
         })
@@ -129,6 +138,9 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         for slot in owned {
             let pointer = self.load_pointer(slot)?;
             self.free(pointer)?;
+        }
+        for slot in self.owned_streams.borrow().iter() {
+            self.close_stream(self.load_pointer(*slot)?)?;
         }
         let (slot, ty) = match returns {
             Returns::Nothing => {
@@ -184,6 +196,11 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         Ok(())
     }
 
+    /// Goes to the end of the function, with the status that its slot has; nothing may be written after it in this block.
+    pub(super) fn leave_function(&self) -> Emit<()> {
+        self.jump(self.exit)
+    }
+
     /// Ends the run with `status` if `condition` holds.
     pub(super) fn fail_if(&self, condition: IntValue<'ctx>, status: Status, text: &str) -> Emit<()> {
         let (failed, fine) = (self.block("failed"), self.block("fine"));
@@ -237,6 +254,14 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         let slot = self.slot(self.emitter.pointer(), name)?;
         self.slots.build_store(slot, self.emitter.pointer().const_null())?;
         self.owned.borrow_mut().push(slot);
+        Ok(slot)
+    }
+
+    /// A slot for the address of a stream that is null until it is made, and closed at the end.
+    pub(super) fn owned_stream(&self, name: &str) -> Emit<PointerValue<'ctx>> {
+        let slot = self.slot(self.emitter.pointer(), name)?;
+        self.slots.build_store(slot, self.emitter.pointer().const_null())?;
+        self.owned_streams.borrow_mut().push(slot);
         Ok(slot)
     }
 
@@ -379,6 +404,11 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
 
     pub(super) fn buffer_base(&self, id: BufferId) -> Option<Base<'ctx>> {
         self.buffers.borrow().get(&id).copied()
+    }
+
+    /// Whether a buffer is a stream.
+    pub(super) fn is_stream(&self, id: BufferId) -> bool {
+        matches!(self.emitter.plan.buffer(id).allocation, Allocation::Queues { .. })
     }
 
     pub(super) fn bind_jumps(&self, target: JumpTarget, jumps: Jumps<'ctx>) {

@@ -53,7 +53,7 @@ impl<'ctx> Function<'_, 'ctx> {
             | Allocation::Persistent
             | Allocation::Dynamic
             | Allocation::Constant(_) => true,
-            Allocation::Stack | Allocation::Thread => false,
+            Allocation::Stack | Allocation::Thread | Allocation::Queues { .. } => false,
         };
         Ok(Place { address, element: buffer.element, recorded })
     }
@@ -211,7 +211,11 @@ impl<'ctx> Function<'_, 'ctx> {
             let name = &self.emitter.plan.buffer(id).name;
             return Err(self.emitter.defect(format!("buffer `{name}` is freed where it was not allocated")));
         };
-        self.free(self.load_pointer(slot)?)?;
+        let address = self.load_pointer(slot)?;
+        match self.is_stream(id) {
+            true => self.close_stream(address)?,
+            false => self.free(address)?,
+        }
         self.builder.build_store(slot, self.emitter.pointer().const_null())?;
         Ok(())
     }

@@ -23,6 +23,8 @@ mod ordered;
 mod parallel;
 mod processor;
 mod sharing;
+mod stream;
+mod task;
 mod tasklet;
 mod uses;
 mod value;

@@ -13,6 +13,7 @@ use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
 use super::sharing::Space;
+use super::stream::Collector;
 use crate::plan::{ParallelLoop, Plan, Realisation, Resolved, touches};
 
 /// How many chunks a loop is cut into, if it has so many iterations: enough for the threads of today's machines.
@@ -64,19 +65,33 @@ pub(super) fn has_ordered_atomics(plan: &Plan, parallel: &ParallelLoop) -> bool 
 }
 
 impl<'ctx> Function<'_, 'ctx> {
-    /// The part of one thread: every so many chunks one of its own, each merged when its turn has come.
-    pub(super) fn share_in_order(&self, parallel: &ParallelLoop, space: &Space<'ctx>) -> Emit<()> {
+    /// The part of one thread: every so many chunks one of its own, each merged when its turn has come: what it pushed to streams and, if so
+    /// asked, its accumulators.
+    pub(super) fn share_in_order(
+        &self,
+        parallel: &ParallelLoop,
+        space: &Space<'ctx>,
+        collectors: &[Collector<'ctx>],
+        accumulates: bool,
+    ) -> Emit<()> {
+        let privates = if accumulates { parallel.privates.as_slice() } else { &[] };
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
         let turn = self.parameter(3)?.into_pointer_value();
         let constant = |value| self.emitter.constant(value);
         let total = self.larger(space.total(), constant(0))?;
-        let chunks = self.smaller(total, constant(CHUNKS))?;
+        let mut most = constant(CHUNKS);
+        if !accumulates {
+            // The order of elements does not depend on where chunks begin.
+            let is_alone = self.compare(IntPredicate::EQ, threads, constant(1))?;
+            most = self.select_int(is_alone, constant(1), most)?;
+        }
+        let chunks = self.smaller(total, most)?;
         // Chunks without iterations are none: the divisor of an empty loop does not matter.
         let divisor = self.larger(chunks, constant(1))?;
         let share = self.builder.build_int_unsigned_div(total, divisor, "")?;
         let rest = self.builder.build_int_unsigned_rem(total, divisor, "")?;
         self.counted_loop(thread, chunks, threads, false, LoopHints::default(), |chunk| {
-            for private in &parallel.privates {
+            for private in privates {
                 self.initialise(private)?;
             }
             // The first chunks have one iteration more.
@@ -85,9 +100,10 @@ impl<'ctx> Function<'_, 'ctx> {
             let one_more = self.builder.build_int_z_extend(is_longer, self.emitter.i64(), "")?;
             self.run_range(parallel, space, begin, self.add(self.add(begin, share)?, one_more)?)?;
             self.await_turn(turn, chunk)?;
-            for private in &parallel.privates {
+            for private in privates {
                 self.merge(private)?;
             }
+            collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
             self.set_turn(turn, self.add(chunk, constant(1))?)
         })
     }

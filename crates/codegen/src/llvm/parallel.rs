@@ -10,6 +10,7 @@ use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sdfg::dtype::ScalarType;
+use sdfg::ir::Sharing;
 use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
@@ -230,14 +231,16 @@ impl<'ctx> Function<'_, 'ctx> {
         pointer.set_name(&self.emitter.plan.buffer(buffer).name);
         let description = self.emitter.plan.buffer(buffer);
         let alignment = match description.allocation {
-            Allocation::Handle | Allocation::Persistent | Allocation::Dynamic | Allocation::Thread => {
-                ALIGNMENT
-            }
+            Allocation::Handle
+            | Allocation::Persistent
+            | Allocation::Dynamic
+            | Allocation::Queues { .. }
+            | Allocation::Thread => ALIGNMENT,
             Allocation::Argument(_) | Allocation::Stack | Allocation::Constant(_) => {
                 description.element.lane().component().size() as u32
             }
         };
-        if !contested {
+        if !contested && !self.is_stream(buffer) {
             self.emitter.attribute(self.value, AttributeLoc::Param(index), "noalias", 0);
         }
         self.emitter.attribute(self.value, AttributeLoc::Param(index), "align", u64::from(alignment));
@@ -250,17 +253,25 @@ impl<'ctx> Function<'_, 'ctx> {
         for buffer in &parallel.locals {
             self.thread_buffer(*buffer)?;
         }
+        let collectors = self.open_collectors(&parallel.collected)?;
         let uses = Uses::of_parallel(self.emitter.plan, parallel);
         self.bind_stack_buffers(uses.buffers.iter())?;
         self.declare_all(&parallel.body)?;
         let space = Space::new(self, parallel)?;
         if self.emitter.options.reproducible && has_ordered_accumulators(self.emitter.plan, parallel) {
-            return self.share_in_order(parallel, &space);
+            return self.share_in_order(parallel, &space, &collectors, true);
         }
         for private in &parallel.privates {
             self.initialise(private)?;
         }
-        self.share(parallel, &space)?;
+        let keeps_order = parallel.sharing == Sharing::Static && parallel.chunk.is_none();
+        let collects_in_order = !collectors.is_empty() && (keeps_order || self.emitter.options.reproducible);
+        if collects_in_order {
+            self.share_in_order(parallel, &space, &collectors, false)?;
+        } else {
+            self.share(parallel, &space)?;
+            collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
+        }
         if !parallel.privates.is_empty() {
             self.critical("GOMP_critical_start")?;
             parallel.privates.iter().try_for_each(|private| self.merge(private))?;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::plan::{
-    Binding, BufferId, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan, Realisation, Resolved,
-    Scalar, Statement, Strided,
+    Allocation, Binding, BufferId, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan,
+    Realisation, Resolved, Row, Scalar, Statement, Strided, TaskKind,
 };
 
 /// Buffers and variables, in order.
@@ -61,7 +61,12 @@ impl Declarations {
                 | Statement::Free(_)
                 | Statement::Compute(_)
                 | Statement::External(_)
-                | Statement::Copy(_) => {}
+                | Statement::Copy(_)
+                | Statement::Push(_)
+                // Tasks have functions of their own.
+                | Statement::Tasks(_) => {}
+                Statement::Pop(pop) => self.variables.extend(pop.taken.clone()),
+                Statement::Consume(consume) => self.statements(&consume.body),
             }
         }
     }
@@ -72,6 +77,14 @@ impl Uses {
     pub(super) fn of_parallel(plan: &Plan, parallel: &ParallelLoop) -> Self {
         let mut uses = Uses::default();
         uses.parallel(parallel);
+        uses.sizes(plan);
+        uses
+    }
+
+    /// What tasks use, with the bounds of their numbers.
+    pub(super) fn of_tasks(plan: &Plan, kinds: &[TaskKind]) -> Self {
+        let mut uses = Uses::default();
+        uses.tasks(kinds);
         uses.sizes(plan);
         uses
     }
@@ -88,6 +101,9 @@ impl Uses {
     fn sizes(&mut self, plan: &Plan) {
         for buffer in self.buffers.clone() {
             self.expression(&plan.buffer(buffer).size);
+            if let Allocation::Queues { capacity: Some(capacity) } = &plan.buffer(buffer).allocation {
+                self.expression(capacity);
+            }
         }
     }
 
@@ -118,7 +134,8 @@ impl Uses {
         for binding in bindings {
             match binding {
                 Binding::Load(location) => self.location(location),
-                Binding::View(part) => self.strided(part),
+                Binding::View(part) | Binding::Length(part) => self.strided(part),
+                Binding::Push(queue) => self.location(queue),
                 Binding::Store { to, write } => {
                     self.location(to);
                     self.written(to.buffer, write);
@@ -159,8 +176,35 @@ impl Uses {
             self.strided(&private.target);
             self.expressions(&private.target.extents);
         }
-        self.buffers.extend(parallel.locals.iter().copied());
+        self.buffers.extend(parallel.locals.iter().chain(&parallel.collected).copied());
         self.statements(&parallel.body);
+    }
+
+    fn tasks(&mut self, kinds: &[TaskKind]) {
+        for kind in kinds {
+            kind.dimension.iter().for_each(|dimension| self.dimension(dimension));
+            self.statements(&kind.body);
+        }
+    }
+
+    fn row(&mut self, row: &Row) {
+        self.location(&row.first);
+        self.expressions(&[row.count.clone(), row.stride.clone()]);
+    }
+
+    fn consume(&mut self, consume: &Consume) {
+        self.location(&consume.queue);
+        self.location(&consume.scope);
+        self.location(&consume.element);
+        self.contested.insert(consume.scope.buffer);
+        if let Some(condition) = &consume.condition {
+            // Other threads change what it reads while it waits.
+            let mut read = Uses::default();
+            read.scalar(condition);
+            self.contested.extend(&read.buffers);
+            self.scalar(condition);
+        }
+        self.statements(&consume.body);
     }
 
     fn statements(&mut self, body: &[Statement]) {
@@ -215,6 +259,17 @@ impl Uses {
                     self.location(location);
                 }
             }
+            Statement::Push(push) => {
+                self.row(&push.from);
+                self.location(&push.queue);
+            }
+            Statement::Pop(pop) => {
+                self.location(&pop.queue);
+                self.row(&pop.to);
+                self.variables.extend(pop.taken.clone());
+            }
+            Statement::Consume(consume) => self.consume(consume),
+            Statement::Tasks(kinds) => self.tasks(kinds),
             Statement::Copy(copy) => {
                 self.location(&copy.from);
                 self.location(&copy.to);

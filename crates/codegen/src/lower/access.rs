@@ -1,13 +1,14 @@
 //! Accesses: from memlets to places in buffers, and the record of which elements each loop touches.
 
-use sdfg::ir::{Access, ConflictResolution, Place};
+use sdfg::ir::{Access, ConflictResolution, EdgeId, Place, State};
 use sdfg::subset::Subset;
+use sdfg::symbolic::Expr;
 
 use super::Lowering;
 use super::bound::Bound;
 use super::error::LowerError;
 use super::frame::Frame;
-use super::memory::is_memory;
+use super::waiting::consumed_by;
 use crate::plan::BufferId;
 
 /// One access of the program, at the place where it was lowered.
@@ -53,6 +54,28 @@ impl<'g> Lowering<'g> {
         self.resolve_tiled(frame, access, label)
     }
 
+    /// What an edge reads: an access, or the element that a consume scope around it took.
+    pub(super) fn read_part(
+        &self,
+        frame: &Frame<'g>,
+        state: &State,
+        edge: EdgeId,
+        access: &Access,
+        label: &str,
+    ) -> Result<(Bound, Vec<bool>), LowerError> {
+        match self.consumed(frame, state, edge) {
+            Some(element) => Ok((element, Vec::new())),
+            None => self.resolve(frame, access, label),
+        }
+    }
+
+    /// The element that a consume scope took, if an edge brings that.
+    pub(super) fn consumed(&self, frame: &Frame<'g>, state: &State, edge: EdgeId) -> Option<Bound> {
+        let cell = frame.consumed.get(&consumed_by(state, edge)?)?;
+        let element = self.plan.buffer(*cell).element;
+        Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
+    }
+
     /// As [`Lowering::resolve`], where the order of elements matters and not their indices.
     pub(super) fn resolve_tiled(
         &self,
@@ -62,13 +85,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<(Bound, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
-            Place::Elements(subset) if is_memory(&container.kind) => frame.translate_subset(subset),
-            Place::Elements(_) | Place::Queues(_) => {
-                return Err(LowerError::Unsupported {
-                    what: format!("stream `{}`", container.name),
-                    path: frame.at(label),
-                });
-            }
+            Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
         };
         let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
             what: format!("`{}` before it is bound", container.name),

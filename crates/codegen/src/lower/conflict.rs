@@ -19,7 +19,7 @@ use super::memory::RootShape;
 use super::scalar::{less, typed};
 use crate::plan::{
     Allocation, Binding, Buffer, BufferId, Compute, Copy, If, Location, LoopDimension, Private, Realisation,
-    Resolved, Statement, Strided, Touch, identity, touches,
+    Resolved, Statement, Strided, TaskKind, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -33,6 +33,8 @@ pub(super) struct OpenLoop {
     pub(super) range: Range,
     /// Whether threads share it.
     pub(super) parallel: bool,
+    /// Whether its iterations are tasks.
+    pub(super) tasks: bool,
     /// Number of variables of the plan before its own; loops that are shared together have theirs side by side.
     pub(super) first_variable: usize,
     /// Number of variables of the plan before its body.
@@ -48,6 +50,7 @@ pub(super) struct OpenLoop {
 /// What closing a shared loop decides.
 pub(super) struct Closed {
     pub(super) privates: Vec<Private>,
+    pub(super) collected: Vec<BufferId>,
     pub(super) locals: Vec<BufferId>,
     pub(super) independent: bool,
 }
@@ -78,12 +81,46 @@ impl<'g> Lowering<'g> {
             variable: dimension.variable.clone(),
             range,
             parallel,
+            tasks: false,
             first_variable,
             n_variables: self.plan.variables.len(),
             n_buffers: self.plan.buffers.len(),
             n_records: self.records.len(),
             locals: Vec::new(),
         });
+    }
+
+    /// Opens a loop whose iterations are tasks.
+    pub(super) fn open_tasks(&mut self, dimension: &LoopDimension) {
+        let first_variable = self.plan.variables.len() - 1;
+        self.open_loop(dimension, first_variable, false);
+        if let Some(open) = self.loops.last_mut() {
+            open.tasks = true;
+        }
+    }
+
+    /// Closes the innermost loop, whose iterations are tasks. Returns the loop with what comes before and after it.
+    pub(super) fn close_tasks(
+        &mut self,
+        label: &str,
+        dimension: LoopDimension,
+        mut body: Vec<Statement>,
+    ) -> Vec<Statement> {
+        let n_buffers = self.loops.last().map_or(0, |open| open.n_buffers);
+        let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
+        let locals = self.buffers_from(n_buffers).filter(on_stack).collect();
+        let (_, mut statements, after) = self.close_loop(&mut body);
+        let kind = TaskKind {
+            label: label.to_owned(),
+            dimension: Some(dimension.clone()),
+            after: Vec::new(),
+            locals,
+            body,
+        };
+        let guard = !statements.is_empty();
+        statements.push(Statement::Tasks(vec![kind]));
+        statements.extend(after);
+        if guard { self.guarded(&dimension, statements) } else { statements }
     }
 
     /// Number of variables before the shared loop around the current place.
@@ -146,7 +183,12 @@ impl<'g> Lowering<'g> {
     pub(super) fn close_shared(&mut self, n: usize, body: &mut [Statement]) -> Closed {
         let shared: Vec<OpenLoop> = self.loops.split_off(self.loops.len().saturating_sub(n));
         let Some(outermost) = shared.first() else {
-            return Closed { privates: Vec::new(), locals: Vec::new(), independent: false };
+            return Closed {
+                privates: Vec::new(),
+                collected: Vec::new(),
+                locals: Vec::new(),
+                independent: false,
+            };
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
         let mut locals = outermost.locals.clone();
@@ -184,7 +226,9 @@ impl<'g> Lowering<'g> {
                 *realisation = Realisation::Atomic;
             }
         });
-        Closed { privates, locals, independent: independent && atomic.is_empty() }
+        let n_buffers = outermost.n_buffers;
+        let collected = self.collected(body, n_buffers);
+        Closed { privates, collected, locals, independent: independent && atomic.is_empty() }
     }
 
     /// The buffers that were added since there were `n`.
@@ -408,7 +452,7 @@ fn ascending(range: &Range) -> Option<Range> {
 }
 
 /// Sets an element to a constant.
-fn set_constant(to: &Location, value: Value, element: ElementType) -> Statement {
+pub(super) fn set_constant(to: &Location, value: Value, element: ElementType) -> Statement {
     let mut environment = Environment::new();
     let connector = environment.output("value", element);
     let scalar = typed(TypedExpressionKind::Constant(value), ElementType::scalar(element.lane()));

@@ -100,12 +100,12 @@ impl<'g> Lowering<'g> {
 }
 
 /// Dimensions that may have more than one index.
-fn significant(part: &Bound) -> Vec<Axis> {
+pub(super) fn significant(part: &Bound) -> Vec<Axis> {
     part.axes.iter().filter(|axis| !axis.extent.is_one()).cloned().collect()
 }
 
 /// Position of the `q`-th element in row-major order.
-fn row_major(q: &Expr, axes: &[Axis]) -> Expr {
+pub(super) fn row_major(q: &Expr, axes: &[Axis]) -> Expr {
     let mut offset = Expr::zero();
     let mut inner = Expr::one();
     for (d, axis) in axes.iter().enumerate().rev() {

@@ -1,5 +1,7 @@
 //! States and the inside of scopes: nodes in topological order.
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::ScopeTree;
 use sdfg::ir::{ConflictResolution, ContainerKind, EdgeId, Flow, NodeId, NodeKind, State, StateId};
 
@@ -9,7 +11,8 @@ use super::error::LowerError;
 use super::frame::Frame;
 use sdfg::symbolic::{Expr, Truth};
 
-use crate::plan::Statement;
+use super::waiting::reachable;
+use crate::plan::{Statement, TaskKind};
 
 /// A state with its scopes.
 #[derive(Clone, Copy)]
@@ -46,70 +49,100 @@ impl<'g> Lowering<'g> {
         graph: Graph<'g, '_>,
         scope: Option<NodeId>,
     ) -> Result<Vec<Statement>, LowerError> {
-        let Graph { state, tree, .. } = graph;
         self.bind_views(frame, graph, scope)?;
+        let children = graph.tree.children(scope);
+        if graph.has_waiting_nodes(frame.sdfg, scope) {
+            return self.node_tasks(frame, graph, children);
+        }
         let mut statements = Vec::new();
-        for &id in tree.children(scope) {
-            let node = state.node(id);
-            match &node.kind {
-                NodeKind::Access(_) => statements.extend(self.copies_at(frame, state, id)?),
-                NodeKind::Tasklet(tasklet) => {
-                    statements.extend(self.tasklet(frame, state, id, node, tasklet)?)
-                }
-                NodeKind::MapEntry(map) => statements.extend(self.map(frame, graph, id, node, map)?),
-                NodeKind::Nested(nested) => statements.extend(self.nested(frame, state, id, node, nested)?),
-                NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {}
-                NodeKind::ConsumeEntry(_) => {
-                    return Err(LowerError::Unsupported {
-                        what: "a consume scope".to_owned(),
-                        path: frame.at(&node.label),
-                    });
-                }
-                NodeKind::Reduce(reduce) => {
-                    let operation = match &reduce.resolution {
-                        ConflictResolution::Custom(lambda) => lambda.to_string(),
-                        named => named.name().to_owned(),
-                    };
-                    return Err(LowerError::Unexpanded {
-                        noun: node.kind.noun(),
-                        operation,
-                        path: frame.at(&node.label),
-                    });
-                }
-                NodeKind::Library(library) => {
-                    return Err(LowerError::Unexpanded {
-                        noun: node.kind.noun(),
-                        operation: library.operation.clone(),
-                        path: frame.at(&node.label),
-                    });
-                }
-            }
+        for &id in children {
+            statements.extend(self.node(frame, graph, id)?);
         }
         Ok(statements)
     }
 
-    /// Copies that an access node ends, and copies from it out of the scope.
-    fn copies_at(
+    /// Nodes as tasks, each after those from which a path leads to it.
+    fn node_tasks(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        nodes: &[NodeId],
+    ) -> Result<Vec<Statement>, LowerError> {
+        let mut kinds: Vec<TaskKind> = Vec::new();
+        let mut behind = Vec::new();
+        for &id in nodes {
+            let label = &graph.state.node(id).label;
+            // The copies at one access node do not wait for each other.
+            let bodies: Vec<Vec<Statement>> = match &graph.state.node(id).kind {
+                NodeKind::Access(_) => copies_at(graph.state, id)
+                    .into_iter()
+                    .map(|edge| self.copy_edge(frame, graph.state, edge, label))
+                    .collect::<Result<_, _>>()?,
+                _ => vec![self.node(frame, graph, id)?],
+            };
+            let comes_after = |reached: &BTreeSet<NodeId>| reached.contains(&id);
+            let after: Vec<usize> = (0..kinds.len()).filter(|kind| comes_after(&behind[*kind])).collect();
+            for body in bodies.into_iter().filter(|body| !body.is_empty()) {
+                behind.push(reachable(graph.state, graph.tree, id));
+                let (label, after) = (label.clone(), after.clone());
+                kinds.push(TaskKind { label, dimension: None, after, locals: Vec::new(), body });
+            }
+        }
+        Ok(vec![Statement::Tasks(kinds)])
+    }
+
+    /// Statements of a node with all that is inside of it.
+    fn node(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        id: NodeId,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let state = graph.state;
+        let node = state.node(id);
+        match &node.kind {
+            NodeKind::Access(_) => {
+                let mut statements = Vec::new();
+                for edge in copies_at(state, id) {
+                    statements.extend(self.copy_edge(frame, state, edge, &node.label)?);
+                }
+                Ok(statements)
+            }
+            NodeKind::Tasklet(tasklet) => self.tasklet(frame, state, id, node, tasklet),
+            NodeKind::MapEntry(map) => self.map(frame, graph, id, node, map),
+            NodeKind::ConsumeEntry(consume) => self.consume(frame, graph, id, node, consume),
+            NodeKind::Nested(nested) => self.nested(frame, state, id, node, nested),
+            NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => Ok(Vec::new()),
+            NodeKind::Reduce(reduce) => {
+                let operation = match &reduce.resolution {
+                    ConflictResolution::Custom(lambda) => lambda.to_string(),
+                    named => named.name().to_owned(),
+                };
+                let path = frame.at(&node.label);
+                Err(LowerError::Unexpanded { noun: node.kind.noun(), operation, path })
+            }
+            NodeKind::Library(library) => {
+                let (operation, path) = (library.operation.clone(), frame.at(&node.label));
+                Err(LowerError::Unexpanded { noun: node.kind.noun(), operation, path })
+            }
+        }
+    }
+
+    /// A copy between two access nodes.
+    fn copy_edge(
         &mut self,
         frame: &mut Frame<'g>,
         state: &'g State,
-        id: NodeId,
+        edge: EdgeId,
+        label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        let into = state.in_edges(id);
-        let out_of = state
-            .out_edges(id)
-            .into_iter()
-            .filter(|e| state.node(state.edge(*e).dst).kind.exit_of().is_some());
-        let edges: Vec<EdgeId> = into.into_iter().chain(out_of).collect();
-        let mut statements = Vec::new();
-        for edge in edges {
-            let edge = state.edge(edge);
-            if let Flow::Copy { from, to, resolution } = &edge.memlet.flow {
-                let label = &state.node(id).label;
-                statements.extend(self.copy(frame, from, to, resolution.as_ref(), label)?);
+        match &state.edge(edge).memlet.flow {
+            Flow::Copy { from, to, .. } if frame.is_stream(from) || frame.is_stream(to) => {
+                self.transfer(frame, state, edge, label)
             }
+            Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label),
+            Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value | Flow::Bind(_) => Ok(Vec::new()),
         }
-        Ok(statements)
     }
 
     /// Gives every view of a scope the part of memory that its edge names.
@@ -213,4 +246,12 @@ impl<'g> Lowering<'g> {
     pub(super) fn in_parallel(&self) -> bool {
         self.loops.iter().any(|open| open.parallel)
     }
+}
+
+/// Copies that an access node ends, and copies from it out of the scope.
+fn copies_at(state: &State, node: NodeId) -> Vec<EdgeId> {
+    let leaves = |edge: &EdgeId| state.node(state.edge(*edge).dst).kind.exit_of().is_some();
+    let mut edges = state.in_edges(node);
+    edges.extend(state.out_edges(node).into_iter().filter(leaves));
+    edges
 }

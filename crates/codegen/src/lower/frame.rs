@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerId, NodeId, Sdfg};
+use sdfg::ir::{Access, ContainerId, NodeId, Sdfg};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -28,6 +28,8 @@ pub(super) struct Frame<'g> {
     pub(super) innermost: Option<JumpTarget>,
     /// Cells that carry values between the code nodes of the state that is lowered, by source node and connector.
     pub(super) value_cells: BTreeMap<(NodeId, String), BufferId>,
+    /// Cells with the elements that the consume scopes around the current place took, by entry.
+    pub(super) consumed: BTreeMap<NodeId, BufferId>,
     /// Transients whose size depends on symbols that the call sets.
     pub(super) late: Vec<Late>,
     /// Labels from the outermost SDFG to here.
@@ -73,6 +75,11 @@ impl<'g> Frame<'g> {
             Some(value) => self.symbols.insert(symbol.clone(), value),
             None => self.symbols.remove(symbol),
         };
+    }
+
+    /// Whether an access is to queues.
+    pub(super) fn is_stream(&self, access: &Access) -> bool {
+        self.sdfg.container(access.container).is_stream()
     }
 
     /// A place in this call, for messages.

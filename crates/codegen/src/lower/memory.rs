@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
 use sdfg::analysis::{AccessSets, ScopeTree};
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{
-    Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
-};
+use sdfg::ir::{Container, ContainerId, ContainerKind, Lifetime, NodeId, Sdfg, State, StateId, Storage};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
@@ -39,6 +37,9 @@ impl<'g> Lowering<'g> {
     /// Adds a buffer with the shape of a container.
     fn add_buffer(&mut self, frame: &Frame<'g>, container: &Container, allocation: Allocation) -> BufferId {
         let root = match container.kind.layout() {
+            None if container.is_stream() => {
+                packed(container.kind.shape().iter().map(|extent| frame.translate(extent)).collect())
+            }
             Some(layout) => RootShape {
                 shape: layout.shape.iter().map(|e| frame.translate(e)).collect(),
                 strides: layout.strides.iter().map(|e| frame.translate(e)).collect(),
@@ -46,7 +47,11 @@ impl<'g> Lowering<'g> {
             },
             None => RootShape { shape: Vec::new(), strides: Vec::new(), offset: Expr::zero() },
         };
-        let size = container.kind.layout().map_or(Expr::one(), |layout| frame.translate(&layout.total_size));
+        let size = match container.kind.layout() {
+            Some(layout) => frame.translate(&layout.total_size),
+            // Without dimensions, one element or queue.
+            None => self.volume(&root.shape),
+        };
         let name = self.take_name(&container.name);
         self.push_buffer(Buffer { name, element: container.element, size, allocation }, root)
     }
@@ -66,7 +71,7 @@ impl<'g> Lowering<'g> {
         container: &Container,
     ) -> Result<BufferId, LowerError> {
         if container.is_stream() {
-            return Err(unsupported_stream(frame, container));
+            return Err(unsupported_stream(frame, container, "an argument that is a stream,"));
         }
         check_storage(frame, container)?;
         let position = self.plan.arguments.len();
@@ -90,7 +95,7 @@ impl<'g> Lowering<'g> {
                 let bound = self.bind_whole(container, buffer);
                 frame.containers.insert(id, bound);
             } else if container.transient && !container.is_alias() && home(sdfg, id).is_none() {
-                let symbols = container.kind.layout().map(layout_symbols).unwrap_or_default();
+                let symbols = size_symbols(&container.kind);
                 let late: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
                 if late.is_empty() {
                     self.allocate(frame, id, &mut brackets)?;
@@ -111,7 +116,7 @@ impl<'g> Lowering<'g> {
         brackets: &mut Brackets,
     ) -> Result<(), LowerError> {
         let container = frame.sdfg.container(id);
-        if container.is_stream() || container.lifetime == Lifetime::Persistent {
+        if container.lifetime == Lifetime::Persistent {
             let what = format!("`{}`, whose size depends on symbols that the program sets,", container.name);
             return Err(LowerError::Unsupported { what, path: frame.path.clone() });
         }
@@ -122,7 +127,7 @@ impl<'g> Lowering<'g> {
             let outside = frame.bind(&symbol, Expr::symbol(variable.clone()));
             kept.push((variable, symbol, outside));
         }
-        let buffer = self.add_buffer(frame, container, Allocation::Dynamic);
+        let buffer = self.add_buffer(frame, container, allocated_when_needed(frame, container));
         let bound = self.bind_whole(container, buffer);
         frame.containers.insert(id, bound);
         for (_, symbol, outside) in &mut kept {
@@ -184,11 +189,17 @@ impl<'g> Lowering<'g> {
         brackets: &mut Brackets,
     ) -> Result<(), LowerError> {
         let container = frame.sdfg.container(id);
-        if container.is_stream() {
-            return Err(unsupported_stream(frame, container));
-        }
         check_storage(frame, container)?;
-        let size = container.kind.layout().map_or(Expr::one(), |layout| frame.translate(&layout.total_size));
+        let size = match &container.kind {
+            ContainerKind::Stream { shape, .. } => {
+                let shape: Vec<Expr> = shape.iter().map(|extent| frame.translate(extent)).collect();
+                self.volume(&shape)
+            }
+            ContainerKind::Scalar => Expr::one(),
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                frame.translate(&layout.total_size)
+            }
+        };
         for symbol in &size.free_symbols() {
             if !self.plan.variables.contains_key(symbol) {
                 return Err(LowerError::UnknownSize {
@@ -198,7 +209,12 @@ impl<'g> Lowering<'g> {
                 });
             }
         }
-        let allocation = if container.lifetime == Lifetime::Persistent {
+        let allocation = if container.is_stream() {
+            if container.lifetime == Lifetime::Persistent {
+                return Err(unsupported_stream(frame, container, "persistent stream"));
+            }
+            allocated_when_needed(frame, container)
+        } else if container.lifetime == Lifetime::Persistent {
             if !self.is_of_caller(&size) {
                 return Err(LowerError::Unsupported {
                     what: format!(
@@ -228,6 +244,10 @@ impl<'g> Lowering<'g> {
         if bytes.is_some_and(|n| n <= self.target.stack_bytes) {
             return Allocation::Stack;
         }
+        // Tasks of one thread are in the middle of their work side by side.
+        if self.loops.iter().any(|open| open.tasks) {
+            return Allocation::Dynamic;
+        }
         match self.parallel_mark() {
             Some(mark) => {
                 let outside = |s: &Symbol| self.plan.variables.get_index_of(s).is_some_and(|i| i < mark);
@@ -247,7 +267,7 @@ impl<'g> Lowering<'g> {
     fn place(&mut self, buffer: BufferId, brackets: &mut Brackets) {
         match self.plan.buffer(buffer).allocation {
             Allocation::Thread => self.add_thread_local(buffer),
-            Allocation::Dynamic => {
+            Allocation::Dynamic | Allocation::Queues { .. } => {
                 brackets.0.push(Statement::Allocate(buffer));
                 brackets.1.insert(0, Statement::Free(buffer));
             }
@@ -266,20 +286,19 @@ impl<'g> Lowering<'g> {
         element: ElementType,
         shape: Vec<Expr>,
     ) -> (Bound, Brackets) {
-        let mut strides = Vec::with_capacity(shape.len());
-        let (mut stride, mut size) = (Expr::one(), Expr::one());
-        for extent in shape.iter().rev() {
-            strides.insert(0, stride.clone());
-            stride = &stride * extent;
-            size = size * self.at_least_zero(extent);
-        }
+        let size = self.volume(&shape);
+        let root = packed(shape);
         let name = self.take_name(name);
         let allocation = self.placement(&size, element);
-        let root = RootShape { shape: shape.clone(), strides: strides.clone(), offset: Expr::zero() };
-        let buffer = self.push_buffer(Buffer { name, element, size, allocation }, root);
+        let buffer = self.push_buffer(Buffer { name, element, size, allocation }, root.clone());
         let mut brackets = Brackets::default();
         self.place(buffer, &mut brackets);
-        (Bound::whole(buffer, element, &shape, &strides, &Expr::zero()), brackets)
+        (Bound::whole(buffer, element, &root.shape, &root.strides, &Expr::zero()), brackets)
+    }
+
+    /// The number of elements of a shape, in which an extent may be below zero.
+    fn volume(&self, shape: &[Expr]) -> Expr {
+        shape.iter().fold(Expr::one(), |size, extent| size * self.at_least_zero(extent))
     }
 
     /// An extent, or 0 for a range that ends before it begins.
@@ -292,10 +311,40 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Symbols of shape, strides, offset and size.
-fn layout_symbols(layout: &Layout) -> BTreeSet<Symbol> {
-    let extents = layout.shape.iter().chain(&layout.strides);
-    extents.chain([&layout.offset, &layout.total_size]).flat_map(Expr::free_symbols).collect()
+/// Elements in row-major order without gaps.
+fn packed(shape: Vec<Expr>) -> RootShape {
+    let mut strides = Vec::with_capacity(shape.len());
+    let mut stride = Expr::one();
+    for extent in shape.iter().rev() {
+        strides.insert(0, stride.clone());
+        stride = &stride * extent;
+    }
+    RootShape { shape, strides, offset: Expr::zero() }
+}
+
+/// Memory, or queues, that statements allocate and free.
+fn allocated_when_needed(frame: &Frame<'_>, container: &Container) -> Allocation {
+    match &container.kind {
+        ContainerKind::Stream { capacity, .. } => {
+            Allocation::Queues { capacity: capacity.as_ref().map(|capacity| frame.translate(capacity)) }
+        }
+        ContainerKind::Scalar
+        | ContainerKind::Array(_)
+        | ContainerKind::View(_)
+        | ContainerKind::Reference(_) => Allocation::Dynamic,
+    }
+}
+
+/// Symbols of shape, strides, offset and size, or of the number of queues and their capacity.
+fn size_symbols(kind: &ContainerKind) -> BTreeSet<Symbol> {
+    let mut sizes: Vec<&Expr> = kind.shape().iter().collect();
+    if let Some(layout) = kind.layout() {
+        sizes.extend(layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+    }
+    if let ContainerKind::Stream { capacity: Some(capacity), .. } = kind {
+        sizes.push(capacity);
+    }
+    sizes.into_iter().flat_map(Expr::free_symbols).collect()
 }
 
 /// Refuses memory that code of the host does not reach.
@@ -318,12 +367,12 @@ fn check_storage(frame: &Frame<'_>, container: &Container) -> Result<(), LowerEr
     }
 }
 
-fn unsupported_stream(frame: &Frame<'_>, container: &Container) -> LowerError {
-    LowerError::Unsupported { what: format!("stream `{}`", container.name), path: frame.path.clone() }
+fn unsupported_stream(frame: &Frame<'_>, container: &Container, what: &str) -> LowerError {
+    LowerError::Unsupported { what: format!("{what} `{}`", container.name), path: frame.path.clone() }
 }
 
 /// The innermost scope that holds all uses of a transient; `None` if it lives as long as the call.
-fn home(sdfg: &Sdfg, id: ContainerId) -> Option<(StateId, NodeId)> {
+pub(super) fn home(sdfg: &Sdfg, id: ContainerId) -> Option<(StateId, NodeId)> {
     if sdfg.container(id).lifetime != Lifetime::Scope {
         return None;
     }
@@ -364,15 +413,4 @@ pub(super) fn accesses(sdfg: &Sdfg) -> AccessSets {
         }
     }
     sets
-}
-
-/// Whether a container is an array, scalar or alias with a layout that lowering handles.
-pub(super) fn is_memory(kind: &ContainerKind) -> bool {
-    match kind {
-        ContainerKind::Scalar
-        | ContainerKind::Array(_)
-        | ContainerKind::View(_)
-        | ContainerKind::Reference(_) => true,
-        ContainerKind::Stream { .. } => false,
-    }
 }

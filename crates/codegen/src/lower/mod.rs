@@ -8,6 +8,7 @@
 mod access;
 mod bound;
 mod conflict;
+mod consume;
 mod control;
 mod copy;
 mod dataflow;
@@ -18,8 +19,10 @@ mod memory;
 mod nested;
 mod scalar;
 mod scope;
+mod stream;
 mod target;
 mod tasklet;
+mod waiting;
 mod work;
 
 use std::collections::BTreeMap;
@@ -125,6 +128,7 @@ impl<'g> Lowering<'g> {
             exit_used: false,
             innermost: None,
             value_cells: BTreeMap::new(),
+            consumed: BTreeMap::new(),
             late: Vec::new(),
             path: sdfg.name.clone(),
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::bound_dimensions;
-use sdfg::ir::{Container, Edge, NestedSdfg, Node, NodeId, State};
+use sdfg::ir::{Container, EdgeId, NestedSdfg, Node, NodeId, State};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
@@ -58,6 +58,7 @@ impl<'g> Lowering<'g> {
             exit_used: false,
             innermost: None,
             value_cells: BTreeMap::new(),
+            consumed: BTreeMap::new(),
             late: Vec::new(),
             path,
         };
@@ -73,18 +74,19 @@ impl<'g> Lowering<'g> {
             inner.symbols.insert(symbol.clone(), frame.translate(value));
         }
         let mut statements = vec![Statement::Comment(format!("nested {}", node.label))];
-        let edges = state.in_edges(id).into_iter().map(|e| (state.edge(e), true));
-        let edges = edges.chain(state.out_edges(id).into_iter().map(|e| (state.edge(e), false)));
+        let edges = state.in_edges(id).into_iter().map(|e| (e, true));
+        let edges = edges.chain(state.out_edges(id).into_iter().map(|e| (e, false)));
         let mut bindings = Vec::new();
-        for (edge, is_input) in edges {
+        for (id, is_input) in edges {
+            let edge = state.edge(id);
             let connector = if is_input { &edge.dst_connector } else { &edge.src_connector };
             let Some(connector) = connector else { continue };
             match nested.sdfg.find_container(connector) {
-                Some(container) => bindings.push((container, edge, is_input)),
+                Some(container) => bindings.push((container, id, is_input)),
                 None => statements.extend(self.symbol_from_data(
                     frame,
                     &mut inner,
-                    edge,
+                    (state, id),
                     connector,
                     &node.label,
                 )?),
@@ -96,7 +98,7 @@ impl<'g> Lowering<'g> {
                     frame,
                     &inner,
                     nested.sdfg.container(container),
-                    edge,
+                    (state, edge),
                     is_input,
                     &node.label,
                 )?;
@@ -112,18 +114,24 @@ impl<'g> Lowering<'g> {
         frame: &Frame<'g>,
         inner: &Frame<'g>,
         container: &Container,
-        edge: &Edge,
+        (state, id): (&State, EdgeId),
         is_input: bool,
         label: &str,
     ) -> Result<Bound, LowerError> {
+        let edge = state.edge(id);
         let access = if is_input { edge.memlet.read_access() } else { edge.memlet.write_access() };
         let access = access.ok_or_else(|| LowerError::Unsupported {
             what: "a nested SDFG whose connector is bound to a value".to_owned(),
             path: frame.at(label),
         })?;
-        let (part, _) = self.resolve(frame, access, label)?;
+        let (part, _) = self.read_part(frame, state, id, access, label)?;
         let rank = container.shape().len();
-        let kept = bound_dimensions(access.subset(), rank).ok_or_else(|| LowerError::Unsupported {
+        let kept = if part.axes.len() == rank {
+            Some((0..rank).collect())
+        } else {
+            bound_dimensions(access.subset(), rank)
+        };
+        let kept: Vec<usize> = kept.ok_or_else(|| LowerError::Unsupported {
             what: format!(
                 "binding {} dimensions to container `{}` of rank {rank}",
                 part.axes.len(),

@@ -2,7 +2,7 @@
 
 use sdfg::analysis::control_environment;
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::Edge;
+use sdfg::ir::{EdgeId, State};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{CompareOp, Expression};
 use sdfg::tasklet::{
@@ -52,14 +52,17 @@ impl<'g> Lowering<'g> {
                 what: format!("`{name}` before it is bound"),
                 path: frame.at(label),
             })?;
-            self.record(&bound, AccessKind::Read);
             environment.add_connector(name, *connector);
+            if !matches!(connector.kind, ConnectorKind::Queues { .. }) {
+                self.record(&bound, AccessKind::Read);
+            }
             bindings.push(match connector.kind {
                 ConnectorKind::Value => Binding::Load(bound.origin),
                 ConnectorKind::Pointer { .. } => Binding::View(bound.strided()),
-                ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
-                    return Err(LowerError::Unsupported {
-                        what: format!("the length of the stream `{name}`"),
+                ConnectorKind::Queues { .. } => Binding::Length(bound.strided()),
+                ConnectorKind::Stream => {
+                    return Err(LowerError::Invalid {
+                        what: format!("the stream `{name}` is no value"),
                         path: frame.at(label),
                     });
                 }
@@ -80,7 +83,7 @@ impl<'g> Lowering<'g> {
         &mut self,
         frame: &Frame<'g>,
         inner: &mut Frame<'g>,
-        edge: &Edge,
+        edge: (&State, EdgeId),
         name: &str,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
@@ -99,14 +102,14 @@ impl<'g> Lowering<'g> {
         frame: &Frame<'g>,
         symbol: &Symbol,
         ty: ScalarType,
-        edge: &Edge,
+        (state, edge): (&State, EdgeId),
         label: &str,
     ) -> Result<(Symbol, Statement), LowerError> {
-        let access = edge.memlet.read_access().ok_or_else(|| LowerError::Invalid {
+        let access = state.edge(edge).memlet.read_access().ok_or_else(|| LowerError::Invalid {
             what: format!("connector `{symbol}` reads no container"),
             path: frame.at(label),
         })?;
-        let (part, _) = self.resolve(frame, access, label)?;
+        let (part, _) = self.read_part(frame, state, edge, access, label)?;
         self.record(&part, AccessKind::Read);
         let mut environment = Environment::new();
         let connector = environment.input("value", part.element);

@@ -12,9 +12,13 @@ use crate::plan::{For, LoopDimension, ParallelLoop, Statement};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Carrier {
+pub(super) enum Carrier {
     Threads,
-    OneThread { unroll: bool },
+    /// Tasks that wait for each other.
+    Tasks,
+    OneThread {
+        unroll: bool,
+    },
 }
 
 /// A map that is being lowered.
@@ -36,30 +40,20 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        let carrier = self.carrier(frame, map, &node.label)?;
+        let carrier = if graph.has_waiting_iterations(frame.sdfg, entry) {
+            Carrier::Tasks
+        } else {
+            self.carrier(frame, map.schedule, map.params.is_empty(), &node.label)?
+        };
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
-        let mut hidden: Vec<(Symbol, Option<Expr>)> = Vec::new();
-        for edge in graph.state.in_edges(entry) {
-            let edge = graph.state.edge(edge);
-            let Some(name) = edge.dst_connector.as_deref().filter(|name| !name.starts_with("IN_")) else {
-                continue;
-            };
-            let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
-                what: format!("`{name}` names no symbol"),
-                path: frame.at(&node.label),
-            })?;
-            let ty = frame.type_of(&symbol);
-            let (variable, statement) = self.load_symbol(frame, &symbol, ty, edge, &node.label)?;
-            statements.push(statement);
-            let old = frame.bind(&symbol, Expr::symbol(variable));
-            hidden.push((symbol, old));
-        }
+        let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let unroll = carrier == Carrier::OneThread { unroll: true };
         let nest = Nest { graph, entry, node, map, unroll };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
             Carrier::OneThread { .. } => self.sequential(frame, &nest, &order)?,
             Carrier::Threads => self.shared(frame, &nest)?,
+            Carrier::Tasks => self.tasks(frame, &nest, &order)?,
         });
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
@@ -67,9 +61,41 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
-    fn carrier(&self, frame: &Frame<'g>, map: &Map, label: &str) -> Result<Carrier, LowerError> {
-        match map.schedule {
-            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !map.params.is_empty() => {
+    /// Reads the symbols that edges bring to a scope, and binds them; returns what they meant before.
+    pub(super) fn bind_connectors(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        entry: NodeId,
+        statements: &mut Vec<Statement>,
+    ) -> Result<Vec<(Symbol, Option<Expr>)>, LowerError> {
+        let label = &graph.state.node(entry).label;
+        let mut hidden = Vec::new();
+        for id in graph.state.in_edges(entry) {
+            let connector = graph.state.edge(id).dst_connector.as_deref();
+            let Some(name) = connector.filter(|name| !name.starts_with("IN_")) else { continue };
+            let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
+                what: format!("`{name}` names no symbol"),
+                path: frame.at(label),
+            })?;
+            let ty = frame.type_of(&symbol);
+            let (variable, statement) = self.load_symbol(frame, &symbol, ty, (graph.state, id), label)?;
+            statements.push(statement);
+            let old = frame.bind(&symbol, Expr::symbol(variable));
+            hidden.push((symbol, old));
+        }
+        Ok(hidden)
+    }
+
+    pub(super) fn carrier(
+        &self,
+        frame: &Frame<'g>,
+        schedule: Schedule,
+        is_single: bool,
+        label: &str,
+    ) -> Result<Carrier, LowerError> {
+        match schedule {
+            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !is_single => {
                 Ok(Carrier::Threads)
             }
             // Threads are already at work around it.
@@ -82,7 +108,7 @@ impl<'g> Lowering<'g> {
             | Schedule::FpgaDevice
             | Schedule::FpgaReplicated
             | Schedule::Mpi => Err(LowerError::Unsupported {
-                what: format!("schedule `{}`", map.schedule.name()),
+                what: format!("schedule `{}`", schedule.name()),
                 path: frame.at(label),
             }),
         }
@@ -112,6 +138,23 @@ impl<'g> Lowering<'g> {
         statements.push(repeated);
         statements.extend(after);
         Ok(self.guarded(&dimension, statements))
+    }
+
+    /// The given dimensions as tasks, then the inside of the scope.
+    fn tasks(
+        &mut self,
+        frame: &mut Frame<'g>,
+        nest: &Nest<'g, '_>,
+        dimensions: &[usize],
+    ) -> Result<Vec<Statement>, LowerError> {
+        let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
+        let (dimension, value) = self.dimension(frame, nest, d)?;
+        let old = frame.bind(&nest.map.params[d], value);
+        self.open_tasks(&dimension);
+        let body = self.tasks(frame, nest, rest)?;
+        let statements = self.close_tasks(&nest.node.label, dimension, body);
+        frame.unbind(&nest.map.params[d], old);
+        Ok(statements)
     }
 
     /// A loop nest whose outermost dimensions threads share.
@@ -149,6 +192,7 @@ impl<'g> Lowering<'g> {
             threads: translate(&map.parallelism.threads),
             work,
             privates: closed.privates,
+            collected: closed.collected,
             locals: closed.locals,
             body,
             independent: closed.independent,

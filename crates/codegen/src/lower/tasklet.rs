@@ -2,7 +2,7 @@
 
 use sdfg::analysis::TaskletConnectors;
 use sdfg::dtype::ElementType;
-use sdfg::ir::{ConflictResolution, Edge, Flow, Node, NodeId, State, Tasklet, TaskletBody};
+use sdfg::ir::{ConflictResolution, Edge, EdgeId, Flow, Node, NodeId, State, Tasklet, TaskletBody};
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{
     ConnectorId, ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument,
@@ -15,7 +15,7 @@ use super::bound::{Axis, Bound};
 use super::error::LowerError;
 use super::fan_out::add_output;
 use super::frame::Frame;
-use super::memory::RootShape;
+use super::memory::{Brackets, RootShape};
 use crate::plan::{
     Allocation, Binding, Buffer, Compute, Copy, ExternalArgument, ExternalCompute, Location, Realisation,
     Resolved, Scalar, Statement,
@@ -35,26 +35,31 @@ impl<'g> Lowering<'g> {
         let mut bindings = Vec::with_capacity(connectors.edges.len());
         // The edges of outputs after their first ones.
         let mut others = Vec::new();
+        // What is taken from streams before the code runs.
+        let mut brackets = Brackets::default();
         for ((name, connector), edges) in connectors.environment.connectors().zip(&connectors.edges) {
-            let mut edges = edges.iter().map(|edge| state.edge(*edge));
+            let mut edges = edges.iter().copied();
             let first = edges.next().ok_or_else(|| LowerError::Invalid {
                 what: format!("connector `{name}` is not connected"),
                 path: frame.at(&node.label),
             })?;
             let (kind, element) = (connector.kind, connector.element);
             bindings.push(match connector.direction {
-                Direction::In => self.input(frame, first, kind, element, &node.label)?,
-                Direction::Out => self.output(frame, first, kind, element, &node.label)?,
+                Direction::In => {
+                    self.input(frame, (state, first), kind, element, &node.label, &mut brackets)?
+                }
+                Direction::Out => self.output(frame, state.edge(first), kind, element, &node.label)?,
             });
             for edge in edges {
                 if kind != ConnectorKind::Value {
                     return Err(unsupported(frame, "a pointer output with several edges", &node.label));
                 }
-                let binding = self.output(frame, edge, kind, element, &node.label)?;
+                let binding = self.output(frame, state.edge(edge), kind, element, &node.label)?;
                 others.extend(connectors.environment.connector(name).map(|(id, _)| (id, binding)));
             }
         }
         let symbols = self.symbol_values(frame, &connectors.environment);
+        let (mut statements, freed) = brackets;
         match &tasklet.body {
             TaskletBody::Code(code) => {
                 let mut code = typecheck(code, &connectors.environment)
@@ -63,17 +68,23 @@ impl<'g> Lowering<'g> {
                     add_output(&mut code, connector);
                     bindings.push(binding);
                 }
-                Ok(vec![Statement::Compute(Compute { label: node.label.clone(), code, bindings, symbols })])
+                statements.push(Statement::Compute(Compute {
+                    label: node.label.clone(),
+                    code,
+                    bindings,
+                    symbols,
+                }));
             }
             TaskletBody::External(call) => {
                 let after = self.outputs_of_external(frame, &mut bindings, others, &node.label)?;
                 let typed = typecheck_external(call, &connectors.environment)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
-                let mut statements = vec![self.external(call, typed, &bindings, &symbols, &node.label)];
+                statements.push(self.external(call, typed, &bindings, &symbols, &node.label));
                 statements.extend(after);
-                Ok(statements)
             }
         }
+        statements.extend(freed);
+        Ok(statements)
     }
 
     /// A call of a C function.
@@ -90,7 +101,10 @@ impl<'g> Lowering<'g> {
         }
         let place = |id: ConnectorId| match &bindings[id.index()] {
             Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
-            Binding::View(strided) | Binding::ViewMut { to: strided, .. } => strided.origin.clone(),
+            Binding::Push(queue) => queue.clone(),
+            Binding::View(strided) | Binding::ViewMut { to: strided, .. } | Binding::Length(strided) => {
+                strided.origin.clone()
+            }
         };
         let arguments = typed.arguments.into_iter().map(|argument| match argument {
             TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
@@ -125,6 +139,9 @@ impl<'g> Lowering<'g> {
                 Binding::Load(_) | Binding::View(_) | Binding::ViewMut { write: Resolved::Store, .. } => {
                     continue;
                 }
+                Binding::Push(_) | Binding::Length(_) => {
+                    return Err(unsupported(frame, "a C function that pushes to a stream", label));
+                }
                 Binding::ViewMut { write: Resolved::Combine { .. }, .. } => {
                     let what = "a conflict resolution of memory that a C function writes";
                     return Err(unsupported(frame, what, label));
@@ -137,7 +154,11 @@ impl<'g> Lowering<'g> {
             *binding = Binding::Store { to: cell.clone(), write: Resolved::Store };
             let others = others.filter_map(|binding| match binding {
                 Binding::Store { to, write } => Some((to.clone(), write.clone())),
-                Binding::Load(_) | Binding::View(_) | Binding::ViewMut { .. } => None,
+                Binding::Load(_)
+                | Binding::View(_)
+                | Binding::ViewMut { .. }
+                | Binding::Push(_)
+                | Binding::Length(_) => None,
             });
             after.extend(std::iter::once(first).chain(others).map(|(to, write)| {
                 let (label, from) = (label.to_owned(), cell.clone());
@@ -150,21 +171,26 @@ impl<'g> Lowering<'g> {
     fn input(
         &mut self,
         frame: &mut Frame<'g>,
-        edge: &Edge,
+        (state, id): (&State, EdgeId),
         kind: ConnectorKind,
         element: ElementType,
         label: &str,
+        brackets: &mut Brackets,
     ) -> Result<Binding, LowerError> {
+        let edge = state.edge(id);
         match &edge.memlet.flow {
             Flow::Read(access) => {
-                let (part, single) = self.resolve(frame, access, label)?;
+                let (part, single) = self.read_part(frame, state, id, access, label)?;
                 self.check_element(frame, &part, element, label)?;
+                if frame.is_stream(access) && self.consumed(frame, state, id).is_none() {
+                    return self.popped(frame, &part, &edge.memlet.volume, kind, label, brackets);
+                }
                 self.record(&part, AccessKind::Read);
                 Ok(match kind {
                     ConnectorKind::Value => Binding::Load(part.origin),
                     ConnectorKind::Pointer { rank } => Binding::View(pointer(part, &single, rank).strided()),
                     ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
-                        return Err(unsupported(frame, "a stream", label));
+                        return Err(unsupported(frame, "an input that is a stream", label));
                     }
                 })
             }
@@ -187,6 +213,9 @@ impl<'g> Lowering<'g> {
             Flow::Write { to, resolution } => {
                 let (part, single) = self.resolve(frame, to, label)?;
                 self.check_element(frame, &part, element, label)?;
+                if frame.is_stream(to) {
+                    return Ok(Binding::Push(part.origin));
+                }
                 self.record(
                     &part,
                     resolution.as_ref().map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())),
@@ -198,7 +227,7 @@ impl<'g> Lowering<'g> {
                         Binding::ViewMut { to: pointer(part, &single, rank).strided(), write }
                     }
                     ConnectorKind::Stream | ConnectorKind::Queues { .. } => {
-                        return Err(unsupported(frame, "a stream", label));
+                        return Err(unsupported(frame, "an output that is a stream", label));
                     }
                 })
             }

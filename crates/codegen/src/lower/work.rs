@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::TypedStatement;
 
 use super::Lowering;
-use crate::plan::{LoopDimension, Statement};
+use crate::plan::{LoopDimension, Pop, Push, Statement};
 
 /// Steps that are taken for a loop whose range depends on data, such as a row of a sparse matrix.
 const DATA_DEPENDENT: i64 = 64;
@@ -70,7 +70,12 @@ impl Lowering<'_> {
             Statement::While(_)
             | Statement::Dispatch { .. }
             | Statement::Parallel(_)
-            | Statement::External(_) => None,
+            | Statement::External(_)
+            | Statement::Consume(_)
+            | Statement::Tasks(_) => None,
+            Statement::Push(Push { from: row, .. }) | Statement::Pop(Pop { to: row, .. }) => {
+                Some(self.known(row.count.clone(), around, fixed))
+            }
         }
     }
 

@@ -47,6 +47,11 @@ pub enum Allocation {
     Thread,
     /// Allocated by [`Statement::Allocate`](super::Statement::Allocate) and freed by [`Statement::Free`](super::Statement::Free); 64-byte aligned.
     Dynamic,
+    /// A stream: an array of as many queues as the size, allocated and freed as `Dynamic` is. A location in it is a queue.
+    Queues {
+        /// How many elements a queue holds before a push waits; `None` is unbounded.
+        capacity: Option<Expr>,
+    },
     /// Constant contents, as many as the size.
     Constant(Vec<Value>),
 }

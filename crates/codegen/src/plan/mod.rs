@@ -13,6 +13,7 @@ mod interface;
 mod print;
 mod program;
 mod statement;
+mod stream;
 mod walk;
 mod write;
 
@@ -23,5 +24,6 @@ pub use statement::{
     Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,
     Private, Scalar, Statement, While,
 };
+pub use stream::{Consume, Pop, Push, Row, TaskKind};
 pub use walk::{Touch, touches};
 pub use write::{Realisation, Resolved, identity};

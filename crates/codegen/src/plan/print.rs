@@ -5,6 +5,7 @@ use std::fmt;
 use super::buffer::{Allocation, Location, Strided};
 use super::program::Plan;
 use super::statement::{Binding, ExternalArgument, LoopDimension, Scalar, Statement};
+use super::stream::Row;
 use super::write::{Realisation, Resolved};
 
 impl fmt::Display for Plan {
@@ -21,6 +22,8 @@ impl fmt::Display for Plan {
                 Allocation::Persistent => "persistent".to_owned(),
                 Allocation::Thread => "thread".to_owned(),
                 Allocation::Dynamic => "dynamic".to_owned(),
+                Allocation::Queues { capacity: None } => "queues".to_owned(),
+                Allocation::Queues { capacity: Some(capacity) } => format!("queues of {capacity}"),
                 Allocation::Constant(_) => "constant".to_owned(),
             };
             writeln!(f, "  buffer {}: {}[{}] in {place}", buffer.name, buffer.element, buffer.size)?;
@@ -80,6 +83,10 @@ impl Printer<'_, '_, '_> {
                 for local in &shared.locals {
                     let name = self.plan.buffer(*local).name.clone();
                     self.line(format_args!("local {name}"))?;
+                }
+                for stream in &shared.collected {
+                    let name = self.plan.buffer(*stream).name.clone();
+                    self.line(format_args!("collected {name}"))?;
                 }
                 for private in &shared.privates {
                     let name = self.plan.buffer(private.buffer).name.clone();
@@ -160,6 +167,40 @@ impl Printer<'_, '_, '_> {
                 let write = resolved(&copy.write);
                 self.line(format_args!("copy {from} -> {to}{write} [{}]", dimensions.join(", ")))
             }
+            Statement::Push(push) => {
+                let (from, queue) = (self.row(&push.from), self.location(&push.queue));
+                self.line(format_args!("push {from} -> {queue}"))
+            }
+            Statement::Pop(pop) => {
+                let (queue, to) = (self.location(&pop.queue), self.row(&pop.to));
+                let word = if pop.waits { "pop" } else { "take" };
+                let taken = pop.taken.as_ref().map(|taken| format!(" count {taken}")).unwrap_or_default();
+                self.line(format_args!("{word} {queue} -> {to}{taken}"))
+            }
+            Statement::Tasks(kinds) => {
+                self.line(format_args!("tasks {{"))?;
+                self.depth += 1;
+                for kind in kinds {
+                    let over = kind.dimension.as_ref().map(|dimension| format!(" {}", range(dimension)));
+                    let after: Vec<&str> = kind.after.iter().map(|k| kinds[*k].label.as_str()).collect();
+                    let after =
+                        if after.is_empty() { String::new() } else { format!(" after {}", after.join(", ")) };
+                    self.nested(
+                        format_args!("task {}{}{after}", kind.label, over.unwrap_or_default()),
+                        &kind.body,
+                    )?;
+                }
+                self.depth -= 1;
+                self.line(format_args!("}}"))
+            }
+            Statement::Consume(consume) => {
+                let (queue, element) = (self.location(&consume.queue), self.location(&consume.element));
+                let until =
+                    consume.condition.as_ref().map(|condition| format!(" until {}", self.scalar(condition)));
+                let header =
+                    format!("consume {} {queue} -> {element}{}", consume.label, until.unwrap_or_default());
+                self.nested(format_args!("{header}"), &consume.body)
+            }
         }
     }
 
@@ -177,12 +218,18 @@ impl Printer<'_, '_, '_> {
         format!("{}({})", self.location(&strided.origin), dimensions.join(", "))
     }
 
+    fn row(&self, row: &Row) -> String {
+        format!("{}({} by {})", self.location(&row.first), row.count, row.stride)
+    }
+
     fn bindings(&self, environment: &sdfg::tasklet::Environment, bindings: &[Binding]) -> String {
         let bound = environment.connectors().zip(bindings).map(|((name, _), binding)| match binding {
             Binding::Load(location) => format!("{name} = {}", self.location(location)),
             Binding::View(strided) => format!("{name} = {}", self.strided(strided)),
             Binding::Store { to, write } => format!("{name} -> {}{}", self.location(to), resolved(write)),
             Binding::ViewMut { to, write } => format!("{name} -> {}{}", self.strided(to), resolved(write)),
+            Binding::Push(queue) => format!("{name} -> push {}", self.location(queue)),
+            Binding::Length(queues) => format!("{name} = lengths of {}", self.strided(queues)),
         });
         bound.collect::<Vec<_>>().join(", ")
     }

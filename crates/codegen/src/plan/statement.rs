@@ -7,6 +7,7 @@ use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
 use super::buffer::{BufferId, Location, Strided};
 use super::copy::Copy;
+use super::stream::{Consume, Pop, Push, TaskKind};
 use super::write::Resolved;
 
 /// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
@@ -72,9 +73,9 @@ pub enum Statement {
         /// The position of the case.
         case: usize,
     },
-    /// Allocates a [`Dynamic`](super::Allocation::Dynamic) buffer; without memory the run ends with a status.
+    /// Allocates a [`Dynamic`](super::Allocation::Dynamic) buffer or makes empty [`Queues`](super::Allocation::Queues); without memory the run ends with a status.
     Allocate(BufferId),
-    /// Frees a [`Dynamic`](super::Allocation::Dynamic) buffer.
+    /// Frees what [`Allocate`](Statement::Allocate) made.
     Free(BufferId),
     /// A tasklet.
     Compute(Compute),
@@ -82,6 +83,14 @@ pub enum Statement {
     External(ExternalCompute),
     /// A copy between buffers.
     Copy(Copy),
+    /// Elements into a queue.
+    Push(Push),
+    /// Elements out of a queue.
+    Pop(Pop),
+    /// A processing element of a consume scope.
+    Consume(Consume),
+    /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
+    Tasks(Vec<TaskKind>),
 }
 
 /// A typed expression with what its names stand for.
@@ -140,6 +149,9 @@ pub struct ParallelLoop {
     pub work: Option<Expr>,
     /// Per-thread accumulators.
     pub privates: Vec<Private>,
+    /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later: in the order of iterations, if
+    /// the sharing is static without a chunk. The loop does nothing else with them; they have one queue, without a bound.
+    pub collected: Vec<BufferId>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// One iteration. It leaves the loop by no jump.
@@ -220,6 +232,10 @@ pub enum Binding {
         /// What happens to the old value.
         write: Resolved,
     },
+    /// A queue, to which each assignment adds an element. Tasklets only.
+    Push(Location),
+    /// Queues whose lengths are asked for. Conditions and values only.
+    Length(Strided),
 }
 
 /// A tasklet that calls a C function.

@@ -25,7 +25,7 @@ pub enum Touch<'a> {
         /// Whether no other element is written.
         single: bool,
     },
-    /// Memory from this element on that a C function may read and write.
+    /// Memory from this element on that a C function may read and write, or that a pop fills.
     Pointer(&'a mut Location),
     /// Elements into which an accumulator is combined.
     Merge(&'a mut Strided),
@@ -42,6 +42,15 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             | Statement::Goto { .. }
             | Statement::Allocate(_)
             | Statement::Free(_) => {}
+            Statement::Push(push) => visit(Touch::CopyFrom(&mut push.from.first)),
+            Statement::Pop(pop) => visit(Touch::Pointer(&mut pop.to.first)),
+            Statement::Tasks(kinds) => kinds.iter_mut().for_each(|kind| touches(&mut kind.body, visit)),
+            Statement::Consume(consume) => {
+                if let Some(condition) = &mut consume.condition {
+                    in_scalar(condition, visit);
+                }
+                touches(&mut consume.body, visit);
+            }
             Statement::Set { variable: _, value } => in_scalar(value, visit),
             Statement::For(repeated) => touches(&mut repeated.body, visit),
             Statement::Parallel(shared) => {
@@ -98,6 +107,7 @@ fn in_bindings(bindings: &mut [Binding], visit: &mut dyn FnMut(Touch<'_>)) {
             Binding::View(strided) => visit(Touch::View(strided)),
             Binding::Store { to, write } => visit(Touch::Store(to, write)),
             Binding::ViewMut { to, write } => visit(Touch::ViewMut(to, write)),
+            Binding::Push(_) | Binding::Length(_) => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::arith::{self, cast};
 use sdfg::tensor::Tensor;
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
@@ -24,6 +24,37 @@ fn number(at: usize, ty: ScalarType) -> Value {
 
 /// Runs a program with these symbols and small numbers in every argument; the two must agree.
 pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(source, symbols)?;
+    let mut expected = arguments.clone();
+    let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
+    interpreter.run(&mut expected, &Options::default()).map_err(|error| format!("interpreter: {error}"))?;
+    let library = compiled(&program)?;
+    for threads in [1, 2, 3] {
+        let mut actual = arguments.clone();
+        library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
+        for (name, tensor) in expected.tensors() {
+            let other = actual.get(name).ok_or("an argument is lost")?;
+            if !same(tensor, other) {
+                return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {other:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What native code says of a program that the interpreter does not bring to an end either; nothing if one of the two does.
+pub(crate) fn failure(source: &str, symbols: &[(String, i64)]) -> Option<String> {
+    let (program, mut arguments) = prepared(source, symbols).unwrap_or_else(|error| panic!("{error}"));
+    let mut interpreter = Interpreter::new(&program).unwrap_or_else(|error| panic!("{error}"));
+    interpreter.run(&mut arguments.clone(), &Options::default()).err()?;
+    let library = compiled(&program).unwrap_or_else(|error| panic!("{error}"));
+    // Twice, as a failure leaves nothing behind.
+    library.run(&mut arguments, NonZeroU32::new(2)).err()?;
+    library.run(&mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
+}
+
+/// The program with symbols and small numbers in every argument.
+fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
     let sdfg = sdfg::text::parse("program.sdft", source).map_err(|errors| format!("{errors:?}"))?;
     let program = validate(sdfg).map_err(|rejected| rejected.to_string())?;
     let mut arguments = Arguments::new();
@@ -48,25 +79,15 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
             .map_err(|error| format!("{}: {error}", container.name))?;
         arguments.set(&container.name, tensor);
     }
-    let mut expected = arguments.clone();
-    let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
-    interpreter.run(&mut expected, &Options::default()).map_err(|error| format!("interpreter: {error}"))?;
-    // Without a threshold, so that small programs start threads, too.
+    Ok((program, arguments))
+}
+
+/// Without a threshold, so that small programs start threads, too.
+fn compiled(program: &Validated) -> Result<Library, String> {
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
     let object =
-        sdfg_codegen::compile(&program, &options).map_err(|error| format!("not compiled: {error}"))?;
-    let library = Library::load(&object).map_err(|error| error.to_string())?;
-    for threads in [1, 2, 3] {
-        let mut actual = arguments.clone();
-        library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
-        for (name, tensor) in expected.tensors() {
-            let other = actual.get(name).ok_or("an argument is lost")?;
-            if !same(tensor, other) {
-                return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {other:?}"));
-            }
-        }
-    }
-    Ok(())
+        sdfg_codegen::compile(program, &options).map_err(|error| format!("not compiled: {error}"))?;
+    Library::load(&object).map_err(|error| error.to_string())
 }
 
 /// Whether two tensors hold the same elements, bit by bit; one NaN is as good as another.

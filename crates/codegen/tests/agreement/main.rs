@@ -1,22 +1,18 @@
 //! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
 //! threads: results must be the same, bit by bit.
 //!
-//! A program is a file beside this one. Its first line says what it shows, `# with N = 3` gives symbols, and
+//! A program is a file beside this one; those in `deadlocks` end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
 //! `# for NAME in A B` runs it once with each word in place of the name.
 
 mod harness;
 
 use std::path::PathBuf;
 
-use harness::agree;
+use harness::{agree, failure};
 
 #[test]
 fn native_code_agrees_with_the_interpreter() {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agreement"));
-    let entries = folder.read_dir().unwrap_or_else(|error| panic!("{error}"));
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "sdft"));
-    files.sort();
+    let files = programs("tests/agreement");
     assert!(files.len() > 40, "only {} programs", files.len());
     // One after the other in each of a few threads: every program starts teams of its own.
     let failures: Vec<String> = std::thread::scope(|scope| {
@@ -28,6 +24,29 @@ fn native_code_agrees_with_the_interpreter() {
             .collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Waits for what never comes end with a status that says who waits, whatever waits with it.
+#[test]
+fn a_deadlock_is_an_error() {
+    let files = programs("tests/agreement/deadlocks");
+    assert!(files.len() >= 4, "only {} programs", files.len());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
+        let expected = text.lines().find_map(|line| line.strip_prefix("# fails with ")).unwrap_or("?");
+        let found = failure(&text, &symbols(&text)).unwrap_or_default();
+        assert!(found.contains(expected), "{}: `{found}` and not `{expected}`", path.display());
+    }
+}
+
+/// The programs in a folder of this crate, in order.
+fn programs(folder: &str) -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = folder.read_dir().unwrap_or_else(|error| panic!("{error}"));
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "sdft"));
+    files.sort();
+    files
 }
 
 fn failures_of(files: &[PathBuf]) -> Vec<String> {

@@ -30,8 +30,12 @@ impl<'ctx> Function<'_, 'ctx> {
                 Some(None) | None => Err(self.emitter.defect(names.unbound(*connector))),
             },
             TypedExpressionKind::Load { connector, indices } => self.load_element(names, *connector, indices),
-            TypedExpressionKind::Length { connector, .. } => {
-                Err(self.emitter.defect(names.unbound(*connector)))
+            TypedExpressionKind::Length { connector, indices } => {
+                let Some(Binding::Length(queues)) = names.bindings.get(connector.index()) else {
+                    return Err(self.emitter.defect(names.unbound(*connector)));
+                };
+                let indices = self.indices(names, indices)?;
+                Ok(Lanes::scalar(ty, Lane::Int(self.length(queues, &indices)?)))
             }
             TypedExpressionKind::Cast(operand) => {
                 let value = self.expression(names, operand)?;
@@ -151,7 +155,7 @@ impl<'ctx> Function<'_, 'ctx> {
     ) -> Emit<Lanes<'ctx>> {
         let part = match names.bindings.get(connector.index()) {
             Some(Binding::View(part) | Binding::ViewMut { to: part, .. }) => part,
-            Some(Binding::Load(_) | Binding::Store { .. }) | None => {
+            Some(Binding::Load(_) | Binding::Store { .. } | Binding::Push(_) | Binding::Length(_)) | None => {
                 return Err(self.emitter.defect(names.unbound(connector)));
             }
         };

@@ -1,6 +1,7 @@
 //! Tasklets, conditions and assigned values: the typed tree as instructions.
 
 mod expression;
+mod push;
 mod statement;
 
 use sdfg::dtype::ElementType;
@@ -12,6 +13,7 @@ use super::function::{Function, Slots};
 use super::value::Lanes;
 use crate::plan::{Binding, Compute, Scalar};
 use inkwell::values::{IntValue, PointerValue};
+use push::Pushes;
 
 /// What the names of a piece of code stand for while it is emitted.
 struct Names<'a, 'ctx> {
@@ -23,6 +25,7 @@ struct Names<'a, 'ctx> {
     /// Value outputs until they are written after the code has run.
     outputs: Vec<Option<Output<'ctx>>>,
     locals: Vec<Slots<'ctx>>,
+    pushes: Pushes<'ctx>,
 }
 
 /// A value output that the code assigns.
@@ -43,6 +46,7 @@ impl<'ctx> Function<'_, 'ctx> {
             inputs: self.load_inputs(&compute.bindings)?,
             outputs: Vec::new(),
             locals: Vec::new(),
+            pushes: self.begin_pushes(compute)?,
         };
         for local in &compute.code.locals {
             names.locals.push(self.element_slots(local.ty, &local.name)?);
@@ -52,7 +56,14 @@ impl<'ctx> Function<'_, 'ctx> {
                 Some(Binding::Store { .. }) => {
                     self.output_slots(&compute.code, index, name, connector.element)?
                 }
-                Some(Binding::Load(_) | Binding::View(_) | Binding::ViewMut { .. }) | None => None,
+                Some(
+                    Binding::Load(_)
+                    | Binding::View(_)
+                    | Binding::ViewMut { .. }
+                    | Binding::Push(_)
+                    | Binding::Length(_),
+                )
+                | None => None,
             };
             names.outputs.push(output);
         }
@@ -72,7 +83,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 }
             }
         }
-        Ok(())
+        self.finish_pushes(&names)
     }
 
     /// The value of a scalar expression.
@@ -84,6 +95,7 @@ impl<'ctx> Function<'_, 'ctx> {
             inputs: self.load_inputs(&scalar.bindings)?,
             outputs: Vec::new(),
             locals: Vec::new(),
+            pushes: Pushes::default(),
         };
         self.expression(&names, &scalar.code.expression)
     }
@@ -110,6 +122,7 @@ impl<'ctx> Function<'_, 'ctx> {
             inputs: arguments.iter().cloned().map(Some).collect(),
             outputs: Vec::new(),
             locals: Vec::new(),
+            pushes: Pushes::default(),
         };
         self.expression(&names, &code.expression)
     }
@@ -119,7 +132,11 @@ impl<'ctx> Function<'_, 'ctx> {
             .iter()
             .map(|binding| match binding {
                 Binding::Load(location) => Ok(Some(self.load(&self.place(location)?)?)),
-                Binding::Store { .. } | Binding::View(_) | Binding::ViewMut { .. } => Ok(None),
+                Binding::Store { .. }
+                | Binding::View(_)
+                | Binding::ViewMut { .. }
+                | Binding::Push(_)
+                | Binding::Length(_) => Ok(None),
             })
             .collect()
     }

@@ -7,7 +7,6 @@ use sdfg::tasklet::{ConnectorId, LocalId, TypedExpression, TypedStatement};
 
 use super::Names;
 use crate::llvm::emitter::Emit;
-use crate::llvm::error::LlvmError;
 use crate::llvm::function::{Function, Slots};
 use crate::llvm::value::{Lane, Lanes};
 use crate::plan::Binding;
@@ -32,8 +31,9 @@ impl<'ctx> Function<'_, 'ctx> {
                 let value = self.expression(names, value)?;
                 self.write(&self.strided_place(to, &indices)?, &value, write)
             }
-            TypedStatement::Push { .. } => {
-                Err(LlvmError::Unsupported { what: "pushes to streams".to_owned() })
+            TypedStatement::Push { connector, value } => {
+                let value = self.expression(names, value)?;
+                self.note_push(names, *connector, &value)
             }
             TypedStatement::If { condition, then, otherwise } => {
                 let condition = self.emitter.scalar_int(&self.expression(names, condition)?)?;

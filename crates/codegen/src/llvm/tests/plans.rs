@@ -114,6 +114,10 @@ fn environment(plan: &Plan, bindings: &[(&str, Binding)], symbols: &[&str]) -> E
             Binding::View(part) => {
                 (part.origin.buffer, ConnectorKind::Pointer { rank: part.strides.len() }, Direction::In)
             }
+            Binding::Push(queue) => (queue.buffer, ConnectorKind::Stream, Direction::Out),
+            Binding::Length(queues) => {
+                (queues.origin.buffer, ConnectorKind::Queues { rank: queues.strides.len() }, Direction::In)
+            }
             Binding::ViewMut { to, .. } => {
                 (to.origin.buffer, ConnectorKind::Pointer { rank: to.strides.len() }, Direction::Out)
             }
@@ -168,6 +172,7 @@ pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> 
         threads: None,
         work: None,
         privates: Vec::new(),
+        collected: Vec::new(),
         locals: Vec::new(),
         body,
         independent: true,

@@ -1,0 +1,222 @@
+//! Pushes of a tasklet.
+//!
+//! Who takes an element may read what the tasklet wrote, so a tasklet that writes values pushes after they are written: until then each push of
+//! its text has a place of its own or, where a loop may repeat one, each connector a queue of its own. A tasklet that writes no
+//! values pushes at once.
+
+use std::cell::Cell;
+
+use inkwell::IntPredicate;
+use inkwell::values::PointerValue;
+use sdfg::tasklet::{ConnectorId, TypedStatement};
+
+use super::Names;
+use crate::llvm::emitter::Emit;
+use crate::llvm::function::{Function, Slots};
+use crate::llvm::value::Lanes;
+use crate::plan::{Binding, Compute, Location};
+
+/// The pushes of a piece of code.
+#[derive(Default)]
+pub(super) struct Pushes<'ctx> {
+    label: String,
+    waiting: Waiting<'ctx>,
+}
+
+/// Where elements wait for the values to be written.
+#[derive(Default)]
+enum Waiting<'ctx> {
+    /// They do not.
+    #[default]
+    Nowhere,
+    /// In the place of their push, in the order of the text, of which so many were met.
+    InPlaces(Vec<Place<'ctx>>, Cell<usize>),
+    /// In a queue of their connector: the slot with the address of each.
+    InQueues(Vec<Option<PointerValue<'ctx>>>),
+}
+
+/// A push in the text.
+struct Place<'ctx> {
+    connector: ConnectorId,
+    value: Slots<'ctx>,
+    is_reached: PointerValue<'ctx>,
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// Prepares the pushes of a tasklet.
+    pub(super) fn begin_pushes(&self, compute: &Compute) -> Emit<Pushes<'ctx>> {
+        let mut pushes = Pushes { label: compute.label.clone(), ..Pushes::default() };
+        let mut found = Found::default();
+        found.pushes_of(&compute.code.body, false);
+        if found.connectors.is_empty() {
+            return Ok(pushes);
+        }
+        let writes = compute.bindings.iter().any(|binding| matches!(binding, Binding::Store { .. }));
+        pushes.waiting = match (writes, found.in_loop) {
+            (false, _) => Waiting::Nowhere,
+            (true, false) => Waiting::InPlaces(self.places(compute, found.connectors)?, Cell::new(0)),
+            (true, true) => Waiting::InQueues(self.queues_for(compute)?),
+        };
+        Ok(pushes)
+    }
+
+    fn places(&self, compute: &Compute, connectors: Vec<ConnectorId>) -> Emit<Vec<Place<'ctx>>> {
+        let place = |connector: ConnectorId| {
+            let description = compute.code.environment.connector_at(connector);
+            let (name, description) =
+                description.ok_or_else(|| self.emitter.defect("a push has no connector"))?;
+            let value = self.element_slots(description.element, name)?;
+            let is_reached = self.slot(self.emitter.i1(), name)?;
+            self.builder.build_store(is_reached, self.emitter.i1().const_zero())?;
+            Ok(Place { connector, value, is_reached })
+        };
+        connectors.into_iter().map(place).collect()
+    }
+
+    fn queues_for(&self, compute: &Compute) -> Emit<Vec<Option<PointerValue<'ctx>>>> {
+        let mut slots = Vec::with_capacity(compute.bindings.len());
+        for binding in &compute.bindings {
+            slots.push(match queue_of(binding) {
+                None => None,
+                Some(queue) => {
+                    let slot = self.owned_stream("waiting")?;
+                    self.open_queue(queue.buffer, slot)?;
+                    Some(slot)
+                }
+            });
+        }
+        Ok(slots)
+    }
+
+    /// Pushes an element, or has it wait.
+    pub(super) fn note_push(
+        &self,
+        names: &Names<'_, 'ctx>,
+        connector: ConnectorId,
+        value: &Lanes<'ctx>,
+    ) -> Emit<()> {
+        match &names.pushes.waiting {
+            Waiting::Nowhere => self.push_to(names, connector, value),
+            Waiting::InPlaces(places, met) => {
+                let number = met.replace(met.get() + 1);
+                let place = places.get(number).filter(|place| place.connector == connector);
+                let place = place.ok_or_else(|| self.emitter.defect("pushes are met out of order"))?;
+                self.store_slots(&place.value, value)?;
+                self.builder.build_store(place.is_reached, self.emitter.i1().const_int(1, false))?;
+                Ok(())
+            }
+            Waiting::InQueues(slots) => {
+                let Some(Some(slot)) = slots.get(connector.index()) else {
+                    return Err(self.emitter.defect(names.unbound(connector)));
+                };
+                let (queue, first) = (self.load_pointer(*slot)?, self.emitter.constant(0));
+                let stream = self.queue_bound(names, connector)?.buffer;
+                self.push_value(&names.pushes.label, (stream, queue), first, value)
+            }
+        }
+    }
+
+    /// Pushes what waits.
+    pub(super) fn finish_pushes(&self, names: &Names<'_, 'ctx>) -> Emit<()> {
+        match &names.pushes.waiting {
+            Waiting::Nowhere => {}
+            Waiting::InPlaces(places, _) => {
+                for place in places {
+                    let is_reached = self.builder.build_load(self.emitter.i1(), place.is_reached, "")?;
+                    self.when(is_reached.into_int_value(), || {
+                        let value = self.load_slots(&place.value)?;
+                        self.push_to(names, place.connector, &value)
+                    })?;
+                }
+            }
+            Waiting::InQueues(slots) => {
+                for (slot, binding) in slots.iter().zip(names.bindings) {
+                    let (Some(slot), Some(queue)) = (slot, queue_of(binding)) else { continue };
+                    self.push_waiting(names, queue, *slot)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the elements of a connector from where they wait to its queue.
+    fn push_waiting(
+        &self,
+        names: &Names<'_, 'ctx>,
+        queue_place: &Location,
+        slot: PointerValue<'ctx>,
+    ) -> Emit<()> {
+        let stream = queue_place.buffer;
+        let waiting = self.load_pointer(slot)?;
+        let place = self.element_slot(stream)?;
+        let (next, take, done) = (self.block("next"), self.block("take"), self.block("done"));
+        self.jump(next)?;
+        self.enter(next);
+        self.begin_loop();
+        let taken = self.take_one(waiting, &place)?;
+        let some = self.compare(IntPredicate::NE, taken, self.emitter.constant(0))?;
+        self.branch(some, take, done)?;
+        self.enter(take);
+        let value = self.load(&place)?;
+        self.push_element(&names.pushes.label, queue_place, &value)?;
+        self.jump(next)?;
+        self.end_loop();
+        self.enter(done);
+        self.close_stream(waiting)?;
+        self.builder.build_store(slot, self.emitter.pointer().const_null())?;
+        Ok(())
+    }
+
+    fn queue_bound<'n>(&self, names: &'n Names<'_, 'ctx>, connector: ConnectorId) -> Emit<&'n Location> {
+        let queue = names.bindings.get(connector.index()).and_then(queue_of);
+        queue.ok_or_else(|| self.emitter.defect(names.unbound(connector)))
+    }
+
+    fn push_to(&self, names: &Names<'_, 'ctx>, connector: ConnectorId, value: &Lanes<'ctx>) -> Emit<()> {
+        self.push_element(&names.pushes.label, self.queue_bound(names, connector)?, value)
+    }
+}
+
+/// The queue that a connector pushes to.
+fn queue_of(binding: &Binding) -> Option<&Location> {
+    match binding {
+        Binding::Push(queue) => Some(queue),
+        Binding::Load(_)
+        | Binding::Store { .. }
+        | Binding::View(_)
+        | Binding::ViewMut { .. }
+        | Binding::Length(_) => None,
+    }
+}
+
+/// The pushes in a text.
+#[derive(Default)]
+struct Found {
+    /// Their connectors, in order.
+    connectors: Vec<ConnectorId>,
+    /// Whether one is in a loop.
+    in_loop: bool,
+}
+
+impl Found {
+    fn pushes_of(&mut self, body: &[TypedStatement], is_repeated: bool) {
+        for statement in body {
+            match statement {
+                TypedStatement::Push { connector, .. } => {
+                    self.connectors.push(*connector);
+                    self.in_loop |= is_repeated;
+                }
+                TypedStatement::If { then, otherwise, .. } => {
+                    self.pushes_of(then, is_repeated);
+                    self.pushes_of(otherwise, is_repeated);
+                }
+                TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
+                    self.pushes_of(body, true)
+                }
+                TypedStatement::Local { .. }
+                | TypedStatement::Output { .. }
+                | TypedStatement::Store { .. } => {}
+            }
+        }
+    }
+}

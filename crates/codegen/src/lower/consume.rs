@@ -1,0 +1,160 @@
+//! Consume scopes: processing elements that take elements from a stream until it is done.
+//!
+//! A processing element is an iteration of a loop, which threads share like any other: each thread runs its processing elements one after the
+//! other, and as the first of them ends only when the whole scope does, more of them than threads never wait for a thread. Where they
+//! may wait for each other at streams, each is a task.
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::{Consume, Node, NodeId};
+use sdfg::symbolic::Expr;
+use sdfg::value::Value;
+
+use super::Lowering;
+use super::conflict::set_constant;
+use super::dataflow::Graph;
+use super::error::LowerError;
+use super::frame::Frame;
+use super::memory::RootShape;
+use super::scope::Carrier;
+use super::waiting::CONSUMED;
+use crate::plan::{
+    Allocation, Buffer, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop, Statement,
+};
+
+impl<'g> Lowering<'g> {
+    /// Statements of a consume scope.
+    pub(super) fn consume(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        entry: NodeId,
+        node: &'g Node,
+        consume: &'g Consume,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let label = &node.label;
+        // A condition may wait for what other nodes of the state do.
+        let waits = graph.has_waiting_iterations(frame.sdfg, entry)
+            || (consume.condition.is_some()
+                && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
+        let carrier =
+            if waits { Carrier::Tasks } else { self.carrier(frame, consume.schedule, false, label)? };
+        let mut statements = vec![Statement::Comment(format!("consume {label}"))];
+        let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
+        let queue = self.consumed_queue(frame, graph, entry, label)?;
+        let scope = self.shared_state(label, &mut statements);
+
+        let variable = self.new_variable(consume.element.as_str(), ScalarType::I64);
+        let end = frame.translate(&consume.elements);
+        let dimension = LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() };
+        let first_variable = self.plan.variables.len() - 1;
+        hidden.push((
+            consume.element.clone(),
+            frame.bind(&consume.element, Expr::symbol(dimension.variable.clone())),
+        ));
+        match carrier {
+            Carrier::Tasks => self.open_tasks(&dimension),
+            Carrier::Threads => self.open_loop(&dimension, first_variable, true),
+            Carrier::OneThread { .. } => self.open_loop(&dimension, first_variable, false),
+        }
+        let mut body = self.processing_element(frame, graph, (entry, node, consume), queue, scope)?;
+        statements.extend(match carrier {
+            Carrier::Tasks => self.close_tasks(label, dimension, body),
+            Carrier::OneThread { unroll } => {
+                let (_, mut before, after) = self.close_loop(&mut body);
+                before.push(Statement::For(For {
+                    dimension: dimension.clone(),
+                    independent: false,
+                    unroll,
+                    body,
+                }));
+                before.extend(after);
+                if before.len() == 1 { before } else { self.guarded(&dimension, before) }
+            }
+            Carrier::Threads => {
+                let closed = self.close_shared(1, &mut body);
+                let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
+                // One processing element needs no team.
+                let work = dimension.end.is_one().then(Expr::zero);
+                vec![Statement::Parallel(ParallelLoop {
+                    label: label.clone(),
+                    dimensions: vec![dimension],
+                    sharing: consume.parallelism.sharing,
+                    chunk: translate(&consume.parallelism.chunk),
+                    threads: translate(&consume.parallelism.threads),
+                    work,
+                    privates: closed.privates,
+                    collected: closed.collected,
+                    locals: closed.locals,
+                    body,
+                    independent: false,
+                })]
+            }
+        });
+        while let Some((symbol, old)) = hidden.pop() {
+            frame.unbind(&symbol, old);
+        }
+        Ok(statements)
+    }
+
+    /// The queue that a scope consumes.
+    fn consumed_queue(
+        &self,
+        frame: &Frame<'g>,
+        graph: Graph<'g, '_>,
+        entry: NodeId,
+        label: &str,
+    ) -> Result<Location, LowerError> {
+        let edges = graph.state.in_edges(entry).into_iter().map(|edge| graph.state.edge(edge));
+        let stream = edges.filter(|edge| edge.dst_connector.as_deref() == Some(CONSUMED));
+        let access = stream.filter_map(|edge| edge.memlet.read_access()).next();
+        let access = access.ok_or_else(|| LowerError::Invalid {
+            what: format!("a consume scope without a stream at `{CONSUMED}`"),
+            path: frame.at(label),
+        })?;
+        let (queues, _) = self.resolve(frame, access, label)?;
+        if queues.axes.iter().any(|axis| !axis.extent.is_one()) {
+            return Err(LowerError::Unsupported {
+                what: "a consume scope over several queues".to_owned(),
+                path: frame.at(label),
+            });
+        }
+        Ok(queues.origin)
+    }
+
+    /// What processing elements share: two numbers, which are zero when they begin.
+    fn shared_state(&mut self, label: &str, statements: &mut Vec<Statement>) -> Location {
+        let name = self.take_name(&format!("{label}_scope"));
+        let (element, size) = (ElementType::scalar(ScalarType::I64), Expr::int(2));
+        let root = RootShape { shape: vec![size.clone()], strides: vec![Expr::one()], offset: Expr::zero() };
+        let buffer = self.push_buffer(Buffer { name, element, size, allocation: Allocation::Stack }, root);
+        for offset in [Expr::zero(), Expr::one()] {
+            statements.push(set_constant(&Location { buffer, offset }, Value::I64(0), element));
+        }
+        Location { buffer, offset: Expr::zero() }
+    }
+
+    /// One processing element.
+    fn processing_element(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        (entry, node, consume): (NodeId, &'g Node, &'g Consume),
+        queue: Location,
+        scope: Location,
+    ) -> Result<Vec<Statement>, LowerError> {
+        let condition = match &consume.condition {
+            Some(condition) => Some(self.condition(frame, condition, &node.label)?),
+            None => None,
+        };
+        let element = self.plan.buffer(queue.buffer).element;
+        let cell = self.cell(&format!("{}_element", node.label), element);
+        frame.consumed.insert(entry, cell);
+        let (mut body, after) = self.allocate_for_scope(frame, graph.id, entry)?;
+        body.extend(self.nodes_in(frame, graph, Some(entry))?);
+        body.extend(after);
+        frame.consumed.remove(&entry);
+        let element = Location { buffer: cell, offset: Expr::zero() };
+        let label = node.label.clone();
+        Ok(vec![Statement::Consume(ConsumeStatement { label, queue, scope, element, condition, body })])
+    }
+}

@@ -1,0 +1,167 @@
+//! Which parts of a graph may wait for each other at streams.
+//!
+//! Nodes run one after the other in topological order wherever that is sure to come to an end when any order does. It is not if two nodes that no
+//! path orders meet at a stream and one of them may wait there: then each gets a task of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::{ScopeTree, is_leaf, memlet_path};
+use sdfg::ir::{ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State, Volume};
+
+use super::dataflow::Graph;
+use super::memory::home;
+
+/// What a part of a graph does at one stream that was there before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    pops: bool,
+    pushes: bool,
+    /// Whether a pop or a push may wait.
+    waits: bool,
+}
+
+/// What a part of a graph does at streams.
+#[derive(Debug, Default)]
+struct Uses {
+    streams: BTreeMap<ContainerId, Use>,
+    /// Whether a consume scope ends by a condition, which may wait for anything.
+    has_condition: bool,
+}
+
+/// The processing elements' own end of the stream that a consume scope consumes.
+pub(super) const CONSUMED: &str = "IN_stream";
+
+/// The entry of the consume scope whose taken element an edge brings, if it is such an edge.
+pub(super) fn consumed_by(state: &State, edge: EdgeId) -> Option<NodeId> {
+    memlet_path(state, edge).into_iter().find_map(|outer| {
+        let outer = state.edge(outer);
+        let is_consume = matches!(state.node(outer.dst).kind, NodeKind::ConsumeEntry(_));
+        (is_consume && outer.dst_connector.as_deref() == Some(CONSUMED)).then_some(outer.dst)
+    })
+}
+
+impl Graph<'_, '_> {
+    /// Whether nodes directly inside of a scope that no path orders may wait for each other.
+    pub(super) fn has_waiting_nodes(&self, sdfg: &Sdfg, scope: Option<NodeId>) -> bool {
+        let children = self.tree.children(scope);
+        let uses: Vec<Uses> = children.iter().map(|child| self.uses(sdfg, &[*child])).collect();
+        if uses.iter().all(|uses| uses.streams.is_empty() && !uses.has_condition) {
+            return false;
+        }
+        let meet = |a: &Uses, b: &Uses| {
+            let at = |id: &ContainerId| {
+                a.streams.get(id).zip(b.streams.get(id)).is_some_and(|(a, b)| a.waits || b.waits)
+            };
+            a.has_condition || b.has_condition || a.streams.keys().any(at)
+        };
+        let works = |child: NodeId| {
+            !matches!(self.state.node(child).kind, NodeKind::MapExit(_) | NodeKind::ConsumeExit(_))
+        };
+        (0..children.len()).any(|i| {
+            let behind = reachable(self.state, self.tree, children[i]);
+            (0..children.len()).filter(|j| *j != i && works(children[i]) && works(children[*j])).any(|j| {
+                let is_before = || reachable(self.state, self.tree, children[j]).contains(&children[i]);
+                meet(&uses[i], &uses[j]) && !behind.contains(&children[j]) && !is_before()
+            })
+        })
+    }
+
+    /// Whether iterations of a scope may wait for each other.
+    ///
+    /// They do not if all of them only take from streams without a bound: what one waits for comes from outside of the scope, whichever has
+    /// run before.
+    pub(super) fn has_waiting_iterations(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
+        let mut uses = self.uses(sdfg, self.tree.children(Some(entry)));
+        // Streams that live in one iteration are nobody else's.
+        let is_own = |scope| scope == entry || self.tree.enclosing(scope).any(|outer| outer == entry);
+        uses.streams
+            .retain(|id, _| !home(sdfg, *id).is_some_and(|(state, scope)| state == self.id && is_own(scope)));
+        let waits = uses.streams.values().any(|each| each.waits);
+        let only_pops = uses.streams.iter().all(|(id, each)| !each.pushes && !is_bounded(sdfg, *id));
+        uses.has_condition || (waits && !only_pops)
+    }
+
+    /// What some nodes with all that is inside of them do at streams.
+    fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> Uses {
+        let inside = |node: NodeId| {
+            let opened = self.state.node(node).kind.exit_of();
+            nodes.contains(&node)
+                || opened.is_some_and(|entry| nodes.contains(&entry))
+                || self.tree.enclosing(node).any(|scope| nodes.contains(&scope))
+        };
+        let mut uses = Uses::default();
+        for (id, node) in self.state.nodes() {
+            if let NodeKind::ConsumeEntry(consume) = &node.kind {
+                uses.has_condition |= consume.condition.is_some() && inside(id);
+            }
+        }
+        for (id, edge) in self.state.edges() {
+            let begins_consume = edge.dst_connector.as_deref() == Some(CONSUMED) && inside(edge.dst);
+            if begins_consume {
+                if let Some(read) = edge.memlet.read_access() {
+                    // It ends without an element, so it waits for nobody but its own processing elements.
+                    uses.streams.entry(read.container).or_default().pops = true;
+                }
+                continue;
+            }
+            if !is_leaf(self.state, id) {
+                continue;
+            }
+            let is_nested = |node: NodeId| matches!(self.state.node(node).kind, NodeKind::Nested(_));
+            let (read, written) = match &edge.memlet.flow {
+                Flow::Read(read) => (Some(read), None),
+                Flow::Write { to, .. } => (None, Some(to)),
+                Flow::Copy { from, to, .. } => (Some(from), Some(to)),
+                Flow::Order | Flow::Value | Flow::Bind(_) => (None, None),
+            };
+            // A copy is made at the access node that it ends or, out of a scope, at the one that it begins.
+            let is_copy = matches!(edge.memlet.flow, Flow::Copy { .. });
+            let leaves = self.state.node(edge.dst).kind.exit_of().is_some();
+            let ends_there = if is_copy { !leaves } else { read.is_some() };
+            let at = if ends_there { edge.dst } else { edge.src };
+            if !inside(at) {
+                continue;
+            }
+            let is_exact = matches!(edge.memlet.volume, Volume::Exact(_));
+            if let Some(read) = read.filter(|read| {
+                sdfg.container(read.container).is_stream() && consumed_by(self.state, id).is_none()
+            }) {
+                let each = uses.streams.entry(read.container).or_default();
+                each.pops = true;
+                each.waits |= is_exact || is_nested(edge.dst);
+            }
+            if let Some(to) = written.filter(|to| sdfg.container(to.container).is_stream()) {
+                let each = uses.streams.entry(to.container).or_default();
+                each.pushes = true;
+                each.waits |= is_bounded(sdfg, to.container);
+            }
+        }
+        uses
+    }
+}
+
+fn is_bounded(sdfg: &Sdfg, id: ContainerId) -> bool {
+    match &sdfg.container(id).kind {
+        ContainerKind::Stream { capacity, .. } => capacity.is_some(),
+        ContainerKind::Scalar
+        | ContainerKind::Array(_)
+        | ContainerKind::View(_)
+        | ContainerKind::Reference(_) => false,
+    }
+}
+
+/// The nodes that come after a node, in its own scope; an exit leads on from its entry.
+pub(super) fn reachable(state: &State, tree: &ScopeTree, from: NodeId) -> BTreeSet<NodeId> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![from];
+    while let Some(node) = waiting.pop() {
+        let exit = tree.exit_of(node);
+        let next = state.out_edges(exit.unwrap_or(node)).into_iter().map(|edge| state.edge(edge).dst);
+        for node in next {
+            if found.insert(node) {
+                waiting.push(node);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,81 @@
+//! Streams: elements that go through queues, and the processing elements that consume them.
+//!
+//! A stream is a buffer with [`Allocation::Queues`](super::Allocation::Queues) whose positions are queues; what lies in a queue is reached by these statements,
+//! by [`Binding::Push`](super::Binding::Push) and by [`Binding::Length`](super::Binding::Length) alone.
+
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::buffer::{BufferId, Location};
+use super::statement::{LoopDimension, Scalar, Statement};
+
+/// Elements of memory side by side, or evenly apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The first element.
+    pub first: Location,
+    /// Number of elements; none if it is not positive.
+    pub count: Expr,
+    /// Elements between neighbours.
+    pub stride: Expr,
+}
+
+/// Adds the elements of a row to a queue, in order; waits for room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Label of the node or edge, for messages.
+    pub label: String,
+    /// The elements.
+    pub from: Row,
+    /// The queue.
+    pub queue: Location,
+}
+
+/// Takes elements from a queue to a row, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pop {
+    /// Label of the node or edge, for messages.
+    pub label: String,
+    /// The queue.
+    pub queue: Location,
+    /// Where they go.
+    pub to: Row,
+    /// Whether it waits until there are as many as the row holds; else it takes those that are there.
+    pub waits: bool,
+    /// A variable that is set to how many were taken.
+    pub taken: Option<Symbol>,
+}
+
+/// One processing element of a consume scope: it takes an element and runs the body, again and again, until the scope is done.
+///
+/// The processing elements of one scope are the iterations of a loop around this statement; threads may run several at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consume {
+    /// Label of the scope.
+    pub label: String,
+    /// The queue.
+    pub queue: Location,
+    /// What the processing elements of the scope share: two `i64`, both zero before the first one begins.
+    pub scope: Location,
+    /// Where the element is for the body; each thread has its own.
+    pub element: Location,
+    /// The scope is done when this holds, tested before each element; without it, when the queue is empty and no
+    /// processing element works.
+    pub condition: Option<Scalar>,
+    /// What is done with each element.
+    pub body: Vec<Statement>,
+}
+
+/// Tasks that run the same statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskKind {
+    /// Label of the node, for symbols and messages.
+    pub label: String,
+    /// One task for each value of this variable; one task alone without it.
+    pub dimension: Option<LoopDimension>,
+    /// Positions of the kinds whose tasks are all done before one of these begins.
+    pub after: Vec<usize>,
+    /// Buffers of which every task has its own, all [`Stack`](super::Allocation::Stack).
+    pub locals: Vec<BufferId>,
+    /// What a task does. It leaves by no jump.
+    pub body: Vec<Statement>,
+}

@@ -1,0 +1,10 @@
+//! The objects that compiled programs take along.
+
+use super::OBJECTS;
+
+#[test]
+fn objects_are_those_of_the_host() {
+    for (name, bytes) in OBJECTS {
+        assert!(bytes.starts_with(b"\x7fELF"), "{name}");
+    }
+}
