@@ -44,7 +44,7 @@ impl Stream {
 
     /// Whether a push has to wait.
     pub(super) fn is_full(&self, queue: usize) -> bool {
-        self.capacity.is_some_and(|capacity| self.queues[queue].bytes.len() >= capacity * self.size)
+        self.capacity.is_some_and(|capacity| self.queues[queue].bytes.len() / self.size >= capacity)
     }
 
     /// Takes the oldest element into `element`; false if there is none.
@@ -66,6 +66,13 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_may_be_larger_than_any_memory() {
+        let mut stream = Stream::new(1, 8, Some(usize::MAX), false);
+        stream.push(0, &[0; 8]);
+        assert!(!stream.is_full(0));
+    }
 
     #[test]
     fn elements_leave_in_the_order_in_which_they_came() {

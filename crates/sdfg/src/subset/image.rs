@@ -116,7 +116,7 @@ impl<'a> Elimination<'a> {
         if range.is_contiguous() && proved_le(&Expr::one(), &stride) && proved_le(&length, &stride) {
             // Ends between the last start and the next one are equivalent; the first of these needs no quotient.
             let end = if ascends { at(&(&values.end - 1)) + 1 } else { last + 1 };
-            return Some((Range { begin: first, end, step: stride, tile: length }, true));
+            return Some((Range { begin: first, end, step: stride, tile: length }.with_proper_tile(), true));
         }
         None
     }

@@ -157,7 +157,15 @@ impl Range {
     /// Replaces symbols by expressions, all at once.
     #[must_use]
     pub fn substitute(&self, replacements: &BTreeMap<Symbol, Expr>) -> Range {
-        self.map(|part| part.substitute(replacements))
+        self.map(|part| part.substitute(replacements)).with_proper_tile()
+    }
+
+    /// The same elements, which are none if the tile is a number below 1: then without a tile.
+    pub(super) fn with_proper_tile(self) -> Range {
+        if self.tile.as_int().is_some_and(|tile| tile < 1) {
+            return Range::new(self.begin.clone(), self.begin);
+        }
+        self
     }
 
     /// Applies a function to begin, end, step and tile.
