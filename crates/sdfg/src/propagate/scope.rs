@@ -7,7 +7,11 @@ use crate::analysis::ScopeTree;
 use crate::analysis::symbols::scope_parameters;
 use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
 use crate::subset::{Approx, Range, Subset};
-use crate::symbolic::{Assumptions, Expr, Symbol};
+use crate::symbolic::{Assumptions, Atom, Expr, Symbol, Term};
+
+/// Operands of the minimum or maximum that a bound may become. What many indices that do not compare have for a bound
+/// tells nobody anything, and each further one would be compared with all of them.
+const MOST_OPERANDS: usize = 4;
 
 /// A scope with the symbols that it defines.
 pub(super) struct Scope<'a> {
@@ -173,14 +177,15 @@ impl<'a> Scope<'a> {
     /// The image of their union is the better bound where they adjoin, as in a stencil; the union of their images where
     /// they do not meet within one iteration.
     fn reached(&self, accesses: &[&Access], shape: &[Expr]) -> Approx<Subset> {
-        let joined = join(accesses.iter().map(|access| Approx::Exact(access.subset().clone())), &self.known);
+        let subsets = accesses.iter().map(|access| Approx::Exact(access.subset().clone()));
+        let joined = join(subsets, shape, &self.known);
         let image = self.image(joined.as_inner(), shape);
         let first = Approx::new(image.as_inner().clone(), joined.is_exact() && image.is_exact());
         if first.is_exact() || accesses.len() == 1 {
             return first;
         }
         let outer = &self.around;
-        let second = join(accesses.iter().map(|access| self.image(access.subset(), shape)), outer);
+        let second = join(accesses.iter().map(|access| self.image(access.subset(), shape)), shape, outer);
         if second.is_exact() { second } else { first }
     }
 
@@ -239,7 +244,36 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The bounding union of several subsets.
-fn join(subsets: impl Iterator<Item = Approx<Subset>>, known: &Assumptions) -> Approx<Subset> {
-    subsets.reduce(|a, b| a.union(&b, known)).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
+/// The bounding union of several subsets of a container. A dimension whose bounds go beyond [`MOST_OPERANDS`] is all of it.
+fn join(
+    subsets: impl Iterator<Item = Approx<Subset>>,
+    shape: &[Expr],
+    known: &Assumptions,
+) -> Approx<Subset> {
+    let mut given_up = vec![false; shape.len()];
+    let whole = |subset: Approx<Subset>, given_up: &[bool]| {
+        let exact = subset.is_exact() && !given_up.contains(&true);
+        let mut subset = subset.into_inner();
+        for ((range, extent), _) in
+            subset.0.iter_mut().zip(shape).zip(given_up).filter(|(_, given_up)| **given_up)
+        {
+            *range = Range::new(Expr::zero(), extent.clone());
+        }
+        Approx::new(subset, exact)
+    };
+    let union = |a: Approx<Subset>, b: Approx<Subset>| {
+        let union = a.union(&whole(b, &given_up), known);
+        for (range, given_up) in union.as_inner().0.iter().zip(&mut given_up) {
+            *given_up |= is_crowded(&range.begin) || is_crowded(&range.end);
+        }
+        whole(union, &given_up)
+    };
+    subsets.reduce(union).unwrap_or_else(|| Approx::Over(Subset(Vec::new())))
+}
+
+/// Whether a summand is the least or greatest of too many operands.
+fn is_crowded(bound: &Expr) -> bool {
+    bound.view().terms.iter().flat_map(Term::factors).any(|(atom, _)| {
+        matches!(atom, Atom::Min(_) | Atom::Max(_)) && atom.operands().count() > MOST_OPERANDS
+    })
 }

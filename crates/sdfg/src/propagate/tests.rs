@@ -256,6 +256,31 @@ fn a_stencil_reads_all_and_writes_the_inside() {
     "#);
 }
 
+/// Each pair of bounds would be compared, for nothing that a reader could use.
+#[test]
+fn many_indices_that_do_not_compare_may_be_anywhere() {
+    let outermost_of = |n: i64| {
+        let mut b = SdfgBuilder::new("products");
+        b.symbol("N");
+        let a = b.array("A", F64, [Expr::sym("N"), Expr::sym("N")]);
+        b.state("s", |s| {
+            let ranges = [("i", Range::new(0, Expr::sym("N"))), ("j", Range::new(0, Expr::sym("N")))];
+            s.map("m", ranges, |s| {
+                let mut tasklet = s.tasklet("t");
+                for at in 1..=n {
+                    let index = Expr::sym("i") * Expr::sym("j") * (at % 3) + Expr::sym(&format!("p{at}"));
+                    let place = Subset(vec![Range::index(Expr::sym("i")), Range::index(index)]);
+                    tasklet = tasklet.output(&format!("x{at}"), Access::elements(a, place));
+                }
+                tasklet.code("pass");
+            });
+        });
+        outermost(b.finish().unwrap())
+    };
+    assert_eq!(outermost_of(9), ["A <= [0:N, 0:N], Exact(9*N**2)"]);
+    assert!(outermost_of(3)[0].contains("min("), "{:?}", outermost_of(3));
+}
+
 #[test]
 fn loops_tell_that_a_map_inside_is_not_empty() {
     let mut b = SdfgBuilder::new("solve");
