@@ -227,7 +227,7 @@ impl Expr {
     }
 
     /// Whether the first term, the one of highest degree, has a negative coefficient.
-    pub(super) fn leads_negative(&self) -> bool {
+    pub(crate) fn leads_negative(&self) -> bool {
         self.0.terms.first().is_some_and(|term| term.coefficient.is_negative())
     }
 

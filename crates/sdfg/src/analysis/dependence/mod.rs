@@ -7,8 +7,8 @@
 //!
 //! `problem` writes the question as equations (one for each dimension, so that separable and coupled subscripts are one
 //! case) and inequalities (ranges and the order of iterations), `system` decides them: by the GCD test and exact solution
-//! of the equations, then by elimination of the unknowns from the inequalities. Subscripts with symbolic strides are split
-//! where the inner part provably stays below the stride. What remains undecided is compared as a whole by the symbolic
+//! of the equations, then by elimination of the unknowns from the inequalities. `strided` splits subscripts with symbolic strides
+//! where the inner part provably stays below the stride, or other dimensions tell the outer one. What remains undecided is compared as a whole by the symbolic
 //! prover, which amounts to Banerjee's inequalities under assumptions.
 
 mod access;
@@ -16,6 +16,7 @@ mod graph;
 mod linear;
 mod problem;
 mod query;
+mod strided;
 mod system;
 
 #[cfg(test)]

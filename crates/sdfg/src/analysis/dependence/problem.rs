@@ -20,14 +20,16 @@ use crate::symbolic::{Assumptions, Atom, Expr, Sign, Symbol, Term};
 pub(super) struct Problem {
     /// What is known of symbols that are no variables.
     known: Assumptions,
-    /// What is known of symbols, and of variables where it was easily said.
+    /// That, and what is known where the ranges around have values.
+    inhabited: Assumptions,
+    /// What is known of symbols there, and of variables where it was easily said.
     pub(super) within: Assumptions,
     prefix: String,
     variables: BTreeMap<Symbol, Variable>,
     /// Variables that stand for quotients and for what is not linear, by what they stand for.
     named: Vec<(Expr, Symbol)>,
-    refuting: System,
-    proving: System,
+    pub(super) refuting: System,
+    pub(super) proving: System,
     /// Whether a solution of the proving system is one of the problem.
     provable: bool,
 }
@@ -46,6 +48,7 @@ impl Problem {
     pub(super) fn new(known: &Assumptions, prefix: &str) -> Problem {
         Problem {
             known: known.clone(),
+            inhabited: known.clone(),
             within: known.clone(),
             prefix: prefix.to_owned(),
             variables: BTreeMap::new(),
@@ -72,7 +75,7 @@ impl Problem {
 
     /// Whether there is provably no solution.
     pub(super) fn refuted(&self) -> bool {
-        self.refuting.clone().shows(Goal::NoSolution, &self.known)
+        self.refuting.clone().shows(Goal::NoSolution, &self.inhabited)
     }
 
     /// Whether there provably is a solution.
@@ -90,8 +93,13 @@ impl Problem {
         if !rest.is_empty() {
             return None;
         }
-        let mut system = problem.refuting;
-        system.watched.push(linear);
+        problem.value_of(linear)
+    }
+
+    /// The value that the equations leave a form, if it is one.
+    pub(super) fn value_of(&self, form: Linear) -> Option<Expr> {
+        let mut system = self.refuting.clone();
+        system.watched.push(form);
         let solved = system.watched_solved()?.pop()?;
         solved.is_constant().then_some(solved.constant)
     }
@@ -162,40 +170,34 @@ impl Problem {
         }
     }
 
-    /// Adds `expression == 0`.
-    pub(super) fn equate(&mut self, expression: &Expr) {
-        let expression = &self.without_quotients(expression).numerator();
-        let Some((linear, mut rest)) = self.linear(expression) else {
-            self.provable = false;
-            return;
-        };
-        let Some((factor, multiple)) = rest.pop_first() else {
-            self.refuting.equations.push(linear.clone());
-            self.proving.equations.push(linear);
-            return;
-        };
-        // `factor * multiple + remainder == 0`, with a factor that is symbolic.
-        let remainder = expression - &factor * self.written(&multiple);
-        let le = |a: Expr, b: &Expr| a.le(b, &self.within).is_proved();
-        let apart = remainder.is_zero() && factor.equals(&Expr::zero(), &self.within).is_refuted()
-            || le(&remainder + 1, &factor) && le(-&remainder + 1, &factor);
-        if apart {
-            // The remainder is too small to make up for any multiple other than zero.
-            self.refuting.equations.push(multiple.clone());
-            self.proving.equations.push(multiple);
-            self.equate(&remainder);
+    /// Adds an equation without symbolic factors.
+    pub(super) fn add_equation(&mut self, linear: Linear) {
+        self.refuting.equations.push(linear.clone());
+        self.proving.equations.push(linear);
+    }
+
+    /// Uses that the iterations in question exist, so that a range around them has values: of symbols, not of variables.
+    pub(super) fn inhabit(&mut self, range: &Range) {
+        if range.is_index() || range.step.sign(&self.known) != Sign::Positive {
             return;
         }
-        // Both parts being zero suffices.
-        let before = self.refuting.clone();
-        self.proving.equations.push(multiple);
-        self.equate(&remainder);
-        let n_variables = self.refuting.n_variables;
-        self.refuting = System { n_variables, ..before };
+        let mut size = &range.end - &range.begin;
+        // Of `2*h >= 1` the integer part is `h >= 1`.
+        if let [term] = size.view().terms
+            && let Some(part) = term.coefficient().to_i64().filter(|coefficient| *coefficient > 1)
+        {
+            size = size.floor_div(&Expr::int(part));
+        }
+        let facts = [&mut self.inhabited, &mut self.within];
+        match size.as_symbol() {
+            Some(symbol) => facts.into_iter().for_each(|facts| _ = facts.positive(symbol.clone())),
+            None if size.is_constant() => {}
+            None => facts.into_iter().for_each(|facts| _ = facts.assume_nonnegative(&size - 1)),
+        }
     }
 
     /// Whether the expression mentions a variable.
-    fn moves(&self, expression: &Expr) -> bool {
+    pub(super) fn moves(&self, expression: &Expr) -> bool {
         expression.free_symbols().iter().any(|symbol| self.variables.contains_key(symbol))
     }
 
@@ -225,7 +227,7 @@ impl Problem {
     }
 
     /// A form as an expression again.
-    fn written(&self, linear: &Linear) -> Expr {
+    pub(super) fn written(&self, linear: &Linear) -> Expr {
         let name = |variable: &Variable| {
             let symbol = self.variables.iter().find(|(_, own)| *own == variable).map(|(symbol, _)| symbol);
             symbol.map_or_else(Expr::zero, |symbol| Expr::symbol(symbol.clone()))
@@ -234,9 +236,17 @@ impl Problem {
         terms.sum::<Expr>() + &linear.constant
     }
 
+    /// An expression with what variables were made for in place of them.
+    pub(super) fn unnamed(&self, expression: Expr) -> Expr {
+        // What a variable stands for mentions earlier ones only.
+        self.named.iter().rev().fold(expression, |expression, (named, symbol)| {
+            if expression.depends_on(symbol) { expression.with_symbol(symbol, named) } else { expression }
+        })
+    }
+
     /// The expression up to a positive factor, as a linear form and multiples of symbolic factors. `None` if a
     /// coefficient is too large.
-    fn linear(&mut self, expression: &Expr) -> Option<(Linear, BTreeMap<Expr, Linear>)> {
+    pub(super) fn linear(&mut self, expression: &Expr) -> Option<(Linear, BTreeMap<Expr, Linear>)> {
         let expression = self.without_quotients(expression).numerator();
         if !expression.is_integral(&self.within).is_proved() {
             self.provable = false;
@@ -321,7 +331,7 @@ impl Problem {
     }
 
     /// The expression with variables in place of quotients and remainders by constants that mention variables.
-    fn without_quotients(&mut self, expression: &Expr) -> Expr {
+    pub(super) fn without_quotients(&mut self, expression: &Expr) -> Expr {
         let mut replaced = expression.clone();
         for (atom, _) in expression.view().terms.iter().flat_map(Term::factors) {
             let (Atom::FloorDiv(a, c) | Atom::CeilDiv(a, c) | Atom::Mod(a, c)) = atom else { continue };

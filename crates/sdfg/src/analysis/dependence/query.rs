@@ -208,6 +208,7 @@ impl Question<'_> {
     fn pose(&self, case: Case) -> Posed {
         let prefix = self.fresh_prefix();
         let mut problem = Problem::new(self.known, &prefix);
+        self.inhabited().into_iter().for_each(|range| problem.inhabit(range));
         let mut sides = [Side::new(self.first), Side::new(self.second)];
         let mut values = Vec::new();
         for level in 0..self.n_common {
@@ -246,10 +247,20 @@ impl Question<'_> {
             let other = problem.value_in(&other.substitute(&sides[1].values));
             differences.push(other - own);
         }
-        for difference in &differences {
-            problem.equate(difference);
-        }
+        problem.equate_all(&differences);
         Posed { problem, values, differences }
+    }
+
+    /// Ranges around the accesses that are the same in all iterations.
+    fn inhabited(&self) -> BTreeSet<&Range> {
+        let levels = || self.first.around.iter().chain(&self.second.around);
+        let bound = |level: &Iterations| -> Vec<Symbol> {
+            let own = level.symbols.iter().map(|(symbol, _)| symbol);
+            own.chain(&level.given).chain(&level.changing).cloned().collect()
+        };
+        let bound: BTreeSet<Symbol> = levels().flat_map(bound).collect();
+        let ranges = levels().flat_map(|level| &level.symbols).map(|(_, range)| range);
+        ranges.filter(|range| range.free_symbols().is_disjoint(&bound)).collect()
     }
 
     /// Whether the two accesses may change roles, so that half of the orders tell all.
@@ -384,7 +395,7 @@ fn constrain(problem: &mut Problem, range: &Range, first: &Expr, second: &Expr, 
         Order::Less => (first, second),
         Order::Greater => (second, first),
         Order::Equal => {
-            problem.equate(&(second - first));
+            problem.equate_all(&[second - first]);
             return;
         }
     };

@@ -11,6 +11,7 @@ use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol, Truth};
 
 mod graph;
+mod strided;
 
 type Point = BTreeMap<Symbol, i64>;
 
