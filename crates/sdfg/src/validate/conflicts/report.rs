@@ -33,7 +33,13 @@ impl Found<'_, '_> {
         let message = self.message("may touch");
         let warning = self.site.edge_error(Code::PossibleConflict, self.own.edge, message).into_warning();
         let warning = self.with_other(warning).note(self.unordered());
-        warning.note(self.reason(exists)).suggest(self.advice())
+        let advice = match self.between {
+            Between::Iterations(entry) if !exists.is_proved() && !self.given_inside(entry).is_empty() => {
+                "declare `wcr(replace)` if the data never lets two iterations meet, or combine the values, as in `wcr(sum)`".to_owned()
+            }
+            Between::Iterations(_) | Between::Nodes => self.advice(),
+        };
+        warning.note(self.reason(exists)).suggest(advice)
     }
 
     fn message(&self, touch: &str) -> String {
@@ -165,6 +171,14 @@ impl Found<'_, '_> {
             if matches!(self.site.state.node(entry).kind, NodeKind::ConsumeEntry(_)) {
                 return "how often the scope runs is decided by the contents of its stream".to_owned();
             }
+            let given = self.given_inside(entry);
+            if !given.is_empty() {
+                return format!(
+                    "the place depends on {}, read from data in each iteration of `{}`: that no two values lead to one element cannot be proved",
+                    quoted(&given),
+                    self.site.state.node(entry).label
+                );
+            }
             if std::ptr::eq(self.own, self.other)
                 && let Some((symbol, range)) = self.unused(entry)
             {
@@ -177,8 +191,7 @@ impl Found<'_, '_> {
         if symbols.is_empty() {
             "whether the subsets meet could not be decided".to_owned()
         } else {
-            let symbols: Vec<String> = symbols.iter().map(|symbol| format!("`{symbol}`")).collect();
-            format!("whether the subsets meet may depend on the value of {}", symbols.join(", "))
+            format!("whether the subsets meet may depend on the value of {}", quoted(&symbols))
         }
     }
 
@@ -207,6 +220,28 @@ impl Found<'_, '_> {
         for level in self.own.access.around.iter().chain(&self.other.access.around) {
             for (symbol, _) in &level.symbols {
                 found.remove(symbol);
+            }
+        }
+        found
+    }
+
+    /// Symbols that the places depend on and that data gives a value in each iteration of a scope, at entries further in.
+    /// None if one of the accesses reads: then advice is another.
+    fn given_inside(&self, entry: NodeId) -> BTreeSet<Symbol> {
+        let both_write = self.own.mode != Mode::Read && self.other.mode != Mode::Read;
+        let mut found = BTreeSet::new();
+        for touch in [self.own, self.other].into_iter().filter(|_| both_write) {
+            let mut needed = touch.access.subset.free_symbols();
+            for (scope, level) in touch.scopes.iter().zip(&touch.access.around).rev() {
+                if *scope == entry {
+                    break;
+                }
+                for (symbol, range) in level.symbols.iter().rev() {
+                    if needed.contains(symbol) {
+                        needed.extend(range.free_symbols());
+                    }
+                }
+                found.extend(level.given.iter().filter(|symbol| needed.contains(symbol)).cloned());
             }
         }
         found
@@ -282,6 +317,11 @@ pub(super) fn too_many_nodes(site: &Site<'_>) -> Diagnostic {
         .suggest("spread the nodes over several states; the interpreter checks all accesses")
 }
 
+fn quoted(symbols: &BTreeSet<Symbol>) -> String {
+    let symbols: Vec<String> = symbols.iter().map(|symbol| format!("`{symbol}`")).collect();
+    symbols.join(", ")
+}
+
 fn verb(touch: &Touch<'_>) -> &'static str {
     match touch.mode {
         Mode::Read => "reads",
@@ -301,4 +341,19 @@ fn dependencies(frame: &Frame, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
         }
     }
     needed
+}
+
+#[cfg(test)]
+mod tests {
+    /// Not that the place is the same in every iteration, which is wrong.
+    #[test]
+    fn of_places_that_data_decides_the_note_says_so() {
+        let source = include_str!("../../../filetests/validate/v705_data.sdft");
+        let validated = crate::validate::validate(crate::text::parse("scale.sdft", source).unwrap()).unwrap();
+        let [warning] = validated.warnings() else { panic!("{:?}", validated.warnings()) };
+        let said = format!("{warning:?}");
+        for part in ["`b`, `t`, read from data in each iteration of `r`", "wcr(replace)"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
 }
