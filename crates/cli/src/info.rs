@@ -2,10 +2,12 @@
 
 mod costs;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use clap::Args;
 use sdfg::analysis::Costs;
+use sdfg::edit::substitute;
 use sdfg::ir::{BlockKind, Container, ContainerKind, NestedSdfg, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -19,7 +21,7 @@ use costs::{Table, Values, shown};
 /// Show symbols, containers, nodes, bytes moved and operations.
 ///
 /// Costs are those of one execution of each part, as expressions over the program's symbols, or as numbers where --set
-/// gives values. `at most` marks bounds, `unknown` what only running decides.
+/// gives values, which are added up where no expression is known. `at most` marks bounds, `unknown` what only running decides.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"
@@ -72,7 +74,7 @@ fn line(text: &mut String, depth: usize, line: std::fmt::Arguments<'_>) {
 }
 
 fn describe(text: &mut String, sdfg: &Sdfg, values: &Values, depth: usize) {
-    let costs = Costs::of(sdfg);
+    let costs = Costs::of(&specialized(sdfg, values));
     line(text, depth, format_args!("sdfg {}, floating-point mode {}", sdfg.name, sdfg.float_mode.name()));
     let inner = depth + 1;
     let symbols: Vec<String> = sdfg.symbols().map(|(symbol, ty)| format!("{symbol}: {ty}")).collect();
@@ -89,6 +91,18 @@ fn describe(text: &mut String, sdfg: &Sdfg, values: &Values, depth: usize) {
     for row in Table::of(sdfg, &costs, values).lines() {
         line(text, inner, format_args!("{row}"));
     }
+}
+
+/// The program with the given values put in, for costs that have no closed form without.
+fn specialized(sdfg: &Sdfg, values: &Values) -> Sdfg {
+    let replacements: BTreeMap<Symbol, Expr> =
+        values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
+    let mut special = sdfg.clone();
+    if replacements.is_empty() || substitute(&mut special, &replacements).is_err() {
+        // Costs are then those of any values.
+        return sdfg.clone();
+    }
+    special
 }
 
 fn container_line(container: &Container) -> String {

@@ -87,10 +87,12 @@ impl Quantity {
     }
 
     /// The sum over all values of the symbols, later ranges may mention earlier symbols; exact for every value of the
-    /// other symbols, also where a range is empty. What has no closed form is unknown.
+    /// other symbols, also where a range is empty. What has no closed form is added up where the range is made of numbers,
+    /// or bounded where it has too many; the rest is unknown.
     #[must_use]
     pub fn summed_over(&self, parameters: &[(Symbol, Range)], known: &Assumptions) -> Self {
         let mut sum = self.known.clone();
+        let mut at_most = self.at_most;
         for (at, (symbol, range)) in parameters.iter().enumerate().rev() {
             if sum.is_zero() {
                 break;
@@ -101,10 +103,21 @@ impl Quantity {
             }
             match sum_over_one(&sum, symbol, range, &before) {
                 Some(total) => sum = total.simplify(&before),
-                None => return Quantity::undetermined(),
+                None => match added_up(&sum, symbol, range, &before) {
+                    Some((total, exact)) => {
+                        sum = total;
+                        at_most |= !exact;
+                    }
+                    None => {
+                        let Some(total) = over_points(&sum, &parameters[..=at]) else {
+                            return Quantity::undetermined();
+                        };
+                        return Quantity { known: Expr::int(total), at_most, unknown: self.unknown };
+                    }
+                },
             }
         }
-        Quantity { known: sum, ..self.clone() }
+        Quantity { known: sum, at_most, unknown: self.unknown }
     }
 
     /// The same without what mentions one of the symbols, whose values only running tells.
@@ -139,6 +152,74 @@ impl fmt::Display for Quantity {
         write!(f, "{}", self.known)?;
         if self.unknown { f.write_str(" + unknown") } else { Ok(()) }
     }
+}
+
+/// Values of a symbol for which numbers are added up, and for which expressions are, of so many terms on the way.
+const MOST_VALUES: i64 = 1 << 16;
+const MOST_EXPRESSIONS: i64 = 1 << 12;
+const MOST_TERMS: usize = 32;
+
+/// The sum over a range of numbers, added up, and whether it is exact; a bound where there are too many values.
+fn added_up(each: &Expr, symbol: &Symbol, range: &Range, before: &Assumptions) -> Option<(Expr, bool)> {
+    let [begin, step, count] = [&range.begin, &range.step, &range.count()].map(Expr::as_int);
+    let (begin, step, count) = (begin?, step?, count?);
+    if !range.tile.is_one() || count <= 0 {
+        return (count <= 0).then(|| (Expr::zero(), true));
+    }
+    let last = begin.checked_add(step.checked_mul(count - 1)?)?;
+    if count > MOST_VALUES {
+        let (first, last) = (Expr::int(begin.min(last)), Expr::int(begin.max(last)));
+        let bound = each.bounds_over(symbol, &first, &last, before).upper?;
+        return Some((bound * count, false));
+    }
+    let mut total = Expr::zero();
+    for term in each.view().terms {
+        let (mut fixed, mut moving) = (Expr::constant(&term.coefficient().clone().into()), Expr::one());
+        for (atom, exponent) in term.factors() {
+            let factor = Expr::from_atom(atom.clone());
+            let side = if factor.depends_on(symbol) { &mut moving } else { &mut fixed };
+            *side = &*side * factor.pow(&Expr::int(i64::from(*exponent)));
+        }
+        let mut values = (0..count).map(|at| begin + at * step);
+        let symbols = moving.free_symbols();
+        let sum = if symbols.iter().all(|other| other == symbol) {
+            let value = |at| moving.eval(&|own| (own == symbol).then_some(at)).ok();
+            Expr::int(values.try_fold(0_i64, |sum, at| sum.checked_add(value(at)?))?)
+        } else if count <= MOST_EXPRESSIONS {
+            values.try_fold(Expr::zero(), |sum, at| {
+                let sum = sum + moving.with_symbol(symbol, &Expr::int(at));
+                (sum.view().terms.len() <= MOST_TERMS).then_some(sum)
+            })?
+        } else {
+            return None;
+        };
+        total = total + fixed * sum;
+    }
+    let denominator = Expr::constant(&each.view().denominator.clone().into());
+    Some((total.exact_div(&denominator)?, true))
+}
+
+/// The sum over all points of ranges that follow from numbers.
+fn over_points(each: &Expr, parameters: &[(Symbol, Range)]) -> Option<i64> {
+    let mut total = 0_i64;
+    let mut left = MOST_VALUES;
+    // Values of some of the leading symbols; the last ones are looked at first, and order does not matter.
+    let mut waiting: Vec<BTreeMap<&Symbol, i64>> = vec![BTreeMap::new()];
+    while let Some(point) = waiting.pop() {
+        let value = |expression: &Expr| expression.eval(&|symbol| point.get(symbol).copied()).ok();
+        let Some((symbol, range)) = parameters.get(point.len()) else {
+            total = total.checked_add(value(each)?)?;
+            continue;
+        };
+        let (begin, step, count) = (value(&range.begin)?, value(&range.step)?, value(&range.count())?);
+        left = left.checked_sub(count.max(0)).filter(|left| *left >= 0 && range.tile.is_one())?;
+        for at in 0..count {
+            let mut next = point.clone();
+            next.insert(symbol, begin.checked_add(step.checked_mul(at)?)?);
+            waiting.push(next);
+        }
+    }
+    Some(total)
 }
 
 fn sum_over_one(each: &Expr, symbol: &Symbol, range: &Range, before: &Assumptions) -> Option<Expr> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Costs, OperationClass};
+use super::{Costs, OperationClass, Quantity};
 use crate::analysis::Footprint;
 use crate::analysis::control_graph::{ControlGraph, Step};
 use crate::interpret::{Arguments, Interpreter, Options};
@@ -35,15 +35,22 @@ struct Nest {
     elements: usize,
 }
 
-const BOUNDS: [&str; 6] = ["0", "1", "N", "N - 2", "OUTER", "OUTER + 2"];
+const BOUNDS: [&str; 8] =
+    ["0", "1", "N", "N - 2", "OUTER", "OUTER + 2", "min(OUTER + 3, N)", "(OUTER + 1) // 2"];
 
 impl Nest {
     fn source(&self) -> String {
+        self.sized("N")
+    }
+
+    /// With something in place of the symbol `N` in ranges.
+    fn sized(&self, size: &str) -> String {
         let symbols = ["i", "j", "k"];
         let outer = |at: usize| if at == 0 { "2" } else { symbols[at - 1] };
         let range = |at: usize| {
             let (begin, end, step) = self.ranges[at];
-            let [begin, end] = [begin, end].map(|bound| BOUNDS[bound].replace("OUTER", outer(at)));
+            let [begin, end] =
+                [begin, end].map(|bound| BOUNDS[bound].replace('N', size).replace("OUTER", outer(at)));
             format!("{} = {begin}:{end}:{}", symbols[at], ["1", "2", "-1"][step])
         };
         let n = self.ranges.len();
@@ -149,6 +156,41 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn counts_of_numbers_are_exact(nest in nests(), n in 0i64..9) {
+        let source = nest.sized(&n.to_string());
+        let Ok(validated) = validate(text::parse("nest.sdft", &source).unwrap()) else { return Ok(()) };
+        let costs = Costs::of(validated.sdfg());
+        let total = costs.of_program();
+        let mut interpreter = Interpreter::new(&validated).unwrap();
+        let report = interpreter.run(&mut arguments(validated.sdfg(), n), &Options::default()).unwrap();
+        // What one scope costs is known before the values of those around it are.
+        let is_one = nest.loops == 0 || nest.loops >= nest.ranges.len();
+        prop_assert!(total.work.total().is_exact() || !is_one, "{:?}\n{}", total, source);
+        if !total.work.total().is_exact() {
+            return Ok(());
+        }
+        prop_assert_eq!(total.work.total().eval(&|_| None).unwrap() as u64, 3 * report.tasklets, "{}", source);
+    }
+}
+
+/// Too many values to add up leave a bound, which says that it is one.
+#[test]
+fn sums_over_many_numbers_are_bounded() {
+    let sum = |range: &str| {
+        let range: crate::subset::Subset = range.parse().unwrap();
+        let each = Quantity::exact("min(i, 10) + 3*(i // 2)".parse().unwrap());
+        let parameters = [(Symbol::of("i"), range.0[0].clone())];
+        each.summed_over(&parameters, &crate::symbolic::Assumptions::new()).to_string()
+    };
+    assert_eq!(sum("0:4"), "12");
+    assert_eq!(sum("3:0:-1"), "12");
+    assert_eq!(sum("0:100000"), "at most 15000700000");
+    assert_eq!(sum("0:K"), "unknown");
 }
 
 #[test]
