@@ -29,7 +29,9 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
         if leaf || edge.memlet.declared {
             volume(site, id, frame, findings);
         }
-        direction::written_constant(site, id, findings);
+        if leaf {
+            direction::written_constant(site, id, findings);
+        }
         if leaf && fits {
             if let Flow::Copy { from, to, .. } = &edge.memlet.flow {
                 copy_volume(site, id, from, to, frame, findings);
