@@ -39,7 +39,7 @@ impl Check {
         let (mut faulty, mut rendered) = (0, String::new());
         for path in &self.programs {
             let source = Source::read(path)?;
-            let found = diagnose(&source, terminal)?;
+            let found = diagnose(&source);
             let errors = found.iter().filter(|finding| finding.is_error()).count();
             let warnings = found.len() - errors;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
@@ -70,15 +70,14 @@ impl Check {
     }
 }
 
-fn diagnose(source: &Source, terminal: Terminal) -> Result<Vec<Diagnostic>, Failure> {
-    let syntax = source.diagnose_syntax();
-    if !syntax.is_empty() {
-        return Ok(syntax);
+fn diagnose(source: &Source) -> Vec<Diagnostic> {
+    match source.diagnosed() {
+        Err(syntax) => syntax,
+        Ok(sdfg) => match validate(sdfg) {
+            Ok(validated) => validated.warnings().to_vec(),
+            Err(rejected) => rejected.diagnostics,
+        },
     }
-    Ok(match validate(source.parse(terminal)?) {
-        Ok(validated) => validated.warnings().to_vec(),
-        Err(rejected) => rejected.diagnostics,
-    })
 }
 
 fn counted(errors: usize, warnings: usize) -> String {

@@ -57,16 +57,14 @@ impl Source {
         })
     }
 
-    /// The errors of syntax; empty if the text can be parsed.
-    pub(crate) fn diagnose_syntax(&self) -> Vec<Diagnostic> {
+    /// The graph, which may still be wrong, or the errors of syntax.
+    pub(crate) fn diagnosed(&self) -> Result<Sdfg, Vec<Diagnostic>> {
         if self.is_json() {
-            let error = json::parse(&self.text).err();
-            return error
-                .map(|error| Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string()))
-                .into_iter()
-                .collect();
+            return json::parse(&self.text).map_err(|error| {
+                vec![Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string())]
+            });
         }
-        text::parse(&self.name, &self.text).err().unwrap_or_default().iter().map(Diagnostic::text).collect()
+        text::parse(&self.name, &self.text).map_err(|errors| errors.iter().map(Diagnostic::text).collect())
     }
 
     /// The program with the proof that it is valid. Warnings are shown.

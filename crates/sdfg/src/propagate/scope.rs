@@ -179,6 +179,9 @@ impl<'a> Scope<'a> {
     fn reached(&self, accesses: &[&Access], shape: &[Expr]) -> Approx<Subset> {
         let subsets = accesses.iter().map(|access| Approx::Exact(access.subset().clone()));
         let joined = join(subsets, shape, &self.known);
+        if !joined.is_exact() && !shape.is_empty() && *joined.as_inner() == Subset::full(shape) {
+            return joined;
+        }
         let image = self.image(joined.as_inner(), shape);
         let first = Approx::new(image.as_inner().clone(), joined.is_exact() && image.is_exact());
         if first.is_exact() || accesses.len() == 1 {
