@@ -164,6 +164,9 @@ impl Parser<'_> {
     pub(super) fn connect(&mut self, open: &mut OpenState<'_>) {
         let mut underived = Vec::new();
         for edge in std::mem::take(&mut open.edges) {
+            if [&edge.src, &edge.dst].iter().any(|end| open.ambiguous.contains(&end.label.text)) {
+                continue;
+            }
             let (src, dst) = (self.resolve(open, &edge, true), self.resolve(open, &edge, false));
             let ((src, src_connector), (dst, dst_connector)) = match (src, dst) {
                 (Ok(src), Ok(dst)) => (src, dst),

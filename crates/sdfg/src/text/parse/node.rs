@@ -1,6 +1,6 @@
 //! States and the statements in them: nodes, scopes with their braces, and edges, which are kept until the state closes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::error::ParseErrorKind;
 use super::edge::EdgeStatement;
@@ -24,6 +24,8 @@ pub(super) struct OpenState<'g> {
     pub(super) scopes: Vec<NodeId>,
     /// Nodes, without exits, and the entries of the scopes in whose braces each stands, outermost first.
     pub(super) members: BTreeMap<NodeId, Vec<NodeId>>,
+    /// Labels of more than one node, which is an error: what edges at them are wrong with is not told.
+    pub(super) ambiguous: BTreeSet<String>,
     /// Whether a statement failed that may have been a node.
     pub(super) lost_nodes: bool,
 }
@@ -49,6 +51,7 @@ impl Parser<'_> {
             edges: Vec::new(),
             scopes: Vec::new(),
             members: BTreeMap::new(),
+            ambiguous: BTreeSet::new(),
             lost_nodes: false,
         };
         self.braces(|parser| parser.state_statement(&mut open))?;
@@ -117,6 +120,7 @@ impl Parser<'_> {
         open.members.insert(node, open.scopes.clone());
         let named = Labelled { node, exit: None };
         if open.labels.insert(label.text.clone(), named).is_some() {
+            open.ambiguous.insert(label.text.clone());
             self.report(Fault::new(label.span, ParseErrorKind::Duplicate { what: "node", name: label.text }));
         }
         node
