@@ -89,7 +89,8 @@ fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &Frame) ->
     subset.0.iter().all(|range| {
         let steps = range.steps();
         let at_witness = steps.substitute(witness);
-        at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved()
+        !is_open(frame, &steps.free_symbols(), witness)
+            && (at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved())
     })
 }
 
@@ -195,7 +196,12 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findi
             path: declaration(site, &container.name),
             loc: container.loc.clone(),
         });
-        let used = witness.iter().filter(|(symbol, _)| range.free_symbols().contains(symbol));
+        let symbols = range.free_symbols();
+        let error = match &frame.call {
+            Some(call) => call.explain(error, &symbols, witness),
+            None => error,
+        };
+        let used = witness.iter().filter(|(symbol, _)| symbols.contains(*symbol));
         let values: Vec<String> = used.map(|(symbol, value)| format!("{symbol} = {value}")).collect();
         findings.push(if values.is_empty() {
             error
@@ -232,6 +238,7 @@ pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMa
     const MOST: usize = 32;
     let all = BTreeMap::new();
     let mut found = vec![BTreeMap::new()];
+    found.extend(frame.calls.iter().filter(|values| !values.is_empty()).cloned());
     for parameter in frame.loops.iter().chain(&frame.parameters) {
         let Some((first, last)) = &parameter.ends else {
             found = vec![all.clone()];
@@ -243,6 +250,7 @@ pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMa
             found = vec![all.clone()];
         }
         let mut next = Vec::new();
+        found.retain(|outer| !is_open(frame, &symbols, outer));
         for outer in &found {
             let ends = [first, last].map(|end| end.substitute(outer));
             // The range has a value in an iteration that runs; in this one, if it is the same or provably has.
@@ -265,4 +273,11 @@ pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMa
     }
     found.sort_by_key(BTreeMap::len);
     found
+}
+
+/// Whether symbols may have other values in the iteration of a call that a witness stands for than in those that what is
+/// assumed holds for.
+fn is_open(frame: &Frame, symbols: &BTreeSet<Symbol>, witness: &BTreeMap<Symbol, Expr>) -> bool {
+    frame.is_of_call(witness)
+        && symbols.iter().any(|symbol| frame.varies(symbol) && !witness.contains_key(symbol))
 }

@@ -36,6 +36,8 @@ struct Outside {
     index: Expr,
     extent: Expr,
     span: Span,
+    /// What symbols are there.
+    values: BTreeMap<Symbol, Expr>,
     /// Symbols and counters that have a certain value there.
     chosen: Vec<String>,
 }
@@ -54,6 +56,10 @@ impl Outside {
         let error = match self.chosen.as_slice() {
             [] => error,
             chosen => error.note(format!("in the iteration with {}", chosen.join(", "))),
+        };
+        let error = match &frame.call {
+            Some(call) => call.explain(error, &self.values.keys().cloned().collect(), &self.values),
+            None => error,
         };
         if frame.is_guarded {
             error.note("conditions decide whether it runs at all").into_warning()
@@ -348,7 +354,8 @@ impl Walk<'_> {
                 Some(format!("{} = {value}", self.names.get(local.index())?.name))
             });
             let chosen = symbols.chain(counters).collect();
-            Some(Outside { connector, dimension, index, extent: extent.clone(), span, chosen })
+            let values = self.values.clone();
+            Some(Outside { values, connector, dimension, index, extent: extent.clone(), span, chosen })
         })
     }
 

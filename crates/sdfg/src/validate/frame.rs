@@ -1,7 +1,9 @@
 //! What holds at one place of a program: symbols with a value, and what is known of their values.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::calls::Call;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::ScopeTree;
@@ -36,6 +38,10 @@ pub(super) struct Frame {
     pub(super) never_runs: bool,
     /// Whether conditions may keep the state from running for some values of the symbols.
     pub(super) is_guarded: bool,
+    /// The call that runs the SDFG.
+    pub(super) call: Option<Arc<Call>>,
+    /// What symbols are in iterations of it that run this place.
+    pub(super) calls: Vec<BTreeMap<Symbol, Expr>>,
     /// Symbols that the scopes around bind; they hide others of their name.
     bound: Defined,
 }
@@ -61,6 +67,8 @@ impl Frame {
             loops: Vec::new(),
             never_runs: false,
             is_guarded: false,
+            call: program.call.clone(),
+            calls: Vec::new(),
             bound: Defined::new(),
         }
     }
@@ -82,10 +90,16 @@ impl Frame {
         if !frame.is_guarded {
             frame.assume_given(program);
         }
+        if let Some(call) = program.call.as_ref().filter(|_| !frame.is_guarded) {
+            frame.calls = call.iterations.iter().map(|iteration| iteration.values.clone()).collect();
+        }
         for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {
-            let Some((first, last)) = ends(&range) else { continue };
+            let Some((first, last)) = ends(&range) else {
+                frame.calls.clear();
+                continue;
+            };
             // Of a symbol of two loops, the inner one decides.
-            frame.loops.retain(|outer| outer.symbol != symbol);
+            frame.forget_loop(&symbol);
             frame.assume_between(&symbol, &first, &last);
             if is_certain {
                 frame.loops.push(Parameter { symbol, ends: Some((first, last)), count: range.size() });
@@ -96,7 +110,7 @@ impl Frame {
 
     /// What the caller says of symbols that keep their value.
     fn assume_given(&mut self, program: &Program<'_>) {
-        for (symbol, value) in &program.given {
+        for (symbol, value) in program.call.iter().flat_map(|call| &call.given) {
             if !program.assigned.contains(symbol) {
                 self.assumptions.set_range(symbol.clone(), Some(value.clone()), Some(value.clone()));
             }
@@ -107,13 +121,22 @@ impl Frame {
     fn bind(&mut self, symbol: &Symbol, range: &Range) {
         // A name that shapes or outer scopes use with another meaning is reported; nothing is concluded from it.
         let is_hidden = self.assumptions.range_of(symbol) != (None, None);
-        self.loops.retain(|outer| outer.symbol != *symbol);
+        self.forget_loop(symbol);
         let ends = ends(range).filter(|_| !is_hidden);
         if let Some((first, last)) = &ends {
             self.assume_between(symbol, first, last);
         }
         self.define([symbol.clone()]);
         self.parameters.push(Parameter { symbol: symbol.clone(), ends, count: range.size() });
+    }
+
+    /// A loop whose symbol is hidden: that it runs in an iteration of the call can no longer be told.
+    fn forget_loop(&mut self, symbol: &Symbol) {
+        let before = self.loops.len();
+        self.loops.retain(|outer| outer.symbol != *symbol);
+        if self.loops.len() < before {
+            self.calls.clear();
+        }
     }
 
     /// Within a range that has values, which these are the ends of.
@@ -126,6 +149,7 @@ impl Frame {
     /// Gives symbols a value in a scope.
     fn define(&mut self, symbols: impl IntoIterator<Item = Symbol>) {
         for symbol in symbols {
+            self.calls.iter_mut().for_each(|values| drop(values.remove(&symbol)));
             self.defined.insert(symbol.clone());
             self.bound.insert(symbol);
         }
@@ -134,6 +158,16 @@ impl Frame {
     /// Whether a scope around gives the symbol its value.
     pub(super) fn binds(&self, symbol: &Symbol) -> bool {
         self.bound.contains(symbol)
+    }
+
+    /// Whether a symbol may have another value in each iteration of the scopes around the call that runs the SDFG.
+    pub(super) fn varies(&self, symbol: &Symbol) -> bool {
+        self.call.as_ref().is_some_and(|call| call.varies(symbol))
+    }
+
+    /// Whether a witness tells what symbols are in an iteration of the call.
+    pub(super) fn is_of_call(&self, witness: &BTreeMap<Symbol, Expr>) -> bool {
+        self.calls.iter().flat_map(BTreeMap::keys).any(|symbol| witness.contains_key(symbol))
     }
 
     /// Whether the symbol is a parameter of a scope around.

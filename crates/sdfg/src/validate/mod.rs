@@ -8,7 +8,7 @@
 //!
 //! **What is not checked.** Where a statement about symbols is neither proved nor refuted, nothing is said, but for
 //! conflicts, of which a warning is given. In particular:
-//! - bounds of dynamic memlets, through values that a call gives to symbols and that are no numbers, through symbols of loops that do not count and of transitions, where a range inside may
+//! - bounds of dynamic memlets, through values that a call gives to symbols in other iterations of the scopes around it than first and last ones, through symbols of loops that do not count and of transitions, where a range inside may
 //!   be empty in the iteration that is outside, and where conditions guard the state;
 //! - elements that code picks with anything but sums and products of numbers, symbols and counters, behind conditions in
 //!   the code, and in other iterations of its loops than the first and the last;
@@ -28,6 +28,7 @@
 //!   the signatures of external functions.
 
 mod bounds;
+mod calls;
 mod circles;
 mod code;
 mod conflicts;
@@ -61,6 +62,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use crate::ir::{NodeKind, Sdfg};
+use calls::Call;
 pub(crate) use endless::never_ends;
 use frame::{Frame, Frames};
 use site::{Findings, Program};
@@ -173,8 +175,9 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
         for (id, node) in site.state.nodes() {
             if let NodeKind::Nested(nested) = &node.kind {
                 let device = storage::device_at(&site, &frames, frames.scopes.scope_of(id));
+                let call = Call::of(program, &site, frames.at(id), id, nested);
                 let mut called = program.nested(&site, id, nested, device);
-                called.shared = program.shared_in(&site, id, nested);
+                (called.call, called.shared) = (Some(call), program.shared_in(&site, id, nested));
                 meaning(&called, findings);
             }
         }

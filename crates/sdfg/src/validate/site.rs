@@ -2,7 +2,9 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::calls::Call;
 use super::direction::roots;
 use super::storage::Device;
 use crate::analysis::connector_edges;
@@ -13,7 +15,7 @@ use crate::ir::{
     BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State,
     StateId,
 };
-use crate::symbolic::{Expr, Symbol};
+use crate::symbolic::Symbol;
 use crate::tasklet::Direction;
 
 /// Findings in the order in which rules made them.
@@ -64,10 +66,10 @@ pub(super) struct Program<'a> {
     pub(super) device: Device,
     /// Symbols that its control flow assigns.
     pub(super) assigned: BTreeSet<Symbol>,
-    /// Symbols that its caller gives a value which is a number.
-    pub(super) given: Vec<(Symbol, Expr)>,
     /// Empty while the structure is checked.
     pub(super) shared: Shared,
+    /// The call that runs it, of a nested one whose meaning is checked.
+    pub(super) call: Option<Arc<Call>>,
     labels: BTreeMap<StateId, BlockId>,
     executions: OnceCell<ExecutionTable>,
 }
@@ -84,8 +86,8 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        let (given, shared, executions) = (Vec::new(), Shared::new(), OnceCell::new());
-        Program { sdfg, path, depth, device, assigned, given, shared, labels, executions }
+        let (shared, executions) = (Shared::new(), OnceCell::new());
+        Program { sdfg, path, depth, device, assigned, shared, call: None, labels, executions }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -97,9 +99,7 @@ impl<'a> Program<'a> {
         device: Device,
     ) -> Program<'a> {
         let path = site.path.enter(&site.state.node(node).label);
-        let program = Program::new(&nested.sdfg, path, self.depth + 1, device);
-        let given = nested.symbol_mapping.iter().filter(|(_, value)| value.as_int().is_some());
-        Program { given: given.cloned().collect(), ..program }
+        Program::new(&nested.sdfg, path, self.depth + 1, device)
     }
 
     /// Arguments of a call that parts of one container are bound to, or of two that may share memory.

@@ -96,10 +96,92 @@ fn program(picks: bool, mut draw: impl FnMut(usize) -> usize) -> String {
     )
 }
 
+/// A program with a call in a map, which gives two symbols values that decide what the call accesses, from random numbers.
+fn call(mut draw: impl FnMut(usize) -> usize) -> String {
+    let mut pick = |choices: &[&str]| choices[draw(choices.len())].to_owned();
+    let shape = pick(&["8", "4", "N", "N + 1", "M"]);
+    let outer = pick(&["0:N", "0:4", "1:N", "N - 1:-1:-1", "0:N:2", "0:M"]);
+    let values = ["i", "i + 1", "2 * i", "N - i", "3", "i // 2", "M", "i + 2", "3 - i", "i - 1"];
+    let (first, second) = (pick(&values), pick(&values));
+    let block = pick(&[
+        "",
+        "",
+        "for f: t = 0:k",
+        "for f: t = 0:l",
+        "for f: t = 0:3",
+        "if g: k > 2",
+        "for f: t = k:l",
+    ]);
+    let before = pick(&["", "", "", "state before {}\n  -> with (l = k + 1)"]);
+    let map = pick(&["", "j = 0:k", "j = 0:l", "j = 0:2", "j = k:l", "j = 0:N"]);
+    let mut places = vec!["k", "k", "l", "l", "N", "0"];
+    places.extend(if map.is_empty() { &[][..] } else { &["j", "j"] });
+    places.extend(if block.starts_with("for") { &["t"][..] } else { &[] });
+    let mut index = || format!("{}{}", pick(&places), pick(&["", " + 1", " - 1", " + 4", " - 3", " + k"]));
+    let (begin, end) = (index(), index());
+    let is_range = pick(&["one", "one", "range"]) == "range";
+    let (part, code) = if is_range {
+        (
+            format!("{begin}:{end}"),
+            format!("s = 0.0\n for c in range(({end}) - ({begin})):\n  s = s + v[c]\n o = s"),
+        )
+    } else {
+        (begin, "o = v".to_owned())
+    };
+    let work = if map.is_empty() {
+        format!("tasklet t (v) -> (o) {{\n {code}\n}}\nx -> t.v: x[{part}]\nt.o -> y: y wcr(sum)")
+    } else {
+        format!(
+            "map q [{map}] {{\ntasklet t (v) -> (o) {{\n {code}\n}}\nq.x -> t.v: x[{part}]\nt.o -> q.y: y wcr(sum)\n}}\nx -> q.x\nq.y -> y"
+        )
+    };
+    let inside = format!("state s {{\naccess x\naccess y\n{work}\n}}");
+    let label = if block.is_empty() { "s" } else { &block[block.find(' ').map_or(0, |at| at + 1)..][..1] };
+    let before = before.replace("-> with", &format!("-> {label} with"));
+    let inside = if block.is_empty() { inside } else { format!("{block} {{\n{inside}\n}}") };
+    format!(
+        "sdfg p {{
+symbol N: i64
+symbol M: i64
+array A: f64[{shape}]
+scalar y: f64
+state s {{
+access A
+access y
+map m [i = {outer}] {{
+nested n (x) -> (y) with (k = {first}, l = {second}) sdfg inner {{
+symbol N: i64
+symbol M: i64
+symbol k: i64
+symbol l: i64
+array x: f64[{shape}]
+scalar y: f64
+{before}
+{inside}
+}}
+m.A -> n.x: A[0:{shape}]
+n.y -> m.y: y
+}}
+A -> m.A
+m.y -> y
+}}
+}}"
+    )
+}
+
+/// Whether a finding rests on an iteration that makes a call.
+fn is_of_call(found: &Diagnostic) -> bool {
+    found.secondary.iter().any(|place| place.message.starts_with("the call gives"))
+}
+
 /// How the program ends for small values of its symbols.
 fn ends(source: &str) -> Vec<Ended> {
+    ends_for(source, (0..5).flat_map(|n| (0..8).map(move |m| (n, m))))
+}
+
+/// How the program ends for some values of `N` and `M`.
+fn ends_for(source: &str, values: impl Iterator<Item = (i64, i64)>) -> Vec<Ended> {
     let sdfg = text::parse("test.sdft", source).unwrap();
-    let values = (0..5).flat_map(|n| (0..8).map(move |m| (n, m)));
     // A negative extent is a fault of the call.
     let least = if source.contains("f64[N - 1]") { 1 } else { 0 };
     let values = values.filter(|(n, _)| *n >= least);
@@ -142,6 +224,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    #[test]
+    fn refused_accesses_of_calls_trap(seed in any::<u64>()) {
+        let source = call(draws(seed));
+        let found: Vec<Diagnostic> = findings(&source).into_iter().filter(Diagnostic::is_error).collect();
+        prop_assert!(
+            found.iter().all(|found| [Code::OutOfBounds, Code::WriteConflict].contains(&found.code)),
+            "{source}\n{found:#?}"
+        );
+        if found.iter().any(is_of_call) {
+            // Some ranges have elements only where `N` is large.
+            let ended = ends_for(&source, (0..14).flat_map(|n| [0, 2, 7, 13].map(|m| (n, m))));
+            prop_assert!(ended.contains(&Ended::OutOfBounds), "{source}\n{found:#?}\n{ended:?}");
+        }
+    }
+}
+
 /// Silence would never be wrong: of the programs that trap for all larger values, most are refused.
 #[test]
 fn most_wrong_accesses_are_refused() {
@@ -165,4 +266,12 @@ fn most_wrong_accesses_are_refused() {
     });
     let picks = picks.count();
     assert!(picks > 10, "{picks}");
+    let calls = (0..200).filter(|seed| {
+        let found = findings(&call(draws(*seed)));
+        found
+            .iter()
+            .any(|found| found.secondary.iter().any(|place| place.message.starts_with("the call gives")))
+    });
+    let calls = calls.count();
+    assert!(calls > 5, "{calls}");
 }
