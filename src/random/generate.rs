@@ -36,6 +36,7 @@ pub fn generate(seed: u64) -> String {
         fields,
         others,
         loops: Vec::new(),
+        declared: Vec::new(),
     };
     generator.program(seed);
     generator.text
@@ -60,6 +61,8 @@ pub(super) struct Generator {
     pub(super) others: ScalarType,
     /// Symbols of loops around the current place.
     loops: Vec<String>,
+    /// Containers that steps need for themselves.
+    declared: Vec<String>,
 }
 
 /// Transients that each serve one scope: a transient with uses in several scopes would belong to none of them.
@@ -142,10 +145,16 @@ impl Generator {
         self.text.push_str("}\n");
         // A size must be a symbol that something assigns.
         if self.text.contains("(size = ") {
-            let late = format!("  transient array late: {}[size]\n", self.others);
-            let place = self.text.find("  transient scalar count").unwrap_or_default();
-            self.text.insert_str(place, &late);
+            self.declare(&format!("transient array late: {}[size]", self.others));
         }
+        let declared: String = self.declared.iter().map(|line| format!("  {line}\n")).collect();
+        let place = self.text.find("  transient scalar count").unwrap_or_default();
+        self.text.insert_str(place, &declared);
+    }
+
+    /// Adds a container that a step needs for itself.
+    pub(super) fn declare(&mut self, line: &str) {
+        self.declared.push(line.to_owned());
     }
 
     /// A block: control flow around others, or a state.
@@ -159,7 +168,7 @@ impl Generator {
             }
             return;
         }
-        match self.rng.below(15) {
+        match self.rng.below(18) {
             0 | 1 => self.pointwise(),
             2 => self.stencil(),
             3 => self.accumulate(),
@@ -173,6 +182,9 @@ impl Generator {
             11 => self.shared_memory(),
             12 => self.conditional(),
             13 => self.computed_size(),
+            14 => self.filter_and_consume(),
+            15 => self.chain(),
+            16 => self.queues(),
             _ => self.dynamic_range(),
         }
     }

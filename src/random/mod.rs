@@ -8,6 +8,7 @@ mod expression;
 mod generate;
 mod inputs;
 mod rng;
+mod streams;
 
 pub use check::{Failure, Outcome, check, check_orders};
 pub use generate::generate;
