@@ -9,7 +9,7 @@ use sdfg::text;
 use sdfg::validate::validate;
 use sdfg_programs::random::{Rng, Sizes, generate, inputs, same};
 
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 70;
 
 fn run(sdfg: &Sdfg, mut arguments: Arguments) -> Result<Arguments, String> {
     let program = validate(sdfg.clone()).map_err(|rejected| rejected.to_string())?;
