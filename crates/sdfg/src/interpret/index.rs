@@ -164,11 +164,16 @@ impl Span {
 
     /// Whether `value` is one of the values.
     pub(super) fn contains(self, value: i64) -> bool {
-        (0..self.tile).any(|offset| {
-            let distance = i128::from(value) - i128::from(offset) - i128::from(self.begin);
-            let step = i128::from(self.step);
-            distance % step == 0 && (0..i128::from(self.count)).contains(&(distance / step))
-        })
+        let (step, count) = (i128::from(self.step), i128::from(self.count));
+        let distance = i128::from(value) - i128::from(self.begin);
+        // The start that is closest below the value, of those that there are: its tile is the one that may hold it.
+        let number = if step > 0 {
+            distance.div_euclid(step).min(count - 1)
+        } else {
+            -(distance.div_euclid(-step)).min(0)
+        };
+        let beyond = distance - number * step;
+        (0..count).contains(&number) && (0..i128::from(self.tile)).contains(&beyond)
     }
 }
 
@@ -254,6 +259,24 @@ mod tests {
         assert_eq!(overflow, Err(EvalError::Overflow));
         let error = Index::new(&(i + 1), &mut |_| 4).eval(&[None; 5]).unwrap_err();
         assert_eq!(unknown_slot(&error), Some(4));
+    }
+
+    #[test]
+    fn spans_contain_their_values_and_no_others() {
+        for (begin, step, count, tile) in (-2..3).flat_map(|begin| {
+            [-3, -2, -1, 1, 2, 3].into_iter().flat_map(move |step| {
+                (0..4).flat_map(move |count| (0..5).map(move |tile| (begin, step, count, tile)))
+            })
+        }) {
+            let span = Span { begin, step, count, tile, is_index: false };
+            let values: Vec<i64> = (0..span.len()).map(|position| span.at(position)).collect();
+            for value in -20..20 {
+                assert_eq!(span.contains(value), values.contains(&value), "{value} in {span:?}");
+            }
+        }
+        // However long a tile is, the answer takes no longer.
+        let long = Span { begin: i64::MIN, step: 1 << 62, count: 2, tile: i64::MAX, is_index: false };
+        assert!(long.contains(0) && long.contains(i64::MIN) && !long.contains(i64::MAX));
     }
 
     #[test]
