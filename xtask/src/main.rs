@@ -28,6 +28,7 @@ Commands:
   setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install what is missing
   test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
   bench [compile]   Measure how long programs take from builder to loaded code
+  bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
   bench interpret   Measure how many tasklets the interpreter executes in a second
   random [--programs N] [--seed S]
                     Compare native code with the interpreter on random programs (2000 if not told)
@@ -66,7 +67,8 @@ fn run(arguments: &[&str]) -> Result<()> {
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
-            [other, ..] => bail!("no benchmark `{other}`: there are `compile` and `interpret`"),
+            ["baseline", names @ ..] => jobs::example("sdfg-programs", "bench_baseline", names),
+            [other, ..] => bail!("no benchmark `{other}`: there are `compile`, `baseline` and `interpret`"),
         },
         "faults" => faults::run(options),
         "fuzz" => fuzz::run(options),

@@ -1,0 +1,73 @@
+//! Shared libraries of the programs and of the C beside them, in a folder that goes when the benchmark ends.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sdfg::validate::validate;
+use sdfg_codegen::link::shared_library;
+use sdfg_codegen::llvm::CompileOptions;
+
+use crate::Error;
+
+/// Where the sources are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/baseline");
+
+/// A C compiler.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Compiler {
+    Clang,
+    Gcc,
+}
+
+impl Compiler {
+    pub(crate) const BOTH: [Compiler; 2] = [Compiler::Clang, Compiler::Gcc];
+
+    const fn command(self) -> &'static str {
+        match self {
+            Compiler::Clang => "clang-19",
+            Compiler::Gcc => "gcc",
+        }
+    }
+}
+
+/// Libraries that are made when they are asked for.
+pub(crate) struct Libraries {
+    folder: tempfile::TempDir,
+}
+
+impl Libraries {
+    pub(crate) fn new() -> Result<Self, Error> {
+        Ok(Libraries { folder: tempfile::tempdir()? })
+    }
+
+    /// The library of a program.
+    pub(crate) fn ours(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(format!("{name}.so"));
+        if !path.exists() {
+            let file = format!("{name}.sdft");
+            let text = std::fs::read_to_string(Path::new(SOURCES).join(&file))?;
+            let parsed = sdfg::text::parse(&file, &text).map_err(|errors| format!("{file}: {errors:?}"))?;
+            let program = validate(parsed)?;
+            let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
+            shared_library(&sdfg_codegen::compile(&expanded, &CompileOptions::default())?, &path)?;
+        }
+        Ok(path)
+    }
+
+    /// The library of a C source.
+    pub(crate) fn c(&self, name: &str, compiler: Compiler) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(format!("{name}.{}.so", compiler.command()));
+        if !path.exists() {
+            let source = Path::new(SOURCES).join(format!("{name}.c"));
+            let flags = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC", "-o"];
+            let status =
+                Command::new(compiler.command()).args(flags).arg(&path).arg(&source).arg("-lm").status();
+            let status =
+                status.map_err(|error| format!("`{}` cannot be run: {error}", compiler.command()))?;
+            if !status.success() {
+                return Err(format!("`{}` does not compile {}", compiler.command(), source.display()).into());
+            }
+        }
+        Ok(path)
+    }
+}

@@ -1,0 +1,116 @@
+//! Compiled programs beside the same algorithms in C: `cargo xtask bench baseline [NAME...]`.
+//!
+//! `benches/baseline` holds each algorithm as a program and as C, which clang and gcc compile. Each of the three runs in a process of its own,
+//! as one process must not hold two OpenMP runtimes; the rounds are interleaved, and only one of them runs at a time.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+mod cases;
+mod libraries;
+mod worker;
+
+use std::process::ExitCode;
+
+use cases::{CASES, Case};
+use libraries::{Compiler, Libraries};
+use worker::Worker;
+
+type Error = Box<dyn std::error::Error>;
+
+/// Rounds for the median.
+const ROUNDS: usize = 7;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.first().map(String::as_str) {
+        Some(worker::COMMAND) => worker::serve(&arguments[1..]),
+        _ => compare(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures the cases with these names, or all.
+fn compare(names: &[String]) -> Result<(), Error> {
+    if let Some(unknown) = names.iter().find(|name| !CASES.iter().any(|case| case.name == **name)) {
+        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        return Err(format!("no baseline `{unknown}`: there are {}", known.join(", ")).into());
+    }
+    let libraries = Libraries::new()?;
+    println!(
+        "milliseconds, medians of {ROUNDS} interleaved rounds; C by the better of clang and gcc, -O3 -march=native -ffast-math -fopenmp"
+    );
+    println!(
+        "{:16} {:>7} {:>10} {:>10} {:>10} {:>7} {:>6} {:>9} {:>8}",
+        "program", "threads", "compiled", "clang", "gcc", "C/ours", "goal", "GB/s", "of peak"
+    );
+    for threads in [1, 2] {
+        let peak = bandwidth(&libraries, threads)?;
+        println!("{:16} {threads:>7} {:>62.1}", "bandwidth", peak);
+        for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name))
+        {
+            measure(&libraries, case, threads, peak)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gigabytes a second that a triad moves, the lines that are read before they are written included.
+fn bandwidth(libraries: &Libraries, threads: u32) -> Result<f64, Error> {
+    let case = &cases::BANDWIDTH;
+    let mut workers = Vec::new();
+    for compiler in Compiler::BOTH {
+        workers.push(Worker::start(case.name, &libraries.c(case.name, compiler)?, false, threads)?);
+    }
+    let times = rounds(&mut workers)?;
+    Ok(case.bytes / times.iter().copied().fold(f64::INFINITY, f64::min) / 1e6)
+}
+
+fn measure(libraries: &Libraries, case: &Case, threads: u32, peak: f64) -> Result<(), Error> {
+    let mut workers = vec![Worker::start(case.name, &libraries.ours(case.name)?, true, threads)?];
+    for compiler in Compiler::BOTH {
+        let source = case.baseline(threads);
+        workers.push(Worker::start(case.name, &libraries.c(source, compiler)?, false, threads)?);
+    }
+    let sums: Vec<f64> = workers.iter_mut().map(Worker::check).collect::<Result<_, _>>()?;
+    if let Some(other) = sums[1..].iter().find(|sum| !case.agrees(sums[0], **sum)) {
+        return Err(format!("{}: the results differ: {} and {other} in C", case.name, sums[0]).into());
+    }
+    let times = rounds(&mut workers)?;
+    let best = times[1].min(times[2]);
+    let (ratio, goal) = (best / times[0], case.goal(threads));
+    let speed = case.bytes / times[0] / 1e6;
+    let memory =
+        if case.bytes > 0.0 { format!("{speed:>9.1} {:>7.0}%", 100.0 * speed / peak) } else { String::new() };
+    let verdict = if ratio < goal { " below the goal" } else { "" };
+    println!(
+        "{:16} {threads:>7} {:>10.2} {:>10.2} {:>10.2} {ratio:>7.2} {goal:>6.2} {memory}{verdict}",
+        case.name, times[0], times[1], times[2]
+    );
+    Ok(())
+}
+
+/// Median milliseconds of each worker, which take turns.
+fn rounds(workers: &mut [Worker]) -> Result<Vec<f64>, Error> {
+    let mut times = vec![Vec::with_capacity(ROUNDS); workers.len()];
+    for round in 0..=ROUNDS {
+        for (worker, times) in workers.iter_mut().zip(&mut times) {
+            let time = worker.run()?;
+            // The first one touches memory and starts threads.
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    Ok(times
+        .into_iter()
+        .map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        })
+        .collect())
+}
