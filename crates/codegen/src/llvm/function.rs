@@ -4,7 +4,7 @@
 //! no part of the emitter has to build it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -18,6 +18,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::Symbol;
 
 use super::emitter::{Emit, Emitter};
+use super::stream::Cursor;
 use super::value::{Lane, Lanes};
 use crate::interface::Status;
 use crate::plan::{Allocation, BufferId, JumpTarget};
@@ -81,8 +82,8 @@ pub(super) struct Function<'e, 'ctx> {
     owned: RefCell<Vec<PointerValue<'ctx>>>,
     /// Slots of streams to close before the function returns.
     owned_streams: RefCell<Vec<PointerValue<'ctx>>>,
-    /// Streams that stand for a queue of this thread's own.
-    pub(super) collected: RefCell<BTreeSet<BufferId>>,
+    /// Streams that stand for a queue of this thread's own, with its end.
+    pub(super) collected: RefCell<BTreeMap<BufferId, Cursor<'ctx>>>,
     /// What the runtime knows the task by that the function runs in; null outside of tasks.
     pub(super) task: Cell<PointerValue<'ctx>>,
     /// Where index arithmetic notes that it overflowed, if anyone wants to know.

@@ -10,13 +10,22 @@ use crate::plan::{For, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn sequential_loop(&self, each: &For) -> Emit<()> {
-        let dimension = &each.dimension;
+        let hints = LoopHints { parallel_accesses: each.independent, full_unroll: each.unroll };
+        self.counted_dimension(&each.dimension, hints, || self.statements(&each.body))
+    }
+
+    /// A loop over a dimension.
+    pub(super) fn counted_dimension(
+        &self,
+        dimension: &LoopDimension,
+        hints: LoopHints,
+        body: impl FnOnce() -> Emit<()>,
+    ) -> Emit<()> {
         let (begin, end, step) =
             (self.index(&dimension.begin)?, self.index(&dimension.end)?, self.index(&dimension.step)?);
-        let hints = LoopHints { parallel_accesses: each.independent, full_unroll: each.unroll };
         self.counted_loop(begin, end, step, is_descending(dimension), hints, |counter| {
             self.set_variable(&dimension.variable, counter)?;
-            self.statements(&each.body)
+            body()
         })
     }
 

@@ -10,7 +10,7 @@ use sdfg::ir::Sharing;
 use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
-use crate::plan::ParallelLoop;
+use crate::plan::{LoopDimension, ParallelLoop};
 
 /// One dimension of a shared iteration space.
 struct Dimension<'ctx> {
@@ -157,6 +157,22 @@ impl<'ctx> Function<'_, 'ctx> {
     /// The range is cut into rows of the innermost dimension, so that the loop over a row counts its variable plainly
     /// and no division happens inside.
     pub(super) fn run_range(
+        &self,
+        parallel: &ParallelLoop,
+        space: &Space<'ctx>,
+        begin: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+    ) -> Emit<()> {
+        self.run_around(&parallel.around, &|| self.run_part(parallel, space, begin, end))
+    }
+
+    /// Runs the loops around a thread's part.
+    fn run_around(&self, around: &[LoopDimension], part: &dyn Fn() -> Emit<()>) -> Emit<()> {
+        let Some((outermost, inner)) = around.split_first() else { return part() };
+        self.counted_dimension(outermost, LoopHints::default(), || self.run_around(inner, part))
+    }
+
+    fn run_part(
         &self,
         parallel: &ParallelLoop,
         space: &Space<'ctx>,

@@ -30,6 +30,13 @@ pub(super) struct Collector<'ctx> {
     target: PointerValue<'ctx>,
 }
 
+/// Slots with the addresses behind the last element of a thread's own queue, and behind its memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'ctx> {
+    next: PointerValue<'ctx>,
+    end: PointerValue<'ctx>,
+}
+
 /// A type in the signature of a function of the runtime.
 #[derive(Clone, Copy)]
 pub(super) enum Type {
@@ -130,7 +137,11 @@ impl<'ctx> Function<'_, 'ctx> {
 
     pub(super) fn push(&self, push: &Push) -> Emit<()> {
         let (queue, row) = (self.queue(&push.queue)?, self.row(&push.from)?);
-        self.push_row(&push.label, push.queue.buffer, queue, row)
+        let stream = push.queue.buffer;
+        let cursor = self.cursor(stream);
+        cursor.map_or(Ok(()), |cursor| self.settle(stream, cursor))?;
+        self.push_row(&push.label, stream, queue, row)?;
+        cursor.map_or(Ok(()), |cursor| self.resume(stream, cursor))
     }
 
     fn push_row(
@@ -186,7 +197,10 @@ impl<'ctx> Function<'_, 'ctx> {
             self.open_queue(*id, slot)?;
             let own = self.load_pointer(slot)?;
             self.bind_buffer(*id, Base::Fixed(own));
-            self.collected.borrow_mut().insert(*id);
+            let pointer = self.emitter.pointer();
+            let cursor = Cursor { next: self.slot(pointer, "next")?, end: self.slot(pointer, "end")? };
+            self.collected.borrow_mut().insert(*id, cursor);
+            self.resume(*id, cursor)?;
             Ok(Collector { stream: *id, own, target })
         };
         streams.iter().map(open).collect()
@@ -194,6 +208,9 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Moves what a thread has pushed to the stream.
     pub(super) fn append_collected(&self, collector: &Collector<'ctx>) -> Emit<()> {
+        let cursor = self.cursor(collector.stream);
+        let cursor = cursor.ok_or_else(|| self.emitter.defect("a collector has no cursor"))?;
+        self.settle(collector.stream, cursor)?;
         let append = self.emitter.runtime_function(
             "sdfg_stream_append",
             Some(Type::Int),
@@ -201,38 +218,101 @@ impl<'ctx> Function<'_, 'ctx> {
         );
         let status = self.call(append, &[collector.target.into(), collector.own.into()])?.into_int_value();
         let name = &self.emitter.plan.buffer(collector.stream).name;
-        self.check_wait(status, name, "")
+        self.check_wait(status, name, "")?;
+        self.resume(collector.stream, cursor)
     }
 
-    /// Adds a value to a queue of this thread's own: in place if the ring has room, which begins with the oldest element.
-    fn push_collected(&self, label: &str, stream: BufferId, value: &Lanes<'ctx>) -> Emit<()> {
+    /// Adds a value to a queue of this thread's own if a condition holds.
+    ///
+    /// The place behind the last element is written in any case, which needs no branch that the processor would have to guess.
+    fn push_collected(
+        &self,
+        label: &str,
+        (stream, cursor): (BufferId, Cursor<'ctx>),
+        value: &Lanes<'ctx>,
+        condition: Option<IntValue<'ctx>>,
+    ) -> Emit<()> {
         let element = self.emitter.plan.buffer(stream).element;
-        let own = self.base(stream)?;
-        let (i64, constant) = (self.emitter.i64(), |value| self.emitter.constant(value));
-        let field = |offset| self.address(self.emitter.i8(), own, constant(offset));
-        let load =
-            |offset| -> Emit<_> { Ok(self.builder.build_load(i64, field(offset)?, "")?.into_int_value()) };
-        let (length, capacity) = (load(LENGTH)?, load(CAPACITY)?);
-        let (room, full, done) = (self.block("room"), self.block("full"), self.block("done"));
-        let has_room = self.compare(IntPredicate::SLT, length, capacity)?;
-        self.branch(has_room, room, full)?;
-        self.enter(room);
-        let ring = self.load_pointer(field(RING)?)?;
-        let address = self.address(self.emitter.element_type(element)?, ring, length)?;
-        self.store(&Place { address, element, recorded: false }, value)?;
-        self.builder.build_store(field(LENGTH)?, self.add(length, constant(1))?)?;
-        self.jump(done)?;
+        let ty = self.emitter.element_type(element)?;
+        let (next, end) = (self.load_pointer(cursor.next)?, self.load_pointer(cursor.end)?);
+        let (full, room) = (self.block("full"), self.block("room"));
+        let is_full = self.compare_addresses(next, end)?;
+        self.branch(is_full, full, room)?;
         self.enter(full);
-        self.push_value(label, (stream, own), constant(0), value)?;
-        self.jump(done)?;
-        self.enter(done);
+        self.settle(stream, cursor)?;
+        let grow = self.emitter.runtime_function("sdfg_stream_grow", Some(Type::Int), &[Type::Pointer]);
+        let status = self.call(grow, &[self.base(stream)?.into()])?.into_int_value();
+        self.check_wait(status, &self.emitter.plan.buffer(stream).name, label)?;
+        self.resume(stream, cursor)?;
+        self.jump(room)?;
+        self.enter(room);
+        let next = self.load_pointer(cursor.next)?;
+        self.store(&Place { address: next, element, recorded: false }, value)?;
+        let step = match condition {
+            None => self.emitter.constant(1),
+            Some(condition) => self.builder.build_int_z_extend(condition, self.emitter.i64(), "")?,
+        };
+        let next = self.address(ty, next, step)?;
+        self.builder.build_store(cursor.next, next)?;
         Ok(())
+    }
+
+    fn compare_addresses(&self, a: PointerValue<'ctx>, b: PointerValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let integer = |pointer| self.builder.build_ptr_to_int(pointer, self.emitter.i64(), "");
+        self.compare(IntPredicate::EQ, integer(a)?, integer(b)?)
+    }
+
+    /// The address of what describes the first queue of a stream.
+    fn queue_field(&self, stream: BufferId, offset: i64) -> Emit<PointerValue<'ctx>> {
+        self.address(self.emitter.i8(), self.base(stream)?, self.emitter.constant(offset))
+    }
+
+    /// Takes the end of a thread's own queue into registers.
+    fn resume(&self, stream: BufferId, cursor: Cursor<'ctx>) -> Emit<()> {
+        let ty = self.emitter.element_type(self.emitter.plan.buffer(stream).element)?;
+        let ring = self.load_pointer(self.queue_field(stream, RING)?)?;
+        for (slot, offset) in [(cursor.next, LENGTH), (cursor.end, CAPACITY)] {
+            let field = self.queue_field(stream, offset)?;
+            let count = self.builder.build_load(self.emitter.i64(), field, "")?.into_int_value();
+            self.builder.build_store(slot, self.address(ty, ring, count)?)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a thread's own queue how many elements it has.
+    fn settle(&self, stream: BufferId, cursor: Cursor<'ctx>) -> Emit<()> {
+        let (i64, size) = (self.emitter.i64(), self.emitter.plan.buffer(stream).element.size());
+        let ring = self.load_pointer(self.queue_field(stream, RING)?)?;
+        let first = self.builder.build_ptr_to_int(ring, i64, "")?;
+        let next = self.builder.build_ptr_to_int(self.load_pointer(cursor.next)?, i64, "")?;
+        let bytes = self.subtract(next, first)?;
+        let count = self.builder.build_int_exact_signed_div(bytes, self.emitter.constant(size as i64), "")?;
+        self.builder.build_store(self.queue_field(stream, LENGTH)?, count)?;
+        Ok(())
+    }
+
+    fn cursor(&self, stream: BufferId) -> Option<Cursor<'ctx>> {
+        self.collected.borrow().get(&stream).copied()
+    }
+
+    /// Pushes an element of a tasklet if a condition holds.
+    pub(super) fn push_element_if(
+        &self,
+        label: &str,
+        queue: &Location,
+        value: &Lanes<'ctx>,
+        condition: IntValue<'ctx>,
+    ) -> Emit<()> {
+        match self.cursor(queue.buffer) {
+            Some(cursor) => self.push_collected(label, (queue.buffer, cursor), value, Some(condition)),
+            None => self.when(condition, || self.push_element(label, queue, value)),
+        }
     }
 
     /// Pushes an element of a tasklet.
     pub(super) fn push_element(&self, label: &str, queue: &Location, value: &Lanes<'ctx>) -> Emit<()> {
-        if self.collected.borrow().contains(&queue.buffer) {
-            return self.push_collected(label, queue.buffer, value);
+        if let Some(cursor) = self.cursor(queue.buffer) {
+            return self.push_collected(label, (queue.buffer, cursor), value, None);
         }
         let number = self.index(&queue.offset)?;
         self.push_value(label, (queue.buffer, self.base(queue.buffer)?), number, value)

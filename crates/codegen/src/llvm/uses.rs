@@ -166,7 +166,7 @@ impl Uses {
     }
 
     fn parallel(&mut self, parallel: &ParallelLoop) {
-        parallel.dimensions.iter().for_each(|dimension| self.dimension(dimension));
+        parallel.dimensions.iter().chain(&parallel.around).for_each(|dimension| self.dimension(dimension));
         for expression in [&parallel.chunk, &parallel.threads, &parallel.work].into_iter().flatten() {
             self.expression(expression);
         }

@@ -150,7 +150,7 @@ impl<'g> Lowering<'g> {
             let name = format!("{}_sum", self.plan.buffer(target.buffer).name);
             let cell = Location { buffer: self.cell(&name, element), offset: Expr::zero() };
             touches(body, &mut |mut touch| {
-                if touch.buffer() == target.buffer {
+                if touch.buffer() == target.buffer && touch.combines() {
                     *touch.location_mut() = cell.clone();
                 }
             });
@@ -166,6 +166,11 @@ impl<'g> Lowering<'g> {
             }));
         }
         (independent, before, after)
+    }
+
+    /// Closes the innermost loops, which are around the share of a thread: nothing is accumulated over them, as the shared loop is inside.
+    pub(super) fn close_around(&mut self, n: usize) {
+        self.loops.truncate(self.loops.len().saturating_sub(n));
     }
 
     /// A loop that is only entered if its range is not empty, where that matters.
@@ -206,7 +211,7 @@ impl<'g> Lowering<'g> {
             match self.private(*buffer, records, outermost, &mut locals) {
                 Some((private, first)) => {
                     touches(body, &mut |mut touch| {
-                        if touch.buffer() == *buffer {
+                        if touch.buffer() == *buffer && touch.combines() {
                             let location = touch.location_mut();
                             *location =
                                 Location { buffer: private.buffer, offset: &location.offset - &first };
@@ -326,16 +331,19 @@ impl<'g> Lowering<'g> {
         open: &OpenLoop,
         locals: &mut Vec<BufferId>,
     ) -> Option<(Private, Expr)> {
-        let resolution = match &records.first()?.kind {
-            AccessKind::Combine(resolution) => resolution.clone(),
-            AccessKind::Read | AccessKind::Write => return None,
-        };
-        if records.iter().any(|record| record.kind != AccessKind::Combine(resolution.clone())) {
+        let (combined, read): (Vec<&Record>, Vec<&Record>) =
+            records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
+        let AccessKind::Combine(resolution) = combined.first()?.kind.clone() else { return None };
+        if combined.iter().any(|record| record.kind != AccessKind::Combine(resolution.clone())) {
             return None;
         }
         let element = self.plan.buffer(buffer).element;
         identity(&resolution, element)?;
         let fixed = open.first_variable;
+        if !self.is_apart(&combined, &read, fixed) {
+            return None;
+        }
+        let records = combined;
         let mut hull: Option<Subset> = None;
         for record in records {
             let touched = match self.hull(record, fixed) {
@@ -388,6 +396,21 @@ impl<'g> Lowering<'g> {
         Some((Private { buffer: own, target, resolution }, first))
     }
 
+    /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.
+    fn is_apart(&self, combined: &[&Record], others: &[&Record], fixed: usize) -> bool {
+        if others.iter().any(|record| record.kind != AccessKind::Read) {
+            return false;
+        }
+        let hulls = |records: &[&Record]| {
+            records.iter().map(|record| self.hull(record, fixed)).collect::<Option<Vec<_>>>()
+        };
+        others.is_empty()
+            || hulls(combined).zip(hulls(others)).is_some_and(|(combined, read)| {
+                let apart = |a: &Subset, b: &Subset| a.disjoint(b, &self.assumptions) == Truth::Proved;
+                combined.iter().all(|a| read.iter().all(|b| apart(a, b)))
+            })
+    }
+
     /// Single elements that a loop only combines into, always the same one of their buffer.
     fn accumulated(
         &self,
@@ -417,6 +440,10 @@ impl<'g> Lowering<'g> {
                 | Touch::Pointer(_)
                 | Touch::Merge(_) => None,
             };
+            // Reads may be of other elements: the records tell.
+            if touch.reads() {
+                return;
+            }
             let known = targets.entry(touch.buffer()).or_insert_with(|| found.clone());
             if *known != found {
                 *known = None;
@@ -433,8 +460,13 @@ impl<'g> Lowering<'g> {
             .into_values()
             .flatten()
             .filter(|(location, _)| {
+                let apart = |records: &Vec<Record>| {
+                    let (combined, others): (Vec<&Record>, Vec<&Record>) =
+                        records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
+                    self.is_apart(&combined, &others, open.n_variables)
+                };
                 location.buffer.index() < open.n_buffers
-                    && records.contains_key(&location.buffer)
+                    && records.get(&location.buffer).is_some_and(apart)
                     && !moves(location)
             })
             .collect()

@@ -78,6 +78,7 @@ impl<'g> Lowering<'g> {
                 vec![Statement::Parallel(ParallelLoop {
                     label: label.clone(),
                     dimensions: vec![dimension],
+                    around: Vec::new(),
                     sharing: consume.parallelism.sharing,
                     chunk: translate(&consume.parallelism.chunk),
                     threads: translate(&consume.parallelism.threads),

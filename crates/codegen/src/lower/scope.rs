@@ -160,8 +160,13 @@ impl<'g> Lowering<'g> {
     /// A loop nest whose outermost dimensions threads share.
     fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
         let map = nest.map;
-        let outer = shared_dimensions(nest);
-        let inner: Vec<usize> = (0..map.params.len()).filter(|d| !outer.contains(d)).collect();
+        // What is pushed keeps the order of iterations, of which a thread then has some that follow each other.
+        let pushes = nest.graph.pushes_inside(frame.sdfg, nest.entry);
+        let outer =
+            if pushes && map.parallelism.collapse.is_none() { vec![0] } else { shared_dimensions(nest) };
+        // Loops keep the order that the program gives them, so the dimensions before a shared one stay around it.
+        let around: Vec<usize> = (0..outer.first().copied().unwrap_or(0)).collect();
+        let inner: Vec<usize> = (around.len()..map.params.len()).filter(|d| !outer.contains(d)).collect();
         let first_variable = self.plan.variables.len();
         let mut dimensions = Vec::with_capacity(outer.len());
         let mut values = Vec::with_capacity(outer.len());
@@ -177,8 +182,16 @@ impl<'g> Lowering<'g> {
         for dimension in &dimensions {
             self.open_loop(dimension, first_variable, true);
         }
+        let mut repeated = Vec::with_capacity(around.len());
+        for &d in &around {
+            let (dimension, value) = self.dimension(frame, nest, d)?;
+            hidden.push((d, frame.bind(&map.params[d], value)));
+            self.open_loop(&dimension, first_variable, false);
+            repeated.push(dimension);
+        }
         let mut body = self.sequential(frame, nest, &inner)?;
-        let work = self.work(&dimensions, &body, first_variable);
+        let work = self.work(&dimensions, &repeated, &body, first_variable);
+        self.close_around(repeated.len());
         let closed = self.close_shared(dimensions.len(), &mut body);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
@@ -187,6 +200,7 @@ impl<'g> Lowering<'g> {
         Ok(vec![Statement::Parallel(ParallelLoop {
             label: nest.node.label.clone(),
             dimensions,
+            around: repeated,
             sharing: map.parallelism.sharing,
             chunk: translate(&map.parallelism.chunk),
             threads: translate(&map.parallelism.threads),

@@ -81,6 +81,11 @@ impl Graph<'_, '_> {
         uses.has_condition || (waits && !only_pops)
     }
 
+    /// Whether something inside of a scope pushes to streams.
+    pub(super) fn pushes_inside(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
+        self.uses(sdfg, self.tree.children(Some(entry))).streams.values().any(|each| each.pushes)
+    }
+
     /// What some nodes with all that is inside of them do at streams.
     fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> Uses {
         let inside = |node: NodeId| {

@@ -16,16 +16,21 @@ const DATA_DEPENDENT: i64 = 64;
 type Around = Vec<(Symbol, Expr, Expr)>;
 
 impl Lowering<'_> {
-    /// Number of innermost steps of a shared loop, as far as it can be told before it; the plan had `fixed` variables then.
+    /// Number of innermost steps of a shared loop with the loops around its shares, as far as it can be told before it; the plan had `fixed` variables then.
     /// `None` where nothing is known.
     pub(super) fn work(
         &self,
         dimensions: &[LoopDimension],
+        repeated: &[LoopDimension],
         body: &[Statement],
         fixed: usize,
     ) -> Option<Expr> {
         let mut around: Around = dimensions.iter().map(around_one).collect();
-        let iterations = dimensions.iter().fold(Expr::one(), |product, d| product * steps(d));
+        let mut iterations = dimensions.iter().fold(Expr::one(), |product, d| product * steps(d));
+        for dimension in repeated {
+            iterations = iterations * self.known(steps(dimension), &around, fixed);
+            around.push(around_one(dimension));
+        }
         Some(iterations * self.work_of(body, &mut around, fixed)?)
     }
 

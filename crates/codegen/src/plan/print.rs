@@ -73,8 +73,11 @@ impl Printer<'_, '_, '_> {
             Statement::Parallel(shared) => {
                 let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
                 let independent = if shared.independent { " independent" } else { "" };
+                let around: Vec<String> = shared.around.iter().map(range).collect();
+                let around =
+                    if around.is_empty() { String::new() } else { format!(" in {}", around.join(", ")) };
                 self.line(format_args!(
-                    "parallel {} {} {}{independent} {{",
+                    "parallel {} {}{around} {}{independent} {{",
                     shared.label,
                     ranges.join(", "),
                     shared.sharing.name()

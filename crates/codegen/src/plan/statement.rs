@@ -138,6 +138,9 @@ pub struct ParallelLoop {
     pub label: String,
     /// The shared iteration space, outermost first: one or more dimensions whose bounds do not use each other's variables.
     pub dimensions: Vec<LoopDimension>,
+    /// Loops around the share of a thread, outermost first: each thread runs all of their iterations, and in each of them its part of the
+    /// iteration space. Their bounds do not use its variables.
+    pub around: Vec<LoopDimension>,
     /// How iterations are handed out.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.

@@ -142,6 +142,30 @@ impl Touch<'_> {
         }
     }
 
+    /// Whether it combines with old values.
+    pub fn combines(&self) -> bool {
+        match self {
+            Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => {
+                matches!(write, Resolved::Combine { .. })
+            }
+            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether it only reads.
+    pub fn reads(&self) -> bool {
+        match self {
+            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) => true,
+            Touch::Store(..)
+            | Touch::ViewMut(..)
+            | Touch::CopyTo { .. }
+            | Touch::Pointer(_)
+            | Touch::Merge(_) => false,
+        }
+    }
+
     /// What happens to the old value of what is written.
     pub fn write_mut(&mut self) -> Option<&mut Resolved> {
         match self {

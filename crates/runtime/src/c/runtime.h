@@ -35,6 +35,8 @@ SDFG int32_t sdfg_stream_pop(sdfg_stream *stream, int64_t queue, void *to, int64
 SDFG int64_t sdfg_stream_take(sdfg_stream *stream, int64_t queue, void *to, int64_t most, int64_t stride);
 /* How many elements a queue holds at the moment. */
 SDFG int64_t sdfg_stream_length(const sdfg_stream *stream, int64_t queue);
+/* Makes room for another element in the first queue, which nobody takes from. A status. */
+SDFG int32_t sdfg_stream_grow(sdfg_stream *stream);
 /* Moves all elements of the queues of `from` behind those of `to`, which has as many. A status. */
 SDFG int32_t sdfg_stream_append(sdfg_stream *to, sdfg_stream *from);
 

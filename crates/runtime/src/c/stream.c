@@ -179,6 +179,8 @@ int32_t sdfg_stream_pop(sdfg_stream *stream, int64_t number, void *to, int64_t c
 
 int64_t sdfg_stream_length(const sdfg_stream *stream, int64_t queue) { return length_of(&stream->queue[queue]); }
 
+int32_t sdfg_stream_grow(sdfg_stream *stream) { return grow(stream, &stream->queue[0], 1) ? SDFG_SUCCESS : SDFG_OUT_OF_MEMORY; }
+
 int32_t sdfg_stream_append(sdfg_stream *to, sdfg_stream *from) {
     for (int64_t q = 0; q < from->queues; q++) {
         queue_t *source = &from->queue[q], *target = &to->queue[q];

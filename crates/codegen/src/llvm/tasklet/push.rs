@@ -123,10 +123,10 @@ impl<'ctx> Function<'_, 'ctx> {
             Waiting::InPlaces(places, _) => {
                 for place in places {
                     let is_reached = self.builder.build_load(self.emitter.i1(), place.is_reached, "")?;
-                    self.when(is_reached.into_int_value(), || {
-                        let value = self.load_slots(&place.value)?;
-                        self.push_to(names, place.connector, &value)
-                    })?;
+                    let value = self.load_slots(&place.value)?;
+                    let queue = self.queue_bound(names, place.connector)?;
+                    let label = &names.pushes.label;
+                    self.push_element_if(label, queue, &value, is_reached.into_int_value())?;
                 }
             }
             Waiting::InQueues(slots) => {

@@ -167,6 +167,7 @@ pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> 
     ParallelLoop {
         label: "map".to_owned(),
         dimensions,
+        around: Vec::new(),
         sharing: Sharing::Static,
         chunk: None,
         threads: None,
