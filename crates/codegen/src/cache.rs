@@ -20,6 +20,7 @@ use crate::plan::Plan;
 /// Bits of the byte before an object that says what it needs.
 const OPENMP: u8 = 1;
 const RUNTIME: u8 = 2;
+const VECTOR_MATHEMATICS: u8 = 4;
 
 /// What an object in a cache begins with: a change of the layout below changes it.
 const MAGIC: &[u8] = b"sdfg object 1\n";
@@ -87,7 +88,9 @@ impl Cache {
         let path = self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?));
         if let Some((needs, bytes)) = read(&path) {
             let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
-            let requirements = Requirements { openmp, runtime, externals: plan.externals.clone() };
+            let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
+            let externals = plan.externals.clone();
+            let requirements = Requirements { openmp, runtime, vector_mathematics, externals };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
         let object = llvm::compile(plan, options)?;
@@ -142,8 +145,12 @@ impl Cache {
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        let Requirements { openmp, runtime, .. } = object.requirements;
-        let mut payload = vec![(u8::from(openmp) * OPENMP) | (u8::from(runtime) * RUNTIME)];
+        let Requirements { openmp, runtime, vector_mathematics, .. } = object.requirements;
+        let mut payload = vec![
+            (u8::from(openmp) * OPENMP)
+                | (u8::from(runtime) * RUNTIME)
+                | (u8::from(vector_mathematics) * VECTOR_MATHEMATICS),
+        ];
         payload.extend_from_slice(&object.bytes);
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         file.write_all(MAGIC)?;

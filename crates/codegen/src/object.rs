@@ -26,6 +26,8 @@ pub struct Requirements {
     pub openmp: bool,
     /// The code calls functions of `sdfg-runtime`.
     pub runtime: bool,
+    /// The code may call glibc's functions of vectors, `libmvec`.
+    pub vector_mathematics: bool,
     /// Where the functions of external tasklets come from, in order.
     ///
     /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's

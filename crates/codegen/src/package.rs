@@ -69,6 +69,7 @@ fn libraries(requirements: &Requirements) -> Vec<&str> {
         .collect();
     // Any OpenMP runtime with gcc's entry points would do; this is the one that comes with the C compiler.
     names.extend(requirements.openmp.then_some("gomp"));
+    names.extend(requirements.vector_mathematics.then_some("mvec"));
     names.push("m");
     names
 }

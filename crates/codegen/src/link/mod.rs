@@ -69,6 +69,9 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     if object.requirements.openmp {
         command.arg(libraries::openmp(&linker)?);
     }
+    if object.requirements.vector_mathematics {
+        command.arg(libraries::system("libmvec.so.1")?);
+    }
     match linker.flavour {
         Flavour::Driver => {
             command.arg("-lm");

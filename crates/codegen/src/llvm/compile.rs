@@ -22,6 +22,7 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
         let requirements = Requirements {
             openmp: emitter.uses_openmp(),
             runtime: emitter.uses_runtime(),
+            vector_mathematics: emitter.uses_vector_mathematics(),
             externals: plan.externals.clone(),
         };
         Ok(ObjectCode { interface: interface.clone(), bytes, requirements })
@@ -63,6 +64,7 @@ fn with_module<T>(
     let context = Context::create();
     let emitter = Emitter::new(&context, &machine, plan, options);
     emitter.program(interface)?;
+    emitter.write_kept();
     emitter.verify()?;
     finish(&machine, &emitter)
 }

@@ -1,6 +1,7 @@
 //! What the emission of one module shares: types, attributes, declared functions, constants.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -31,6 +32,8 @@ pub(super) struct Emitter<'ctx> {
     machine: &'ctx Machine,
     /// Whether a function of the OpenMP runtime was declared.
     openmp: Cell<bool>,
+    /// Declared functions that the optimiser may call, by name.
+    pub(super) kept: RefCell<BTreeMap<String, FunctionValue<'ctx>>>,
     /// Whether a function of this project's runtime was declared.
     runtime: Cell<bool>,
     /// Parallel regions emitted so far, for unique names.
@@ -55,6 +58,7 @@ impl<'ctx> Emitter<'ctx> {
             machine,
             openmp: Cell::new(false),
             runtime: Cell::new(false),
+            kept: RefCell::default(),
             regions: Cell::new(0),
         }
     }
@@ -151,9 +155,30 @@ impl<'ctx> Emitter<'ctx> {
         LlvmError::Malformed { program: self.plan.name.clone(), message: message.to_string() }
     }
 
+    /// How floating-point arithmetic may be carried out.
+    pub(super) fn float_mode(&self) -> FloatMode {
+        self.options.floats.unwrap_or(self.plan.float_mode)
+    }
+
+    /// Whether the code is for x86-64.
+    pub(super) fn is_x86_64(&self) -> bool {
+        self.machine.is_x86_64()
+    }
+
+    /// Keeps a declared function that nothing calls yet: the optimiser may.
+    pub(super) fn keep_declared(&self, function: FunctionValue<'ctx>) {
+        let name = function.get_name().to_string_lossy().into_owned();
+        self.kept.borrow_mut().insert(name, function);
+    }
+
+    /// Whether the module may call functions of vectors of glibc's libmvec.
+    pub(super) fn uses_vector_mathematics(&self) -> bool {
+        !self.kept.borrow().is_empty()
+    }
+
     /// Fast-math flags of an ordinary operation.
     pub(super) fn float_flags(&self) -> FastMathFlags {
-        match self.options.floats.unwrap_or(self.plan.float_mode) {
+        match self.float_mode() {
             FloatMode::Strict => FastMathFlags::empty(),
             FloatMode::Contract => FastMathFlags::AllowContract,
             FloatMode::Fast => FastMathFlags::all(),

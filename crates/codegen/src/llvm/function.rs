@@ -282,6 +282,21 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         Ok(Slots { ty, lanes })
     }
 
+    /// Forgets what slots hold, so that no value is carried from one run of a tasklet to the next.
+    pub(super) fn forget_slots(&self, slots: &Slots<'ctx>) -> Emit<()> {
+        let ty = slots.ty;
+        for (first, second) in &slots.lanes {
+            for slot in [Some(first), second.as_ref()].into_iter().flatten() {
+                if ty.is_float() || ty.is_complex() {
+                    self.builder.build_store(*slot, self.emitter.float_type(ty)?.get_undef())?;
+                } else {
+                    self.builder.build_store(*slot, self.emitter.int_type(ty)?.get_undef())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn load_slots(&self, slots: &Slots<'ctx>) -> Emit<Lanes<'ctx>> {
         let ty = slots.ty;
         let load_float = |slot| -> Emit<_> {

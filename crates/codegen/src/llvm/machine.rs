@@ -84,6 +84,11 @@ impl Machine {
         &self.features
     }
 
+    /// Whether the code is for x86-64.
+    pub(super) fn is_x86_64(&self) -> bool {
+        triple_text(&self.triple).starts_with("x86_64")
+    }
+
     /// Gives `module` this machine's triple and data layout.
     pub(super) fn prepare(&self, module: &Module<'_>) {
         module.set_triple(&self.triple);

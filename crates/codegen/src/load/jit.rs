@@ -26,6 +26,9 @@ use crate::object::ObjectCode;
 /// The mathematics library, which is not in every process.
 const LIBM: &str = "libm.so.6";
 
+/// Mathematical functions of vectors, a part of glibc.
+const LIBMVEC: &str = "libmvec.so.1";
+
 /// Machine code in this process; freed when dropped.
 pub(super) struct JitCode {
     jit: LLVMOrcLLJITRef,
@@ -61,6 +64,9 @@ impl JitCode {
         let mut libraries: Vec<String> = externals.libraries.iter().map(file_to_open).collect();
         if object.requirements.openmp {
             libraries.push(openmp::runtime()?.to_owned());
+        }
+        if object.requirements.vector_mathematics {
+            libraries.push(LIBMVEC.to_owned());
         }
         libraries.push(LIBM.to_owned());
 

@@ -180,11 +180,15 @@ impl<'ctx> Function<'_, 'ctx> {
         ty: ScalarType,
         arguments: &[FloatValue<'ctx>],
     ) -> Emit<FloatValue<'ctx>> {
-        let name = if ty.component() == ScalarType::F32 { format!("{name}f") } else { name.to_owned() };
+        let scalar = if ty.component() == ScalarType::F32 { format!("{name}f") } else { name.to_owned() };
         let float = self.emitter.float_type(ty)?;
-        let function = self.emitter.declare_pure(&name, float.into(), arguments.len());
-        let arguments: Vec<_> = arguments.iter().map(|argument| (*argument).into()).collect();
-        Ok(self.call(function, &arguments)?.into_float_value())
+        let function = self.emitter.declare_pure(&scalar, float.into(), arguments.len());
+        let values: Vec<_> = arguments.iter().map(|argument| (*argument).into()).collect();
+        let call = self.builder.build_call(function, &values, "")?;
+        self.emitter.allow_vectors(call, name, ty, arguments.len())?;
+        let value = call.try_as_basic_value().basic();
+        let value = value.ok_or_else(|| self.emitter.defect("a mathematical function has a value"))?;
+        self.flagged(value.into_float_value())
     }
 
     /// A function of one argument on real parts, as complex functions use it.

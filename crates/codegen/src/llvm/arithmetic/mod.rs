@@ -7,6 +7,7 @@ mod complex;
 mod float;
 mod integer;
 mod math;
+mod vector;
 
 use inkwell::values::IntValue;
 use inkwell::{FloatPredicate, IntPredicate};

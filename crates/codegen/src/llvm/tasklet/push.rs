@@ -66,6 +66,7 @@ impl<'ctx> Function<'_, 'ctx> {
             let (name, description) =
                 description.ok_or_else(|| self.emitter.defect("a push has no connector"))?;
             let value = self.element_slots(description.element, name)?;
+            self.forget_slots(&value)?;
             let is_reached = self.slot(self.emitter.i1(), name)?;
             self.builder.build_store(is_reached, self.emitter.i1().const_zero())?;
             Ok(Place { connector, value, is_reached })

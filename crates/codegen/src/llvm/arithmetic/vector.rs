@@ -1,0 +1,68 @@
+//! Mathematical functions of vectors: glibc's libmvec, which the loop vectoriser calls instead of the C library's where a loop permits.
+//!
+//! Its results are up to 4 units in the last place from the exact ones, so it is used in the mode `fast` alone. A call of the scalar function names
+//! its vector variants in an attribute (the x86-64 vector function ABI); the vectoriser takes the one of its width.
+
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Linkage;
+use inkwell::types::BasicType;
+use inkwell::values::CallSiteValue;
+use sdfg::dtype::ScalarType;
+use sdfg::ir::FloatMode;
+
+use crate::llvm::emitter::{Emit, Emitter};
+
+/// Functions of libmvec since glibc 2.35, by their names for `double`.
+const FUNCTIONS: [&str; 25] = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
+    "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh",
+];
+
+/// Instruction sets with the bytes of their vectors: SSE4, AVX2, AVX-512. The vectoriser takes no wider vectors than the processor has.
+const INSTRUCTION_SETS: [(char, usize); 3] = [('b', 16), ('d', 32), ('e', 64)];
+
+impl<'ctx> Emitter<'ctx> {
+    /// Says of a call of the C library's function `name`, of elements of type `ty`, which functions of vectors do the same.
+    pub(super) fn allow_vectors(
+        &self,
+        call: CallSiteValue<'ctx>,
+        name: &str,
+        ty: ScalarType,
+        arity: usize,
+    ) -> Emit<()> {
+        if self.float_mode() != FloatMode::Fast || !FUNCTIONS.contains(&name) || !self.is_x86_64() {
+            return Ok(());
+        }
+        let element = self.float_type(ty)?;
+        let component = ty.component();
+        let scalar = if component == ScalarType::F32 { format!("{name}f") } else { name.to_owned() };
+        let mut variants = Vec::with_capacity(INSTRUCTION_SETS.len());
+        for (set, bytes) in INSTRUCTION_SETS {
+            let lanes = bytes / component.size();
+            let variant = format!("_ZGV{set}N{lanes}{}_{scalar}", "v".repeat(arity));
+            let vector = element.vec_type(lanes as u32);
+            let function = self.declare_pure(&variant, vector.as_basic_type_enum(), arity);
+            self.keep_declared(function);
+            variants.push(format!("{variant}({variant})"));
+        }
+        let attribute =
+            self.context.create_string_attribute("vector-function-abi-variant", &variants.join(","));
+        call.add_attribute(AttributeLoc::Function, attribute);
+        Ok(())
+    }
+
+    /// Writes the list of functions that the optimiser must not forget before it has made use of them.
+    pub(in crate::llvm) fn write_kept(&self) {
+        let kept = self.kept.borrow();
+        if kept.is_empty() {
+            return;
+        }
+        let pointers: Vec<_> =
+            kept.values().map(|function| function.as_global_value().as_pointer_value()).collect();
+        let list = self.pointer().const_array(&pointers);
+        let global = self.module.add_global(list.get_type(), None, "llvm.compiler.used");
+        global.set_linkage(Linkage::Appending);
+        global.set_section(Some("llvm.metadata"));
+        global.set_initializer(&list);
+    }
+}
