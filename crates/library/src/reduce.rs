@@ -1,8 +1,9 @@
 //! The `pure` expansion of a reduction: maps and a write-conflict resolution (paper section 3.3, "Reduce").
 //!
 //! The expansion is a nested SDFG that works in place. A first state sets every element of the output to the identity, if there is one; a second one
-//! maps over all elements of the input, kept axes outermost and reduced axes innermost, and combines each into its
-//! element of the output. So a back end that runs the inner dimensions in order can keep the output in a register.
+//! maps over all elements of the input and combines each into its element of the output. The last axes, whose elements are neighbours in memory, are
+//! the innermost dimensions; of the others, kept axes are outside of reduced ones. So a back end that runs the inner dimensions in order reads
+//! memory in order, and keeps an element of the output in a register where the last axis is reduced.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
@@ -82,7 +83,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Result<T, ExpandErrorKind> {
 
 /// How dimensions of the input and the output belong together.
 struct Shape {
-    /// Axes of the input that are kept, ascending, then the others, ascending.
+    /// Axes of the input from the outermost dimension of the map to the innermost: kept ones, reduced ones, and the kept ones behind all of these.
     axes: Vec<usize>,
     /// For each dimension of the output the axis of the input with the same coordinate; `None` where it has one index.
     of_output: Vec<Option<usize>>,
@@ -97,10 +98,11 @@ impl Shape {
         }
         let kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();
         let of_output = pair(from, to, &kept)?;
-        Ok(Shape {
-            axes: kept.iter().copied().chain((0..rank).filter(|axis| reduced.contains(axis))).collect(),
-            of_output,
-        })
+        let last = reduced.iter().max().copied();
+        let (trailing, outer): (Vec<usize>, Vec<usize>) =
+            kept.into_iter().partition(|axis| Some(*axis) > last);
+        let reduced = (0..rank).filter(|axis| reduced.contains(axis));
+        Ok(Shape { axes: outer.into_iter().chain(reduced).chain(trailing).collect(), of_output })
     }
 }
 

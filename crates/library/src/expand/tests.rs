@@ -85,9 +85,9 @@ fn pair(a: &str, b: &str) -> (String, String) {
 }
 
 #[test]
-fn kept_axes_are_outermost() {
+fn neighbours_in_memory_are_innermost() {
     let expanded = expand(&reduction(&["N", "4", "M"], &["4", "M"], Some(vec![0]), None), &BuiltIn).unwrap();
-    assert_eq!(combination(&expanded), pair("i1, i2", "[i1, i2, i0] 0:4, 0:n1, 0:n0"));
+    assert_eq!(combination(&expanded), pair("i1, i2", "[i0, i1, i2] 0:n0, 0:4, 0:n1"));
     let node = nested(&expanded);
     assert_eq!(node.symbol_mapping, [(Symbol::of("n0"), Expr::sym("N")), (Symbol::of("n1"), Expr::sym("M"))]);
     assert_eq!(node.sdfg.states().count(), 2);
@@ -105,7 +105,9 @@ fn single_dimensions_pair_with_nothing() {
     let kept_rank = expand(&reduction(&["N", "M"], &["N", "1"], Some(vec![1]), None), &BuiltIn).unwrap();
     assert_eq!(combination(&kept_rank).0, "i0, 0");
     let one_more = expand(&reduction(&["1", "N", "M"], &["M"], Some(vec![1]), None), &BuiltIn).unwrap();
-    assert_eq!(combination(&one_more), pair("i2", "[i0, i2, i1] 0, 0:n1, 0:n0"));
+    assert_eq!(combination(&one_more), pair("i2", "[i0, i1, i2] 0, 0:n0, 0:n1"));
+    let between = expand(&reduction(&["N", "M", "N"], &["M"], Some(vec![0, 2]), None), &BuiltIn).unwrap();
+    assert_eq!(combination(&between).1, "[i1, i0, i2] 0:n1, 0:n0, 0:n0");
     let to_scalar = expand(&reduction(&["N"], &[], None, None), &BuiltIn).unwrap();
     assert_eq!(combination(&to_scalar).0, "");
 }

@@ -98,7 +98,9 @@ static void put(const sdfg_stream *stream, queue_t *queue, const char *from, int
 }
 
 static void get(const sdfg_stream *stream, queue_t *queue, char *to, int64_t count, int64_t stride) {
-    if (stride == stream->bytes) {
+    if (count == 1) {
+        copy_element(to, slot(stream, queue, 0), stream->bytes);
+    } else if (stride == stream->bytes) {
         int64_t first = queue->capacity - queue->head;
         if (first > count) first = count;
         if (count > 0) {
@@ -138,6 +140,16 @@ void sdfg_stream_close(sdfg_stream *stream) {
 int32_t sdfg_stream_push(sdfg_stream *stream, int64_t number, const void *from, int64_t count, int64_t stride, sdfg_task *task) {
     queue_t *queue = &stream->queue[number];
     const char *next = from;
+    if (count == 1) {
+        lock(queue);
+        if (queue->length < queue->capacity && (stream->bound < 0 || queue->length < stream->bound)) {
+            copy_element(slot(stream, queue, queue->length), from, stream->bytes);
+            set_length(queue, queue->length + 1);
+            unlock(queue);
+            return SDFG_SUCCESS;
+        }
+        unlock(queue);
+    }
     while (count > 0) {
         lock(queue);
         int64_t room = stream->bound < 0 ? count : stream->bound - queue->length;

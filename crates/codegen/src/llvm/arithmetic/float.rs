@@ -128,7 +128,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let ty = arguments.first().map(|argument| argument.get_type());
         let ty: FloatType<'ctx> = ty.ok_or_else(|| self.emitter.defect("an intrinsic has arguments"))?;
         let arguments: Vec<_> = arguments.iter().map(|argument| (*argument).into()).collect();
-        Ok(self.intrinsic(name, &[ty.into()], &arguments)?.into_float_value())
+        self.flagged(self.intrinsic(name, &[ty.into()], &arguments)?.into_float_value())
     }
 
     /// Python's `divmod` of floats, step by step as `sdfg::tasklet::arith` defines it.

@@ -2,6 +2,7 @@
 
 use inkwell::values::IntValue;
 use sdfg::dtype::ScalarType;
+use sdfg::ir::FloatMode;
 use sdfg::tasklet::{ConnectorId, SymbolId, TypedExpression, TypedExpressionKind};
 
 use super::Names;
@@ -144,7 +145,20 @@ impl<'ctx> Function<'_, 'ctx> {
         names: &Names<'_, 'ctx>,
         indices: &[TypedExpression],
     ) -> Emit<Vec<IntValue<'ctx>>> {
-        indices.iter().map(|index| self.emitter.scalar_int(&self.expression(names, index)?)).collect()
+        indices.iter().map(|index| self.index_of_code(names, index)).collect()
+    }
+
+    /// An index. Where a float beyond the integers would be out of bounds anyway, and there are no NaN, its conversion is one
+    /// instruction.
+    fn index_of_code(&self, names: &Names<'_, 'ctx>, index: &TypedExpression) -> Emit<IntValue<'ctx>> {
+        if let TypedExpressionKind::Cast(float) = &index.kind
+            && self.emitter.float_mode() == FloatMode::Fast
+            && float.ty.lane().is_float()
+            && let [Lane::Float(value)] = self.expression(names, float)?.lanes.as_slice()
+        {
+            return Ok(self.builder.build_float_to_signed_int(*value, self.emitter.i64(), "")?);
+        }
+        self.emitter.scalar_int(&self.expression(names, index)?)
     }
 
     fn load_element(
