@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef struct {
     char *ring;
@@ -68,6 +69,13 @@ static inline void copy_element(void *to, const void *from, int64_t bytes) {
     }
 }
 
+/* Memory that is about to be touched for the first time costs a fault for each page. */
+static void prefer_huge_pages(char *memory, int64_t size) {
+    if (size < 4 << 20) return;
+    uintptr_t page = 4096, first = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    madvise((void *)first, ((uintptr_t)memory + (uintptr_t)size - first) & ~(page - 1), MADV_HUGEPAGE);
+}
+
 /* Makes room for `more` elements; false without memory. */
 static int grow(const sdfg_stream *stream, queue_t *queue, int64_t more) {
     int64_t needed, capacity = queue->capacity ? queue->capacity : 16;
@@ -77,6 +85,15 @@ static int grow(const sdfg_stream *stream, queue_t *queue, int64_t more) {
     if (capacity == queue->capacity) return 1;
     int64_t size;
     if (__builtin_mul_overflow(capacity, stream->bytes, &size)) return 0;
+    if (queue->head + queue->length <= queue->capacity && queue->head == 0) {
+        /* The elements lie from the start on: large memory is moved by its page table alone. */
+        char *longer = realloc(queue->ring, (size_t)size);
+        if (!longer) return 0;
+        queue->ring = longer;
+        queue->capacity = capacity;
+        prefer_huge_pages(longer, size);
+        return 1;
+    }
     char *ring = malloc((size_t)size);
     if (!ring) return 0;
     int64_t first = queue->capacity - queue->head; /* up to the end of the old ring */
@@ -93,7 +110,14 @@ static int grow(const sdfg_stream *stream, queue_t *queue, int64_t more) {
 }
 
 static void put(const sdfg_stream *stream, queue_t *queue, const char *from, int64_t count, int64_t stride) {
-    for (int64_t k = 0; k < count; k++) copy_element(slot(stream, queue, queue->length + k), from + k * stride, stream->bytes);
+    if (stride == stream->bytes && count > 1) {
+        int64_t place = (queue->head + queue->length) & (queue->capacity - 1), first = queue->capacity - place;
+        if (first > count) first = count;
+        memcpy(queue->ring + place * stream->bytes, from, (size_t)(first * stream->bytes));
+        memcpy(queue->ring, from + first * stream->bytes, (size_t)((count - first) * stream->bytes));
+    } else {
+        for (int64_t k = 0; k < count; k++) copy_element(slot(stream, queue, queue->length + k), from + k * stride, stream->bytes);
+    }
     set_length(queue, queue->length + count);
 }
 
