@@ -105,15 +105,16 @@ impl Footprint {
             let once = executions.frequency == Frequency::Once;
             let footprint = Footprint::of_state(sdfg, state);
             let carry = |part: Part| {
-                let shape = sdfg.container(part.container).shape();
+                // A graph that was not validated may name what is not there.
+                let shape = sdfg.get_container(part.container)?.shape();
                 let mut subset = image(&part.subset, &executions.loops, &changes, shape, &known);
                 if !once {
                     subset = Approx::Over(subset.into_inner());
                 }
-                Part { subset, ..part }
+                Some(Part { subset, ..part })
             };
-            found.reads.extend(footprint.reads.into_iter().map(carry));
-            found.writes.extend(footprint.writes.into_iter().map(carry));
+            found.reads.extend(footprint.reads.into_iter().filter_map(carry));
+            found.writes.extend(footprint.writes.into_iter().filter_map(carry));
         }
         found.read_all(sdfg, control_reads_of(sdfg, region));
         found

@@ -3,7 +3,7 @@
 use super::machine::{Activity, At, Frame, Machine, Step};
 use super::options::TRACE_LIMIT;
 use super::program::{BlockForm, ExpressionCode, LoopCode};
-use super::trap::{Trap, TrapKind};
+use super::trap::{Site, Trap, TrapKind};
 use crate::tasklet::arith;
 use crate::value::Value;
 
@@ -11,6 +11,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(super) struct LoopFrame<'p> {
     code: &'p LoopCode,
+    site: &'p Site,
     stage: Stage,
 }
 
@@ -64,8 +65,9 @@ impl<'p> Machine<'p> {
                 let at = self.next_position(activity)?;
                 self.enter_body(activity, *body, at)?;
             }
-            BlockForm::Loop(code) => {
-                activity.frames.push(Frame::Loop(LoopFrame { code, stage: Stage::Begin }))
+            BlockForm::Loop(each) => {
+                let (site, stage) = (&code.site, Stage::Begin);
+                activity.frames.push(Frame::Loop(LoopFrame { code: each, site, stage }))
             }
             BlockForm::Branch { arms, otherwise } => {
                 let mut chosen = *otherwise;
@@ -102,17 +104,23 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn step_loop(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Loop(LoopFrame { code, stage })) = activity.frames.last() else {
+        let Some(Frame::Loop(LoopFrame { code, site, stage })) = activity.frames.last() else {
             return Ok(Step::Continue);
         };
-        let (code, stage) = (*code, *stage);
+        let (code, site, stage) = (*code, *site, *stage);
         let next = match stage {
             Stage::Begin => {
                 self.set_loop_symbol(activity, code, &code.init)?;
                 if code.test_after { Some(Stage::Body) } else { Some(Stage::Test) }
             }
             Stage::Test => self.holds(activity, &code.condition)?.then_some(Stage::Body),
-            Stage::Body => Some(Stage::Update),
+            Stage::Body => {
+                // Otherwise a block of the body counts.
+                if self.program.procedures[activity.call().procedure].regions[code.body].start.is_none() {
+                    self.count_step(site)?;
+                }
+                Some(Stage::Update)
+            }
             Stage::Update => {
                 self.set_loop_symbol(activity, code, &code.update)?;
                 Some(Stage::Test)
@@ -124,7 +132,7 @@ impl<'p> Machine<'p> {
             }
             Some(next) => {
                 if let Some(frame) = activity.frames.last_mut() {
-                    *frame = Frame::Loop(LoopFrame { code, stage: next });
+                    *frame = Frame::Loop(LoopFrame { code, site, stage: next });
                 }
                 if matches!(stage, Stage::Body) {
                     self.enter_region(activity, code.body);

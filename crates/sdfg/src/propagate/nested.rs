@@ -29,7 +29,12 @@ pub(super) fn footprint(
     let whole = Footprint::of_region(&nested.sdfg, nested.sdfg.body());
     let (reads, written) = whole.of_container(inner);
     let parts = if writes { written } else { reads };
-    let subsets = parts.into_iter().map(|part| part.subset.clone());
+    let rank = nested.sdfg.container(inner).shape().len();
+    let subsets: Vec<_> = parts.into_iter().map(|part| part.subset.clone()).collect();
+    if subsets.iter().any(|subset| subset.as_inner().rank() != rank) {
+        return None;
+    }
+    let subsets = subsets.into_iter();
     let covered = subsets.reduce(|a, b| a.union(&b, &known))?;
     let changes = assigned_symbols(&nested.sdfg);
     let given = |symbol: &Symbol| nested.inputs.iter().any(|input| input.name == symbol.as_str());

@@ -177,6 +177,10 @@ impl<'a> Scope<'a> {
     /// The image of their union is the better bound where they adjoin, as in a stencil; the union of their images where
     /// they do not meet within one iteration.
     fn reached(&self, accesses: &[&Access], shape: &[Expr]) -> Approx<Subset> {
+        // Validation tells of a subset that has other dimensions than its container.
+        if accesses.iter().any(|access| access.subset().rank() != shape.len()) {
+            return Approx::Over(Subset::full(shape));
+        }
         let subsets = accesses.iter().map(|access| Approx::Exact(access.subset().clone()));
         let joined = join(subsets, shape, &self.known);
         if !joined.is_exact() && !shape.is_empty() && *joined.as_inner() == Subset::full(shape) {
