@@ -1,4 +1,5 @@
-//! C and C++ programs include the generated header, link the shared or the static library, and check the results.
+//! C and C++ programs include the generated header, link the shared library, the static one or the object, and check
+//! the results.
 //!
 //! The programs are in `tests/c`; each returns 0 or the line of its first failed check.
 
@@ -9,16 +10,17 @@ use sdfg::validate::Validated;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link;
 use sdfg_codegen::llvm::CompileOptions;
-use sdfg_programs::programs::{butterfly, jacobi2d, laplace};
+use sdfg_programs::programs::{butterfly, jacobi2d, laplace, systolic};
 
-/// Which library of the program is linked.
+/// Which form of the program is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Linked {
     Shared,
     Static,
+    Object,
 }
 
-/// A folder with the header and both libraries of a program.
+/// A folder with the header, both libraries and the object of a program.
 fn libraries(program: &Validated) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = &program.sdfg().name;
@@ -28,6 +30,8 @@ fn libraries(program: &Validated) -> tempfile::TempDir {
     let file = |name: String| folder.path().join(name);
     link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
     link::static_library(&object, &file(format!("lib{name}.a"))).expect("the static library is written");
+    let relocatable = link::relocatable(&object).expect("the object is linked");
+    link::write_file(&file(format!("{name}.o")), &relocatable).expect("the object is written");
     link::write_file(&file(format!("{name}.h")), c_header(&object.interface).as_bytes())
         .expect("the header is written");
     folder
@@ -50,6 +54,9 @@ fn build(compiler: &[&str], source: &str, name: &str, linked: Linked, folder: &P
         }
         Linked::Static => {
             command.arg(folder.join(format!("lib{name}.a"))).arg("-l:libgomp.so.1");
+        }
+        Linked::Object => {
+            command.arg(folder.join(format!("{name}.o"))).arg("-l:libgomp.so.1");
         }
     }
     let output = match command.arg("-lm").output() {
@@ -76,7 +83,7 @@ const CPP: [&str; 4] = ["c++", "-std=c++11", "-x", "c++"];
 fn c_program(program: &Validated, source: &str) {
     let folder = libraries(program);
     let name = &program.sdfg().name;
-    for linked in [Linked::Shared, Linked::Static] {
+    for linked in [Linked::Shared, Linked::Static, Linked::Object] {
         run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
     }
     if let Some(binary) = build(&CPP, source, name, Linked::Shared, folder.path()) {
@@ -135,6 +142,12 @@ sdfg keeping {
 fn refused_calls() {
     let program = sdfg::text::parse("keeping.sdft", KEEPING).expect("it is a program");
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "refusals");
+}
+
+/// What streams and tasks need of the runtime is in every form of the program.
+#[test]
+fn streams() {
+    c_program(&systolic().expect("it is valid"), "systolic");
 }
 
 /// `C = A + B`.

@@ -73,8 +73,7 @@ fn bandwidth(libraries: &Libraries, threads: u32) -> Result<f64, Error> {
 fn measure(libraries: &Libraries, case: &Case, threads: u32, peak: f64) -> Result<(), Error> {
     let mut workers = vec![Worker::start(case.name, &libraries.ours(case.name)?, true, threads)?];
     for compiler in Compiler::BOTH {
-        let source = case.baseline(threads);
-        workers.push(Worker::start(case.name, &libraries.c(source, compiler)?, false, threads)?);
+        workers.push(Worker::start(case.name, &libraries.c(case.baseline, compiler)?, false, threads)?);
     }
     let sums: Vec<f64> = workers.iter_mut().map(Worker::check).collect::<Result<_, _>>()?;
     if let Some(other) = sums[1..].iter().find(|sum| !case.agrees(sums[0], **sum)) {

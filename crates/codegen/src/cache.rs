@@ -182,7 +182,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The object in a file, and whether it needs OpenMP; `None` if it is not there or not whole.
+/// What the object in a file needs, and the object; `None` if it is not there or not whole.
 fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
     let bytes = std::fs::read(path).ok()?;
     let (hash, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(Sha256::output_size())?;
@@ -293,6 +293,39 @@ mod tests {
         assert_eq!(cache.contents().unwrap().objects, 1);
         assert_eq!(cache.clear().unwrap().objects, 1);
         assert_eq!(cache.contents().unwrap(), Contents::default());
+    }
+
+    /// Without it, what is taken from the cache could not be linked.
+    #[test]
+    fn what_an_object_needs_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        let streams = plan(
+            "sdfg p {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  transient stream S: i64
+  state s {
+    access A
+    access S
+    access B
+    A -> S: A[0:N] -> S
+    S -> B: S -> B[0:N]
+  }
+}",
+        );
+        let mathematics = plan(&PROGRAM.replace("i64[N]", "f64[N]").replace("1.0", "exp(i / N)"));
+        let fast = CompileOptions { floats: Some(sdfg::ir::FloatMode::Fast), ..CompileOptions::default() };
+        let mut needs = Vec::new();
+        for plan in [&streams, &mathematics] {
+            let first = cache.compile(plan, &fast).unwrap();
+            let second = cache.compile(plan, &fast).unwrap();
+            assert_eq!(first.requirements, second.requirements);
+            needs.push((second.requirements.runtime, second.requirements.vector_mathematics));
+        }
+        assert_eq!(needs, [(true, false), (false, true)]);
+        assert_eq!(cache.contents().unwrap().objects, 2);
     }
 
     #[test]

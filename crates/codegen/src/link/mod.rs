@@ -13,6 +13,7 @@ use std::io::{self, Cursor, Write};
 use std::path::Path;
 
 use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
+use tempfile::NamedTempFile;
 
 pub use error::LinkError;
 pub(crate) use error::quoted;
@@ -37,8 +38,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         .file_name()
         .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
     let linker = Linker::find()?;
-    let mut input = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
-    input.write_all(&object.bytes).map_err(failed)?;
+    let input = object_file(object.interface.name(), &object.bytes).map_err(failed)?;
     let result = Output::new(path)?;
 
     let mut command = linker.command();
@@ -57,7 +57,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     }
     command.arg("-o").arg(result.temporary()).arg(input.path());
     let runtime = runtime_files(object).map_err(failed)?;
-    command.args(runtime.iter().map(tempfile::NamedTempFile::path));
+    command.args(runtime.iter().map(NamedTempFile::path));
     let externals = Externals::prepare(&object.requirements.externals)?;
     command.args(&externals.objects);
     for library in &externals.libraries {
@@ -94,8 +94,7 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
     }
     let failed = |source| LinkError::Write { path: "an object in the temporary folder".into(), source };
     let linker = Linker::find()?;
-    let mut input = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
-    input.write_all(&object.bytes).map_err(failed)?;
+    let input = object_file(object.interface.name(), &object.bytes).map_err(failed)?;
     let runtime = runtime_files(object).map_err(failed)?;
     let output = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
     let mut command = linker.command();
@@ -104,7 +103,7 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
         command.arg("-nostdlib");
     }
     command.arg("-o").arg(output.path()).arg(input.path());
-    command.args(runtime.iter().map(tempfile::NamedTempFile::path));
+    command.args(runtime.iter().map(NamedTempFile::path));
     linker::run(&linker.program, command)?;
     std::fs::read(output.path()).map_err(failed)
 }
@@ -139,12 +138,13 @@ fn runtime_objects(object: &ObjectCode) -> &'static [(&'static str, &'static [u8
 }
 
 /// The same as files.
-fn runtime_files(object: &ObjectCode) -> io::Result<Vec<tempfile::NamedTempFile>> {
-    let file = |(name, bytes): &(&str, &[u8])| {
-        let prefix = format!("sdfg-{name}-");
-        let mut file = tempfile::Builder::new().prefix(&prefix).suffix(".o").tempfile()?;
-        file.write_all(bytes)?;
-        Ok(file)
-    };
-    runtime_objects(object).iter().map(file).collect()
+fn runtime_files(object: &ObjectCode) -> io::Result<Vec<NamedTempFile>> {
+    runtime_objects(object).iter().map(|(name, bytes)| object_file(name, bytes)).collect()
+}
+
+/// A file with an object, which goes when its name does.
+fn object_file(name: &str, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(&format!("sdfg-{name}-")).suffix(".o").tempfile()?;
+    file.write_all(bytes)?;
+    Ok(file)
 }

@@ -6,6 +6,7 @@
 
 mod abi;
 mod arithmetic;
+mod captures;
 mod compile;
 mod control;
 mod copy;

@@ -9,10 +9,9 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use sdfg::dtype::ScalarType;
 use sdfg::ir::Sharing;
-use sdfg::symbolic::Symbol;
 
+use super::captures::Captures;
 use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
@@ -22,21 +21,16 @@ use super::sharing::Space;
 use super::uses::Uses;
 use crate::plan::{Allocation, BufferId, ParallelLoop, Private};
 
-/// What an outlined function gets from the function around it, in the order of its parameters.
-struct Captures<'ctx> {
-    variables: Vec<(Symbol, ScalarType)>,
-    /// Buffers that threads share, and whether they may change the same elements of it.
-    buffers: Vec<(BufferId, bool)>,
-    /// The values in the function around it, after handle, thread number, number of threads and counter.
-    values: Vec<BasicValueEnum<'ctx>>,
-}
-
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn parallel_loop(&self, parallel: &ParallelLoop) -> Emit<()> {
-        let captures = self.captures(parallel)?;
+        let is_own = |buffer| {
+            parallel.locals.contains(&buffer)
+                || parallel.privates.iter().any(|private| private.buffer == buffer)
+        };
+        let captures = self.captures(Uses::of_parallel(self.emitter.plan, parallel), is_own)?;
         let name = format!("{}.parallel{}", self.emitter.plan.name, self.emitter.next_region());
         let (team, fallible) = self.team_function(&name, parallel, &captures)?;
         let counter = self.slot(self.emitter.i64(), "counter")?;
@@ -70,37 +64,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.jump(done)?;
 
         self.enter(done);
-        if fallible {
-            self.fallible.set(true);
-            let status = self.handle_status()?;
-            self.builder.build_store(self.status, status)?;
-            let failed = self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?;
-            self.exit_if(failed)?;
-        }
-        Ok(())
-    }
-
-    fn captures(&self, parallel: &ParallelLoop) -> Emit<Captures<'ctx>> {
-        let uses = Uses::of_parallel(self.emitter.plan, parallel);
-        let mut captures = Captures { variables: Vec::new(), buffers: Vec::new(), values: Vec::new() };
-        for symbol in uses.variables {
-            if self.has_variable(&symbol) {
-                let (ty, value) = self.typed_variable(&symbol)?;
-                captures.variables.push((symbol, ty));
-                captures.values.push(value.into());
-            }
-        }
-        for buffer in uses.buffers {
-            let own = parallel.locals.contains(&buffer)
-                || parallel.privates.iter().any(|private| private.buffer == buffer);
-            // Constants are reached from everywhere.
-            let constant = matches!(self.emitter.plan.buffer(buffer).allocation, Allocation::Constant(_));
-            if !own && !constant && self.buffer_base(buffer).is_some() {
-                captures.values.push(self.base(buffer)?.into());
-                captures.buffers.push((buffer, uses.contested.contains(&buffer)));
-            }
-        }
-        Ok(captures)
+        if fallible { self.fail_as_others_did() } else { Ok(()) }
     }
 
     /// The call of the OpenMP runtime.
@@ -113,17 +77,9 @@ impl<'ctx> Function<'_, 'ctx> {
         counter: PointerValue<'ctx>,
     ) -> Emit<()> {
         let (pointer, i32) = (self.emitter.pointer(), self.emitter.i32());
-        let packed: Vec<BasicValueEnum<'ctx>> = [self.handle.get().into(), counter.into()]
-            .into_iter()
-            .chain(captures.values.iter().copied())
-            .collect();
-        let types: Vec<_> = packed.iter().map(BasicValueEnum::get_type).collect();
-        let environment_type = self.emitter.context.struct_type(&types, false);
-        let environment = self.slot(environment_type, "environment")?;
-        for (index, value) in packed.iter().enumerate() {
-            let field = self.builder.build_struct_gep(environment_type, environment, index as u32, "")?;
-            self.builder.build_store(field, *value)?;
-        }
+        let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), counter.into()];
+        let (environment_type, environment) =
+            self.packed(fixed.into_iter().chain(captures.values.iter().copied()))?;
         let threads = match &parallel.threads {
             Some(threads) => {
                 // 0 would be the runtime's default; a number below one is one. More threads than iterations have
@@ -207,7 +163,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let handle = value.get_nth_param(0).ok_or_else(|| emitter.defect("a parameter is missing"))?;
         let team = Function::new(emitter, value, handle.into_pointer_value())?;
         let mut index = FIXED;
-        for (symbol, _) in &captures.variables {
+        for symbol in &captures.variables {
             team.set_typed_variable(symbol, team.parameter(index)?.into_int_value())?;
             index += 1;
         }

@@ -4,39 +4,30 @@ use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::StructType;
 use inkwell::values::{BasicValueEnum, FunctionValue};
-use sdfg::dtype::ScalarType;
-use sdfg::symbolic::Symbol;
 
+use super::captures::Captures;
 use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::stream::Type;
 use super::uses::Uses;
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, TaskKind};
-
-/// What the tasks get from the function around them: handle, variables, buffers.
-struct Environment<'ctx> {
-    variables: Vec<(Symbol, ScalarType)>,
-    buffers: Vec<BufferId>,
-    ty: StructType<'ctx>,
-}
+use crate::plan::TaskKind;
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Runs tasks until all are done.
     pub(super) fn tasks(&self, kinds: &[TaskKind]) -> Emit<()> {
         let (emitter, i32, i64) = (self.emitter, self.emitter.i32(), self.emitter.i64());
         let pointer = emitter.pointer();
-        let (environment, values) = self.environment(kinds)?;
-        let memory = self.slot(environment.ty, "environment")?;
-        for (index, value) in values.into_iter().enumerate() {
-            let field = self.builder.build_struct_gep(environment.ty, memory, index as u32, "")?;
-            self.builder.build_store(field, value)?;
-        }
+        let is_own = |buffer| kinds.iter().any(|kind| kind.locals.contains(&buffer));
+        let captures = self.captures(Uses::of_tasks(emitter.plan, kinds), is_own)?;
+        let handle = BasicValueEnum::from(self.handle.get());
+        let (environment_type, environment) =
+            self.packed([handle].into_iter().chain(captures.values.clone()))?;
         let kind_type =
             emitter.context.struct_type(&[pointer.into(), i64.into(), pointer.into(), i64.into()], false);
         let table = self.slot(kind_type.array_type(kinds.len() as u32), "kinds")?;
         for (index, kind) in kinds.iter().enumerate() {
-            let function = self.task_function(kind, &environment)?;
+            let function = self.task_function(kind, &captures, environment_type)?;
             let count = match &kind.dimension {
                 Some(dimension) => self.extent(dimension, self.index(&dimension.begin)?)?,
                 None => emitter.constant(1),
@@ -63,46 +54,20 @@ impl<'ctx> Function<'_, 'ctx> {
         let number = emitter.constant(kinds.len() as i64);
         let status_address = self.status_address()?;
         let arguments =
-            [table.into(), number.into(), memory.into(), status_address.into(), self.task.get().into()];
+            [table.into(), number.into(), environment.into(), status_address.into(), self.task.get().into()];
         let status = self.call(run, &arguments)?.into_int_value();
         let failed = self.compare(IntPredicate::NE, status, i32.const_zero())?;
         self.fail_if(failed, Status::OutOfMemory, "no memory for tasks that wait for each other")?;
-        // What a task failed with is in the handle.
-        self.fallible.set(true);
-        let status = self.handle_status()?;
-        self.builder.build_store(self.status, status)?;
-        let failed = self.compare(IntPredicate::NE, status, i32.const_zero())?;
-        self.exit_if(failed)
-    }
-
-    fn environment(&self, kinds: &[TaskKind]) -> Emit<(Environment<'ctx>, Vec<BasicValueEnum<'ctx>>)> {
-        let emitter = self.emitter;
-        let uses = Uses::of_tasks(emitter.plan, kinds);
-        let mut values: Vec<BasicValueEnum<'ctx>> = vec![self.handle.get().into()];
-        let (mut variables, mut buffers) = (Vec::new(), Vec::new());
-        for symbol in uses.variables {
-            if self.has_variable(&symbol) {
-                let (ty, value) = self.typed_variable(&symbol)?;
-                variables.push((symbol, ty));
-                values.push(value.into());
-            }
-        }
-        for buffer in uses.buffers {
-            let own = kinds.iter().any(|kind| kind.locals.contains(&buffer));
-            // Constants are reached from everywhere.
-            let constant = matches!(emitter.plan.buffer(buffer).allocation, Allocation::Constant(_));
-            if !own && !constant && self.buffer_base(buffer).is_some() {
-                values.push(self.base(buffer)?.into());
-                buffers.push(buffer);
-            }
-        }
-        let types: Vec<_> = values.iter().map(BasicValueEnum::get_type).collect();
-        let ty = emitter.context.struct_type(&types, false);
-        Ok((Environment { variables, buffers, ty }, values))
+        self.fail_as_others_did()
     }
 
     /// The function that runs one task: of an environment, the number of the task and what the runtime knows it by.
-    fn task_function(&self, kind: &TaskKind, environment: &Environment<'ctx>) -> Emit<FunctionValue<'ctx>> {
+    fn task_function(
+        &self,
+        kind: &TaskKind,
+        captures: &Captures<'ctx>,
+        environment_type: StructType<'ctx>,
+    ) -> Emit<FunctionValue<'ctx>> {
         let (emitter, pointer) = (self.emitter, self.emitter.pointer());
         let name = format!("{}.task{}", emitter.plan.name, emitter.next_region());
         let parameters = [pointer.into(), emitter.i64().into(), pointer.into()];
@@ -111,19 +76,19 @@ impl<'ctx> Function<'_, 'ctx> {
         let task = Function::new(emitter, value, pointer.const_null())?;
         task.task.set(task.parameter(2)?.into_pointer_value());
         let memory = task.parameter(0)?.into_pointer_value();
-        let mut fields = environment.ty.get_field_types().into_iter().enumerate().map(|(index, ty)| {
-            let field = task.builder.build_struct_gep(environment.ty, memory, index as u32, "")?;
+        let mut fields = environment_type.get_field_types().into_iter().enumerate().map(|(index, ty)| {
+            let field = task.builder.build_struct_gep(environment_type, memory, index as u32, "")?;
             Ok(task.builder.build_load(ty, field, "")?)
         });
         let mut next = || -> Emit<BasicValueEnum<'ctx>> {
             fields.next().unwrap_or_else(|| Err(emitter.defect("an environment has too few fields")))
         };
         task.handle.set(next()?.into_pointer_value());
-        for (symbol, _) in &environment.variables {
+        for symbol in &captures.variables {
             task.set_typed_variable(symbol, next()?.into_int_value())?;
         }
         // Other tasks change the same elements while this one waits, so nothing is said of what overlaps.
-        for buffer in &environment.buffers {
+        for (buffer, _) in &captures.buffers {
             task.bind_buffer(*buffer, Base::Fixed(next()?.into_pointer_value()));
         }
         task.bind_constants()?;

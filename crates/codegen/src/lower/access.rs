@@ -1,5 +1,6 @@
 //! Accesses: from memlets to places in buffers, and the record of which elements each loop touches.
 
+use sdfg::analysis::consumed_by;
 use sdfg::ir::{Access, ConflictResolution, EdgeId, Place, State};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Expr;
@@ -8,7 +9,6 @@ use super::Lowering;
 use super::bound::Bound;
 use super::error::LowerError;
 use super::frame::Frame;
-use super::waiting::consumed_by;
 use crate::plan::BufferId;
 
 /// One access of the program, at the place where it was lowered.

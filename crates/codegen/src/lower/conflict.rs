@@ -109,18 +109,24 @@ impl<'g> Lowering<'g> {
         let n_buffers = self.loops.last().map_or(0, |open| open.n_buffers);
         let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
         let locals = self.buffers_from(n_buffers).filter(on_stack).collect();
-        let (_, mut statements, after) = self.close_loop(&mut body);
-        let kind = TaskKind {
-            label: label.to_owned(),
-            dimension: Some(dimension.clone()),
-            after: Vec::new(),
-            locals,
-            body,
-        };
-        let guard = !statements.is_empty();
-        statements.push(Statement::Tasks(vec![kind]));
-        statements.extend(after);
-        if guard { self.guarded(&dimension, statements) } else { statements }
+        let (_, before, after) = self.close_loop(&mut body);
+        let label = label.to_owned();
+        let kind = TaskKind { label, dimension: Some(dimension.clone()), after: Vec::new(), locals, body };
+        self.enclosed(&dimension, before, Statement::Tasks(vec![kind]), after)
+    }
+
+    /// A loop over a dimension between what sums in registers need before and after it.
+    pub(super) fn enclosed(
+        &self,
+        dimension: &LoopDimension,
+        before: Vec<Statement>,
+        repeated: Statement,
+        after: Vec<Statement>,
+    ) -> Vec<Statement> {
+        if before.is_empty() {
+            return vec![repeated];
+        }
+        self.guarded(dimension, before.into_iter().chain([repeated]).chain(after).collect())
     }
 
     /// Number of variables before the shared loop around the current place.
@@ -174,7 +180,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// A loop that is only entered if its range is not empty, where that matters.
-    pub(super) fn guarded(&self, dimension: &LoopDimension, statements: Vec<Statement>) -> Vec<Statement> {
+    fn guarded(&self, dimension: &LoopDimension, statements: Vec<Statement>) -> Vec<Statement> {
         let down = dimension.step.as_int().is_some_and(|step| step < 0);
         let (low, high) =
             if down { (&dimension.end, &dimension.begin) } else { (&dimension.begin, &dimension.end) };
@@ -386,7 +392,7 @@ impl<'g> Lowering<'g> {
             size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
-        let shape = RootShape { shape: vec![size.clone()], strides: vec![Expr::one()], offset: Expr::zero() };
+        let shape = RootShape::packed(vec![size.clone()]);
         let own = self.push_buffer(Buffer { name, element, size: size.clone(), allocation }, shape);
         if !on_stack {
             locals.push(own);
@@ -438,7 +444,10 @@ impl<'g> Lowering<'g> {
                 | Touch::CopyFrom(_)
                 | Touch::CopyTo { .. }
                 | Touch::Pointer(_)
-                | Touch::Merge(_) => None,
+                | Touch::Merge(_)
+                | Touch::PushTo(_)
+                | Touch::TakeFrom(_)
+                | Touch::Length(_) => None,
             };
             // Reads may be of other elements: the records tell.
             if touch.reads() {

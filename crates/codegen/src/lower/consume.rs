@@ -60,15 +60,9 @@ impl<'g> Lowering<'g> {
         statements.extend(match carrier {
             Carrier::Tasks => self.close_tasks(label, dimension, body),
             Carrier::OneThread { unroll } => {
-                let (_, mut before, after) = self.close_loop(&mut body);
-                before.push(Statement::For(For {
-                    dimension: dimension.clone(),
-                    independent: false,
-                    unroll,
-                    body,
-                }));
-                before.extend(after);
-                if before.len() == 1 { before } else { self.guarded(&dimension, before) }
+                let (_, before, after) = self.close_loop(&mut body);
+                let repeated = For { dimension: dimension.clone(), independent: false, unroll, body };
+                self.enclosed(&dimension, before, Statement::For(repeated), after)
             }
             Carrier::Threads => {
                 let closed = self.close_shared(1, &mut body);
@@ -126,7 +120,7 @@ impl<'g> Lowering<'g> {
     fn shared_state(&mut self, label: &str, statements: &mut Vec<Statement>) -> Location {
         let name = self.take_name(&format!("{label}_scope"));
         let (element, size) = (ElementType::scalar(ScalarType::I64), Expr::int(2));
-        let root = RootShape { shape: vec![size.clone()], strides: vec![Expr::one()], offset: Expr::zero() };
+        let root = RootShape::packed(vec![size.clone()]);
         let buffer = self.push_buffer(Buffer { name, element, size, allocation: Allocation::Stack }, root);
         for offset in [Expr::zero(), Expr::one()] {
             statements.push(set_constant(&Location { buffer, offset }, Value::I64(0), element));

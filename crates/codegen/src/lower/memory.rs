@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
 use sdfg::analysis::{AccessSets, ScopeTree};
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Container, ContainerId, ContainerKind, Lifetime, NodeId, Sdfg, State, StateId, Storage};
+use sdfg::ir::{
+    Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
+};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
@@ -30,30 +32,41 @@ pub(super) struct RootShape {
     pub(super) offset: Expr,
 }
 
+impl RootShape {
+    /// Elements in row-major order without gaps.
+    pub(super) fn packed(shape: Vec<Expr>) -> Self {
+        let Layout { shape, strides, offset, total_size: _ } = Layout::packed(shape);
+        RootShape { shape, strides, offset }
+    }
+}
+
 /// Statements before and after the ones that use some transients.
 pub(super) type Brackets = (Vec<Statement>, Vec<Statement>);
 
 impl<'g> Lowering<'g> {
     /// Adds a buffer with the shape of a container.
     fn add_buffer(&mut self, frame: &Frame<'g>, container: &Container, allocation: Allocation) -> BufferId {
+        let translate = |parts: &[Expr]| parts.iter().map(|part| frame.translate(part)).collect();
         let root = match container.kind.layout() {
-            None if container.is_stream() => {
-                packed(container.kind.shape().iter().map(|extent| frame.translate(extent)).collect())
-            }
             Some(layout) => RootShape {
-                shape: layout.shape.iter().map(|e| frame.translate(e)).collect(),
-                strides: layout.strides.iter().map(|e| frame.translate(e)).collect(),
+                shape: translate(&layout.shape),
+                strides: translate(&layout.strides),
                 offset: frame.translate(&layout.offset),
             },
-            None => RootShape { shape: Vec::new(), strides: Vec::new(), offset: Expr::zero() },
+            None => RootShape::packed(translate(container.kind.shape())),
         };
-        let size = match container.kind.layout() {
-            Some(layout) => frame.translate(&layout.total_size),
-            // Without dimensions, one element or queue.
-            None => self.volume(&root.shape),
-        };
+        let size = self.size_of(frame, container);
         let name = self.take_name(&container.name);
         self.push_buffer(Buffer { name, element: container.element, size, allocation }, root)
+    }
+
+    /// Number of elements or queues of a container.
+    fn size_of(&self, frame: &Frame<'g>, container: &Container) -> Expr {
+        match container.kind.layout() {
+            Some(layout) => frame.translate(&layout.total_size),
+            // Without dimensions, one.
+            None => self.volume(container.kind.shape().iter().map(|extent| frame.translate(extent))),
+        }
     }
 
     /// Adds a buffer.
@@ -190,16 +203,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<(), LowerError> {
         let container = frame.sdfg.container(id);
         check_storage(frame, container)?;
-        let size = match &container.kind {
-            ContainerKind::Stream { shape, .. } => {
-                let shape: Vec<Expr> = shape.iter().map(|extent| frame.translate(extent)).collect();
-                self.volume(&shape)
-            }
-            ContainerKind::Scalar => Expr::one(),
-            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
-                frame.translate(&layout.total_size)
-            }
-        };
+        let size = self.size_of(frame, container);
         for symbol in &size.free_symbols() {
             if !self.plan.variables.contains_key(symbol) {
                 return Err(LowerError::UnknownSize {
@@ -286,8 +290,8 @@ impl<'g> Lowering<'g> {
         element: ElementType,
         shape: Vec<Expr>,
     ) -> (Bound, Brackets) {
-        let size = self.volume(&shape);
-        let root = packed(shape);
+        let size = self.volume(shape.iter().cloned());
+        let root = RootShape::packed(shape);
         let name = self.take_name(name);
         let allocation = self.placement(&size, element);
         let buffer = self.push_buffer(Buffer { name, element, size, allocation }, root.clone());
@@ -297,8 +301,8 @@ impl<'g> Lowering<'g> {
     }
 
     /// The number of elements of a shape, in which an extent may be below zero.
-    fn volume(&self, shape: &[Expr]) -> Expr {
-        shape.iter().fold(Expr::one(), |size, extent| size * self.at_least_zero(extent))
+    fn volume(&self, shape: impl IntoIterator<Item = Expr>) -> Expr {
+        shape.into_iter().fold(Expr::one(), |size, extent| size * self.at_least_zero(&extent))
     }
 
     /// An extent, or 0 for a range that ends before it begins.
@@ -309,17 +313,6 @@ impl<'g> Lowering<'g> {
             Expr::max(extent, &Expr::zero())
         }
     }
-}
-
-/// Elements in row-major order without gaps.
-fn packed(shape: Vec<Expr>) -> RootShape {
-    let mut strides = Vec::with_capacity(shape.len());
-    let mut stride = Expr::one();
-    for extent in shape.iter().rev() {
-        strides.insert(0, stride.clone());
-        stride = &stride * extent;
-    }
-    RootShape { shape, strides, offset: Expr::zero() }
 }
 
 /// Memory, or queues, that statements allocate and free.

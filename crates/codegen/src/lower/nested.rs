@@ -126,12 +126,7 @@ impl<'g> Lowering<'g> {
         })?;
         let (part, _) = self.read_part(frame, state, id, access, label)?;
         let rank = container.shape().len();
-        let kept = if part.axes.len() == rank {
-            Some((0..rank).collect())
-        } else {
-            bound_dimensions(access.subset(), rank)
-        };
-        let kept: Vec<usize> = kept.ok_or_else(|| LowerError::Unsupported {
+        let kept = bound_dimensions(access.subset(), rank).ok_or_else(|| LowerError::Unsupported {
             what: format!(
                 "binding {} dimensions to container `{}` of rank {rank}",
                 part.axes.len(),

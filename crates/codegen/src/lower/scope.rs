@@ -27,7 +27,7 @@ struct Nest<'g, 't> {
     entry: NodeId,
     node: &'g Node,
     map: &'g Map,
-    unroll: bool,
+    carrier: Carrier,
 }
 
 impl<'g> Lowering<'g> {
@@ -47,13 +47,11 @@ impl<'g> Lowering<'g> {
         };
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
-        let unroll = carrier == Carrier::OneThread { unroll: true };
-        let nest = Nest { graph, entry, node, map, unroll };
+        let nest = Nest { graph, entry, node, map, carrier };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
-            Carrier::OneThread { .. } => self.sequential(frame, &nest, &order)?,
+            Carrier::OneThread { .. } | Carrier::Tasks => self.nested_loops(frame, &nest, &order)?,
             Carrier::Threads => self.shared(frame, &nest)?,
-            Carrier::Tasks => self.tasks(frame, &nest, &order)?,
         });
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
@@ -114,8 +112,8 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// Loops over the given dimensions that one thread runs, then the inside of the scope.
-    fn sequential(
+    /// The given dimensions as tasks or as loops that one thread runs, then the inside of the scope.
+    fn nested_loops(
         &mut self,
         frame: &mut Frame<'g>,
         nest: &Nest<'g, '_>,
@@ -125,36 +123,21 @@ impl<'g> Lowering<'g> {
         let first_variable = self.plan.variables.len();
         let (dimension, value) = self.dimension(frame, nest, d)?;
         let old = frame.bind(&nest.map.params[d], value);
-        self.open_loop(&dimension, first_variable, false);
-        let mut body = self.sequential(frame, nest, rest)?;
-        let (independent, before, after) = self.close_loop(&mut body);
-        frame.unbind(&nest.map.params[d], old);
-        let repeated =
-            Statement::For(For { dimension: dimension.clone(), independent, unroll: nest.unroll, body });
-        if before.is_empty() {
-            return Ok(vec![repeated]);
+        let has_tasks = nest.carrier == Carrier::Tasks;
+        if has_tasks {
+            self.open_tasks(&dimension);
+        } else {
+            self.open_loop(&dimension, first_variable, false);
         }
-        let mut statements = before;
-        statements.push(repeated);
-        statements.extend(after);
-        Ok(self.guarded(&dimension, statements))
-    }
-
-    /// The given dimensions as tasks, then the inside of the scope.
-    fn tasks(
-        &mut self,
-        frame: &mut Frame<'g>,
-        nest: &Nest<'g, '_>,
-        dimensions: &[usize],
-    ) -> Result<Vec<Statement>, LowerError> {
-        let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
-        let (dimension, value) = self.dimension(frame, nest, d)?;
-        let old = frame.bind(&nest.map.params[d], value);
-        self.open_tasks(&dimension);
-        let body = self.tasks(frame, nest, rest)?;
-        let statements = self.close_tasks(&nest.node.label, dimension, body);
+        let mut body = self.nested_loops(frame, nest, rest)?;
         frame.unbind(&nest.map.params[d], old);
-        Ok(statements)
+        if has_tasks {
+            return Ok(self.close_tasks(&nest.node.label, dimension, body));
+        }
+        let (independent, before, after) = self.close_loop(&mut body);
+        let unroll = nest.carrier == Carrier::OneThread { unroll: true };
+        let repeated = For { dimension: dimension.clone(), independent, unroll, body };
+        Ok(self.enclosed(&dimension, before, Statement::For(repeated), after))
     }
 
     /// A loop nest whose outermost dimensions threads share.
@@ -189,7 +172,7 @@ impl<'g> Lowering<'g> {
             self.open_loop(&dimension, first_variable, false);
             repeated.push(dimension);
         }
-        let mut body = self.sequential(frame, nest, &inner)?;
+        let mut body = self.nested_loops(frame, nest, &inner)?;
         let work = self.work(&dimensions, &repeated, &body, first_variable);
         self.close_around(repeated.len());
         let closed = self.close_shared(dimensions.len(), &mut body);

@@ -19,7 +19,7 @@ use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
     Allocation, Binding, BufferId, Copy, For, If, Location, LoopDimension, Pop, Push, Resolved, Row, Scalar,
-    Statement, While,
+    Statement, Touch, While, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -202,15 +202,18 @@ impl<'g> Lowering<'g> {
     }
 
     /// The streams before buffer number `n` to which statements push, and with which they do nothing else: those of one queue without a bound.
-    pub(super) fn collected(&self, body: &[Statement], n: usize) -> Vec<BufferId> {
-        let mut ends = Ends::default();
-        ends.statements(body);
+    pub(super) fn collected(&self, body: &mut [Statement], n: usize) -> Vec<BufferId> {
+        let (mut pushed, mut others) = (BTreeSet::new(), BTreeSet::new());
+        touches(body, &mut |touch| {
+            let uses = if matches!(touch, Touch::PushTo(_)) { &mut pushed } else { &mut others };
+            uses.insert(touch.buffer());
+        });
         let collects = |id: &BufferId| {
             let buffer = self.plan.buffer(*id);
             let is_unbounded = buffer.allocation == Allocation::Queues { capacity: None };
-            id.index() < n && is_unbounded && buffer.size.is_one() && !ends.others.contains(id)
+            id.index() < n && is_unbounded && buffer.size.is_one() && !others.contains(id)
         };
-        ends.pushed.iter().copied().filter(collects).collect()
+        pushed.into_iter().filter(collects).collect()
     }
 
     /// What a tasklet's input finds in queues.
@@ -346,76 +349,4 @@ fn length(queues: &Bound) -> Scalar {
     first.extents.clear();
     first.strides.clear();
     Scalar { code, bindings: vec![Binding::Length(first)], symbols: Vec::new() }
-}
-
-/// Streams that statements use, by what they do with them.
-#[derive(Default)]
-struct Ends {
-    pushed: BTreeSet<BufferId>,
-    others: BTreeSet<BufferId>,
-}
-
-impl Ends {
-    fn statements(&mut self, body: &[Statement]) {
-        for statement in body {
-            match statement {
-                Statement::Push(push) => {
-                    self.pushed.insert(push.queue.buffer);
-                }
-                Statement::Pop(pop) => {
-                    self.others.insert(pop.queue.buffer);
-                }
-                Statement::Consume(consume) => {
-                    self.others.insert(consume.queue.buffer);
-                    consume.condition.iter().for_each(|condition| self.bindings(&condition.bindings));
-                    self.statements(&consume.body);
-                }
-                Statement::Compute(compute) => self.bindings(&compute.bindings),
-                Statement::Set { value, .. } => self.bindings(&value.bindings),
-                Statement::For(each) => self.statements(&each.body),
-                Statement::Parallel(shared) => {
-                    self.statements(&shared.body);
-                    self.others.extend(&shared.collected);
-                }
-                Statement::While(each) => {
-                    self.bindings(&each.condition.bindings);
-                    self.statements(&each.body);
-                    self.statements(&each.update);
-                }
-                Statement::If(choice) => {
-                    for (condition, body) in &choice.arms {
-                        self.bindings(&condition.bindings);
-                        self.statements(body);
-                    }
-                    self.statements(&choice.otherwise);
-                }
-                Statement::Block { body, .. } => self.statements(body),
-                Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
-                Statement::Tasks(kinds) => kinds.iter().for_each(|kind| self.statements(&kind.body)),
-                Statement::Comment(_)
-                | Statement::Let { .. }
-                | Statement::Leave(_)
-                | Statement::Repeat(_)
-                | Statement::Goto { .. }
-                | Statement::Allocate(_)
-                | Statement::Free(_)
-                | Statement::External(_)
-                | Statement::Copy(_) => {}
-            }
-        }
-    }
-
-    fn bindings(&mut self, bindings: &[Binding]) {
-        for binding in bindings {
-            match binding {
-                Binding::Push(queue) => {
-                    self.pushed.insert(queue.buffer);
-                }
-                Binding::Length(queues) => {
-                    self.others.insert(queues.origin.buffer);
-                }
-                Binding::Load(_) | Binding::Store { .. } | Binding::View(_) | Binding::ViewMut { .. } => {}
-            }
-        }
-    }
 }

@@ -272,7 +272,7 @@ impl<'g> Lowering<'g> {
     /// A buffer of one element on the stack.
     pub(super) fn cell(&mut self, name: &str, element: ElementType) -> crate::plan::BufferId {
         let name = self.take_name(name);
-        let root = RootShape { shape: Vec::new(), strides: Vec::new(), offset: Expr::zero() };
+        let root = RootShape::packed(Vec::new());
         self.push_buffer(Buffer { name, element, size: Expr::one(), allocation: Allocation::Stack }, root)
     }
 

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::{ScopeTree, is_leaf, memlet_path};
-use sdfg::ir::{ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State, Volume};
+use sdfg::analysis::{ScopeTree, consumed_by, is_leaf};
+use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
 use super::dataflow::Graph;
 use super::memory::home;
@@ -31,39 +31,28 @@ struct Uses {
 /// The processing elements' own end of the stream that a consume scope consumes.
 pub(super) const CONSUMED: &str = "IN_stream";
 
-/// The entry of the consume scope whose taken element an edge brings, if it is such an edge.
-pub(super) fn consumed_by(state: &State, edge: EdgeId) -> Option<NodeId> {
-    memlet_path(state, edge).into_iter().find_map(|outer| {
-        let outer = state.edge(outer);
-        let is_consume = matches!(state.node(outer.dst).kind, NodeKind::ConsumeEntry(_));
-        (is_consume && outer.dst_connector.as_deref() == Some(CONSUMED)).then_some(outer.dst)
-    })
-}
-
 impl Graph<'_, '_> {
     /// Whether nodes directly inside of a scope that no path orders may wait for each other.
     pub(super) fn has_waiting_nodes(&self, sdfg: &Sdfg, scope: Option<NodeId>) -> bool {
-        let children = self.tree.children(scope);
-        let uses: Vec<Uses> = children.iter().map(|child| self.uses(sdfg, &[*child])).collect();
-        if uses.iter().all(|uses| uses.streams.is_empty() && !uses.has_condition) {
+        if !has_streams(sdfg) {
             return false;
         }
+        let is_exit = |child: NodeId| self.state.node(child).kind.exit_of().is_some();
+        let children: Vec<NodeId> =
+            self.tree.children(scope).iter().copied().filter(|child| !is_exit(*child)).collect();
+        let uses: Vec<Uses> = children.iter().map(|child| self.uses(sdfg, &[*child])).collect();
         let meet = |a: &Uses, b: &Uses| {
             let at = |id: &ContainerId| {
                 a.streams.get(id).zip(b.streams.get(id)).is_some_and(|(a, b)| a.waits || b.waits)
             };
             a.has_condition || b.has_condition || a.streams.keys().any(at)
         };
-        let works = |child: NodeId| {
-            !matches!(self.state.node(child).kind, NodeKind::MapExit(_) | NodeKind::ConsumeExit(_))
+        let unordered = |a: NodeId, b: NodeId| {
+            let leads = |from, to| reachable(self.state, self.tree, from).contains(&to);
+            !leads(a, b) && !leads(b, a)
         };
-        (0..children.len()).any(|i| {
-            let behind = reachable(self.state, self.tree, children[i]);
-            (0..children.len()).filter(|j| *j != i && works(children[i]) && works(children[*j])).any(|j| {
-                let is_before = || reachable(self.state, self.tree, children[j]).contains(&children[i]);
-                meet(&uses[i], &uses[j]) && !behind.contains(&children[j]) && !is_before()
-            })
-        })
+        (0..children.len())
+            .any(|i| (0..i).any(|j| meet(&uses[i], &uses[j]) && unordered(children[i], children[j])))
     }
 
     /// Whether iterations of a scope may wait for each other.
@@ -71,6 +60,9 @@ impl Graph<'_, '_> {
     /// They do not if all of them only take from streams without a bound: what one waits for comes from outside of the scope, whichever has
     /// run before.
     pub(super) fn has_waiting_iterations(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
+        if !has_streams(sdfg) {
+            return false;
+        }
         let mut uses = self.uses(sdfg, self.tree.children(Some(entry)));
         // Streams that live in one iteration are nobody else's.
         let is_own = |scope| scope == entry || self.tree.enclosing(scope).any(|outer| outer == entry);
@@ -83,7 +75,8 @@ impl Graph<'_, '_> {
 
     /// Whether something inside of a scope pushes to streams.
     pub(super) fn pushes_inside(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
-        self.uses(sdfg, self.tree.children(Some(entry))).streams.values().any(|each| each.pushes)
+        has_streams(sdfg)
+            && self.uses(sdfg, self.tree.children(Some(entry))).streams.values().any(|each| each.pushes)
     }
 
     /// What some nodes with all that is inside of them do at streams.
@@ -143,6 +136,11 @@ impl Graph<'_, '_> {
         }
         uses
     }
+}
+
+/// Most programs have none, and nothing of this needs to be looked at.
+fn has_streams(sdfg: &Sdfg) -> bool {
+    sdfg.containers().any(|(_, container)| container.is_stream())
 }
 
 fn is_bounded(sdfg: &Sdfg, id: ContainerId) -> bool {

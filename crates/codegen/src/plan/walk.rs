@@ -1,4 +1,4 @@
-//! Walks over statements: every place of a buffer that they touch.
+//! Walks over statements: every place of a buffer, and every queue, that they touch.
 
 use super::buffer::{Location, Strided};
 use super::statement::{Binding, ExternalArgument, Scalar, Statement};
@@ -29,6 +29,12 @@ pub enum Touch<'a> {
     Pointer(&'a mut Location),
     /// Elements into which an accumulator is combined.
     Merge(&'a mut Strided),
+    /// A queue that elements are pushed to.
+    PushTo(&'a mut Location),
+    /// A queue that elements are taken from.
+    TakeFrom(&'a mut Location),
+    /// Queues whose lengths are asked for.
+    Length(&'a mut Strided),
 }
 
 /// Calls `visit` for everything that the statements touch, in order.
@@ -42,10 +48,17 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             | Statement::Goto { .. }
             | Statement::Allocate(_)
             | Statement::Free(_) => {}
-            Statement::Push(push) => visit(Touch::CopyFrom(&mut push.from.first)),
-            Statement::Pop(pop) => visit(Touch::Pointer(&mut pop.to.first)),
+            Statement::Push(push) => {
+                visit(Touch::CopyFrom(&mut push.from.first));
+                visit(Touch::PushTo(&mut push.queue));
+            }
+            Statement::Pop(pop) => {
+                visit(Touch::TakeFrom(&mut pop.queue));
+                visit(Touch::Pointer(&mut pop.to.first));
+            }
             Statement::Tasks(kinds) => kinds.iter_mut().for_each(|kind| touches(&mut kind.body, visit)),
             Statement::Consume(consume) => {
+                visit(Touch::TakeFrom(&mut consume.queue));
                 if let Some(condition) = &mut consume.condition {
                     in_scalar(condition, visit);
                 }
@@ -107,7 +120,8 @@ fn in_bindings(bindings: &mut [Binding], visit: &mut dyn FnMut(Touch<'_>)) {
             Binding::View(strided) => visit(Touch::View(strided)),
             Binding::Store { to, write } => visit(Touch::Store(to, write)),
             Binding::ViewMut { to, write } => visit(Touch::ViewMut(to, write)),
-            Binding::Push(_) | Binding::Length(_) => {}
+            Binding::Push(queue) => visit(Touch::PushTo(queue)),
+            Binding::Length(queues) => visit(Touch::Length(queues)),
         }
     }
 }
@@ -125,8 +139,13 @@ impl Touch<'_> {
             | Touch::Store(location, _)
             | Touch::CopyFrom(location)
             | Touch::CopyTo { to: location, .. }
-            | Touch::Pointer(location) => location,
-            Touch::View(strided) | Touch::ViewMut(strided, _) | Touch::Merge(strided) => &strided.origin,
+            | Touch::Pointer(location)
+            | Touch::PushTo(location)
+            | Touch::TakeFrom(location) => location,
+            Touch::View(strided)
+            | Touch::ViewMut(strided, _)
+            | Touch::Merge(strided)
+            | Touch::Length(strided) => &strided.origin,
         }
     }
 
@@ -137,24 +156,22 @@ impl Touch<'_> {
             | Touch::Store(location, _)
             | Touch::CopyFrom(location)
             | Touch::CopyTo { to: location, .. }
-            | Touch::Pointer(location) => location,
-            Touch::View(strided) | Touch::ViewMut(strided, _) | Touch::Merge(strided) => &mut strided.origin,
+            | Touch::Pointer(location)
+            | Touch::PushTo(location)
+            | Touch::TakeFrom(location) => location,
+            Touch::View(strided)
+            | Touch::ViewMut(strided, _)
+            | Touch::Merge(strided)
+            | Touch::Length(strided) => &mut strided.origin,
         }
     }
 
     /// Whether it combines with old values.
-    pub fn combines(&self) -> bool {
-        match self {
-            Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => {
-                matches!(write, Resolved::Combine { .. })
-            }
-            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => {
-                false
-            }
-        }
+    pub fn combines(&mut self) -> bool {
+        matches!(self.write_mut(), Some(Resolved::Combine { .. }))
     }
 
-    /// Whether it only reads.
+    /// Whether it only reads memory.
     pub fn reads(&self) -> bool {
         match self {
             Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) => true,
@@ -162,7 +179,10 @@ impl Touch<'_> {
             | Touch::ViewMut(..)
             | Touch::CopyTo { .. }
             | Touch::Pointer(_)
-            | Touch::Merge(_) => false,
+            | Touch::Merge(_)
+            | Touch::PushTo(_)
+            | Touch::TakeFrom(_)
+            | Touch::Length(_) => false,
         }
     }
 
@@ -170,9 +190,14 @@ impl Touch<'_> {
     pub fn write_mut(&mut self) -> Option<&mut Resolved> {
         match self {
             Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => Some(write),
-            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Pointer(_) | Touch::Merge(_) => {
-                None
-            }
+            Touch::Load(_)
+            | Touch::View(_)
+            | Touch::CopyFrom(_)
+            | Touch::Pointer(_)
+            | Touch::Merge(_)
+            | Touch::PushTo(_)
+            | Touch::TakeFrom(_)
+            | Touch::Length(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{EdgeId, NodeId, State};
+use crate::ir::{EdgeId, NodeId, NodeKind, State};
 
 /// What the connector `IN_x` of a scope node is joined with, `OUT_x`.
 fn inside(connector: Option<&String>) -> Option<String> {
@@ -102,6 +102,16 @@ pub fn memlet_root(state: &State, edge: EdgeId) -> Option<NodeId> {
     } else {
         path.first().map(|first| state.edge(*first).src)
     }
+}
+
+/// The entry of the consume scope whose taken element an edge inside of the scope brings, if it brings one: a value, and
+/// not elements of the stream.
+pub fn consumed_by(state: &State, edge: EdgeId) -> Option<NodeId> {
+    memlet_path(state, edge).into_iter().find_map(|segment| {
+        let segment = state.edge(segment);
+        let is_consume = matches!(state.node(segment.src).kind, NodeKind::ConsumeEntry(_));
+        (is_consume && segment.src_connector.as_deref() == Some("OUT_stream")).then_some(segment.src)
+    })
 }
 
 /// Whether an edge moves data itself: it neither enters nor leaves a scope through an `IN_x`/`OUT_x` pair.

@@ -33,7 +33,7 @@ pub use cost::{Cost, Costs};
 pub use dominators::DominatorTree;
 pub use footprint::Footprint;
 pub use liveness::Liveness;
-pub use memlet_path::{is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
+pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub use memlet_tree::MemletTrees;
 pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;

@@ -6,11 +6,11 @@ use super::bounds;
 use super::direction;
 use super::frame::{Frame, Frames};
 use super::site::{Findings, Site, counted};
-use crate::analysis::bound_dimensions;
 use crate::analysis::symbols::assigned_symbols;
+use crate::analysis::{bound_dimensions, consumed_by};
 use crate::diagnostic::{Code, did_you_mean};
 use crate::ir::{
-    Access, Connector, Container, ContainerKind, Edge, Flow, NestedSdfg, NodeId, NodeKind, Sdfg,
+    Access, Connector, Container, ContainerKind, EdgeId, Flow, NestedSdfg, NodeId, NodeKind, Sdfg,
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -130,13 +130,15 @@ fn in_out(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut Findi
 }
 
 /// The edge at a connector and what it accesses.
-fn accessed<'s>(site: &Site<'s>, id: NodeId, name: &str, input: bool) -> Option<(&'s Edge, &'s Access)> {
+fn accessed<'s>(site: &Site<'s>, id: NodeId, name: &str, input: bool) -> Option<(EdgeId, &'s Access)> {
     let edges = if input { site.state.in_edges(id) } else { site.state.out_edges(id) };
-    let edge = edges.into_iter().map(|edge| site.state.edge(edge)).find(|edge| {
+    let id = edges.into_iter().find(|edge| {
+        let edge = site.state.edge(*edge);
         let connector = if input { &edge.dst_connector } else { &edge.src_connector };
         connector.as_deref() == Some(name)
     })?;
-    Some((edge, if input { edge.memlet.read_access()? } else { edge.memlet.write_access()? }))
+    let memlet = &site.state.edge(id).memlet;
+    Some((id, if input { memlet.read_access()? } else { memlet.write_access()? }))
 }
 
 /// What a connector brings has the kind and the dimensions of the argument.
@@ -146,8 +148,17 @@ fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, frames: &Frames, f
     for (connector, input) in inputs.chain(outputs) {
         let Some(inner) = nested.sdfg.find_container(&connector.name) else { continue };
         let inner = nested.sdfg.container(inner);
-        let Some((edge, access)) = accessed(site, id, &connector.name, input) else { continue };
-        if let Some(problem) = mismatch(site, access, inner, nested, frames.at(id)) {
+        let Some((id_of_edge, access)) = accessed(site, id, &connector.name, input) else { continue };
+        let edge = site.state.edge(id_of_edge);
+        let problem = if consumed_by(site.state, id_of_edge).is_some() {
+            let is_value = matches!(inner.kind, ContainerKind::Scalar);
+            (!is_value).then(|| {
+                format!("`{}` is one element that a consume scope took, and no scalar inside", inner.name)
+            })
+        } else {
+            mismatch(site, access, inner, nested, frames.at(id))
+        };
+        if let Some(problem) = problem {
             let error = site.node_error(Code::NestedType, id, Some(&connector.name), problem);
             findings.push(error.at(edge.loc.as_ref()));
         }

@@ -10,7 +10,7 @@ use super::home::home;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::loops::counted_range;
-use crate::analysis::{DominatorTree, RegionGraph, is_leaf, memlet_path};
+use crate::analysis::{DominatorTree, RegionGraph, consumed_by, is_leaf};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
 use crate::ir::{
     BlockId, BlockKind, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId, NodeKind, RegionId, Sdfg,
@@ -305,11 +305,7 @@ fn repetitions(site: &Site<'_>, frames: &Frames, scopes: &[NodeId]) -> Option<Ex
 /// a call takes is decided inside.
 fn pop_waits(site: &Site<'_>, id: EdgeId) -> bool {
     let edge = site.state.edge(id);
-    let consumed = memlet_path(site.state, id).into_iter().any(|segment| {
-        let segment = site.state.edge(segment);
-        let is_consume = matches!(site.state.node(segment.src).kind, NodeKind::ConsumeEntry(_));
-        is_consume && segment.src_connector.as_deref() == Some("OUT_stream")
-    });
+    let consumed = consumed_by(site.state, id).is_some();
     let enters = matches!(site.state.node(edge.dst).kind, NodeKind::ConsumeEntry(_))
         && edge.dst_connector.as_deref() == Some("IN_stream");
     let exact = match &edge.memlet.volume {

@@ -185,7 +185,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let function = self.emitter.declare_pure(&scalar, float.into(), arguments.len());
         let values: Vec<_> = arguments.iter().map(|argument| (*argument).into()).collect();
         let call = self.builder.build_call(function, &values, "")?;
-        self.emitter.allow_vectors(call, name, ty, arguments.len())?;
+        self.emitter.allow_vectors(call, (name, &scalar), ty, arguments.len())?;
         let value = call.try_as_basic_value().basic();
         let value = value.ok_or_else(|| self.emitter.defect("a mathematical function has a value"))?;
         self.flagged(value.into_float_value())

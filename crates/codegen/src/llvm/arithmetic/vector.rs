@@ -22,11 +22,11 @@ const FUNCTIONS: [&str; 25] = [
 const INSTRUCTION_SETS: [(char, usize); 3] = [('b', 16), ('d', 32), ('e', 64)];
 
 impl<'ctx> Emitter<'ctx> {
-    /// Says of a call of the C library's function `name`, of elements of type `ty`, which functions of vectors do the same.
+    /// Says of a call of the C library's function `scalar`, which is `name` for `ty`, which functions of vectors do the same.
     pub(super) fn allow_vectors(
         &self,
         call: CallSiteValue<'ctx>,
-        name: &str,
+        (name, scalar): (&str, &str),
         ty: ScalarType,
         arity: usize,
     ) -> Emit<()> {
@@ -34,11 +34,9 @@ impl<'ctx> Emitter<'ctx> {
             return Ok(());
         }
         let element = self.float_type(ty)?;
-        let component = ty.component();
-        let scalar = if component == ScalarType::F32 { format!("{name}f") } else { name.to_owned() };
         let mut variants = Vec::with_capacity(INSTRUCTION_SETS.len());
         for (set, bytes) in INSTRUCTION_SETS {
-            let lanes = bytes / component.size();
+            let lanes = bytes / ty.component().size();
             let variant = format!("_ZGV{set}N{lanes}{}_{scalar}", "v".repeat(arity));
             let vector = element.vec_type(lanes as u32);
             let function = self.declare_pure(&variant, vector.as_basic_type_enum(), arity);

@@ -9,10 +9,10 @@ use super::super::program::{
 };
 use super::super::shadow::AccessKind;
 use super::{Context, ResolveError, Resolver, StateContext};
-use crate::analysis::memlet_path;
+use crate::analysis::{consumed_by, memlet_path};
 use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
-use crate::ir::{Access, ConflictResolution, EdgeId, Flow, NodeId, NodeKind};
+use crate::ir::{Access, ConflictResolution, EdgeId, Flow, NodeId};
 use crate::symbolic::Symbol;
 use crate::tasklet::{CompiledCode, Dialect, Environment, typecheck_expression};
 
@@ -198,12 +198,7 @@ impl Resolver {
 
     /// The register of the element that a consume scope took, if an edge brings that.
     pub(super) fn consumed_register(&self, inner: &StateContext<'_>, edge: EdgeId) -> Option<u32> {
-        memlet_path(inner.state, edge).into_iter().find_map(|outer| {
-            let outer = inner.state.edge(outer);
-            let is_stream = outer.dst_connector.as_deref() == Some("IN_stream");
-            let is_consume = matches!(inner.state.node(outer.dst).kind, NodeKind::ConsumeEntry(_));
-            if is_stream && is_consume { inner.consumed.get(&outer.dst).copied() } else { None }
-        })
+        inner.consumed.get(&consumed_by(inner.state, edge)?).copied()
     }
 
     /// Resolves the symbol connectors of a scope entry and binds their symbols.
