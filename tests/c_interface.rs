@@ -9,7 +9,8 @@ use std::process::{Command, Output};
 use sdfg::validate::Validated;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link;
-use sdfg_codegen::llvm::CompileOptions;
+use sdfg_codegen::llvm::{CompileOptions, compile};
+use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
 use sdfg_programs::programs::{butterfly, jacobi2d, laplace, systolic};
 
 /// Which form of the program is linked.
@@ -21,12 +22,14 @@ enum Linked {
 }
 
 /// A folder with the header, both libraries and the object of a program.
-fn libraries(program: &Validated) -> tempfile::TempDir {
+fn libraries(program: &Validated, instrumentation: Option<Instrumentation>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = &program.sdfg().name;
     // Parallel regions start their team for small sizes too.
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let object = sdfg_codegen::compile(program, &options).expect("the program compiles");
+    let target = Target { instrumentation, ..Target::cpu() };
+    let plan = lower(program, &target).expect("the program can be lowered");
+    let object = compile(&plan, &options).expect("the plan compiles");
     let file = |name: String| folder.path().join(name);
     link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
     link::static_library(&object, &file(format!("lib{name}.a"))).expect("the static library is written");
@@ -81,7 +84,11 @@ const C99: [&str; 2] = ["cc", "-std=c99"];
 const CPP: [&str; 4] = ["c++", "-std=c++11", "-x", "c++"];
 
 fn c_program(program: &Validated, source: &str) {
-    let folder = libraries(program);
+    c_program_with(program, source, None);
+}
+
+fn c_program_with(program: &Validated, source: &str, instrumentation: Option<Instrumentation>) {
+    let folder = libraries(program, instrumentation);
     let name = &program.sdfg().name;
     for linked in [Linked::Shared, Linked::Static, Linked::Object] {
         run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
@@ -179,4 +186,13 @@ sdfg adding {
 fn overlapping_arguments() {
     let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "overlaps");
+}
+
+/// What timers find is told in C, too, from every form of the program.
+#[test]
+fn timers() {
+    let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");
+    let program = sdfg::validate::validate(program).expect("it is valid");
+    let instrumentation = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
+    c_program_with(&program, "profile", Some(instrumentation));
 }

@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::llvm::{CompileOptions, OptLevel};
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
 
 use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
@@ -163,7 +164,11 @@ fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
     let level = OptLevel::ALL[(seed % OptLevel::ALL.len() as u64) as usize];
     // Programs are small: without this, no threads would be started.
     let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
-    let object =
-        sdfg_codegen::compile(&expanded, &options).map_err(|error| format!("not compiled: {error}"))?;
+    // Timers change no result; every seventh program has some.
+    let timers = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
+    let instrumentation = seed.is_multiple_of(7).then_some(timers);
+    let plan = lower(&expanded, &Target { instrumentation, ..Target::cpu() })
+        .map_err(|error| format!("not lowered: {error}"))?;
+    let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
 }

@@ -13,6 +13,7 @@ use sdfg_codegen::package::{cmake_config, pkg_config};
 use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
 use crate::output::{Destination, unwritten};
+use crate::profile::Level;
 use crate::terminal::Terminal;
 
 /// Compile a program for the CPU: LLVM IR, assembly, object code, libraries, and what other languages and build systems call
@@ -33,6 +34,12 @@ pub(crate) struct Compile {
     /// `NAME.o` in this folder, a package to the folder `NAME` in it.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
+    /// Put timers around parts of the program; what they found, the function NAME_profile of the library tells.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    instrument: Option<Level>,
+    /// Count page faults, cycles, instructions and cache misses of what is timed, as far as the machine does.
+    #[arg(long, requires = "instrument")]
+    counters: bool,
     #[command(flatten)]
     native: NativeOptions,
 }
@@ -76,7 +83,8 @@ impl Compile {
         if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A | Emit::Package) {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
-        let (_, lowered) = self.native.lower(&self.program, terminal)?;
+        let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
+        let (_, lowered) = self.native.lower(&self.program, instrumentation, terminal)?;
         let path = match &self.output {
             Some(path) => Some(path.clone()),
             None => self.emit.default_file(&lowered.plan.name),

@@ -13,6 +13,7 @@ mod interpret;
 mod native;
 mod output;
 mod print;
+mod profile;
 mod reduce;
 mod run;
 mod source;

@@ -11,7 +11,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel, compile};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{Instrumentation, Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
@@ -89,7 +89,12 @@ impl NativeOptions {
     }
 
     /// Reads, checks, expands and lowers a program.
-    pub(crate) fn lower(&self, program: &str, terminal: Terminal) -> Result<(Validated, Lowered), Failure> {
+    pub(crate) fn lower(
+        &self,
+        program: &str,
+        instrumentation: Option<Instrumentation>,
+        terminal: Terminal,
+    ) -> Result<(Validated, Lowered), Failure> {
         let options = self.compile_options()?;
         let source = Source::read(program)?;
         let validated = self.specialized(&source, source.validated(terminal)?, terminal)?;
@@ -98,7 +103,8 @@ impl NativeOptions {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let plan = lower(&expanded, &Target::cpu()).map_err(Failure::program)?;
+        let plan =
+            lower(&expanded, &Target { instrumentation, ..Target::cpu() }).map_err(Failure::program)?;
         Ok((validated, Lowered { plan, options }))
     }
 

@@ -11,6 +11,7 @@ use sdfg_codegen::load::{ArgumentBuffer, CallError, Library};
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::native::NativeOptions;
+use crate::profile::ProfileOptions;
 use crate::terminal::Terminal;
 
 /// Compile a program for the CPU and run it.
@@ -28,66 +29,79 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIMES")]
     repeat: Option<NonZeroU32>,
     #[command(flatten)]
+    profile: ProfileOptions,
+    #[command(flatten)]
     native: NativeOptions,
 }
 
 impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let (validated, lowered) = self.native.lower(&self.program, terminal)?;
+        let instrumentation = self.profile.instrumentation()?;
+        let (validated, lowered) = self.native.lower(&self.program, instrumentation, terminal)?;
         self.native.consent(&lowered.plan)?;
         let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;
         let library = Library::load(&object).map_err(Failure::usage)?;
         let mut times = Vec::new();
         let mut results = data.arguments.clone();
-        for round in 0..self.repeat.map_or(1, NonZeroU32::get) {
+        let rounds = self.repeat.map_or(1, NonZeroU32::get);
+        for round in 0..rounds {
             if round > 0 {
                 results = data.arguments.clone();
             }
-            times.push(call(&library, &mut results, self.native.threads())?);
+            times.push(self.call(&library, &mut results, round + 1 == rounds, terminal)?);
         }
         if self.repeat.is_some() {
             terminal.message(&timing(times));
         }
         data.finish(&results)
     }
-}
 
-/// Runs the program on the tensors in place, and tells how long it took.
-fn call(
-    library: &Library,
-    arguments: &mut Arguments,
-    threads: Option<NonZeroU32>,
-) -> Result<Duration, Failure> {
-    let interface = library.interface();
-    let mut tensors: Vec<(String, sdfg::tensor::Tensor)> = Vec::new();
-    for argument in interface.arguments() {
-        if let Some(tensor) = arguments.take(&argument.name) {
-            tensors.push((argument.name.clone(), tensor));
+    /// Runs the program on the tensors in place, and tells how long it took; after the last run or a failure also what was
+    /// measured.
+    fn call(
+        &self,
+        library: &Library,
+        arguments: &mut Arguments,
+        is_last: bool,
+        terminal: Terminal,
+    ) -> Result<Duration, Failure> {
+        let interface = library.interface();
+        let mut tensors: Vec<(String, sdfg::tensor::Tensor)> = Vec::new();
+        for argument in interface.arguments() {
+            if let Some(tensor) = arguments.take(&argument.name) {
+                tensors.push((argument.name.clone(), tensor));
+            }
         }
-    }
-    let mut call = library.call();
-    if let Some(threads) = threads {
-        call = call.threads(threads);
-    }
-    for (name, value) in arguments.symbols() {
-        if is_symbol(interface, name) {
-            call = call.symbol(name, value);
+        let mut call = library.call();
+        if let Some(threads) = self.native.threads() {
+            call = call.threads(threads);
         }
+        for (name, value) in arguments.symbols() {
+            if is_symbol(interface, name) {
+                call = call.symbol(name, value);
+            }
+        }
+        for (name, tensor) in &mut tensors {
+            call = call.buffer(name, ArgumentBuffer::from_tensor_mut(tensor));
+        }
+        let start = Instant::now();
+        let mut prepared = call.prepare().map_err(Failure::usage)?;
+        let result = prepared.run();
+        let taken = start.elapsed();
+        if is_last || result.is_err() {
+            self.profile.report(&mut prepared, terminal)?;
+        }
+        drop(prepared);
+        result.map_err(|error| match error {
+            CallError::Failed { .. } => Failure::program(error),
+            _ => Failure::usage(error),
+        })?;
+        for (name, tensor) in tensors {
+            arguments.set(name, tensor);
+        }
+        Ok(taken)
     }
-    for (name, tensor) in &mut tensors {
-        call = call.buffer(name, ArgumentBuffer::from_tensor_mut(tensor));
-    }
-    let start = Instant::now();
-    call.run().map_err(|error| match error {
-        CallError::Failed { .. } => Failure::program(error),
-        _ => Failure::usage(error),
-    })?;
-    let taken = start.elapsed();
-    for (name, tensor) in tensors {
-        arguments.set(name, tensor);
-    }
-    Ok(taken)
 }
 
 fn is_symbol(interface: &Interface, name: &str) -> bool {

@@ -21,6 +21,7 @@ use crate::plan::Plan;
 const OPENMP: u8 = 1;
 const RUNTIME: u8 = 2;
 const VECTOR_MATHEMATICS: u8 = 4;
+const PROFILE: u8 = 8;
 
 /// What an object in a cache begins with: a change of the layout below changes it.
 const MAGIC: &[u8] = b"sdfg object 1\n";
@@ -90,7 +91,8 @@ impl Cache {
             let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
             let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
             let externals = plan.externals.clone();
-            let requirements = Requirements { openmp, runtime, vector_mathematics, externals };
+            let profile = needs & PROFILE != 0;
+            let requirements = Requirements { openmp, runtime, profile, vector_mathematics, externals };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
         let object = llvm::compile(plan, options)?;
@@ -145,11 +147,12 @@ impl Cache {
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        let Requirements { openmp, runtime, vector_mathematics, .. } = object.requirements;
+        let Requirements { openmp, runtime, profile, vector_mathematics, .. } = object.requirements;
         let mut payload = vec![
             (u8::from(openmp) * OPENMP)
                 | (u8::from(runtime) * RUNTIME)
-                | (u8::from(vector_mathematics) * VECTOR_MATHEMATICS),
+                | (u8::from(vector_mathematics) * VECTOR_MATHEMATICS)
+                | (u8::from(profile) * PROFILE),
         ];
         payload.extend_from_slice(&object.bytes);
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
@@ -238,7 +241,7 @@ mod tests {
 
     use super::*;
     use crate::llvm::OptLevel;
-    use crate::lower::{Target, lower};
+    use crate::lower::{Instrumentation, ProfileLevel, Target, lower};
 
     const PROGRAM: &str = "sdfg p {
   symbol N: i64
@@ -317,15 +320,19 @@ mod tests {
         );
         let mathematics = plan(&PROGRAM.replace("i64[N]", "f64[N]").replace("1.0", "exp(i / N)"));
         let fast = CompileOptions { floats: Some(sdfg::ir::FloatMode::Fast), ..CompileOptions::default() };
+        let timers = Instrumentation { level: ProfileLevel::Program, counters: false };
+        let timed = Target { instrumentation: Some(timers), ..Target::cpu() };
+        let timed = lower(&validate(sdfg::text::parse("p.sdft", PROGRAM).unwrap()).unwrap(), &timed).unwrap();
         let mut needs = Vec::new();
-        for plan in [&streams, &mathematics] {
+        for plan in [&streams, &mathematics, &timed] {
             let first = cache.compile(plan, &fast).unwrap();
             let second = cache.compile(plan, &fast).unwrap();
             assert_eq!(first.requirements, second.requirements);
-            needs.push((second.requirements.runtime, second.requirements.vector_mathematics));
+            let Requirements { runtime, profile, vector_mathematics, .. } = second.requirements;
+            needs.push([runtime, vector_mathematics, profile]);
         }
-        assert_eq!(needs, [(true, false), (false, true)]);
-        assert_eq!(cache.contents().unwrap().objects, 2);
+        assert_eq!(needs, [[true, false, false], [false, true, false], [false, false, true]]);
+        assert_eq!(cache.contents().unwrap().objects, 3);
     }
 
     #[test]

@@ -96,6 +96,7 @@ fn plan_of(
         buffers: Vec::new(),
         variables: IndexMap::new(),
         body: Vec::new(),
+        profile: None,
         externals: vec![call.origin.clone()],
     };
     let places: Vec<Location> = memory

@@ -81,6 +81,19 @@ fn instances(text: &mut String, interface: &Interface) {
          \x20     type(c_ptr), value :: handle\n\
          \x20   end subroutine\n\n"
     );
+    if interface.has_profile() {
+        let profile = interface.symbol(EntryPoint::Profile);
+        let _ = write!(
+            text,
+            "    ! The address of a C text of the instance: what its timers found, as a table (0) or as a trace in JSON (1).\n\
+             \x20   function {profile}(handle, format) bind(c, name=\"{profile}\") result(text)\n\
+             \x20     import :: c_int32_t, c_ptr\n\
+             \x20     type(c_ptr), value :: handle\n\
+             \x20     integer(c_int32_t), value :: format\n\
+             \x20     type(c_ptr) :: text\n\
+             \x20   end function\n\n"
+        );
+    }
 }
 
 fn function(

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use sdfg::dtype::ScalarType;
 
-use crate::interface::{Argument, ArgumentKind, Interface, Status, is_c_identifier};
+use crate::interface::{Argument, ArgumentKind, Interface, ProfileFormat, Status, is_c_identifier};
 
 /// The text of the header for `interface`.
 pub fn c_header(interface: &Interface) -> String {
@@ -49,13 +49,14 @@ pub fn c_header(interface: &Interface) -> String {
         let _ = writeln!(text, " * {}", describe(argument));
     }
     let parameters: Vec<String> = interface.arguments().iter().map(parameter).collect();
+    let profile = if interface.has_profile() { profile(name) } else { String::new() };
     let with_handle = [format!("{name}_t *handle")].into_iter().chain(parameters.iter().cloned());
     let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(",\n    ") };
     let _ = write!(
         text,
         " */\nint32_t {name}_run(\n    {});\n\n\
          /* The same with an instance of its own, for a single call. */\n\
-         int32_t {name}(\n    {one_shot});\n\n\
+         int32_t {name}(\n    {one_shot});\n\n{profile}\
          #ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n",
         with_handle.collect::<Vec<_>>().join(",\n    ")
     );
@@ -96,6 +97,21 @@ fn status_codes(text: &mut String, name: &str) {
         );
     }
     text.push_str("};\n\n");
+}
+
+/// What only programs with timers have.
+fn profile(name: &str) -> String {
+    let prefix = name.to_ascii_uppercase();
+    let formats = ProfileFormat::ALL
+        .map(|format| format!("    {prefix}_{} = {}", format.constant_suffix(), format.code()))
+        .join(",\n");
+    format!(
+        "/* Texts of {name}_profile: a table for people, and JSON in the format of Chrome's trace viewer. */\n\
+         enum {{\n{formats}\n}};\n\n\
+         /* What the timers found in all runs on `handle` so far, also in failed ones; no run may be on it. The text is owned by the\n \
+         * handle and lives until the next call of this function on it. NULL without memory. */\n\
+         const char *{name}_profile({name}_t *handle, int32_t format);\n\n"
+    )
 }
 
 /// `const double *A`, `int64_t N`.

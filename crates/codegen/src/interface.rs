@@ -207,6 +207,7 @@ impl Status {
 pub struct Interface {
     name: String,
     arguments: Vec<Argument>,
+    has_profile: bool,
 }
 
 /// Why a list of arguments is no interface.
@@ -294,7 +295,17 @@ impl Interface {
                 }
             }
         }
-        Ok(Interface { name: name.to_owned(), arguments })
+        Ok(Interface { name: name.to_owned(), arguments, has_profile: false })
+    }
+
+    /// The same of a program with or without timers.
+    pub fn with_profile(self, has_profile: bool) -> Self {
+        Interface { has_profile, ..self }
+    }
+
+    /// Whether the program has timers, and with them [`EntryPoint::Profile`].
+    pub fn has_profile(&self) -> bool {
+        self.has_profile
     }
 
     /// The program's name, the prefix of every exported function.
@@ -334,17 +345,20 @@ pub enum EntryPoint {
     /// `NAME__invoke(handle, pointers to arguments)`: `NAME_run` behind a signature that does not depend on the
     /// program, for callers without a C compiler. A pointer argument is passed as itself, a value by a pointer to it.
     Invoke,
+    /// `NAME_profile(handle, format)`: what the timers of an instance found, as text. Only of programs with timers.
+    Profile,
 }
 
 impl EntryPoint {
     /// Every entry point.
-    pub const ALL: [EntryPoint; 6] = [
+    pub const ALL: [EntryPoint; 7] = [
         EntryPoint::OneShot,
         EntryPoint::Create,
         EntryPoint::Run,
         EntryPoint::Error,
         EntryPoint::Destroy,
         EntryPoint::Invoke,
+        EntryPoint::Profile,
     ];
 
     /// What follows the program's name in the exported symbol.
@@ -356,6 +370,37 @@ impl EntryPoint {
             EntryPoint::Error => "_error",
             EntryPoint::Destroy => "_destroy",
             EntryPoint::Invoke => "__invoke",
+            EntryPoint::Profile => "_profile",
+        }
+    }
+}
+
+/// What [`EntryPoint::Profile`] is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProfileFormat {
+    /// A table for people: of each region how often it ran and how long that took.
+    Table,
+    /// JSON in the format of Chrome's trace viewer: each execution of each region, by thread; with the table as `regions`.
+    Trace,
+}
+
+impl ProfileFormat {
+    /// Every format, in the order of the header.
+    pub const ALL: [ProfileFormat; 2] = [ProfileFormat::Table, ProfileFormat::Trace];
+
+    /// The number in the C interface.
+    pub const fn code(self) -> i32 {
+        match self {
+            ProfileFormat::Table => 0,
+            ProfileFormat::Trace => 1,
+        }
+    }
+
+    /// The suffix of the C constant, after the program's name.
+    pub const fn constant_suffix(self) -> &'static str {
+        match self {
+            ProfileFormat::Table => "PROFILE_TABLE",
+            ProfileFormat::Trace => "PROFILE_TRACE",
         }
     }
 }

@@ -19,6 +19,14 @@ pub struct ObjectCode {
     pub requirements: Requirements,
 }
 
+impl Requirements {
+    /// The objects of this project's runtime that the code needs, with their names.
+    pub(crate) fn runtime_objects(&self) -> impl Iterator<Item = (&'static str, &'static [u8])> {
+        let runtime = self.runtime.then_some(sdfg_runtime::OBJECTS).into_iter().flatten();
+        runtime.chain(self.profile.then_some(sdfg_runtime::PROFILE))
+    }
+}
+
 /// What compiled code calls, beyond the C and mathematics libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
@@ -26,6 +34,8 @@ pub struct Requirements {
     pub openmp: bool,
     /// The code calls functions of `sdfg-runtime`.
     pub runtime: bool,
+    /// The code has timers, which are functions of `sdfg-runtime`.
+    pub profile: bool,
     /// The code may call glibc's functions of vectors, `libmvec`.
     pub vector_mathematics: bool,
     /// Where the functions of external tasklets come from, in order.

@@ -6,6 +6,7 @@ mod destinations;
 mod externals;
 mod layouts;
 mod packages;
+mod profile;
 mod programs;
 mod reduce;
 mod refusals;

@@ -89,7 +89,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
 /// # Errors
 /// As [`shared_library`].
 pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
-    if !object.requirements.runtime {
+    if object.requirements.runtime_objects().next().is_none() {
         return Ok(object.bytes.clone());
     }
     let failed = |source| LinkError::Write { path: "an object in the temporary folder".into(), source };
@@ -120,8 +120,8 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         &DEFAULT_OBJECT_READER,
         format!("{}.o", object.interface.name()),
     )];
-    for (name, bytes) in runtime_objects(object) {
-        members.push(NewArchiveMember::new(*bytes, &DEFAULT_OBJECT_READER, format!("sdfg-{name}.o")));
+    for (name, bytes) in object.requirements.runtime_objects() {
+        members.push(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("sdfg-{name}.o")));
     }
     for (index, external) in externals.objects.iter().enumerate() {
         let bytes = std::fs::read(external).map_err(failed)?;
@@ -132,14 +132,9 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     write_file(path, bytes.get_ref())
 }
 
-/// The objects of this project's runtime that a program needs, with their names.
-fn runtime_objects(object: &ObjectCode) -> &'static [(&'static str, &'static [u8])] {
-    if object.requirements.runtime { &sdfg_runtime::OBJECTS } else { &[] }
-}
-
-/// The same as files.
+/// The objects of this project's runtime that a program needs, as files.
 fn runtime_files(object: &ObjectCode) -> io::Result<Vec<NamedTempFile>> {
-    runtime_objects(object).iter().map(|(name, bytes)| object_file(name, bytes)).collect()
+    object.requirements.runtime_objects().map(|(name, bytes)| object_file(name, bytes)).collect()
 }
 
 /// A file with an object, which goes when its name does.

@@ -44,6 +44,8 @@ impl<'ctx> Emitter<'ctx> {
             vec![self.pointer().into(), self.i32().into(), self.i32().into()];
         let buffer = self.context.struct_type(&[self.pointer().into(), self.i64().into()], false);
         fields.extend(self.handle_buffers().map(|_| BasicTypeEnum::from(buffer)));
+        // Last, so that the others are where they are without it.
+        fields.extend(self.plan.profile.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         self.context.struct_type(&fields, false)
     }
 
@@ -67,10 +69,11 @@ impl<'ctx> Emitter<'ctx> {
         let destroy = self.destroy_function(interface)?;
         self.error_function(interface)?;
         self.one_shot_function(interface, create, run, destroy)?;
-        self.invoke_function(interface, run)
+        self.invoke_function(interface, run)?;
+        if self.plan.profile.is_some() { self.profile_function(interface) } else { Ok(()) }
     }
 
-    fn exported(
+    pub(super) fn exported(
         &self,
         interface: &Interface,
         entry: EntryPoint,
@@ -140,6 +143,9 @@ impl<'ctx> Emitter<'ctx> {
         f.builder.build_store(f.handle_field(ERROR)?, self.text(""))?;
         let threads = f.builder.build_load(i32, threads, "")?;
         f.builder.build_store(f.handle_field(THREADS)?, threads)?;
+        if let Some(profile) = &self.plan.profile {
+            f.open_profile(profile)?;
+        }
         f.builder.build_store(out, handle)?;
         f.finish(Returns::Status)?;
         Ok(value)
@@ -154,6 +160,9 @@ impl<'ctx> Emitter<'ctx> {
         f.when(given, || {
             for index in 0..self.handle_buffers().count() as u32 {
                 f.free(f.load_pointer(f.handle_buffer_field(index, 0)?)?)?;
+            }
+            if self.plan.profile.is_some() {
+                f.close_profile()?;
             }
             f.free(f.handle.get())
         })?;
@@ -345,6 +354,11 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Where the handle has its status.
     pub(super) fn status_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(STATUS)
+    }
+
+    /// Where the handle has its measurements; it is the last field of handles that have some.
+    pub(super) fn profile_field(&self) -> Emit<PointerValue<'ctx>> {
+        self.handle_field(self.emitter.handle_type().count_fields() - 1)
     }
 
     /// Leaves a text and a status in the handle; several threads may do so.

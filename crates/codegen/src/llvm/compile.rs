@@ -22,6 +22,7 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
         let requirements = Requirements {
             openmp: emitter.uses_openmp(),
             runtime: emitter.uses_runtime(),
+            profile: plan.profile.is_some(),
             vector_mathematics: emitter.uses_vector_mathematics(),
             externals: plan.externals.clone(),
         };

@@ -35,13 +35,19 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.enter(done);
                 Ok(())
             }
-            Statement::Leave(target) => self.leave_to(self.jumps(*target)?.leave),
+            Statement::Timed { region, body } => self.timed(*region, || self.statements(body)),
+            Statement::Leave(target) => {
+                self.stop_timers_inside(*target)?;
+                self.leave_to(self.jumps(*target)?.leave)
+            }
             Statement::Repeat(target) => {
+                self.stop_timers_inside(*target)?;
                 let repeat = self.jumps(*target)?.repeat;
                 self.leave_to(repeat.ok_or_else(|| self.emitter.defect("only a loop is repeated"))?)
             }
             Statement::Dispatch { target, cases } => self.dispatch(*target, cases),
             Statement::Goto { target, case } => {
+                self.stop_timers_inside(*target)?;
                 let cases = self.jumps(*target)?.cases;
                 let block = cases.get(*case).copied();
                 self.leave_to(block.ok_or_else(|| self.emitter.defect("a dispatch has no such case"))?)

@@ -11,7 +11,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::types::{
     BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FloatType, FunctionType, IntType, PointerType,
 };
-use inkwell::values::{FastMathFlags, FunctionValue, GlobalValue, IntValue, PointerValue};
+use inkwell::values::{ArrayValue, FastMathFlags, FunctionValue, GlobalValue, IntValue, PointerValue};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::FloatMode;
 
@@ -281,6 +281,13 @@ impl<'ctx> Emitter<'ctx> {
         let global = self.module.add_global(bytes.get_type(), None, name);
         global.set_initializer(&bytes);
         global.set_alignment(64);
+        private_constant(global).as_pointer_value()
+    }
+
+    /// A private constant.
+    pub(super) fn constant_table(&self, name: &str, value: &ArrayValue<'ctx>) -> PointerValue<'ctx> {
+        let global = self.module.add_global(value.get_type(), None, name);
+        global.set_initializer(value);
         private_constant(global).as_pointer_value()
     }
 

@@ -10,7 +10,7 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::types::{BasicType, BasicTypeEnum};
+use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, InstructionValue, IntValue, PointerValue,
 };
@@ -18,6 +18,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::Symbol;
 
 use super::emitter::{Emit, Emitter};
+use super::profile::Timers;
 use super::stream::Cursor;
 use super::value::{Lane, Lanes};
 use crate::interface::Status;
@@ -90,6 +91,7 @@ pub(super) struct Function<'e, 'ctx> {
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
+    pub(super) timers: Timers<'ctx>,
 }
 
 impl<'e, 'ctx> Function<'e, 'ctx> {
@@ -127,6 +129,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             task: Cell::new(emitter.pointer().const_null()),
             overflow: Cell::new(None),
             fallible: Cell::new(false),
+            timers: Timers::default(),
         })
     }
 
@@ -135,6 +138,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         self.jump(self.exit)?;
         self.slots.build_unconditional_branch(self.start)?;
         self.enter(self.exit);
+        self.stop_all_timers()?;
         let owned = self.owned.borrow().clone();
         for slot in owned {
             let pointer = self.load_pointer(slot)?;
@@ -247,6 +251,13 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         if let Some(instruction) = slot.as_instruction() {
             instruction.set_alignment(alignment).map_err(|error| self.emitter.defect(error))?;
         }
+        Ok(slot)
+    }
+
+    /// A stack slot that is zero at the start of the function.
+    pub(super) fn zeroed_slot(&self, ty: ArrayType<'ctx>, name: &str) -> Emit<PointerValue<'ctx>> {
+        let slot = self.slot(ty, name)?;
+        self.slots.build_store(slot, ty.const_zero())?;
         Ok(slot)
     }
 
@@ -428,6 +439,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
     }
 
     pub(super) fn bind_jumps(&self, target: JumpTarget, jumps: Jumps<'ctx>) {
+        self.timers.note_target(target);
         self.jumps.borrow_mut().insert(target, jumps);
     }
 

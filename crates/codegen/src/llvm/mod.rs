@@ -23,6 +23,7 @@ mod options;
 mod ordered;
 mod parallel;
 mod processor;
+mod profile;
 mod sharing;
 mod stream;
 mod task;

@@ -172,7 +172,10 @@ impl<'ctx> Function<'_, 'ctx> {
             index += 1;
         }
         team.bind_constants()?;
-        team.run_team(parallel)?;
+        match parallel.part {
+            Some(part) => team.timed(part, || team.run_team(parallel))?,
+            None => team.run_team(parallel)?,
+        }
         let fallible = team.fallible.get();
         team.finish(Returns::Nothing)?;
         Ok((value, fallible))

@@ -120,10 +120,8 @@ impl JitCode {
         add(generator);
 
         code.add_object(&object.bytes)?;
-        if object.requirements.runtime {
-            for (_, bytes) in sdfg_runtime::OBJECTS {
-                code.add_object(bytes)?;
-            }
+        for (_, bytes) in object.requirements.runtime_objects() {
+            code.add_object(bytes)?;
         }
         for external in &externals.objects {
             let bytes = std::fs::read(external).map_err(|error| defect(error.to_string()))?;

@@ -12,7 +12,7 @@ use sdfg::tensor::Tensor;
 use super::buffer::ArgumentBuffer;
 use super::call::Call;
 use super::error::{CallError, LoadError};
-use crate::interface::{EntryPoint, Interface, Status};
+use crate::interface::{EntryPoint, Interface, ProfileFormat, Status};
 #[cfg(feature = "llvm")]
 use crate::object::ObjectCode;
 
@@ -27,6 +27,7 @@ type CreateFn = unsafe extern "C" fn(*const Configuration, *mut *mut c_void) -> 
 type InvokeFn = unsafe extern "C" fn(*mut c_void, *const *mut c_void) -> i32;
 type ErrorFn = unsafe extern "C" fn(*const c_void) -> *const c_char;
 type DestroyFn = unsafe extern "C" fn(*mut c_void);
+type ProfileFn = unsafe extern "C" fn(*mut c_void, i32) -> *const c_char;
 
 #[derive(Clone, Copy)]
 struct Entries {
@@ -34,6 +35,8 @@ struct Entries {
     invoke: InvokeFn,
     error: ErrorFn,
     destroy: DestroyFn,
+    /// Only of programs with timers.
+    profile: Option<ProfileFn>,
 }
 
 /// What keeps the code in memory.
@@ -176,6 +179,15 @@ impl Library {
         Err(self.failure(code, text.to_string_lossy().into_owned()))
     }
 
+    /// What the timers of an instance found, on which no run is; `None` of a program without timers, or without memory for the text.
+    pub(super) fn profile_of(&self, instance: &Instance, format: ProfileFormat) -> Option<String> {
+        let profile = self.entries.profile?;
+        // SAFETY: the handle is live, and not used by another thread, as the caller has the instance.
+        let text = unsafe { profile(instance.handle, format.code()) };
+        // SAFETY: a text is NUL-terminated and lives until the next call on the handle.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+
     /// An idle or new instance.
     pub(super) fn take_instance(&self, threads: i32) -> Result<Instance, CallError> {
         let mut idle = self.idle_instances();
@@ -239,6 +251,7 @@ impl Entries {
         let find = |entry| address(&interface.symbol(entry));
         let (create, invoke) = (find(EntryPoint::Create)?, find(EntryPoint::Invoke)?);
         let (error, destroy) = (find(EntryPoint::Error)?, find(EntryPoint::Destroy)?);
+        let profile = interface.has_profile().then(|| find(EntryPoint::Profile)).transpose()?;
         // SAFETY: the emitter gives these entry points exactly these signatures.
         unsafe {
             Ok(Entries {
@@ -246,6 +259,7 @@ impl Entries {
                 invoke: std::mem::transmute::<*mut c_void, InvokeFn>(invoke),
                 error: std::mem::transmute::<*mut c_void, ErrorFn>(error),
                 destroy: std::mem::transmute::<*mut c_void, DestroyFn>(destroy),
+                profile: profile.map(|entry| std::mem::transmute::<*mut c_void, ProfileFn>(entry)),
             })
         }
     }

@@ -7,6 +7,7 @@ use super::call::{Immediate, Value};
 use super::error::CallError;
 use super::library::{Instance, Library};
 use super::placement::Placement;
+use crate::interface::ProfileFormat;
 
 /// A checked call on an instance of its own, to be run any number of times on the same memory.
 ///
@@ -85,6 +86,12 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
             }
         }
         result
+    }
+
+    /// What the timers of a program that was compiled with some found in all runs on the instance of this call, also in
+    /// failed ones; `None` without timers, or without memory for the text.
+    pub fn profile(&mut self, format: ProfileFormat) -> Option<String> {
+        self.library.profile_of(self.instance.as_ref()?, format)
     }
 
     /// The memory of an array or scalar in memory, between two runs; `None` if no such argument was given.

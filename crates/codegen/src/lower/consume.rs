@@ -15,10 +15,12 @@ use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::memory::RootShape;
+use super::profile::timed;
 use super::scope::Carrier;
 use super::waiting::CONSUMED;
 use crate::plan::{
-    Allocation, Buffer, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop, Statement,
+    Allocation, Buffer, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop, RegionKind,
+    Statement,
 };
 
 impl<'g> Lowering<'g> {
@@ -38,6 +40,11 @@ impl<'g> Lowering<'g> {
                 && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
         let carrier =
             if waits { Carrier::Tasks } else { self.carrier(frame, consume.schedule, false, label)? };
+        let timer = self.timer(RegionKind::Consume, &frame.at_node(label));
+        let part = match carrier {
+            Carrier::Threads => self.timer(RegionKind::Part, &frame.at_node(label)),
+            Carrier::Tasks | Carrier::OneThread { .. } => None,
+        };
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let queue = self.consumed_queue(frame, graph, entry, label)?;
@@ -82,13 +89,14 @@ impl<'g> Lowering<'g> {
                     locals: closed.locals,
                     body,
                     independent: false,
+                    part,
                 })]
             }
         });
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
         }
-        Ok(statements)
+        Ok(timed(timer, statements))
     }
 
     /// The queue that a scope consumes.

@@ -11,7 +11,8 @@ use sdfg::syntax::Expression;
 use super::Lowering;
 use super::error::LowerError;
 use super::frame::Frame;
-use crate::plan::{If, Statement, While};
+use super::profile::timed;
+use crate::plan::{If, RegionKind, Statement, While};
 
 /// Symbols that loops and transitions of an SDFG set.
 pub(super) fn assigned_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
@@ -81,10 +82,16 @@ impl<'g> Lowering<'g> {
     fn block(&mut self, frame: &mut Frame<'g>, id: BlockId) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
         let block = sdfg.block(id);
+        let timer = match block.kind {
+            BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Branch(_) => {
+                self.timer(RegionKind::Block, &frame.at(&block.label))
+            }
+            BlockKind::Break | BlockKind::Continue | BlockKind::Return => None,
+        };
         match &block.kind {
-            BlockKind::State(state) => self.state(frame, *state, &block.label),
-            BlockKind::Loop(body) => self.while_loop(frame, body, &block.label),
-            BlockKind::Branch(branch) => self.branch(frame, branch, &block.label),
+            BlockKind::State(state) => Ok(timed(timer, self.state(frame, *state, &block.label)?)),
+            BlockKind::Loop(body) => Ok(timed(timer, self.while_loop(frame, body, &block.label)?)),
+            BlockKind::Branch(branch) => Ok(timed(timer, self.branch(frame, branch, &block.label)?)),
             BlockKind::Break | BlockKind::Continue => {
                 let target = frame.innermost.ok_or_else(|| LowerError::Invalid {
                     what: format!("{} outside of a loop", block.kind.noun()),

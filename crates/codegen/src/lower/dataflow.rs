@@ -11,8 +11,9 @@ use super::error::LowerError;
 use super::frame::Frame;
 use sdfg::symbolic::{Expr, Truth};
 
+use super::profile::timed;
 use super::waiting::reachable;
-use crate::plan::{Statement, TaskKind};
+use crate::plan::{RegionKind, Statement, TaskKind};
 
 /// A state with its scopes.
 #[derive(Clone, Copy)]
@@ -28,8 +29,9 @@ impl<'g> Lowering<'g> {
         &mut self,
         frame: &mut Frame<'g>,
         id: StateId,
-        label: &str,
+        label: &'g str,
     ) -> Result<Vec<Statement>, LowerError> {
+        frame.state = label;
         let state = frame.sdfg.state(id);
         let tree = ScopeTree::of(state);
         // Ids of nodes are those of their state.
@@ -108,7 +110,10 @@ impl<'g> Lowering<'g> {
                 }
                 Ok(statements)
             }
-            NodeKind::Tasklet(tasklet) => self.tasklet(frame, state, id, node, tasklet),
+            NodeKind::Tasklet(tasklet) => {
+                let timer = self.timer(RegionKind::Tasklet, &frame.at_node(&node.label));
+                Ok(timed(timer, self.tasklet(frame, state, id, node, tasklet)?))
+            }
             NodeKind::MapEntry(map) => self.map(frame, graph, id, node, map),
             NodeKind::ConsumeEntry(consume) => self.consume(frame, graph, id, node, consume),
             NodeKind::Nested(nested) => self.nested(frame, state, id, node, nested),

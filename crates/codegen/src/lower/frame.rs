@@ -34,6 +34,8 @@ pub(super) struct Frame<'g> {
     pub(super) late: Vec<Late>,
     /// Labels from the outermost SDFG to here.
     pub(super) path: String,
+    /// Label of the state that is lowered.
+    pub(super) state: &'g str,
 }
 
 /// A transient that is allocated by the first state that uses it, as its size is not known before.
@@ -85,5 +87,10 @@ impl<'g> Frame<'g> {
     /// A place in this call, for messages.
     pub(super) fn at(&self, place: &str) -> String {
         format!("{}/{place}", self.path)
+    }
+
+    /// The path of a node of the state that is lowered, as diagnostics give it.
+    pub(super) fn at_node(&self, label: &str) -> String {
+        format!("{}/{}/{label}", self.path, self.state)
     }
 }

@@ -17,6 +17,7 @@ mod fan_out;
 mod frame;
 mod memory;
 mod nested;
+mod profile;
 mod scalar;
 mod scope;
 mod stream;
@@ -35,14 +36,16 @@ use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
 
 pub use error::LowerError;
+pub use profile::{Instrumentation, ProfileLevel};
 pub use target::Target;
 
 use access::Record;
 use conflict::OpenLoop;
 use frame::Frame;
 use memory::RootShape;
+use profile::timed;
 
-use crate::plan::{Argument, JumpTarget, Plan, SymbolArgument};
+use crate::plan::{Argument, JumpTarget, Plan, Profile, RegionKind, SymbolArgument};
 
 /// Lowers a program for a target.
 ///
@@ -52,7 +55,9 @@ pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
     let sdfg = program.sdfg();
     let mut lowering = Lowering::new(sdfg, target);
     let mut frame = lowering.outermost(sdfg)?;
-    lowering.plan.body = lowering.call(&mut frame, Vec::new())?;
+    let timer = lowering.timer(RegionKind::Program, &sdfg.name);
+    let body = lowering.call(&mut frame, Vec::new())?;
+    lowering.plan.body = timed(timer, body);
     Ok(lowering.plan)
 }
 
@@ -86,6 +91,9 @@ impl<'g> Lowering<'g> {
             variables: IndexMap::new(),
             body: Vec::new(),
             externals: Vec::new(),
+            profile: target
+                .instrumentation
+                .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),
         };
         Lowering {
             plan,
@@ -131,6 +139,7 @@ impl<'g> Lowering<'g> {
             consumed: BTreeMap::new(),
             late: Vec::new(),
             path: sdfg.name.clone(),
+            state: "",
         };
         let accesses = memory::accesses(sdfg);
         for (id, container) in sdfg.arguments() {

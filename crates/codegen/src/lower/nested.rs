@@ -48,7 +48,7 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         nested: &'g NestedSdfg,
     ) -> Result<Vec<Statement>, LowerError> {
-        let path = frame.at(&node.label);
+        let path = frame.at_node(&node.label);
         let mut inner = Frame {
             sdfg: &nested.sdfg,
             containers: BTreeMap::new(),
@@ -61,6 +61,7 @@ impl<'g> Lowering<'g> {
             consumed: BTreeMap::new(),
             late: Vec::new(),
             path,
+            state: "",
         };
         // Unmapped symbols keep the value of the symbol with their name.
         for symbol in sdfg::analysis::symbols::free_symbols(&nested.sdfg) {

@@ -8,7 +8,8 @@ use super::Lowering;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
-use crate::plan::{For, LoopDimension, ParallelLoop, Statement};
+use super::profile::timed;
+use crate::plan::{For, LoopDimension, ParallelLoop, RegionKind, Statement};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ impl<'g> Lowering<'g> {
         } else {
             self.carrier(frame, map.schedule, map.params.is_empty(), &node.label)?
         };
+        let timer = self.timer(RegionKind::Map, &frame.at_node(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let nest = Nest { graph, entry, node, map, carrier };
@@ -56,7 +58,7 @@ impl<'g> Lowering<'g> {
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
         }
-        Ok(statements)
+        Ok(timed(timer, statements))
     }
 
     /// Reads the symbols that edges bring to a scope, and binds them; returns what they meant before.
@@ -143,6 +145,7 @@ impl<'g> Lowering<'g> {
     /// A loop nest whose outermost dimensions threads share.
     fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
         let map = nest.map;
+        let part = self.timer(RegionKind::Part, &frame.at_node(&nest.node.label));
         // What is pushed keeps the order of iterations, of which a thread then has some that follow each other.
         let pushes = nest.graph.pushes_inside(frame.sdfg, nest.entry);
         let outer =
@@ -193,6 +196,7 @@ impl<'g> Lowering<'g> {
             locals: closed.locals,
             body,
             independent: closed.independent,
+            part,
         })])
     }
 

@@ -1,4 +1,6 @@
-//! What a target can do, and the limits by which lowering chooses.
+//! What a target can do, the limits by which lowering chooses, and what the code is to measure.
+
+use super::profile::Instrumentation;
 
 /// Capabilities and limits of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,12 +9,14 @@ pub struct Target {
     pub stack_bytes: u64,
     /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically.
     pub private_bytes: u64,
+    /// What the code measures of itself; without, it has no timers.
+    pub instrumentation: Option<Instrumentation>,
 }
 
 impl Target {
     /// A multicore CPU.
     pub const fn cpu() -> Self {
         // A page is small against any thread's stack; a private copy should stay within half of a second-level cache.
-        Target { stack_bytes: 4096, private_bytes: 1 << 19 }
+        Target { stack_bytes: 4096, private_bytes: 1 << 19, instrumentation: None }
     }
 }

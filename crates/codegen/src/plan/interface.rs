@@ -35,6 +35,7 @@ impl Plan {
             name: symbol.name.as_str().to_owned(),
             kind: ArgumentKind::Symbol { ty: symbol.ty },
         });
-        Interface::new(&self.name, containers.chain(symbols).collect())
+        let interface = Interface::new(&self.name, containers.chain(symbols).collect())?;
+        Ok(interface.with_profile(self.profile.is_some()))
     }
 }

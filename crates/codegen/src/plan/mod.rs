@@ -11,6 +11,7 @@ mod buffer;
 mod copy;
 mod interface;
 mod print;
+mod profile;
 mod program;
 mod statement;
 mod stream;
@@ -19,6 +20,7 @@ mod write;
 
 pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
 pub use copy::{Copy, CopyDimension};
+pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, Plan, SymbolArgument};
 pub use statement::{
     Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,

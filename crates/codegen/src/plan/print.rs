@@ -122,6 +122,11 @@ impl Printer<'_, '_, '_> {
                     self.nested(format_args!("else"), &choice.otherwise)
                 }
             }
+            Statement::Timed { region, body } => {
+                let path = self.plan.profile.as_ref().and_then(|profile| profile.regions.get(region.index()));
+                let path = path.map_or("?", |region| &region.path).to_owned();
+                self.nested(format_args!("timed {path}"), body)
+            }
             Statement::Block { target, body } => self.nested(format_args!("block L{}", target.index()), body),
             Statement::Leave(target) => self.line(format_args!("leave L{}", target.index())),
             Statement::Repeat(target) => self.line(format_args!("repeat L{}", target.index())),

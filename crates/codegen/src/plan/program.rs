@@ -7,6 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::ExternalOrigin;
 
 use super::buffer::{Buffer, BufferId};
+use super::profile::Profile;
 use super::statement::Statement;
 
 /// A lowered program.
@@ -30,6 +31,8 @@ pub struct Plan {
     pub body: Vec<Statement>,
     /// Where the functions of external tasklets come from, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
+    /// What is timed; without, the code has no timers.
+    pub profile: Option<Profile>,
 }
 
 /// A container that the caller passes.

@@ -7,6 +7,7 @@ use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
 use super::buffer::{BufferId, Location, Strided};
 use super::copy::Copy;
+use super::profile::RegionId;
 use super::stream::{Consume, Pop, Push, TaskKind};
 use super::write::Resolved;
 
@@ -91,6 +92,13 @@ pub enum Statement {
     Consume(Consume),
     /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
     Tasks(Vec<TaskKind>),
+    /// Statements whose time is taken each time they run, however they are left.
+    Timed {
+        /// What they are.
+        region: RegionId,
+        /// The statements.
+        body: Vec<Statement>,
+    },
 }
 
 /// A typed expression with what its names stand for.
@@ -161,6 +169,8 @@ pub struct ParallelLoop {
     pub body: Vec<Statement>,
     /// Whether it is proved that no iteration touches an element that another one writes; holds for the last dimension alone too.
     pub independent: bool,
+    /// What each thread does is timed as this region, if any.
+    pub part: Option<RegionId>,
 }
 
 /// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,

@@ -12,6 +12,8 @@ use sdfg::value::Value;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
 
+use super::timers::agree_when_timed;
+
 /// The `at`-th of a sequence of small numbers, of which some are negative.
 fn number(at: usize, ty: ScalarType) -> Value {
     let value = ((at * 7 + 3) % 23) as f64 - 6.0;
@@ -27,19 +29,27 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
     let (program, arguments) = prepared(source, symbols)?;
     let mut expected = arguments.clone();
     let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
-    interpreter.run(&mut expected, &Options::default()).map_err(|error| format!("interpreter: {error}"))?;
+    let report = interpreter
+        .run(&mut expected, &Options::default())
+        .map_err(|error| format!("interpreter: {error}"))?;
     let library = compiled(&program)?;
     for threads in [1, 2, 3] {
         let mut actual = arguments.clone();
         library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
-        for (name, tensor) in expected.tensors() {
-            let other = actual.get(name).ok_or("an argument is lost")?;
-            if !same(tensor, other) {
-                return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {other:?}"));
-            }
+        if let Some(difference) = difference(&expected, &actual) {
+            return Err(format!("with {threads} threads, {difference}"));
         }
     }
-    Ok(())
+    agree_when_timed(&program, &arguments, &expected, &report)
+}
+
+/// What is not the same, if anything.
+pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<String> {
+    expected.tensors().find_map(|(name, tensor)| match actual.get(name) {
+        None => Some(format!("`{name}` is lost")),
+        Some(other) if same(tensor, other) => None,
+        Some(other) => Some(format!("`{name}` differs: {tensor:?} and {other:?}")),
+    })
 }
 
 /// What native code says of a program that the interpreter does not bring to an end either; nothing if one of the two does.
@@ -54,7 +64,7 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)]) -> Option<String>
 }
 
 /// The program with symbols and small numbers in every argument.
-fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
+pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
     let sdfg = sdfg::text::parse("program.sdft", source).map_err(|errors| format!("{errors:?}"))?;
     let program = validate(sdfg).map_err(|rejected| rejected.to_string())?;
     let mut arguments = Arguments::new();

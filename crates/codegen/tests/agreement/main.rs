@@ -5,10 +5,12 @@
 //! `# for NAME in A B` runs it once with each word in place of the name.
 
 mod harness;
+mod timers;
 
 use std::path::PathBuf;
 
-use harness::{agree, failure};
+use harness::{agree, failure, prepared};
+use timers::run_timed;
 
 #[test]
 fn native_code_agrees_with_the_interpreter() {
@@ -37,6 +39,29 @@ fn a_deadlock_is_an_error() {
         let found = failure(&text, &symbols(&text)).unwrap_or_default();
         assert!(found.contains(expected), "{}: `{found}` and not `{expected}`", path.display());
     }
+}
+
+/// What ran until a failure is measured, too: the timers stop where the failure leaves their regions.
+#[test]
+fn a_failure_stops_the_timers() {
+    let source = "sdfg p {
+  symbol N: i64
+  symbol M: i64
+  array A: i64[N]
+  transient array T: i64[(k - 1) * M * M + 1] lifetime(state)
+  for l: k = 1:4 {
+    state first { access A; tasklet one () -> (o) { o = k }; one.o -> A: A[0] }
+    if c: A[0] > 0 {
+      state large { access A; access B = A; access T; A -> T: A[0] -> T[0]; T -> B: T[0] -> A[1] }
+    }
+  }
+}";
+    let symbols = [("N".to_owned(), 3), ("M".to_owned(), 1 << 29)];
+    let (program, mut arguments) = prepared(source, &symbols).unwrap_or_else(|error| panic!("{error}"));
+    let (result, counts) = run_timed(&program, &mut arguments, 2).unwrap_or_else(|error| panic!("{error}"));
+    assert!(result.is_err_and(|error| error.contains("no memory for `T`")), "{counts:?}");
+    let found: Vec<(&str, u64)> = counts.iter().map(|((_, path), count)| (path.as_str(), *count)).collect();
+    assert_eq!(found, [("p/c", 2), ("p/first", 2), ("p/l", 1), ("p/large", 2), ("p", 1), ("p/first/one", 2)]);
 }
 
 /// The programs in a folder of this crate, in order.

@@ -7,6 +7,7 @@ use crate::header::c_header;
 use crate::link;
 use crate::llvm::{CompileOptions, Cpu, OptLevel, assembly, compile, llvm_ir};
 use crate::load::{CallError, Library};
+use crate::plan::{Plan, Profile, Region, RegionId, RegionKind, Statement};
 
 fn check(library: &Library) {
     let x: Vec<f64> = (0..1000).map(f64::from).collect();
@@ -158,4 +159,27 @@ fn wrong_calls_are_refused() {
     assert!(matches!(error, CallError::Inconsistent { .. }), "{error}");
     let error = run(library.call().scalar("a", 1.0).array("x", &x, &[9]).array_mut("y", &mut y[1..], &[9]));
     assert!(matches!(error, CallError::Length { .. }), "{error}");
+}
+
+/// Timers cost nothing where there are none: the code does not know of them.
+#[test]
+fn only_what_is_timed_has_timers() {
+    let mut plan = axpy();
+    let without = compile(&plan, &CompileOptions::default()).unwrap();
+    let ir = |plan: &Plan| llvm_ir(plan, &CompileOptions::default(), false).unwrap();
+    assert!(!ir(&plan).contains("sdfg_") && !ir(&plan).contains("axpy_profile"));
+    assert!(!without.requirements.profile && without.requirements.runtime_objects().next().is_none());
+    assert!(!c_header(&without.interface).contains("profile"));
+    let path = "axpy".to_owned();
+    plan.profile =
+        Some(Profile { regions: vec![Region { path, kind: RegionKind::Program }], counters: false });
+    plan.body = vec![Statement::Timed { region: RegionId(0), body: plan.body }];
+    let with = compile(&plan, &CompileOptions::default()).unwrap();
+    assert!(ir(&plan).contains("sdfg_timer_begin") && with.requirements.profile);
+    plan.profile = None;
+    plan.body = match plan.body.pop() {
+        Some(Statement::Timed { body, .. }) => body,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(compile(&plan, &CompileOptions::default()).unwrap().bytes, without.bytes);
 }

@@ -35,6 +35,7 @@ pub(super) fn empty(name: &str) -> Plan {
         buffers: Vec::new(),
         variables: IndexMap::new(),
         body: Vec::new(),
+        profile: None,
         externals: Vec::new(),
     }
 }
@@ -177,6 +178,7 @@ pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> 
         locals: Vec::new(),
         body,
         independent: true,
+        part: None,
     }
 }
 

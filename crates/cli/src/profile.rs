@@ -1,0 +1,79 @@
+//! What programs measure of themselves: which parts are timed, and where the measurements go.
+
+use clap::{Args, ValueEnum};
+use sdfg_codegen::interface::ProfileFormat;
+use sdfg_codegen::load::PreparedCall;
+use sdfg_codegen::lower::{Instrumentation, ProfileLevel};
+
+use crate::failure::Failure;
+use crate::output::Destination;
+use crate::terminal::Terminal;
+
+/// What is timed; each level has those before it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// The program as a whole.
+    Program,
+    /// States, loops and branches.
+    Block,
+    /// Maps and consume scopes, and the part of each thread in them.
+    Map,
+    /// Tasklets: the timers take longer than most of them.
+    Tasklet,
+}
+
+impl Level {
+    /// What code that times this much is to measure.
+    pub(crate) fn instrumentation(self, counters: bool) -> Instrumentation {
+        let level = match self {
+            Level::Program => ProfileLevel::Program,
+            Level::Block => ProfileLevel::Block,
+            Level::Map => ProfileLevel::Map,
+            Level::Tasklet => ProfileLevel::Tasklet,
+        };
+        Instrumentation { level, counters }
+    }
+}
+
+/// What a run measures, and where that goes.
+#[derive(Args, Debug)]
+pub(crate) struct ProfileOptions {
+    /// Show how often and how long parts of the program ran, of all runs together; without a level, down to maps.
+    #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "map")]
+    profile: Option<Level>,
+    /// Write when each of these parts ran in which thread, as JSON for Chrome's trace viewer (chrome://tracing) or Perfetto; `-` is the
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<String>,
+    /// Count page faults, cycles, instructions and cache misses of these parts, as far as the machine does: the thread that runs a
+    /// part counts. A system call with each timer.
+    #[arg(long)]
+    counters: bool,
+}
+
+impl ProfileOptions {
+    /// What the code is to measure, if anything.
+    pub(crate) fn instrumentation(&self) -> Result<Option<Instrumentation>, Failure> {
+        let level = self.profile.or(self.trace.as_ref().map(|_| Level::Map));
+        if level.is_none() && self.counters {
+            return Err(Failure::usage("--counters counts what is timed, and nothing is")
+                .help("add --profile, or --trace FILE"));
+        }
+        Ok(level.map(|level| level.instrumentation(self.counters)))
+    }
+
+    /// Shows and writes what the timers of a call found.
+    pub(crate) fn report(&self, call: &mut PreparedCall<'_, '_>, terminal: Terminal) -> Result<(), Failure> {
+        if self.profile.is_some() {
+            terminal.message(text(call, ProfileFormat::Table)?.trim_end());
+        }
+        if let Some(path) = &self.trace {
+            Destination::new(Some(path)).write(text(call, ProfileFormat::Trace)?.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn text(call: &mut PreparedCall<'_, '_>, format: ProfileFormat) -> Result<String, Failure> {
+    call.profile(format).ok_or_else(|| Failure::usage("there is no memory for what was measured"))
+}
