@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::buffer::{Allocation, Location, Strided};
 use super::program::Plan;
-use super::statement::{Binding, ExternalArgument, LoopDimension, Scalar, Statement};
+use super::statement::{Binding, ExternalArgument, LoopDimension, ParallelLoop, Scalar, Statement};
 use super::stream::Row;
 use super::write::{Realisation, Resolved};
 
@@ -70,37 +70,7 @@ impl Printer<'_, '_, '_> {
                 let range = range(&repeated.dimension);
                 self.nested(format_args!("for {range}{independent}{unroll}"), &repeated.body)
             }
-            Statement::Parallel(shared) => {
-                let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
-                let independent = if shared.independent { " independent" } else { "" };
-                let around: Vec<String> = shared.around.iter().map(range).collect();
-                let around =
-                    if around.is_empty() { String::new() } else { format!(" in {}", around.join(", ")) };
-                self.line(format_args!(
-                    "parallel {} {}{around} {}{independent} {{",
-                    shared.label,
-                    ranges.join(", "),
-                    shared.sharing.name()
-                ))?;
-                self.depth += 1;
-                for local in &shared.locals {
-                    let name = self.plan.buffer(*local).name.clone();
-                    self.line(format_args!("local {name}"))?;
-                }
-                for stream in &shared.collected {
-                    let name = self.plan.buffer(*stream).name.clone();
-                    self.line(format_args!("collected {name}"))?;
-                }
-                for private in &shared.privates {
-                    let name = self.plan.buffer(private.buffer).name.clone();
-                    let target = self.strided(&private.target);
-                    let resolution = private.resolution.name();
-                    self.line(format_args!("private {name} {resolution} into {target}"))?;
-                }
-                self.statements(&shared.body)?;
-                self.depth -= 1;
-                self.line(format_args!("}}"))
-            }
+            Statement::Parallel(shared) => self.parallel(shared),
             Statement::While(repeated) => {
                 let condition = self.scalar(&repeated.condition);
                 let word = if repeated.test_after { "do-while" } else { "while" };
@@ -210,6 +180,37 @@ impl Printer<'_, '_, '_> {
                 self.nested(format_args!("{header}"), &consume.body)
             }
         }
+    }
+
+    fn parallel(&mut self, shared: &ParallelLoop) -> fmt::Result {
+        let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
+        let independent = if shared.independent { " independent" } else { "" };
+        let around: Vec<String> = shared.around.iter().map(range).collect();
+        let around = if around.is_empty() { String::new() } else { format!(" in {}", around.join(", ")) };
+        self.line(format_args!(
+            "parallel {} {}{around} {}{independent} {{",
+            shared.label,
+            ranges.join(", "),
+            shared.sharing.name()
+        ))?;
+        self.depth += 1;
+        for local in &shared.locals {
+            let name = self.plan.buffer(*local).name.clone();
+            self.line(format_args!("local {name}"))?;
+        }
+        for stream in &shared.collected {
+            let name = self.plan.buffer(*stream).name.clone();
+            self.line(format_args!("collected {name}"))?;
+        }
+        for private in &shared.privates {
+            let name = self.plan.buffer(private.buffer).name.clone();
+            let target = self.strided(&private.target);
+            let resolution = private.resolution.name();
+            self.line(format_args!("private {name} {resolution} into {target}"))?;
+        }
+        self.statements(&shared.body)?;
+        self.depth -= 1;
+        self.line(format_args!("}}"))
     }
 
     fn location(&self, location: &Location) -> String {
