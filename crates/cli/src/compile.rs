@@ -10,6 +10,7 @@ use sdfg_codegen::llvm::{assembly, llvm_ir};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::package::{cmake_config, pkg_config};
 
+use crate::data::DataOptions;
 use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
 use crate::output::{Destination, unwritten};
@@ -84,7 +85,8 @@ impl Compile {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
-        let (_, lowered) = self.native.lower(&self.program, instrumentation, terminal)?;
+        let (_, lowered) =
+            self.native.lower(&self.program, instrumentation, &DataOptions::default(), terminal)?;
         let path = match &self.output {
             Some(path) => Some(path.clone()),
             None => self.emit.default_file(&lowered.plan.name),

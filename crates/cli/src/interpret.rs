@@ -7,7 +7,7 @@ use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, 
 use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
 use sdfg_codegen::NativeExternals;
 
-use crate::data::{DataOptions, RunData};
+use crate::data::{DataOptions, RunData, with_dumped_transients};
 use crate::failure::Failure;
 use crate::native::brings_code;
 use crate::source::Source;
@@ -73,8 +73,9 @@ impl Interpret {
         if !self.allow_external && calls_c(validated.sdfg()) {
             return Err(brings_code());
         }
-        let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
-        let mut interpreter = Interpreter::new(&validated).map_err(Failure::program)?;
+        let exposed = with_dumped_transients(validated, &self.data)?;
+        let data = RunData::prepare(&exposed, &self.data, terminal)?;
+        let mut interpreter = Interpreter::new(&exposed.program).map_err(Failure::program)?;
         let externals = NativeExternals::default();
         let options = Options {
             externals: self.allow_external.then_some(&externals as &dyn Externals),

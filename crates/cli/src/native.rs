@@ -16,7 +16,7 @@ use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
-use crate::data::{SymbolValue, check_symbols};
+use crate::data::{DataOptions, Exposed, SymbolValue, check_symbols, with_dumped_transients};
 use crate::failure::{Failure, did_you_mean};
 use crate::output::unwritten;
 use crate::source::Source;
@@ -93,19 +93,21 @@ impl NativeOptions {
         &self,
         program: &str,
         instrumentation: Option<Instrumentation>,
+        data: &DataOptions,
         terminal: Terminal,
-    ) -> Result<(Validated, Lowered), Failure> {
+    ) -> Result<(Exposed, Lowered), Failure> {
         let options = self.compile_options()?;
         let source = Source::read(program)?;
         let validated = self.specialized(&source, source.validated(terminal)?, terminal)?;
-        let expanded = expand(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
+        let exposed = with_dumped_transients(validated, data)?;
+        let expanded = expand(exposed.program.sdfg(), &BuiltIn).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
         let plan =
             lower(&expanded, &Target { instrumentation, ..Target::cpu() }).map_err(Failure::program)?;
-        Ok((validated, Lowered { plan, options }))
+        Ok((exposed, Lowered { plan, options }))
     }
 
     /// The program with symbols that have values for good. What is wrong for these values is told now.

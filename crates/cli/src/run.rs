@@ -37,9 +37,9 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let instrumentation = self.profile.instrumentation()?;
-        let (validated, lowered) = self.native.lower(&self.program, instrumentation, terminal)?;
+        let (exposed, lowered) = self.native.lower(&self.program, instrumentation, &self.data, terminal)?;
         self.native.consent(&lowered.plan)?;
-        let data = RunData::prepare(validated.sdfg(), &self.data, terminal)?;
+        let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;
         let library = Library::load(&object).map_err(Failure::usage)?;
         let mut times = Vec::new();

@@ -9,9 +9,10 @@ use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
 
+use super::dump::Exposed;
 use super::generate::Pattern;
 use super::npy;
-use super::options::{Contents, DataOptions, Output, SymbolValue};
+use super::options::{Contents, DataOptions, Dump, Output, SymbolValue};
 use super::summary::summary;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{self, Destination};
@@ -22,14 +23,20 @@ use crate::terminal::Terminal;
 pub(crate) struct RunData {
     /// Tensors and symbols, as the program asks for them.
     pub(crate) arguments: Arguments,
-    /// Arguments that the program writes, in order of declaration.
+    /// Arguments that the program writes, in order of declaration, without those that are dumped.
     written: Vec<String>,
     outputs: Vec<Output>,
+    dumps: Vec<Dump>,
 }
 
 impl RunData {
     /// Reads and generates everything that a run of the program needs.
-    pub(crate) fn prepare(sdfg: &Sdfg, options: &DataOptions, terminal: Terminal) -> Result<Self, Failure> {
+    pub(crate) fn prepare(
+        exposed: &Exposed,
+        options: &DataOptions,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
+        let sdfg = exposed.program.sdfg();
         check_names(sdfg, options)?;
         check_paths(options)?;
         let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
@@ -52,6 +59,9 @@ impl RunData {
                     check_shape(container, (path, &tensor), &shape, &symbols)?;
                     tensor
                 }
+                None if exposed.transients.contains(&container.name) => {
+                    Tensor::undefined(container.element, shape).map_err(|error| unmade(container, &error))?
+                }
                 None => {
                     let chosen = options.inputs.iter().find(|input| input.name == container.name);
                     let pattern = match chosen.map(|input| &input.contents) {
@@ -66,17 +76,18 @@ impl RunData {
                         }
                     };
                     let shape = if container.is_stream() { vec![0] } else { shape };
-                    pattern.fill(&container.name, container.element, shape).map_err(|error| {
-                        Failure::usage(format_args!("cannot make `{}`: {error}", container.name))
-                            .help("set smaller sizes with --set")
-                    })?
+                    pattern
+                        .fill(&container.name, container.element, shape)
+                        .map_err(|error| unmade(container, &error))?
                 }
             };
             arguments.set(&container.name, tensor);
         }
+        let is_dumped = |name: &str| options.dumps.iter().any(|dump| dump.name == name);
         let written = sdfg.arguments().filter(|(id, _)| accesses.writes.contains(id));
-        let written = written.map(|(_, container)| container.name.clone()).collect();
-        Ok(RunData { arguments, written, outputs: options.outputs.clone() })
+        let written = written.map(|(_, container)| container.name.clone()).filter(|name| !is_dumped(name));
+        let (written, outputs, dumps) = (written.collect(), options.outputs.clone(), options.dumps.clone());
+        Ok(RunData { arguments, written, outputs, dumps })
     }
 
     /// Writes the results that were asked for, and sums up the others.
@@ -85,13 +96,27 @@ impl RunData {
             let Some(tensor) = results.get(&output.name) else { continue };
             Destination::new(Some(&output.path)).write(&npy::write(tensor))?;
         }
-        if !self.outputs.is_empty() {
-            return Ok(());
+        let mut shown: Vec<&String> =
+            if self.outputs.is_empty() { self.written.iter().collect() } else { Vec::new() };
+        for dump in &self.dumps {
+            match &dump.path {
+                None => shown.push(&dump.name),
+                Some(path) => {
+                    let Some(tensor) = results.get(&dump.name) else { continue };
+                    Destination::new(Some(path)).write(&npy::write(tensor))?;
+                }
+            }
         }
-        let tensors = self.written.iter().filter_map(|name| Some((name, results.get(name)?)));
+        let tensors = shown.into_iter().filter_map(|name| Some((name, results.get(name)?)));
         let lines: String = tensors.map(|(name, tensor)| summary(name, tensor) + "\n").collect();
         output::print(lines.as_bytes())
     }
+}
+
+/// A container for which there is no memory.
+fn unmade(container: &Container, error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format_args!("cannot make `{}`: {error}", container.name))
+        .help("set smaller sizes with --set")
 }
 
 /// Every symbol that an option gives a value is one of the program's, once.
@@ -134,12 +159,14 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
 /// No two results go to one file.
 fn check_paths(options: &DataOptions) -> Result<(), Failure> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    for Output { name, path } in &options.outputs {
+    let dumped = options.dumps.iter().filter_map(|dump| Some(("--dump", &dump.name, dump.path.as_ref()?)));
+    let outputs = options.outputs.iter().map(|output| ("--output", &output.name, &output.path));
+    for (option, name, path) in outputs.chain(dumped) {
         if let Some(first) = seen.insert(path, name) {
             return Err(Failure::usage(format_args!(
                 "`{first}` and `{name}` cannot both be written to `{path}`"
             ))
-            .at(format_args!("--output {name}={path}"))
+            .at(format_args!("{option} {name}={path}"))
             .help("give each a file of its own"));
         }
     }

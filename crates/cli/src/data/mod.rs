@@ -1,10 +1,12 @@
 //! Data of a run: symbols and inputs from the command line or generated, outputs to files or summed up.
 
 mod arguments;
+mod dump;
 mod generate;
 mod npy;
 mod options;
 mod summary;
 
 pub(crate) use arguments::{RunData, check_symbols};
+pub(crate) use dump::{Exposed, with_dumped_transients};
 pub(crate) use options::{DataOptions, SymbolValue};

@@ -19,6 +19,10 @@ pub(crate) struct DataOptions {
     /// Write an argument to a .npy file after the run (`-` is the standard output). Without, a summary is printed.
     #[arg(long = "output", short, value_name = "NAME=FILE")]
     pub(super) outputs: Vec<Output>,
+    /// Show a container after the run, or write it to a .npy file (`-` is the standard output): also one that lives only inside
+    /// of the program.
+    #[arg(long = "dump", value_name = "NAME[=FILE]")]
+    pub(super) dumps: Vec<Dump>,
 }
 
 /// `N=4096`.
@@ -46,6 +50,13 @@ pub(super) enum Contents {
 pub(crate) struct Output {
     pub(super) name: String,
     pub(super) path: String,
+}
+
+/// `A` or `A=file.npy`.
+#[derive(Clone, Debug)]
+pub(crate) struct Dump {
+    pub(super) name: String,
+    pub(super) path: Option<String>,
 }
 
 fn split(text: &str) -> Result<(String, String), String> {
@@ -87,5 +98,17 @@ impl FromStr for Output {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, path) = split(text)?;
         Ok(Output { name, path })
+    }
+}
+
+impl FromStr for Dump {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.contains('=') && !text.trim().is_empty() {
+            return Ok(Dump { name: text.trim().to_owned(), path: None });
+        }
+        let (name, path) = split(text)?;
+        Ok(Dump { name, path: Some(path) })
     }
 }

@@ -3,6 +3,7 @@
 mod cache;
 mod data;
 mod destinations;
+mod dumps;
 mod externals;
 mod layouts;
 mod packages;
