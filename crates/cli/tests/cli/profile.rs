@@ -41,10 +41,10 @@ fn number(value: &Value, key: &str) -> f64 {
 fn a_trace_has_every_execution_in_its_thread() {
     let bench = Bench::new();
     bench.file("rows.sdft", ROWS);
-    let run = ["run", "rows.sdft", "--set", "N=40", "--threads", "2", "--repeat", "2", "--profile=tasklet"];
+    let run = ["run", "rows.sdft", "--set", "N=70", "--threads", "2", "--repeat", "2", "--profile=tasklet"];
     let arguments: Vec<&str> = run.into_iter().chain(["--trace", "trace.json", "--counters"]).collect();
     let answer = bench.run(&arguments);
-    answer.prints(&["S: f64[40]"]);
+    answer.prints(&["S: f64[70]"]);
     assert!(answer.stderr.starts_with("note") && answer.stderr.contains("of program"), "{answer:#?}");
     assert!(answer.stderr.contains("rows/sum/add") && answer.stderr.contains("2 runs"), "{answer:#?}");
 
@@ -56,8 +56,8 @@ fn a_trace_has_every_execution_in_its_thread() {
         (("block", "rows/sum"), 6),
         (("map", "rows/sum/all"), 6),
         (("part", "rows/sum/all"), 12),
-        (("map", "rows/sum/row"), 240),
-        (("tasklet", "rows/sum/add"), 9600),
+        (("map", "rows/sum/row"), 420),
+        (("tasklet", "rows/sum/add"), 29_400),
     ]
     .into();
     let regions = trace["regions"].as_array().expect("a list");
