@@ -1,6 +1,7 @@
 //! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
 
-use sdfg_programs::random::{Outcome, check, check_orders};
+use sdfg_codegen::lower::{Target, lower};
+use sdfg_programs::random::{Outcome, check, check_orders, generate};
 
 #[test]
 fn native_code_agrees_with_the_interpreter() {
@@ -13,6 +14,20 @@ fn native_code_agrees_with_the_interpreter() {
         }
     }
     assert!(agreed > 40, "only {agreed} of 60 programs depend on their inputs");
+}
+
+/// Programs in which no transient gives its memory to another show nothing of when each is in use.
+#[test]
+fn transients_share_memory_in_many_programs() {
+    let shares = |seed: &u64| {
+        let sdfg = sdfg::text::parse("random.sdft", &generate(*seed)).unwrap_or_else(|e| panic!("{e:?}"));
+        let expanded = sdfg_library::expand(&sdfg, &sdfg_library::BuiltIn).unwrap_or_else(|e| panic!("{e}"));
+        let program = sdfg::validate::validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let plan = lower(&program, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
+        plan.slots.iter().any(|slot| slot.buffers.len() > 1)
+    };
+    let count = (1_000_000..1_000_080).filter(shares).count();
+    assert!(count >= 15, "only {count} of 80");
 }
 
 #[test]

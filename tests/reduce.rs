@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use sdfg::analysis::ScopeTree;
 use sdfg::interpret::{Arguments, Interpreter, Options};
-use sdfg::ir::{ConflictResolution, Flow, NodeKind, Sdfg, StateId};
+use sdfg::ir::{ConflictResolution, Flow, NodeId, NodeKind, Sdfg, StateId};
 use sdfg::reduce::{Reduced, Size, candidates, reduce};
 use sdfg::text;
 use sdfg::validate::{Validated, validate};
@@ -21,7 +21,9 @@ fn forget_resolutions(sdfg: &mut Sdfg) {
         let state = sdfg.state_mut(id);
         let tree = ScopeTree::of(state);
         let edges = state.edges().map(|(edge, _)| edge);
-        let inside: Vec<_> = edges.filter(|edge| tree.scope_of_edge(state, *edge).is_some()).collect();
+        let is_map = |entry: NodeId| matches!(state.node(entry).kind, NodeKind::MapEntry(_));
+        let inside: Vec<_> =
+            edges.filter(|edge| tree.scope_of_edge(state, *edge).is_some_and(is_map)).collect();
         for edge in inside {
             if let Flow::Write { resolution: Some(resolution), .. } = &mut state.memlet_mut(edge).flow {
                 *resolution = ConflictResolution::Replace;

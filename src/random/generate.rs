@@ -168,7 +168,7 @@ impl Generator {
             }
             return;
         }
-        match self.rng.below(18) {
+        match self.rng.below(20) {
             0 | 1 => self.pointwise(),
             2 => self.stencil(),
             3 => self.accumulate(),
@@ -185,6 +185,7 @@ impl Generator {
             14 => self.filter_and_consume(),
             15 => self.chain(),
             16 => self.queues(),
+            17 | 18 => self.relay(),
             _ => self.dynamic_range(),
         }
     }

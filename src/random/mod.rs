@@ -9,6 +9,7 @@ mod generate;
 mod inputs;
 mod rng;
 mod streams;
+mod transients;
 
 pub use check::{Failure, Outcome, check, check_orders};
 pub use generate::generate;

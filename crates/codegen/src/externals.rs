@@ -94,6 +94,7 @@ fn plan_of(
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),
+        slots: Vec::new(),
         variables: IndexMap::new(),
         body: Vec::new(),
         profile: None,

@@ -21,16 +21,19 @@ use crate::plan::{Allocation, Buffer, BufferId};
 const ERROR: u32 = 0;
 const THREADS: u32 = 1;
 const STATUS: u32 = 2;
-/// The first of the fields that hold address and size in bytes of a buffer.
-const BUFFERS: u32 = 3;
+/// Address and size in bytes of the arena.
+const ARENA: u32 = 3;
+/// The first of the fields that hold address and size in bytes of a persistent buffer.
+const BUFFERS: u32 = 4;
 
 impl<'ctx> Emitter<'ctx> {
-    /// Buffers in the handle, in order of their fields.
-    fn handle_buffers(&self) -> impl Iterator<Item = BufferId> {
+    /// Buffers with memory of their own in the handle, in order of their fields.
+    fn persistent_buffers(&self) -> impl Iterator<Item = BufferId> {
         let plan = self.plan;
         plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
-            Allocation::Handle | Allocation::Persistent => Some(BufferId(index as u32)),
+            Allocation::Persistent => Some(BufferId(index as u32)),
             Allocation::Argument(_)
+            | Allocation::Handle
             | Allocation::Stack
             | Allocation::Thread
             | Allocation::Dynamic
@@ -42,11 +45,17 @@ impl<'ctx> Emitter<'ctx> {
     fn handle_type(&self) -> StructType<'ctx> {
         let mut fields: Vec<BasicTypeEnum<'ctx>> =
             vec![self.pointer().into(), self.i32().into(), self.i32().into()];
-        let buffer = self.context.struct_type(&[self.pointer().into(), self.i64().into()], false);
-        fields.extend(self.handle_buffers().map(|_| BasicTypeEnum::from(buffer)));
+        let memory = BasicTypeEnum::from(self.memory_type());
+        fields.push(memory);
+        fields.extend(self.persistent_buffers().map(|_| memory));
         // Last, so that the others are where they are without it.
         fields.extend(self.plan.profile.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         self.context.struct_type(&fields, false)
+    }
+
+    /// Address and size in bytes of memory in the handle.
+    fn memory_type(&self) -> StructType<'ctx> {
+        self.context.struct_type(&[self.pointer().into(), self.i64().into()], false)
     }
 
     /// The type of an argument in the C signature.
@@ -158,8 +167,9 @@ impl<'ctx> Emitter<'ctx> {
         f.handle.set(f.parameter(0)?.into_pointer_value());
         let given = f.builder.build_is_not_null(f.handle.get(), "")?;
         f.when(given, || {
-            for index in 0..self.handle_buffers().count() as u32 {
-                f.free(f.load_pointer(f.handle_buffer_field(index, 0)?)?)?;
+            f.free(f.load_pointer(f.arena_field(0)?)?)?;
+            for index in 0..self.persistent_buffers().count() as u32 {
+                f.free(f.load_pointer(f.memory_field(BUFFERS + index, 0)?)?)?;
             }
             if self.plan.profile.is_some() {
                 f.close_profile()?;
@@ -219,9 +229,10 @@ impl<'ctx> Emitter<'ctx> {
             f.bind_argument(argument.buffer, argument.by_value, (1 + index) as u32)?;
         }
         f.refuse_overlaps()?;
-        for (index, buffer) in self.handle_buffers().enumerate() {
-            f.bind_handle_buffer(buffer, index as u32)?;
+        for (index, buffer) in self.persistent_buffers().enumerate() {
+            f.bind_persistent(buffer, BUFFERS + index as u32)?;
         }
+        f.bind_arena()?;
         let (body, arguments) = self.body_function(&f)?;
         let status = f.call(body, &arguments)?;
         f.builder.build_store(f.status, status)?;
@@ -230,19 +241,26 @@ impl<'ctx> Emitter<'ctx> {
     }
 
     /// The function with the program's statements, and its arguments in `outer`: all memory comes as parameters that are
-    /// known not to overlap.
+    /// known not to overlap. Buffers that take turns in one slot are one parameter, so that their accesses keep their order.
     fn body_function(
         &self,
         outer: &Function<'_, 'ctx>,
     ) -> Emit<(FunctionValue<'ctx>, Vec<BasicMetadataValueEnum<'ctx>>)> {
         let uses = Uses::of_body(self.plan, &self.plan.body);
-        let buffers: Vec<BufferId> =
-            uses.buffers.iter().copied().filter(|buffer| outer.buffer_base(*buffer).is_some()).collect();
+        let slots = self.plan.slot_of_buffers();
+        let mut parameters: Vec<(Option<usize>, Vec<BufferId>)> = Vec::new();
+        for buffer in uses.buffers.iter().copied().filter(|buffer| outer.buffer_base(*buffer).is_some()) {
+            let slot = slots.get(&buffer).copied();
+            match parameters.iter_mut().find(|(other, _)| slot.is_some() && *other == slot) {
+                Some((_, sharing)) => sharing.push(buffer),
+                None => parameters.push((slot, vec![buffer])),
+            }
+        }
         let mut arguments: Vec<BasicValueEnum<'ctx>> = vec![outer.handle.get().into()];
         for symbol in &self.plan.symbols {
             arguments.push(outer.typed_variable(&symbol.name)?.1.into());
         }
-        for buffer in &buffers {
+        for buffer in parameters.iter().filter_map(|(_, sharing)| sharing.first()) {
             arguments.push(outer.base(*buffer)?.into());
         }
         let types: Vec<_> = arguments.iter().map(|argument| argument.get_type().into()).collect();
@@ -257,8 +275,8 @@ impl<'ctx> Emitter<'ctx> {
             f.set_typed_variable(&symbol.name, f.parameter(index)?.into_int_value())?;
             index += 1;
         }
-        for buffer in &buffers {
-            f.bind_buffer_parameter(*buffer, index, false)?;
+        for (_, sharing) in &parameters {
+            sharing.iter().try_for_each(|buffer| f.bind_buffer_parameter(*buffer, index, false))?;
             index += 1;
         }
         f.bind_constants()?;
@@ -331,14 +349,15 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(self.builder.build_struct_gep(self.emitter.handle_type(), self.handle.get(), field, "")?)
     }
 
-    /// Address (0) or size (1) of a buffer in the handle.
-    fn handle_buffer_field(&self, buffer: u32, field: u32) -> Emit<PointerValue<'ctx>> {
-        let ty = self
-            .emitter
-            .context
-            .struct_type(&[self.emitter.pointer().into(), self.emitter.i64().into()], false);
-        let entry = self.handle_field(BUFFERS + buffer)?;
-        Ok(self.builder.build_struct_gep(ty, entry, field, "")?)
+    /// Address (0) or size (1) in a field of the handle that says where memory is.
+    fn memory_field(&self, field: u32, part: u32) -> Emit<PointerValue<'ctx>> {
+        let entry = self.handle_field(field)?;
+        Ok(self.builder.build_struct_gep(self.emitter.memory_type(), entry, part, "")?)
+    }
+
+    /// Where the handle has address (0) or size (1) of the arena.
+    pub(super) fn arena_field(&self, part: u32) -> Emit<PointerValue<'ctx>> {
+        self.memory_field(ARENA, part)
     }
 
     /// The number of threads that the handle asks for; 0 is the runtime's default.
@@ -428,30 +447,24 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
-    /// Gives a buffer its memory in the handle, which grows when this run needs more than those before.
-    fn bind_handle_buffer(&self, id: BufferId, index: u32) -> Emit<()> {
+    /// Gives a persistent buffer its memory, which the first run allocates.
+    fn bind_persistent(&self, id: BufferId, field: u32) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(id);
         let bytes = self.byte_size(buffer.element, self.size(&buffer.size)?)?;
-        let (address, size) = (self.handle_buffer_field(index, 0)?, self.handle_buffer_field(index, 1)?);
+        let (address, size) = (self.memory_field(field, 0)?, self.memory_field(field, 1)?);
         let pointer = self.load_pointer(address)?;
         let old = self.builder.build_load(self.emitter.i64(), size, "")?.into_int_value();
-        let short = self.compare(IntPredicate::ULT, old, bytes)?;
         let missing = self.builder.build_is_null(pointer, "")?;
-        if buffer.allocation == Allocation::Persistent {
-            // Its contents would mean nothing at another size.
-            let other = self.compare(IntPredicate::NE, old, bytes)?;
-            let kept = self.builder.build_not(missing, "")?;
-            let changed = self.builder.build_and(kept, other, "")?;
-            let text = format!(
-                "the size of persistent `{}` differs from that of the run before: use a handle for each size",
-                buffer.name
-            );
-            self.fail_if(changed, Status::InvalidArgument, &text)?;
-        }
-        let grow = self.builder.build_or(short, missing, "")?;
-        self.when(grow, || {
-            self.free(pointer)?;
-            self.builder.build_store(size, self.emitter.constant(0))?;
+        // Its contents would mean nothing at another size.
+        let other = self.compare(IntPredicate::NE, old, bytes)?;
+        let kept = self.builder.build_not(missing, "")?;
+        let changed = self.builder.build_and(kept, other, "")?;
+        let text = format!(
+            "the size of persistent `{}` differs from that of the run before: use a handle for each size",
+            buffer.name
+        );
+        self.fail_if(changed, Status::InvalidArgument, &text)?;
+        self.when(missing, || {
             self.allocate_buffer(id, address)?;
             self.builder.build_store(size, bytes)?;
             Ok(())

@@ -17,7 +17,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     fn statement(&self, statement: &Statement) -> Emit<()> {
         match statement {
-            Statement::Comment(_) => Ok(()),
+            Statement::Comment(_) | Statement::Begin(_) => Ok(()),
             Statement::Let { variable, value } => {
                 let value = self.index(value)?;
                 self.set_variable(variable, value)

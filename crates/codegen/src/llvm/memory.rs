@@ -15,8 +15,9 @@ use crate::plan::{Allocation, BufferId, Location, Strided};
 pub(super) const ALIGNMENT: u32 = 64;
 
 /// From this size on, memory is asked for in huge pages.
-const HUGE: u64 = 4 << 20;
-const HUGE_PAGE: u64 = 2 << 20;
+pub(super) const HUGE: u64 = 4 << 20;
+/// The size of a huge page.
+pub(super) const HUGE_PAGE: u64 = 2 << 20;
 /// `MADV_HUGEPAGE` of Linux.
 const MADV_HUGEPAGE: u64 = 14;
 
@@ -199,10 +200,20 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn allocate_buffer(&self, id: BufferId, slot: PointerValue<'ctx>) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(id);
         let bytes = self.byte_size(buffer.element, self.size(&buffer.size)?)?;
+        self.allocate_into(slot, bytes, &format!("`{}`", buffer.name))
+    }
+
+    /// Allocates memory into `slot`; without memory the function ends, and says for what there is none.
+    pub(super) fn allocate_into(
+        &self,
+        slot: PointerValue<'ctx>,
+        bytes: IntValue<'ctx>,
+        what: &str,
+    ) -> Emit<()> {
         let pointer = self.allocate(bytes)?;
         self.builder.build_store(slot, pointer)?;
         let missing = self.builder.build_is_null(pointer, "")?;
-        self.fail_if(missing, Status::OutOfMemory, &format!("no memory for `{}`", buffer.name))
+        self.fail_if(missing, Status::OutOfMemory, &format!("no memory for {what}"))
     }
 
     /// Frees a dynamic buffer before the function ends.

@@ -5,6 +5,7 @@
 //! `Function`. A plan is trusted: what its rules exclude is reported as a defect, never a panic.
 
 mod abi;
+mod arena;
 mod arithmetic;
 mod captures;
 mod compile;

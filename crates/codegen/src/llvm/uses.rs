@@ -58,6 +58,7 @@ impl Declarations {
                 | Statement::Leave(_)
                 | Statement::Repeat(_)
                 | Statement::Goto { .. }
+                | Statement::Begin(_)
                 | Statement::Free(_)
                 | Statement::Compute(_)
                 | Statement::External(_)
@@ -213,7 +214,11 @@ impl Uses {
 
     fn statement(&mut self, statement: &Statement) {
         match statement {
-            Statement::Comment(_) | Statement::Leave(_) | Statement::Repeat(_) | Statement::Goto { .. } => {}
+            Statement::Comment(_)
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Goto { .. }
+            | Statement::Begin(_) => {}
             Statement::Let { variable, value } => {
                 self.variables.insert(variable.clone());
                 self.expression(value);

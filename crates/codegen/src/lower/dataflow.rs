@@ -39,6 +39,7 @@ impl<'g> Lowering<'g> {
         let mut statements = vec![Statement::Comment(format!("state {label}"))];
         let (before, after) = self.allocate_for_state(frame, state);
         statements.extend(before);
+        statements.extend(frame.begins.get(&id).into_iter().flatten().copied().map(Statement::Begin));
         statements.extend(self.nodes_in(frame, Graph { id, state, tree: &tree }, None)?);
         statements.extend(after);
         Ok(statements)

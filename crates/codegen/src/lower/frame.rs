@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{Access, ContainerId, NodeId, Sdfg};
+use sdfg::ir::{Access, ContainerId, NodeId, Sdfg, StateId};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -32,6 +32,8 @@ pub(super) struct Frame<'g> {
     pub(super) consumed: BTreeMap<NodeId, BufferId>,
     /// Transients whose size depends on symbols that the call sets.
     pub(super) late: Vec<Late>,
+    /// Transients in the arena of which nothing is left when a state begins that uses them.
+    pub(super) begins: BTreeMap<StateId, Vec<BufferId>>,
     /// Labels from the outermost SDFG to here.
     pub(super) path: String,
     /// Label of the state that is lowered.

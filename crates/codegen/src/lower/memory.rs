@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
-use sdfg::analysis::{AccessSets, ScopeTree};
+use sdfg::analysis::{AccessSets, Liveness, ScopeTree};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
-    Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
+    BlockKind, Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
 };
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
@@ -178,6 +178,32 @@ impl<'g> Lowering<'g> {
         brackets
     }
 
+    /// Finds the states that overwrite what is left of a transient: there, too, its lifetime begins, as nobody could tell.
+    pub(super) fn find_beginnings(&self, frame: &mut Frame<'g>) {
+        let sdfg = frame.sdfg;
+        let in_arena = |id: ContainerId| {
+            let container = sdfg.container(id);
+            let buffer = frame.containers.get(&id).map(|bound| bound.origin.buffer);
+            let own = container.transient && !container.is_alias();
+            buffer.filter(|buffer| own && self.plan.buffer(*buffer).allocation == Allocation::Handle)
+        };
+        let buffers: Vec<(ContainerId, BufferId)> =
+            sdfg.containers().filter_map(|(id, _)| Some((id, in_arena(id)?))).collect();
+        // Where one block is all that there is, the call says as much.
+        if buffers.is_empty() || sdfg.blocks().nth(1).is_none() {
+            return;
+        }
+        let liveness = Liveness::of(sdfg);
+        for (block, content) in sdfg.blocks() {
+            let BlockKind::State(state) = content.kind else { continue };
+            let live = liveness.before(block);
+            let begins = buffers
+                .iter()
+                .filter(|(id, _)| !live.contains(id) && sdfg.state(state).accesses_of(*id).next().is_some());
+            frame.begins.insert(state, begins.map(|(_, buffer)| *buffer).collect());
+        }
+    }
+
     /// Allocates the transients whose uses are all in one scope.
     pub(super) fn allocate_for_scope(
         &mut self,
@@ -219,7 +245,7 @@ impl<'g> Lowering<'g> {
             }
             allocated_when_needed(frame, container)
         } else if container.lifetime == Lifetime::Persistent {
-            if !self.is_of_caller(&size) {
+            if !self.plan.is_of_caller(&size) {
                 return Err(LowerError::Unsupported {
                     what: format!(
                         "persistent `{}` whose size {size} the caller does not give",
@@ -257,14 +283,9 @@ impl<'g> Lowering<'g> {
                 let outside = |s: &Symbol| self.plan.variables.get_index_of(s).is_some_and(|i| i < mark);
                 if size.free_symbols().iter().all(outside) { Allocation::Thread } else { Allocation::Dynamic }
             }
-            None if self.is_of_caller(size) => Allocation::Handle,
+            None if self.plan.is_of_caller(size) => Allocation::Handle,
             None => Allocation::Dynamic,
         }
-    }
-
-    /// Whether a size uses symbol arguments only.
-    fn is_of_caller(&self, size: &Expr) -> bool {
-        size.free_symbols().iter().all(|s| self.plan.symbols.iter().any(|argument| argument.name == *s))
     }
 
     /// Adds what a new buffer needs before and after its uses.
@@ -275,9 +296,9 @@ impl<'g> Lowering<'g> {
                 brackets.0.push(Statement::Allocate(buffer));
                 brackets.1.insert(0, Statement::Free(buffer));
             }
+            Allocation::Handle => brackets.0.push(Statement::Begin(buffer)),
             Allocation::Argument(_)
             | Allocation::Stack
-            | Allocation::Handle
             | Allocation::Persistent
             | Allocation::Constant(_) => {}
         }

@@ -6,6 +6,7 @@
 //! atomics (`conflict`).
 
 mod access;
+mod arena;
 mod bound;
 mod conflict;
 mod consume;
@@ -58,6 +59,7 @@ pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
     let timer = lowering.timer(RegionKind::Program, &sdfg.name);
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
+    arena::assign_slots(&mut lowering.plan);
     Ok(lowering.plan)
 }
 
@@ -88,6 +90,7 @@ impl<'g> Lowering<'g> {
             arguments: Vec::new(),
             symbols: Vec::new(),
             buffers: Vec::new(),
+            slots: Vec::new(),
             variables: IndexMap::new(),
             body: Vec::new(),
             externals: Vec::new(),
@@ -138,6 +141,7 @@ impl<'g> Lowering<'g> {
             value_cells: BTreeMap::new(),
             consumed: BTreeMap::new(),
             late: Vec::new(),
+            begins: BTreeMap::new(),
             path: sdfg.name.clone(),
             state: "",
         };

@@ -29,6 +29,7 @@ impl<'g> Lowering<'g> {
         }
         let (before, after) = self.allocate_for_call(frame)?;
         statements.extend(before);
+        self.find_beginnings(frame);
         let body = self.region(frame, sdfg.body())?;
         if frame.exit_used {
             statements.push(Statement::Block { target: frame.exit, body });
@@ -60,6 +61,7 @@ impl<'g> Lowering<'g> {
             value_cells: BTreeMap::new(),
             consumed: BTreeMap::new(),
             late: Vec::new(),
+            begins: BTreeMap::new(),
             path,
             state: "",
         };

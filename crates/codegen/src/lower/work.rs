@@ -51,6 +51,7 @@ impl Lowering<'_> {
             | Statement::Repeat(_)
             | Statement::Goto { .. }
             | Statement::Allocate(_)
+            | Statement::Begin(_)
             | Statement::Free(_) => Some(Expr::zero()),
             Statement::Compute(compute) => (!compute.code.body.iter().any(repeats)).then(Expr::one),
             Statement::Copy(copy) => {

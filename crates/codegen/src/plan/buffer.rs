@@ -15,7 +15,7 @@ impl BufferId {
     }
 }
 
-/// A piece of memory that overlaps no other buffer.
+/// A piece of memory that overlaps no other buffer, but for those of its [`Slot`](super::Slot).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// Unique name, for generated code and messages.
@@ -37,8 +37,9 @@ pub enum Allocation {
     /// The stack: of each thread, if a parallel loop lists it in [`ParallelLoop::locals`](super::ParallelLoop::locals) or as an accumulator, else
     /// of the program, where threads may share it. The size is a small constant.
     Stack,
-    /// Memory of the handle, 64-byte aligned, large enough from before the first statement; the size uses symbol
-    /// arguments only. Its contents are not defined at the start of a run.
+    /// Memory in the arena of the handle, 64-byte aligned, large enough from before the first statement; the size uses symbol
+    /// arguments only. [`Plan::slots`](super::Plan::slots) says where. Its contents are not defined at the start of a run and at
+    /// [`Statement::Begin`](super::Statement::Begin).
     Handle,
     /// Memory of the handle that is kept from run to run.
     Persistent,

@@ -5,8 +5,9 @@
 //!
 //! Sizes, bounds and positions are [`Expr`](sdfg::symbolic::Expr)s over the plan's variables. Names of variables are unique in the whole plan,
 //! also where the graph uses one name for several symbols, so no reader has to think about scopes. Positions count
-//! elements from the start of a buffer. Different buffers never overlap.
+//! elements from the start of a buffer. Different buffers never overlap, but for those of one [`Slot`], which take turns.
 
+mod arena;
 mod buffer;
 mod copy;
 mod interface;
@@ -18,6 +19,7 @@ mod stream;
 mod walk;
 mod write;
 
+pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
 pub use copy::{Copy, CopyDimension};
 pub use profile::{Profile, Region, RegionId, RegionKind};
@@ -27,5 +29,6 @@ pub use statement::{
     Private, Scalar, Statement, While,
 };
 pub use stream::{Consume, Pop, Push, Row, TaskKind};
+pub(crate) use walk::touches_of_scalar;
 pub use walk::{Touch, touches};
 pub use write::{Realisation, Resolved, identity};

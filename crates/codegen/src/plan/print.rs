@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::buffer::{Allocation, Location, Strided};
+use super::buffer::{Allocation, BufferId, Location, Strided};
 use super::program::Plan;
 use super::statement::{Binding, ExternalArgument, LoopDimension, ParallelLoop, Scalar, Statement};
 use super::stream::Row;
@@ -28,6 +28,10 @@ impl fmt::Display for Plan {
             };
             writeln!(f, "  buffer {}: {}[{}] in {place}", buffer.name, buffer.element, buffer.size)?;
         }
+        for slot in &self.slots {
+            let names: Vec<&str> = slot.buffers.iter().map(|id| self.buffer(*id).name.as_str()).collect();
+            writeln!(f, "  slot {}", names.join(", "))?;
+        }
         Printer { plan: self, f, depth: 1 }.statements(&self.body)?;
         f.write_str("}\n")
     }
@@ -39,7 +43,7 @@ struct Printer<'p, 'f, 'b> {
     depth: usize,
 }
 
-impl Printer<'_, '_, '_> {
+impl<'p> Printer<'p, '_, '_> {
     fn line(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
         writeln!(self.f, "{:width$}{text}", "", width = 2 * self.depth)
     }
@@ -112,14 +116,9 @@ impl Printer<'_, '_, '_> {
             Statement::Goto { target, case } => {
                 self.line(format_args!("goto L{} case {case}", target.index()))
             }
-            Statement::Allocate(buffer) => {
-                let name = self.plan.buffer(*buffer).name.clone();
-                self.line(format_args!("allocate {name}"))
-            }
-            Statement::Free(buffer) => {
-                let name = self.plan.buffer(*buffer).name.clone();
-                self.line(format_args!("free {name}"))
-            }
+            Statement::Begin(buffer) => self.line(format_args!("begin {}", self.name(*buffer))),
+            Statement::Allocate(buffer) => self.line(format_args!("allocate {}", self.name(*buffer))),
+            Statement::Free(buffer) => self.line(format_args!("free {}", self.name(*buffer))),
             Statement::Compute(compute) => {
                 let bindings = self.bindings(&compute.code.environment, &compute.bindings);
                 self.line(format_args!("compute {}({bindings})", compute.label))
@@ -213,8 +212,12 @@ impl Printer<'_, '_, '_> {
         self.line(format_args!("}}"))
     }
 
+    fn name(&self, buffer: BufferId) -> &'p str {
+        &self.plan.buffer(buffer).name
+    }
+
     fn location(&self, location: &Location) -> String {
-        format!("{}[{}]", self.plan.buffer(location.buffer).name, location.offset)
+        format!("{}[{}]", self.name(location.buffer), location.offset)
     }
 
     fn strided(&self, strided: &Strided) -> String {

@@ -6,6 +6,7 @@ use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::ExternalOrigin;
 
+use super::arena::Slot;
 use super::buffer::{Buffer, BufferId};
 use super::profile::Profile;
 use super::statement::Statement;
@@ -23,6 +24,8 @@ pub struct Plan {
     pub symbols: Vec<SymbolArgument>,
     /// Memory.
     pub buffers: Vec<Buffer>,
+    /// The arena of the handle, from its start on.
+    pub slots: Vec<Slot>,
     /// Every variable with its type, in order of first use: symbol arguments, loop variables, symbols of the program.
     ///
     /// A variable of an index expression is converted to a 64-bit signed integer. Names are unique.

@@ -74,6 +74,8 @@ pub enum Statement {
         /// The position of the case.
         case: usize,
     },
+    /// The lifetime of a [`Handle`](super::Allocation::Handle) buffer begins: what it held is not defined any more.
+    Begin(BufferId),
     /// Allocates a [`Dynamic`](super::Allocation::Dynamic) buffer or makes empty [`Queues`](super::Allocation::Queues); without memory the run ends with a status.
     Allocate(BufferId),
     /// Frees what [`Allocate`](Statement::Allocate) made.

@@ -46,6 +46,7 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             | Statement::Leave(_)
             | Statement::Repeat(_)
             | Statement::Goto { .. }
+            | Statement::Begin(_)
             | Statement::Allocate(_)
             | Statement::Free(_) => {}
             Statement::Push(push) => {
@@ -60,11 +61,11 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             Statement::Consume(consume) => {
                 visit(Touch::TakeFrom(&mut consume.queue));
                 if let Some(condition) = &mut consume.condition {
-                    in_scalar(condition, visit);
+                    touches_of_scalar(condition, visit);
                 }
                 touches(&mut consume.body, visit);
             }
-            Statement::Set { variable: _, value } => in_scalar(value, visit),
+            Statement::Set { variable: _, value } => touches_of_scalar(value, visit),
             Statement::For(repeated) => touches(&mut repeated.body, visit),
             Statement::Parallel(shared) => {
                 touches(&mut shared.body, visit);
@@ -73,13 +74,13 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
                 }
             }
             Statement::While(repeated) => {
-                in_scalar(&mut repeated.condition, visit);
+                touches_of_scalar(&mut repeated.condition, visit);
                 touches(&mut repeated.body, visit);
                 touches(&mut repeated.update, visit);
             }
             Statement::If(choice) => {
                 for (condition, body) in &mut choice.arms {
-                    in_scalar(condition, visit);
+                    touches_of_scalar(condition, visit);
                     touches(body, visit);
                 }
                 touches(&mut choice.otherwise, visit);
@@ -94,7 +95,7 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             Statement::External(call) => {
                 for argument in &mut call.arguments {
                     match argument {
-                        ExternalArgument::Value(value) => in_scalar(value, visit),
+                        ExternalArgument::Value(value) => touches_of_scalar(value, visit),
                         ExternalArgument::Pointer(location) => visit(Touch::Pointer(location)),
                     }
                 }
@@ -111,7 +112,8 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
     }
 }
 
-fn in_scalar(scalar: &mut Scalar, visit: &mut dyn FnMut(Touch<'_>)) {
+/// Calls `visit` for everything that an expression touches.
+pub(crate) fn touches_of_scalar(scalar: &mut Scalar, visit: &mut dyn FnMut(Touch<'_>)) {
     in_bindings(&mut scalar.bindings, visit);
 }
 

@@ -9,7 +9,7 @@ use super::plans::{
 };
 use crate::plan::{
     Allocation, Copy, CopyDimension, ExternalArgument, ExternalCompute, For, If, JumpTarget, Plan, Resolved,
-    Statement, While,
+    Slot, Statement, While,
 };
 
 /// A program with one array `out` of 8 `i64`, which `body` fills.
@@ -173,6 +173,7 @@ fn memory_of_the_program_and_copies() {
         &[],
     );
     plan.body = vec![transpose, rows, constants, count];
+    plan.slots = vec![Slot { buffers: vec![handle] }];
     let library = library(&plan);
     for size in [4_usize, 9, 3] {
         let mut a: Vec<i32> = (0..(size * size) as i32).collect();

@@ -33,6 +33,7 @@ pub(super) fn empty(name: &str) -> Plan {
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),
+        slots: Vec::new(),
         variables: IndexMap::new(),
         body: Vec::new(),
         profile: None,

@@ -1,0 +1,96 @@
+//! The arena of a handle: one piece of memory with a place for each slot of the plan, kept from run to run.
+//!
+//! It grows when a run needs more than those before, and is then new: the system gives it pages when they are first written,
+//! by the thread that does so. Nothing here writes it.
+
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+
+use super::emitter::Emit;
+use super::function::{Base, Function};
+use super::memory::{ALIGNMENT, HUGE, HUGE_PAGE};
+use crate::plan::{Plan, Slot};
+
+/// How many transients a message names.
+const NAMED: usize = 6;
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// Gives every buffer of the arena its memory.
+    pub(super) fn bind_arena(&self) -> Emit<()> {
+        let plan = self.emitter.plan;
+        if plan.slots.is_empty() {
+            return Ok(());
+        }
+        let mut total = self.emitter.constant(0);
+        let mut offsets = Vec::with_capacity(plan.slots.len());
+        for slot in &plan.slots {
+            let bytes = self.slot_bytes(slot)?;
+            // What is large begins with a page of its own.
+            let large = self.compare(IntPredicate::SGE, bytes, self.emitter.constant(HUGE as i64))?;
+            let [huge_gap, gap] =
+                [HUGE_PAGE as i64, i64::from(ALIGNMENT)].map(|n| self.emitter.constant(n - 1));
+            let gap = self.select_int(large, huge_gap, gap)?;
+            let raised = self.saturating_add(total, gap)?;
+            let begin = self.builder.build_and(raised, self.builder.build_not(gap, "")?, "")?;
+            total = self.saturating_add(begin, bytes)?;
+            offsets.push(begin);
+        }
+        let (address, size) = (self.arena_field(0)?, self.arena_field(1)?);
+        let pointer = self.load_pointer(address)?;
+        let old = self.builder.build_load(self.emitter.i64(), size, "")?.into_int_value();
+        let short = self.compare(IntPredicate::ULT, old, total)?;
+        let missing = self.builder.build_is_null(pointer, "")?;
+        let grow = self.builder.build_or(short, missing, "")?;
+        self.when(grow, || {
+            self.free(pointer)?;
+            self.builder.build_store(size, self.emitter.constant(0))?;
+            self.allocate_into(address, total, &names(plan))?;
+            self.builder.build_store(size, total)?;
+            Ok(())
+        })?;
+        let arena = self.load_pointer(address)?;
+        for (slot, offset) in plan.slots.iter().zip(offsets) {
+            let place = self.address(self.emitter.i8(), arena, offset)?;
+            slot.buffers.iter().for_each(|buffer| self.bind_buffer(*buffer, Base::Fixed(place)));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the largest buffer of a slot.
+    fn slot_bytes(&self, slot: &Slot) -> Emit<IntValue<'ctx>> {
+        let plan = self.emitter.plan;
+        let mut largest = self.emitter.constant(0);
+        let mut seen = Vec::new();
+        for buffer in slot.buffers.iter().map(|id| plan.buffer(*id)) {
+            let size = (buffer.element.size(), &buffer.size);
+            if !seen.contains(&size) {
+                let bytes = self.byte_size(buffer.element, self.size(&buffer.size)?)?;
+                largest = self.larger(largest, bytes)?;
+                seen.push(size);
+            }
+        }
+        Ok(largest)
+    }
+
+    /// A sum, or the largest integer.
+    fn saturating_add(&self, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let sum = self.intrinsic("llvm.sadd.sat", &[self.emitter.i64().into()], &[a.into(), b.into()])?;
+        Ok(sum.into_int_value())
+    }
+}
+
+/// The transients of the arena, for a message.
+fn names(plan: &Plan) -> String {
+    let buffers = || plan.slots.iter().flat_map(|slot| &slot.buffers);
+    let mut names: Vec<String> =
+        buffers().take(NAMED).map(|id| format!("`{}`", plan.buffer(*id).name)).collect();
+    let others = buffers().count() - names.len();
+    if others > 0 {
+        names.push(format!("{others} more"));
+    }
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,122 @@
+//! The arena: memory of the handle in which transients take turns.
+//!
+//! Lowering says which buffers share a place ([`Slot`]); what that comes to in bytes follows from the plan and is told here.
+
+use std::collections::BTreeMap;
+
+use sdfg::symbolic::{Assumptions, Expr, Symbol, Truth};
+
+use super::buffer::{Allocation, Buffer, BufferId};
+use super::program::Plan;
+
+/// A place in the arena of the handle, as large as the largest of its buffers.
+///
+/// Its buffers are never in use at the same time: while the contents of one may still be read, no statement writes another,
+/// and no statement touches two of them. So whoever keeps the order of statements need not know that they share memory,
+/// but must not take them for memory that does not overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The buffers, all [`Handle`](Allocation::Handle); each buffer of that kind that a statement touches is in one slot.
+    pub buffers: Vec<BufferId>,
+}
+
+/// Bytes that a run of a plan allocates for transients, over the symbols that the caller passes. Memory on the stack (a page
+/// at most for each) and the gaps between slots (64 bytes at most, for places of 4 MiB and more 2 MiB) are not in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Each slot of [`Plan::slots`].
+    pub slots: Vec<Expr>,
+    /// All slots: what the handle keeps between runs, apart from what is persistent.
+    pub arena: Expr,
+    /// What the buffers of the arena would need if none shared its place.
+    pub unshared: Expr,
+    /// Persistent transients.
+    pub persistent: Expr,
+    /// Transients of which every thread of a team has one while the team is at work, each with its bytes.
+    pub each_thread: Vec<(BufferId, Expr)>,
+    /// Transients whose size only a run decides: queues, and what statements allocate.
+    pub uncounted: Vec<BufferId>,
+}
+
+impl Plan {
+    /// What this plan needs for transients.
+    pub fn memory_use(&self) -> MemoryUse {
+        let mut known = Assumptions::new();
+        for symbol in self.symbols.iter().filter(|symbol| symbol.non_negative) {
+            known.nonnegative(symbol.name.clone());
+        }
+        let slots: Vec<Expr> = self.slots.iter().map(|slot| self.largest(slot, &known)).collect();
+        let mut usage = MemoryUse {
+            arena: sum(slots.iter().cloned()),
+            slots,
+            unshared: sum(self
+                .slots
+                .iter()
+                .flat_map(|slot| &slot.buffers)
+                .map(|id| self.buffer(*id).bytes())),
+            persistent: Expr::zero(),
+            each_thread: Vec::new(),
+            uncounted: Vec::new(),
+        };
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            let id = BufferId(index as u32);
+            match &buffer.allocation {
+                Allocation::Argument(_)
+                | Allocation::Stack
+                | Allocation::Handle
+                | Allocation::Constant(_) => {}
+                Allocation::Persistent => usage.persistent = &usage.persistent + &buffer.bytes(),
+                Allocation::Thread if self.is_of_caller(&buffer.size) => {
+                    usage.each_thread.push((id, buffer.bytes()));
+                }
+                Allocation::Thread | Allocation::Dynamic | Allocation::Queues { .. } => {
+                    usage.uncounted.push(id)
+                }
+            }
+        }
+        usage
+    }
+
+    /// Whether an expression uses symbol arguments only.
+    pub(crate) fn is_of_caller(&self, size: &Expr) -> bool {
+        size.free_symbols().iter().all(|s| self.symbols.iter().any(|argument| argument.name == *s))
+    }
+
+    /// The slot of every buffer in the arena, by position in [`Plan::slots`].
+    pub(crate) fn slot_of_buffers(&self) -> BTreeMap<BufferId, usize> {
+        let slots = self.slots.iter().enumerate();
+        slots.flat_map(|(at, slot)| slot.buffers.iter().map(move |buffer| (*buffer, at))).collect()
+    }
+
+    /// Bytes of the largest buffer of a slot.
+    fn largest(&self, slot: &Slot, known: &Assumptions) -> Expr {
+        slot.buffers.iter().fold(Expr::zero(), |largest, buffer| {
+            let bytes = self.buffer(*buffer).bytes();
+            if bytes.le(&largest, known) == Truth::Proved {
+                largest
+            } else if largest.le(&bytes, known) == Truth::Proved {
+                bytes
+            } else {
+                Expr::max(&largest, &bytes)
+            }
+        })
+    }
+}
+
+fn sum(bytes: impl Iterator<Item = Expr>) -> Expr {
+    bytes.fold(Expr::zero(), |sum, bytes| sum + bytes)
+}
+
+impl Buffer {
+    /// Its size in bytes.
+    pub(crate) fn bytes(&self) -> Expr {
+        &self.size * &Expr::int(self.element.size() as i64)
+    }
+}
+
+impl MemoryUse {
+    /// The bytes of `quantity` where the symbols have these values; nothing if some are missing or the number is beyond 64 bits.
+    pub fn number(quantity: &Expr, values: &BTreeMap<Symbol, i64>) -> Option<i64> {
+        quantity.eval(&|symbol| values.get(symbol).copied()).ok()
+    }
+}
