@@ -7,6 +7,7 @@ use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{assembly, llvm_ir};
+use sdfg_codegen::lower::Target;
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::package::{cmake_config, pkg_config};
 
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
 use crate::output::{Destination, unwritten};
 use crate::profile::Level;
+use crate::source::Source;
 use crate::terminal::Terminal;
 
 /// Compile a program for the CPU: LLVM IR, assembly, object code, libraries, and what other languages and build systems call
@@ -41,6 +43,10 @@ pub(crate) struct Compile {
     /// Count page faults, cycles, instructions and cache misses of what is timed, as far as the machine does.
     #[arg(long, requires = "instrument")]
     counters: bool,
+    /// Tell debuggers and profilers where the code comes from: lines of the program, and its tasklets, maps, states and copies
+    /// as functions. Of a program that is not a text file, the text form is written beside the output, as NAME.debug.sdft.
+    #[arg(short = 'g')]
+    debug: bool,
     #[command(flatten)]
     native: NativeOptions,
 }
@@ -85,13 +91,39 @@ impl Compile {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
-        let (_, lowered) =
-            self.native.lower(&self.program, instrumentation, &DataOptions::default(), terminal)?;
+        let target = Target { instrumentation, debug: self.debug_folder()?, ..Target::cpu() };
+        let source = self.source(terminal)?;
+        let (_, lowered) = self.native.lower(&source, &target, &DataOptions::default(), terminal)?;
         let path = match &self.output {
             Some(path) => Some(path.clone()),
             None => self.emit.default_file(&lowered.plan.name),
         };
         self.write(&lowered, path.as_deref())
+    }
+
+    /// What names of source files are relative to, if debuggers are told them.
+    fn debug_folder(&self) -> Result<Option<String>, Failure> {
+        if !self.debug {
+            return Ok(None);
+        }
+        let folder = std::env::current_dir().map_err(|error| {
+            Failure::usage(format_args!("this folder has no path for debuggers: {error}"))
+        })?;
+        Ok(Some(folder.display().to_string()))
+    }
+
+    /// The program. What debuggers could not show the lines of, JSON and the standard input, is written beside the output in the text form.
+    fn source(&self, terminal: Terminal) -> Result<Source, Failure> {
+        let source = Source::read(&self.program)?;
+        if !self.debug || source.has_lines() {
+            return Ok(source);
+        }
+        let sdfg = source.parse(terminal)?;
+        let folder = self.output.as_deref().and_then(|path| Path::new(path).parent());
+        let path = folder.unwrap_or(Path::new("")).join(format!("{}.debug.sdft", sdfg.name));
+        let text = sdfg::text::print(&sdfg);
+        write_file(&path, text.as_bytes()).map_err(|error| unwritten(&error))?;
+        Ok(Source::from_text(path.display().to_string(), text))
     }
 
     fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {

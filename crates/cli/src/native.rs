@@ -11,7 +11,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel, compile};
-use sdfg_codegen::lower::{Instrumentation, Target, lower};
+use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
@@ -88,25 +88,23 @@ impl NativeOptions {
         self.threads
     }
 
-    /// Reads, checks, expands and lowers a program.
+    /// Checks, expands and lowers a program.
     pub(crate) fn lower(
         &self,
-        program: &str,
-        instrumentation: Option<Instrumentation>,
+        source: &Source,
+        target: &Target,
         data: &DataOptions,
         terminal: Terminal,
     ) -> Result<(Exposed, Lowered), Failure> {
         let options = self.compile_options()?;
-        let source = Source::read(program)?;
-        let validated = self.specialized(&source, source.validated(terminal)?, terminal)?;
+        let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumped_transients(validated, data)?;
         let expanded = expand(exposed.program.sdfg(), &BuiltIn).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let plan =
-            lower(&expanded, &Target { instrumentation, ..Target::cpu() }).map_err(Failure::program)?;
+        let plan = lower(&expanded, target).map_err(Failure::program)?;
         Ok((exposed, Lowered { plan, options }))
     }
 

@@ -7,11 +7,13 @@ use clap::Args;
 use sdfg::interpret::Arguments;
 use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{ArgumentBuffer, CallError, Library};
+use sdfg_codegen::lower::Target;
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::native::NativeOptions;
 use crate::profile::ProfileOptions;
+use crate::source::Source;
 use crate::terminal::Terminal;
 
 /// Compile a program for the CPU and run it.
@@ -37,7 +39,9 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let instrumentation = self.profile.instrumentation()?;
-        let (exposed, lowered) = self.native.lower(&self.program, instrumentation, &self.data, terminal)?;
+        let target = Target { instrumentation, ..Target::cpu() };
+        let source = Source::read(&self.program)?;
+        let (exposed, lowered) = self.native.lower(&source, &target, &self.data, terminal)?;
         self.native.consent(&lowered.plan)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;

@@ -10,6 +10,9 @@ use sdfg::{json, text};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
+/// The name of the standard input.
+const STDIN: &str = "<stdin>";
+
 /// A program that was read but not parsed.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -22,7 +25,7 @@ impl Source {
     /// Reads a file, or with `-` the standard input.
     pub(crate) fn read(path: &str) -> Result<Self, Failure> {
         let is_stdin = path == "-";
-        let name = if is_stdin { "<stdin>".to_owned() } else { path.to_owned() };
+        let name = if is_stdin { STDIN.to_owned() } else { path.to_owned() };
         let mut bytes = Vec::new();
         let read = if is_stdin {
             std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
@@ -39,6 +42,16 @@ impl Source {
                 .help("give a program in the text form (.sdft) or as JSON")
         })?;
         Ok(Source { name, text: text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned) })
+    }
+
+    /// A program in the text form that was written to a file.
+    pub(crate) fn from_text(name: String, text: String) -> Self {
+        Source { name, text }
+    }
+
+    /// Whether the lines of the file are those of the program.
+    pub(crate) fn has_lines(&self) -> bool {
+        !self.is_json() && self.name != STDIN
     }
 
     /// Whether the content is JSON: no text program begins with a brace.

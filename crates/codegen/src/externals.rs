@@ -98,6 +98,7 @@ fn plan_of(
         variables: IndexMap::new(),
         body: Vec::new(),
         profile: None,
+        debug: None,
         externals: vec![call.origin.clone()],
     };
     let places: Vec<Location> = memory

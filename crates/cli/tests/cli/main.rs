@@ -2,6 +2,7 @@
 
 mod cache;
 mod data;
+mod debug;
 mod destinations;
 mod dumps;
 mod externals;

@@ -66,6 +66,7 @@ fn with_module<T>(
     let emitter = Emitter::new(&context, &machine, plan, options);
     emitter.program(interface)?;
     emitter.write_kept();
+    emitter.finish_debug();
     emitter.verify()?;
     finish(&machine, &emitter)
 }

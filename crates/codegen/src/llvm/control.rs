@@ -35,6 +35,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.enter(done);
                 Ok(())
             }
+            Statement::Located { place, body } => self.located(*place, || self.statements(body)),
             Statement::Timed { region, body } => self.timed(*region, || self.statements(body)),
             Statement::Leave(target) => {
                 self.stop_timers_inside(*target)?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
+use inkwell::debug_info::debug_metadata_version;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{
@@ -15,6 +16,7 @@ use inkwell::values::{ArrayValue, FastMathFlags, FunctionValue, GlobalValue, Int
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::FloatMode;
 
+use super::debug::Debug;
 use super::error::LlvmError;
 use super::machine::Machine;
 use super::options::CompileOptions;
@@ -26,6 +28,8 @@ pub(super) type Emit<T> = Result<T, LlvmError>;
 /// One module that is being written.
 pub(super) struct Emitter<'ctx> {
     pub(super) context: &'ctx Context,
+    /// What debuggers are told, until the module is finished; it goes before the module does.
+    pub(super) debug: RefCell<Option<Debug<'ctx>>>,
     pub(super) module: Module<'ctx>,
     pub(super) plan: &'ctx Plan,
     pub(super) options: &'ctx CompileOptions,
@@ -50,6 +54,10 @@ impl<'ctx> Emitter<'ctx> {
     ) -> Self {
         let module = context.create_module(&plan.name);
         machine.prepare(&module);
+        let debug = plan.debug.as_ref().map(|info| {
+            let version = context.i32_type().const_int(u64::from(debug_metadata_version()), false);
+            Debug::new(&module, info, options.level, version)
+        });
         Emitter {
             context,
             module,
@@ -60,6 +68,7 @@ impl<'ctx> Emitter<'ctx> {
             runtime: Cell::new(false),
             kept: RefCell::default(),
             regions: Cell::new(0),
+            debug: RefCell::new(debug),
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
+use inkwell::debug_info::DILocation;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};
 use inkwell::values::{
@@ -92,6 +93,8 @@ pub(super) struct Function<'e, 'ctx> {
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
     pub(super) timers: Timers<'ctx>,
+    /// Where what is written comes from, if debuggers are told.
+    pub(super) location: Cell<Option<DILocation<'ctx>>>,
 }
 
 impl<'e, 'ctx> Function<'e, 'ctx> {
@@ -108,6 +111,11 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         let (builder, slots) = (context.create_builder(), context.create_builder());
         slots.position_at_end(entry);
         builder.position_at_end(start);
+        let location = emitter.describe(value);
+        if let Some(location) = location {
+            slots.set_current_debug_location(location);
+            builder.set_current_debug_location(location);
+        }
         let status = slots.build_alloca(emitter.i32(), "status")?;
         slots.build_store(status, emitter.i32().const_zero())?;
         Ok(Function {
@@ -130,6 +138,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             overflow: Cell::new(None),
             fallible: Cell::new(false),
             timers: Timers::default(),
+            location: Cell::new(location),
         })
     }
 

@@ -11,6 +11,7 @@ mod captures;
 mod compile;
 mod control;
 mod copy;
+mod debug;
 mod emitter;
 mod error;
 mod external;

@@ -51,7 +51,7 @@ impl Declarations {
                     choice.arms.iter().for_each(|(_, body)| self.statements(body));
                     self.statements(&choice.otherwise);
                 }
-                Statement::Block { body, .. } | Statement::Timed { body, .. } => self.statements(body),
+                Statement::Block { body, .. } | Statement::Timed { body, .. } | Statement::Located { body, .. } => self.statements(body),
                 Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
                 Statement::Comment(_)
                 | Statement::Parallel(_)
@@ -244,7 +244,9 @@ impl Uses {
                 }
                 self.statements(&choice.otherwise);
             }
-            Statement::Block { body, .. } | Statement::Timed { body, .. } => self.statements(body),
+            Statement::Block { body, .. }
+            | Statement::Timed { body, .. }
+            | Statement::Located { body, .. } => self.statements(body),
             Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
             Statement::Allocate(buffer) | Statement::Free(buffer) => {
                 self.buffers.insert(*buffer);

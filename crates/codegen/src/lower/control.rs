@@ -88,23 +88,24 @@ impl<'g> Lowering<'g> {
             }
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => None,
         };
-        match &block.kind {
-            BlockKind::State(state) => Ok(timed(timer, self.state(frame, *state, &block.label)?)),
-            BlockKind::Loop(body) => Ok(timed(timer, self.while_loop(frame, body, &block.label)?)),
-            BlockKind::Branch(branch) => Ok(timed(timer, self.branch(frame, branch, &block.label)?)),
+        let statements = match &block.kind {
+            BlockKind::State(state) => timed(timer, self.state(frame, *state, &block.label)?),
+            BlockKind::Loop(body) => timed(timer, self.while_loop(frame, body, &block.label)?),
+            BlockKind::Branch(branch) => timed(timer, self.branch(frame, branch, &block.label)?),
             BlockKind::Break | BlockKind::Continue => {
                 let target = frame.innermost.ok_or_else(|| LowerError::Invalid {
                     what: format!("{} outside of a loop", block.kind.noun()),
                     path: frame.at(&block.label),
                 })?;
                 let leaves = matches!(block.kind, BlockKind::Break);
-                Ok(vec![if leaves { Statement::Leave(target) } else { Statement::Repeat(target) }])
+                vec![if leaves { Statement::Leave(target) } else { Statement::Repeat(target) }]
             }
             BlockKind::Return => {
                 frame.exit_used = true;
-                Ok(vec![Statement::Leave(frame.exit)])
+                vec![Statement::Leave(frame.exit)]
             }
-        }
+        };
+        Ok(self.located(block.loc.as_ref(), &block.label, statements))
     }
 
     fn while_loop(

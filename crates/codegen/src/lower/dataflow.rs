@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ConflictResolution, ContainerKind, EdgeId, Flow, NodeId, NodeKind, State, StateId};
+use sdfg::ir::{ConflictResolution, ContainerKind, EdgeId, Flow, Node, NodeId, NodeKind, State, StateId};
 
 use super::Lowering;
 use super::bound::{Axis, Bound};
@@ -11,6 +11,7 @@ use super::error::LowerError;
 use super::frame::Frame;
 use sdfg::symbolic::{Expr, Truth};
 
+use super::debug::edge_label;
 use super::profile::timed;
 use super::waiting::reachable;
 use crate::plan::{RegionKind, Statement, TaskKind};
@@ -101,8 +102,21 @@ impl<'g> Lowering<'g> {
         graph: Graph<'g, '_>,
         id: NodeId,
     ) -> Result<Vec<Statement>, LowerError> {
+        let node = graph.state.node(id);
+        let statements = self.code_of_node(frame, graph, id, node)?;
+        // A copy is at the place of its edge.
+        let is_access = matches!(node.kind, NodeKind::Access(_));
+        Ok(if is_access { statements } else { self.located(node.loc.as_ref(), &node.label, statements) })
+    }
+
+    fn code_of_node(
+        &mut self,
+        frame: &mut Frame<'g>,
+        graph: Graph<'g, '_>,
+        id: NodeId,
+        node: &'g Node,
+    ) -> Result<Vec<Statement>, LowerError> {
         let state = graph.state;
-        let node = state.node(id);
         match &node.kind {
             NodeKind::Access(_) => {
                 let mut statements = Vec::new();
@@ -142,13 +156,15 @@ impl<'g> Lowering<'g> {
         edge: EdgeId,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        match &state.edge(edge).memlet.flow {
+        let statements = match &state.edge(edge).memlet.flow {
             Flow::Copy { from, to, .. } if frame.is_stream(from) || frame.is_stream(to) => {
-                self.transfer(frame, state, edge, label)
+                self.transfer(frame, state, edge, label)?
             }
-            Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label),
-            Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value | Flow::Bind(_) => Ok(Vec::new()),
-        }
+            Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label)?,
+            Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value | Flow::Bind(_) => Vec::new(),
+        };
+        let edge = state.edge(edge);
+        Ok(self.located(edge.loc.as_ref(), &edge_label(state, edge), statements))
     }
 
     /// Gives every view of a scope the part of memory that its edge names.

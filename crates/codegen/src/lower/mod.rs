@@ -13,6 +13,7 @@ mod consume;
 mod control;
 mod copy;
 mod dataflow;
+mod debug;
 mod error;
 mod fan_out;
 mod frame;
@@ -42,6 +43,7 @@ pub use target::Target;
 
 use access::Record;
 use conflict::OpenLoop;
+use debug::debug_info;
 use frame::Frame;
 use memory::RootShape;
 use profile::timed;
@@ -94,6 +96,7 @@ impl<'g> Lowering<'g> {
             variables: IndexMap::new(),
             body: Vec::new(),
             externals: Vec::new(),
+            debug: target.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
             profile: target
                 .instrumentation
                 .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),

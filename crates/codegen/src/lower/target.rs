@@ -11,12 +11,14 @@ pub struct Target {
     pub private_bytes: u64,
     /// What the code measures of itself; without, it has no timers.
     pub instrumentation: Option<Instrumentation>,
+    /// The folder that the names of source files are relative to, if the code is to say which lines it comes from.
+    pub debug: Option<String>,
 }
 
 impl Target {
     /// A multicore CPU.
     pub const fn cpu() -> Self {
         // A page is small against any thread's stack; a private copy should stay within half of a second-level cache.
-        Target { stack_bytes: 4096, private_bytes: 1 << 19, instrumentation: None }
+        Target { stack_bytes: 4096, private_bytes: 1 << 19, instrumentation: None, debug: None }
     }
 }

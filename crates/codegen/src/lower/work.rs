@@ -72,9 +72,9 @@ impl Lowering<'_> {
                 }
                 Some(sum)
             }
-            Statement::Block { body, .. } | Statement::Timed { body, .. } => {
-                self.work_of(body, around, fixed)
-            }
+            Statement::Block { body, .. }
+            | Statement::Timed { body, .. }
+            | Statement::Located { body, .. } => self.work_of(body, around, fixed),
             Statement::While(_)
             | Statement::Dispatch { .. }
             | Statement::Parallel(_)

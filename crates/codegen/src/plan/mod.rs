@@ -10,6 +10,7 @@
 mod arena;
 mod buffer;
 mod copy;
+mod debug;
 mod interface;
 mod print;
 mod profile;
@@ -22,6 +23,7 @@ mod write;
 pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
 pub use copy::{Copy, CopyDimension};
+pub use debug::{DebugInfo, PlaceId, SourcePlace};
 pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, Plan, SymbolArgument};
 pub use statement::{

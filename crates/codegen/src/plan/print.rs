@@ -101,6 +101,11 @@ impl<'p> Printer<'p, '_, '_> {
                 let path = path.map_or("?", |region| &region.path).to_owned();
                 self.nested(format_args!("timed {path}"), body)
             }
+            Statement::Located { place, body } => {
+                let place = self.plan.debug.as_ref().and_then(|debug| debug.places.get(place.index()));
+                let line = place.map_or(0, |place| place.line);
+                self.nested(format_args!("line {line}"), body)
+            }
             Statement::Block { target, body } => self.nested(format_args!("block L{}", target.index()), body),
             Statement::Leave(target) => self.line(format_args!("leave L{}", target.index())),
             Statement::Repeat(target) => self.line(format_args!("repeat L{}", target.index())),

@@ -8,6 +8,7 @@ use sdfg::tasklet::ExternalOrigin;
 
 use super::arena::Slot;
 use super::buffer::{Buffer, BufferId};
+use super::debug::DebugInfo;
 use super::profile::Profile;
 use super::statement::Statement;
 
@@ -36,6 +37,8 @@ pub struct Plan {
     pub externals: Vec<ExternalOrigin>,
     /// What is timed; without, the code has no timers.
     pub profile: Option<Profile>,
+    /// Where statements come from; without, debuggers know nothing of the code.
+    pub debug: Option<DebugInfo>,
 }
 
 /// A container that the caller passes.

@@ -7,6 +7,7 @@ use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
 use super::buffer::{BufferId, Location, Strided};
 use super::copy::Copy;
+use super::debug::PlaceId;
 use super::profile::RegionId;
 use super::stream::{Consume, Pop, Push, TaskKind};
 use super::write::Resolved;
@@ -94,6 +95,13 @@ pub enum Statement {
     Consume(Consume),
     /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
     Tasks(Vec<TaskKind>),
+    /// Statements that come from an element of the program.
+    Located {
+        /// Where it was written.
+        place: PlaceId,
+        /// The statements.
+        body: Vec<Statement>,
+    },
     /// Statements whose time is taken each time they run, however they are left.
     Timed {
         /// What they are.

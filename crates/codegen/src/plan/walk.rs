@@ -85,9 +85,9 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
                 }
                 touches(&mut choice.otherwise, visit);
             }
-            Statement::Block { target: _, body } | Statement::Timed { region: _, body } => {
-                touches(body, visit)
-            }
+            Statement::Block { target: _, body }
+            | Statement::Timed { region: _, body }
+            | Statement::Located { place: _, body } => touches(body, visit),
             Statement::Dispatch { target: _, cases } => {
                 cases.iter_mut().for_each(|case| touches(case, visit))
             }

@@ -1,4 +1,4 @@
-//! The same programs with timers around everything: results stay, and the counts are those of the interpreter.
+//! The same programs with timers around everything, and debug information: results stay, and the counts are those of the interpreter.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -55,7 +55,8 @@ pub(crate) fn run_timed(
     threads: u32,
 ) -> Result<(Result<(), String>, Counts), String> {
     let instrumentation = Some(Instrumentation { level: ProfileLevel::Tasklet, counters: false });
-    let plan = lower(program, &Target { instrumentation, ..Target::cpu() }).map_err(|e| e.to_string())?;
+    let plan = lower(program, &Target { instrumentation, debug: Some("/".to_owned()), ..Target::cpu() })
+        .map_err(|e| e.to_string())?;
     let options =
         CompileOptions { level: OptLevel::Quick, parallel_threshold: 0, ..CompileOptions::default() };
     let object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;

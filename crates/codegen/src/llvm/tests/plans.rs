@@ -37,6 +37,7 @@ pub(super) fn empty(name: &str) -> Plan {
         variables: IndexMap::new(),
         body: Vec::new(),
         profile: None,
+        debug: None,
         externals: Vec::new(),
     }
 }

@@ -82,7 +82,9 @@ impl Flow {
                 self.link(last, head);
                 self.step_after(head)
             }
-            Statement::Timed { region: _, body } => self.statements(body, at),
+            Statement::Timed { region: _, body } | Statement::Located { place: _, body } => {
+                self.statements(body, at)
+            }
             Statement::While(repeated) => self.while_loop(repeated, at),
             Statement::If(choice) => {
                 let done = self.step();

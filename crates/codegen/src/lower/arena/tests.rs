@@ -36,6 +36,7 @@ fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
         body,
         externals: Vec::new(),
         profile: None,
+        debug: None,
     };
     assign_slots(&mut plan);
     plan

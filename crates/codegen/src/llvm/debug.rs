@@ -1,0 +1,150 @@
+//! Debug information: lines of the program's source, and its elements as frames.
+//!
+//! An element of the graph becomes a function that is inlined into what is around it, so that a debugger's backtrace, and a
+//! profiler's, read as the graph is nested: tasklet, map, state, loop, then the function that was generated.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use inkwell::debug_info::{
+    AsDIScope, DICompileUnit, DIFile, DIFlags, DIFlagsConstants, DILocation, DISubprogram, DWARFEmissionKind,
+    DWARFSourceLanguage, DebugInfoBuilder,
+};
+use inkwell::module::{FlagBehavior, Module};
+use inkwell::values::FunctionValue;
+
+use super::emitter::{Emit, Emitter};
+use super::function::Function;
+use super::options::OptLevel;
+use crate::plan::{DebugInfo, PlaceId, SourcePlace};
+
+/// The debug information of a module that is being written.
+pub(super) struct Debug<'ctx> {
+    builder: DebugInfoBuilder<'ctx>,
+    unit: DICompileUnit<'ctx>,
+    info: &'ctx DebugInfo,
+    is_optimised: bool,
+    files: RefCell<BTreeMap<&'ctx str, DIFile<'ctx>>>,
+    /// The function that an element became.
+    elements: RefCell<BTreeMap<PlaceId, DISubprogram<'ctx>>>,
+    /// The elements around the place that is being written, across functions.
+    around: RefCell<Vec<PlaceId>>,
+}
+
+impl<'ctx> Debug<'ctx> {
+    /// Begins the debug information of a module.
+    pub(super) fn new(
+        module: &Module<'ctx>,
+        info: &'ctx DebugInfo,
+        level: OptLevel,
+        version: inkwell::values::IntValue<'ctx>,
+    ) -> Self {
+        module.add_basic_value_flag("Debug Info Version", FlagBehavior::Warning, version);
+        let is_optimised = level != OptLevel::O0;
+        let file = info.places.first().map_or("", |program| program.file.as_str());
+        let (builder, unit) = module.create_debug_info_builder(
+            true,
+            DWARFSourceLanguage::C,
+            file,
+            &info.folder,
+            concat!("sdfg ", env!("CARGO_PKG_VERSION")),
+            is_optimised,
+            "",
+            0,
+            "",
+            DWARFEmissionKind::Full,
+            0,
+            true,
+            false,
+            "",
+            "",
+        );
+        let (files, elements, around) = Default::default();
+        Debug { builder, unit, info, is_optimised, files, elements, around }
+    }
+
+    fn place(&self, place: PlaceId) -> Option<&'ctx SourcePlace> {
+        self.info.places.get(place.index())
+    }
+
+    fn file(&self, name: &'ctx str) -> DIFile<'ctx> {
+        let make = || self.builder.create_file(name, &self.info.folder);
+        *self.files.borrow_mut().entry(name).or_insert_with(make)
+    }
+
+    fn function(&self, name: &str, symbol: Option<&str>, place: &'ctx SourcePlace) -> DISubprogram<'ctx> {
+        let file = self.file(&place.file);
+        let ty = self.builder.create_subroutine_type(file, None, &[], DIFlags::ZERO);
+        self.builder.create_function(
+            self.unit.as_debug_info_scope(),
+            name,
+            symbol,
+            file,
+            place.line,
+            ty,
+            symbol.is_none(),
+            true,
+            place.line,
+            DIFlags::ZERO,
+            self.is_optimised,
+        )
+    }
+}
+
+impl<'ctx> Emitter<'ctx> {
+    /// Makes a generated function known to debuggers; where its code begins, as far as elements say nothing else.
+    pub(super) fn describe(&self, value: FunctionValue<'ctx>) -> Option<DILocation<'ctx>> {
+        let debug = self.debug.borrow();
+        let debug = debug.as_ref()?;
+        let innermost = debug.around.borrow().last().copied().unwrap_or(PlaceId::PROGRAM);
+        let place = debug.place(innermost)?;
+        let symbol = value.get_name().to_string_lossy().into_owned();
+        let function = debug.function(&symbol, Some(&symbol), place);
+        value.set_subprogram(function);
+        let scope = function.as_debug_info_scope();
+        Some(debug.builder.create_debug_location(self.context, place.line, place.column, scope, None))
+    }
+
+    /// The start of an element inside of a location.
+    fn begin_element(&self, id: PlaceId, outer: Option<DILocation<'ctx>>) -> Option<DILocation<'ctx>> {
+        let debug = self.debug.borrow();
+        let debug = debug.as_ref()?;
+        debug.around.borrow_mut().push(id);
+        let place = debug.place(id)?;
+        let known = debug.elements.borrow().get(&id).copied();
+        let function = known.unwrap_or_else(|| debug.function(&place.label, None, place));
+        debug.elements.borrow_mut().insert(id, function);
+        let scope = function.as_debug_info_scope();
+        Some(debug.builder.create_debug_location(self.context, place.line, place.column, scope, outer))
+    }
+
+    fn end_element(&self) {
+        if let Some(debug) = self.debug.borrow().as_ref() {
+            debug.around.borrow_mut().pop();
+        }
+    }
+
+    /// Ends the debug information, before the optimiser changes what it speaks of.
+    pub(super) fn finish_debug(&self) {
+        self.debug.take();
+    }
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    /// Writes an element of the program: what `body` writes is at its place.
+    pub(super) fn located(&self, place: PlaceId, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
+        let outer = self.location.get();
+        self.set_location(self.emitter.begin_element(place, outer).or(outer));
+        let written = body();
+        self.emitter.end_element();
+        self.set_location(outer);
+        written
+    }
+
+    fn set_location(&self, location: Option<DILocation<'ctx>>) {
+        self.location.set(location);
+        if let Some(location) = location {
+            self.builder.set_current_debug_location(location);
+        }
+    }
+}
