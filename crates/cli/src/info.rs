@@ -1,6 +1,7 @@
-//! `sdfg info`: what a program consists of, how much it moves, and how much it computes.
+//! `sdfg info`: what a program consists of, how much it moves, computes and allocates.
 
 mod costs;
+mod memory;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,10 +19,11 @@ use crate::source::Source;
 use crate::terminal::Terminal;
 use costs::{Table, Values, shown};
 
-/// Show symbols, containers, nodes, bytes moved and operations.
+/// Show symbols, containers, nodes, bytes moved, operations and memory.
 ///
 /// Costs are those of one execution of each part, as expressions over the program's symbols, or as numbers where --set
 /// gives values, which are added up where no expression is known. `at most` marks bounds, `unknown` what only running decides.
+/// Memory is what native code allocates for transients beyond small ones on the stack; those in a line lie in one place.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"
@@ -41,6 +43,9 @@ impl Info {
         let values = self.values(validated.sdfg())?;
         let mut text = String::new();
         describe(&mut text, validated.sdfg(), &values, 0);
+        for row in memory::lines(&validated, &values) {
+            line(&mut text, 1, format_args!("{row}"));
+        }
         output::print(text.as_bytes())
     }
 

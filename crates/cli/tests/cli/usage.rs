@@ -89,6 +89,39 @@ fn info_counts_bytes() {
         "operations/byte",
     ]);
     bench.run(&["info", "double.sdft", "--set", "N=4"]).prints(&["reads 32 bytes", "writes 32 bytes"]);
+    assert!(!bench.run(&["info", "double.sdft"]).stdout.contains("memory"));
+}
+
+#[test]
+fn info_tells_which_transients_share_memory() {
+    let bench = Bench::new();
+    let source = "sdfg chain {
+  symbol N: i64
+  array A: i64[N]
+  transient array first: i64[N]
+  transient array second: f32[N, N]
+  transient array kept: i64[2*N] lifetime(persistent)
+  transient array late: i64[k]
+  state a { access A; access first; access B = A; A -> first; first -> B: first[N - 1:-1:-1] -> A[0:N] }
+  state b { access second; tasklet t () -> (o) { o = 1 }; t.o -> second: second[0, 0] }
+  state c { access A; access kept; A -> kept: A[0:N] -> kept[0:N] }
+  -> d with (k = N)
+  state d { access A; access late; A -> late }
+}
+";
+    bench.file("chain.sdft", source);
+    bench.run(&["info", "chain.sdft"]).prints(&[
+        "  memory: 16*N + max(4*N**2, 8*N) bytes at most for transients (without reuse 4*N**2 + 24*N)\n",
+        "    max(4*N**2, 8*N) bytes: second, first, in turns\n",
+        "    16*N bytes are persistent\n",
+        "  memory that is not counted, as only a run decides its size: late\n",
+    ]);
+    bench.run(&["info", "chain.sdft", "--set", "N=10"]).prints(&[
+        "memory: 560 bytes at most for transients (without reuse 640)",
+        "400 bytes: second, first, in turns",
+    ]);
+    bench.file("device.sdft", source.replace("first: i64[N]", "first: i64[N] storage(gpu_global)"));
+    bench.run(&["info", "device.sdft"]).prints(&["memory: not known", "`gpu_global`"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::symbolic::{Assumptions, Expr, Symbol, Truth};
+use sdfg::symbolic::{Assumptions, Expr, Truth};
 
 use super::buffer::{Allocation, Buffer, BufferId};
 use super::program::Plan;
@@ -111,12 +111,5 @@ impl Buffer {
     /// Its size in bytes.
     pub(crate) fn bytes(&self) -> Expr {
         &self.size * &Expr::int(self.element.size() as i64)
-    }
-}
-
-impl MemoryUse {
-    /// The bytes of `quantity` where the symbols have these values; nothing if some are missing or the number is beyond 64 bits.
-    pub fn number(quantity: &Expr, values: &BTreeMap<Symbol, i64>) -> Option<i64> {
-        quantity.eval(&|symbol| values.get(symbol).copied()).ok()
     }
 }
