@@ -7,7 +7,7 @@ use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, 
 use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
 use sdfg_codegen::NativeExternals;
 
-use crate::data::{DataOptions, RunData, with_dumped_transients};
+use crate::data::{DataOptions, RunData, with_dumps};
 use crate::failure::Failure;
 use crate::native::brings_code;
 use crate::source::Source;
@@ -73,7 +73,7 @@ impl Interpret {
         if !self.allow_external && calls_c(validated.sdfg()) {
             return Err(brings_code());
         }
-        let exposed = with_dumped_transients(validated, &self.data)?;
+        let exposed = with_dumps(validated, &self.data)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let mut interpreter = Interpreter::new(&exposed.program).map_err(Failure::program)?;
         let externals = NativeExternals::default();

@@ -16,7 +16,7 @@ use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
-use crate::data::{DataOptions, Exposed, SymbolValue, check_symbols, with_dumped_transients};
+use crate::data::{DataOptions, Exposed, SymbolValue, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
 use crate::output::unwritten;
 use crate::source::Source;
@@ -98,7 +98,7 @@ impl NativeOptions {
     ) -> Result<(Exposed, Lowered), Failure> {
         let options = self.compile_options()?;
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
-        let exposed = with_dumped_transients(validated, data)?;
+        let exposed = with_dumps(validated, data)?;
         let expanded = expand(exposed.program.sdfg(), &BuiltIn).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))

@@ -26,7 +26,8 @@ pub(crate) struct RunData {
     /// Arguments that the program writes, in order of declaration, without those that are dumped.
     written: Vec<String>,
     outputs: Vec<Output>,
-    dumps: Vec<Dump>,
+    /// What is shown, with the arguments that have it.
+    dumps: Vec<(Dump, String)>,
 }
 
 impl RunData {
@@ -59,7 +60,7 @@ impl RunData {
                     check_shape(container, (path, &tensor), &shape, &symbols)?;
                     tensor
                 }
-                None if exposed.transients.contains(&container.name) => {
+                None if exposed.added.contains(&container.name) => {
                     Tensor::undefined(container.element, shape).map_err(|error| unmade(container, &error))?
                 }
                 None => {
@@ -83,11 +84,11 @@ impl RunData {
             };
             arguments.set(&container.name, tensor);
         }
-        let is_dumped = |name: &str| options.dumps.iter().any(|dump| dump.name == name);
+        let is_shown = |name: &String| exposed.shown.contains(name);
         let written = sdfg.arguments().filter(|(id, _)| accesses.writes.contains(id));
-        let written = written.map(|(_, container)| container.name.clone()).filter(|name| !is_dumped(name));
-        let (written, outputs, dumps) = (written.collect(), options.outputs.clone(), options.dumps.clone());
-        Ok(RunData { arguments, written, outputs, dumps })
+        let written = written.map(|(_, container)| container.name.clone()).filter(|name| !is_shown(name));
+        let dumps = options.dumps.iter().cloned().zip(exposed.shown.iter().cloned()).collect();
+        Ok(RunData { arguments, written: written.collect(), outputs: options.outputs.clone(), dumps })
     }
 
     /// Writes the results that were asked for, and sums up the others.
@@ -96,19 +97,19 @@ impl RunData {
             let Some(tensor) = results.get(&output.name) else { continue };
             Destination::new(Some(&output.path)).write(&npy::write(tensor))?;
         }
-        let mut shown: Vec<&String> =
-            if self.outputs.is_empty() { self.written.iter().collect() } else { Vec::new() };
-        for dump in &self.dumps {
+        let written = if self.outputs.is_empty() { self.written.as_slice() } else { &[] };
+        let mut shown: Vec<(String, &String)> = written.iter().map(|name| (name.clone(), name)).collect();
+        for (dump, argument) in &self.dumps {
             match &dump.path {
-                None => shown.push(&dump.name),
+                None => shown.push((dump.text(), argument)),
                 Some(path) => {
-                    let Some(tensor) = results.get(&dump.name) else { continue };
+                    let Some(tensor) = results.get(argument) else { continue };
                     Destination::new(Some(path)).write(&npy::write(tensor))?;
                 }
             }
         }
-        let tensors = shown.into_iter().filter_map(|name| Some((name, results.get(name)?)));
-        let lines: String = tensors.map(|(name, tensor)| summary(name, tensor) + "\n").collect();
+        let tensors = shown.into_iter().filter_map(|(name, argument)| Some((name, results.get(argument)?)));
+        let lines: String = tensors.map(|(name, tensor)| summary(&name, tensor) + "\n").collect();
         output::print(lines.as_bytes())
     }
 }
@@ -158,11 +159,11 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
 
 /// No two results go to one file.
 fn check_paths(options: &DataOptions) -> Result<(), Failure> {
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    let dumped = options.dumps.iter().filter_map(|dump| Some(("--dump", &dump.name, dump.path.as_ref()?)));
-    let outputs = options.outputs.iter().map(|output| ("--output", &output.name, &output.path));
+    let mut seen: BTreeMap<&str, String> = BTreeMap::new();
+    let dumped = options.dumps.iter().filter_map(|dump| Some(("--dump", dump.text(), dump.path.as_ref()?)));
+    let outputs = options.outputs.iter().map(|output| ("--output", output.name.clone(), &output.path));
     for (option, name, path) in outputs.chain(dumped) {
-        if let Some(first) = seen.insert(path, name) {
+        if let Some(first) = seen.insert(path, name.clone()) {
             return Err(Failure::usage(format_args!(
                 "`{first}` and `{name}` cannot both be written to `{path}`"
             ))

@@ -1,10 +1,16 @@
-//! Containers that are shown after a run, also those that live only inside of the program.
+//! Containers that are shown after a run, also those that live only inside of the program, as they are at the end or were after a
+//! block.
 //!
-//! A transient that is to be shown becomes an argument, whose elements are undefined before the run: so it is there after
-//! the run, in the interpreter and in native code alike, and neither has to know of it.
+//! A transient that is to be shown becomes an argument, whose elements are undefined before the run; what is to be shown as it was
+//! after a block is copied there into an argument of its own. So it is there after the run, in the interpreter and in native
+//! code alike, and neither has to know of it.
 
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ContainerId, ContainerKind, Sdfg};
+use sdfg::edit::{derived_container_name, insert_state_after};
+use sdfg::ir::{
+    Access, BlockKind, Container, ContainerId, ContainerKind, Edge, Layout, Memlet, Node, NodeKind, Sdfg,
+};
+use sdfg::subset::Subset;
 use sdfg::validate::{Validated, validate};
 
 use super::options::DataOptions;
@@ -13,40 +19,95 @@ use crate::failure::{Failure, did_you_mean};
 /// A program that shows what it is asked for.
 pub(crate) struct Exposed {
     pub(crate) program: Validated,
-    /// Arguments that were transients.
-    pub(crate) transients: Vec<String>,
+    /// Arguments that the program as it was written does not have: nobody gives them contents.
+    pub(crate) added: Vec<String>,
+    /// For each of the dumps, the argument that has its elements after the run.
+    pub(crate) shown: Vec<String>,
 }
 
-/// The program with the transients that are to be shown as arguments.
-pub(crate) fn with_dumped_transients(program: Validated, options: &DataOptions) -> Result<Exposed, Failure> {
-    let mut exposed = Vec::new();
-    for dump in &options.dumps {
-        let place = format!("--dump {}", dump.name);
-        let id = find(program.sdfg(), &dump.name).map_err(|failure| failure.at(&place))?;
-        if program.sdfg().container(id).is_argument() {
-            continue;
-        }
-        check(program.sdfg(), id).map_err(|failure| failure.at(&place))?;
-        if options.inputs.iter().any(|input| input.name == dump.name) {
-            let what = format_args!("`{}` is transient: it has no contents before the run", dump.name);
-            return Err(Failure::usage(what).at(format_args!("--input {}=...", dump.name)));
-        }
-        exposed.push(id);
-    }
-    if exposed.is_empty() {
-        return Ok(Exposed { program, transients: Vec::new() });
-    }
+/// The program with what is to be shown as arguments.
+pub(crate) fn with_dumps(program: Validated, options: &DataOptions) -> Result<Exposed, Failure> {
     let mut sdfg = program.sdfg().clone();
-    let mut transients = Vec::new();
-    for id in exposed {
-        let container = sdfg.container_mut(id);
-        container.transient = false;
-        transients.push(container.name.clone());
+    let (mut added, mut shown) = (Vec::new(), Vec::new());
+    for dump in &options.dumps {
+        let at = |failure: Failure| failure.at(format_args!("--dump {}", dump.text()));
+        // What is added for one dump is not there for the next.
+        let id = find(program.sdfg(), &dump.name).map_err(at)?;
+        if !program.sdfg().container(id).is_argument() {
+            check(program.sdfg(), id).map_err(at)?;
+            refuse_input(options, &dump.name)?;
+        }
+        shown.push(match &dump.block {
+            Some(block) => {
+                let name = copy_after(&mut sdfg, id, block).map_err(at)?;
+                added.push(name.clone());
+                name
+            }
+            None => {
+                if sdfg.container(id).transient {
+                    sdfg.container_mut(id).transient = false;
+                    added.push(dump.name.clone());
+                }
+                dump.name.clone()
+            }
+        });
+    }
+    if added.is_empty() {
+        return Ok(Exposed { program, added, shown });
     }
     let program = validate(sdfg).map_err(|rejected| {
-        Failure::usage(format_args!("the transients cannot be arguments: {rejected}")).at("--dump")
+        Failure::usage(format_args!("what is to be shown cannot be an argument: {rejected}")).at("--dump")
     })?;
-    Ok(Exposed { program, transients })
+    Ok(Exposed { program, added, shown })
+}
+
+fn refuse_input(options: &DataOptions, name: &str) -> Result<(), Failure> {
+    if options.inputs.iter().all(|input| input.name != name) {
+        return Ok(());
+    }
+    let what = format_args!("`{name}` is transient: it has no contents before the run");
+    Err(Failure::usage(what).at(format_args!("--input {name}=...")))
+}
+
+/// Copies a container into a new argument each time after a block has run; gives the name of that.
+fn copy_after(sdfg: &mut Sdfg, id: ContainerId, label: &str) -> Result<String, Failure> {
+    let container = sdfg.container(id);
+    let shape = container.shape().to_vec();
+    if let ContainerKind::Stream { .. } = container.kind {
+        return Err(Failure::usage("a stream cannot be copied").help("show what its elements are put into"));
+    }
+    let kind = match container.kind {
+        ContainerKind::Scalar => ContainerKind::Scalar,
+        ContainerKind::Array(_)
+        | ContainerKind::Stream { .. }
+        | ContainerKind::View(_)
+        | ContainerKind::Reference(_) => ContainerKind::Array(Layout::packed(shape.clone())),
+    };
+    let element = container.element;
+    let Some(block) = sdfg.find_block(label) else {
+        let known: Vec<String> = sdfg.blocks().map(|(_, block)| block.label.clone()).collect();
+        let similar = did_you_mean(label, known.iter().map(String::as_str));
+        return Err(Failure::usage(format_args!("the program has no block `{label}`{similar}"))
+            .help(format_args!("its blocks are {}", known.join(", "))));
+    };
+    let name = derived_container_name(sdfg, &sdfg.container(id).name, "dump");
+    let copy = sdfg.add_container(Container::new(&name, element, kind));
+    let after = insert_state_after(sdfg, block).map_err(Failure::usage)?;
+    if let BlockKind::State(state) = sdfg.block(after).kind {
+        let mut node = |container: ContainerId, label: &str| {
+            sdfg.state_mut(state).add_node(Node {
+                label: label.to_owned(),
+                kind: NodeKind::Access(container),
+                loc: None,
+            })
+        };
+        let (src, dst) = (node(id, "from"), node(copy, "to"));
+        let whole = |container| Access::elements(container, Subset::full(&shape));
+        let memlet = Memlet::copy(whole(id), whole(copy));
+        let (src_connector, dst_connector, loc) = (None, None, None);
+        sdfg.state_mut(state).add_edge(Edge { src, src_connector, dst, dst_connector, memlet, loc });
+    }
+    Ok(name)
 }
 
 fn find(sdfg: &Sdfg, name: &str) -> Result<ContainerId, Failure> {

@@ -8,5 +8,5 @@ mod options;
 mod summary;
 
 pub(crate) use arguments::{RunData, check_symbols};
-pub(crate) use dump::{Exposed, with_dumped_transients};
+pub(crate) use dump::{Exposed, with_dumps};
 pub(crate) use options::{DataOptions, SymbolValue};

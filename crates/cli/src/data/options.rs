@@ -19,9 +19,9 @@ pub(crate) struct DataOptions {
     /// Write an argument to a .npy file after the run (`-` is the standard output). Without, a summary is printed.
     #[arg(long = "output", short, value_name = "NAME=FILE")]
     pub(super) outputs: Vec<Output>,
-    /// Show a container after the run, or write it to a .npy file (`-` is the standard output): also one that lives only inside
-    /// of the program.
-    #[arg(long = "dump", value_name = "NAME[=FILE]")]
+    /// Show a container after the run, or write it to a .npy file (`-` is the standard output), also one that lives only inside
+    /// of the program; with a block, as it was when that had run last.
+    #[arg(long = "dump", value_name = "NAME[@BLOCK][=FILE]")]
     pub(super) dumps: Vec<Dump>,
 }
 
@@ -52,11 +52,23 @@ pub(crate) struct Output {
     pub(super) path: String,
 }
 
-/// `A` or `A=file.npy`.
+/// `A`, `A=file.npy` or `A@step=file.npy`.
 #[derive(Clone, Debug)]
 pub(crate) struct Dump {
     pub(super) name: String,
+    /// After which block; without, at the end.
+    pub(super) block: Option<String>,
     pub(super) path: Option<String>,
+}
+
+impl Dump {
+    /// What is shown, as the user named it.
+    pub(super) fn text(&self) -> String {
+        match &self.block {
+            Some(block) => format!("{}@{block}", self.name),
+            None => self.name.clone(),
+        }
+    }
 }
 
 fn split(text: &str) -> Result<(String, String), String> {
@@ -105,10 +117,16 @@ impl FromStr for Dump {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if !text.contains('=') && !text.trim().is_empty() {
-            return Ok(Dump { name: text.trim().to_owned(), path: None });
-        }
-        let (name, path) = split(text)?;
-        Ok(Dump { name, path: Some(path) })
+        let (what, path) = if text.contains('=') || text.trim().is_empty() {
+            let (what, path) = split(text)?;
+            (what, Some(path))
+        } else {
+            (text.trim().to_owned(), None)
+        };
+        let (name, block) = match what.split_once('@') {
+            Some((name, block)) => (name.to_owned(), Some(block.to_owned())),
+            None => (what, None),
+        };
+        Ok(Dump { name, block, path })
     }
 }

@@ -68,3 +68,47 @@ fn what_lives_inside_is_shown_after_the_run() {
     command("run", &["--dump", "T", "-i", "T=ones"]).fails(2, &["`T` is transient"]);
     command("run", &["--dump", "T=x.npy", "-o", "B=x.npy"]).fails(2, &["x.npy"]);
 }
+
+#[test]
+fn what_was_there_after_a_block_is_shown() {
+    let bench = Bench::new();
+    let source = "\
+sdfg steps {
+  symbol N: i64
+  array A: f64[N]
+  transient array T: f64[N]
+  transient scalar once: f64
+  for times: t = 0:3 {
+    state add {
+      access A
+      access once
+      tasklet more (a) -> (b) { b = a + 1.0 }
+      A -> more.a: A[0]
+      more.b -> once
+    }
+    -> fill
+    state fill { access once; access A; once -> A: once -> A[0] }
+    -> third
+    if third: t == 2 { state late { access A; access T; A -> T: A[0:N] -> T[0:N] } }
+  }
+}
+";
+    bench.file("steps.sdft", source);
+    let dumps = ["once@add", "A@fill", "A@times", "T@late", "once@late", "A"];
+    for way in ["run", "interpret"] {
+        let options = dumps.iter().flat_map(|dump| ["--dump", dump]);
+        let command = [way, "steps.sdft", "--set", "N=2", "-i", "A=range"];
+        let answer = bench.run(&command.into_iter().chain(options).collect::<Vec<_>>());
+        for (dump, values) in dumps.iter().zip(["3.0", "3.0, 1.0", "3.0, 1.0", "3.0, 1.0", "3.0", "3.0, 1.0"])
+        {
+            let is_it = |line: &&str| {
+                line.starts_with(&format!("{dump}: ")) && line.ends_with(&format!(": {values}"))
+            };
+            assert_eq!(answer.stdout.lines().filter(is_it).count(), 1, "{dump} of {answer:#?}");
+        }
+        assert_eq!(answer.stdout.lines().count(), dumps.len(), "{answer:#?}");
+    }
+    bench
+        .run(&["run", "steps.sdft", "--set", "N=2", "--dump", "A@filled"])
+        .fails(2, &["no block `filled`", "`fill`"]);
+}
