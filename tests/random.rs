@@ -1,7 +1,7 @@
 //! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
 
 use sdfg_codegen::lower::{Target, lower};
-use sdfg_programs::random::{Outcome, check, check_orders, generate};
+use sdfg_programs::random::{Outcome, Verdict, check, check_faulty, check_orders, generate};
 
 #[test]
 fn native_code_agrees_with_the_interpreter() {
@@ -35,4 +35,14 @@ fn results_do_not_depend_on_the_order_of_the_interpreter() {
     for seed in 2_000_000..2_000_080 {
         check_orders(seed, 5).unwrap_or_else(|failure| panic!("{failure}"));
     }
+}
+
+#[test]
+fn checked_code_refuses_what_the_interpreter_refuses() {
+    let mut refused = 0;
+    for seed in 3_000_000..3_000_030 {
+        let verdicts = check_faulty(seed).unwrap_or_else(|failure| panic!("{failure}"));
+        refused += verdicts.into_iter().filter(|verdict| *verdict == Verdict::Refused).count();
+    }
+    assert!(refused > 80, "only {refused} runs end with an error");
 }

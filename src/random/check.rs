@@ -98,7 +98,7 @@ fn in_all_orders(
 }
 
 /// The first container with other elements, and both of its tensors.
-fn difference<'a>(
+pub(super) fn difference<'a>(
     expected: &'a Arguments,
     found: &'a Arguments,
 ) -> Option<(&'a str, &'a Tensor, Option<&'a Tensor>)> {
@@ -114,12 +114,23 @@ fn compare(
     arguments: &Arguments,
     expected: &Arguments,
 ) -> Result<(), String> {
-    let library = compile(seed, program)?;
-    for threads in [1, 2] {
-        let mut actual = arguments.clone();
-        library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
-        if let Some((name, tensor, other)) = difference(expected, &actual) {
-            return Err(format!("`{name}` differs with {threads} threads: {tensor:?} and {other:?}"));
+    // Timers change no result; every seventh program has some.
+    let timers = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
+    let timers = seed.is_multiple_of(7).then_some(timers);
+    // Levels take turns; what is checked is compiled by another level than what is not.
+    let level = |turn: u64| OptLevel::ALL[(turn % OptLevel::ALL.len() as u64) as usize];
+    for (checked, level) in [(false, level(seed)), (true, level(seed / 2))] {
+        // Programs are small: without this, no threads would be started.
+        let options = CompileOptions { level, checked, parallel_threshold: 0, ..CompileOptions::default() };
+        let library = compile(program, &options, timers.filter(|_| !checked))?;
+        for threads in [1, 2] {
+            let how = format!("level {level}, {threads} threads{}", if checked { ", checked" } else { "" });
+            let mut actual = arguments.clone();
+            let run = library.run(&mut actual, NonZeroU32::new(threads));
+            run.map_err(|error| format!("native, {how}: {error}"))?;
+            if let Some((name, tensor, other)) = difference(expected, &actual) {
+                return Err(format!("`{name}` differs with {how}: {tensor:?} and {other:?}"));
+            }
         }
     }
     Ok(())
@@ -156,19 +167,17 @@ fn interpret(program: &Validated, mut arguments: Arguments, order: Order) -> Res
     Ok(arguments)
 }
 
-fn compile(seed: u64, program: &Validated) -> Result<Library, String> {
+pub(super) fn compile(
+    program: &Validated,
+    options: &CompileOptions,
+    instrumentation: Option<Instrumentation>,
+) -> Result<Library, String> {
     let expanded =
         sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn).map_err(|error| error.to_string())?;
     let expanded =
         validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
-    let level = OptLevel::ALL[(seed % OptLevel::ALL.len() as u64) as usize];
-    // Programs are small: without this, no threads would be started.
-    let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
-    // Timers change no result; every seventh program has some.
-    let timers = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
-    let instrumentation = seed.is_multiple_of(7).then_some(timers);
-    let plan = lower(&expanded, &Target { instrumentation, ..Target::cpu() })
+    let plan = lower(&expanded, &Target { instrumentation, ..options.target() })
         .map_err(|error| format!("not lowered: {error}"))?;
-    let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
+    let object = llvm::compile(&plan, options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
 }

@@ -5,6 +5,7 @@
 mod check;
 mod corners;
 mod expression;
+mod faulty;
 mod generate;
 mod inputs;
 mod rng;
@@ -12,6 +13,7 @@ mod streams;
 mod transients;
 
 pub use check::{Failure, Outcome, check, check_orders};
+pub use faulty::{Verdict, check_faulty};
 pub use generate::generate;
 pub use inputs::{Sizes, inputs, same};
 pub use rng::Rng;

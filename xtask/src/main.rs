@@ -30,7 +30,7 @@ Commands:
   bench [compile]   Measure how long programs take from builder to loaded code
   bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
   bench interpret   Measure how many tasklets the interpreter executes in a second
-  random [--programs N] [--seed S]
+  random [--programs N] [--seed S] [--faulty N]
                     Compare native code with the interpreter on random programs (2000 if not told)
   faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
   fuzz [text|json|validation] [--seconds N]

@@ -46,6 +46,10 @@ pub(crate) struct NativeOptions {
     /// Give the same bits with every number of threads: parts of sums are combined in a fixed order.
     #[arg(long)]
     reproducible: bool,
+    /// Look at every access while the program runs: one out of bounds, a read of what was never written or an index that overflows ends it
+    /// with a message. Several times slower.
+    #[arg(long)]
+    checked: bool,
     /// Compile in any case, and keep nothing (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -104,7 +108,8 @@ impl NativeOptions {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let plan = lower(&expanded, target).map_err(Failure::program)?;
+        let target = Target { checked: options.checked, ..target.clone() };
+        let plan = lower(&expanded, &target).map_err(Failure::program)?;
         Ok((exposed, Lowered { plan, options }))
     }
 
@@ -153,6 +158,7 @@ impl NativeOptions {
             }),
             threads: self.threads,
             reproducible: self.reproducible,
+            checked: self.checked,
             ..CompileOptions::default()
         })
     }

@@ -3,7 +3,7 @@
 use sdfg::validate::Validated;
 
 use crate::llvm::{self, CompileOptions, LlvmError};
-use crate::lower::{LowerError, Target, lower};
+use crate::lower::{LowerError, lower};
 use crate::object::ObjectCode;
 
 /// Why a program cannot be compiled.
@@ -22,6 +22,6 @@ pub enum CompileError {
 /// # Errors
 /// [`CompileError`] if the program uses what native code does not support, or LLVM refuses an option.
 pub fn compile(program: &Validated, options: &CompileOptions) -> Result<ObjectCode, CompileError> {
-    let plan = lower(program, &Target::cpu())?;
+    let plan = lower(program, &options.target())?;
     Ok(llvm::compile(&plan, options)?)
 }

@@ -91,6 +91,7 @@ fn plan_of(
     let mut plan = Plan {
         name: "external".to_owned(),
         float_mode: FloatMode::Strict,
+        checked: false,
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),
@@ -151,7 +152,7 @@ fn argument(plan: &mut Plan, name: String, element: ElementType, size: Option<Ex
     let allocation = Allocation::Argument(plan.arguments.len());
     let scalar = size.is_none();
     let size = size.unwrap_or(Expr::one());
-    plan.buffers.push(Buffer { name: name.clone(), element, size: size.clone(), allocation });
+    plan.buffers.push(Buffer { name: name.clone(), element, size: size.clone(), allocation, defined: None });
     let (shape, strides) =
         if scalar { (Vec::new(), Vec::new()) } else { (vec![size.clone()], vec![Expr::one()]) };
     plan.arguments.push(Argument {

@@ -11,6 +11,7 @@ use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, Int
 use sdfg::dtype::ScalarType;
 use sdfg::value::Value;
 
+use super::check::MESSAGE;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
 use super::uses::Uses;
@@ -48,6 +49,9 @@ impl<'ctx> Emitter<'ctx> {
         let memory = BasicTypeEnum::from(self.memory_type());
         fields.push(memory);
         fields.extend(self.persistent_buffers().map(|_| memory));
+        if self.plan.checked {
+            fields.push(self.context.i8_type().array_type(MESSAGE).into());
+        }
         // Last, so that the others are where they are without it.
         fields.extend(self.plan.profile.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         self.context.struct_type(&fields, false)
@@ -370,6 +374,11 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(self.builder.build_load(self.emitter.i32(), self.status_address()?, "")?.into_int_value())
     }
 
+    /// Where the handle has the message of a checked program.
+    pub(super) fn message_address(&self) -> Emit<PointerValue<'ctx>> {
+        self.handle_field(BUFFERS + self.emitter.persistent_buffers().count() as u32)
+    }
+
     /// Where the handle has its status.
     pub(super) fn status_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(STATUS)
@@ -471,6 +480,10 @@ impl<'ctx> Function<'_, 'ctx> {
         })?;
         let pointer = self.load_pointer(address)?;
         self.bind_buffer(id, Base::Fixed(pointer));
+        let is_new = self.emitter.plan.buffers.iter().any(|buffer| buffer.defined == Some(id));
+        if is_new {
+            self.when(missing, || self.undefine(id))?;
+        }
         Ok(())
     }
 

@@ -61,6 +61,8 @@ impl<'ctx> Function<'_, 'ctx> {
                 }
             }
             Statement::Free(buffer) => self.free_buffer(*buffer),
+            Statement::Check(check) => self.check(check),
+            Statement::Undefine(buffer) => self.undefine(*buffer),
             Statement::Compute(compute) => self.compute(compute),
             Statement::External(call) => self.external(call),
             Statement::Copy(copy) => self.copy(copy),

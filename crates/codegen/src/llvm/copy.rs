@@ -3,6 +3,7 @@
 use inkwell::values::IntValue;
 use sdfg::symbolic::Expr;
 
+use super::check::Element;
 use super::emitter::Emit;
 use super::function::Function;
 use super::memory::Place;
@@ -16,7 +17,9 @@ impl<'ctx> Function<'_, 'ctx> {
             return Err(self.emitter.defect(format!("copy `{}` converts elements", copy.label)));
         }
         let mut dimensions = merged(&copy.dimensions);
-        let is_block = matches!(copy.write, Resolved::Store)
+        // What a block moves is not looked at.
+        let is_block = !self.is_checked()
+            && matches!(copy.write, Resolved::Store)
             && dimensions.last().is_some_and(|d| d.from_stride.is_one() && d.to_stride.is_one());
         let block = if is_block { dimensions.pop() } else { None };
         self.copy_dimensions(copy, &dimensions, block.as_ref(), from, to)
@@ -53,10 +56,18 @@ impl<'ctx> Function<'_, 'ctx> {
         })
     }
 
-    fn moved(&self, place: &Place<'ctx>, index: IntValue<'ctx>, stride: IntValue<'ctx>) -> Emit<Place<'ctx>> {
+    pub(super) fn moved(
+        &self,
+        place: &Place<'ctx>,
+        index: IntValue<'ctx>,
+        stride: IntValue<'ctx>,
+    ) -> Emit<Place<'ctx>> {
         let offset = self.multiply(index, stride)?;
         let address = self.address(self.emitter.element_type(place.element)?, place.address, offset)?;
-        Ok(Place { address, ..*place })
+        let at = |element: Element<'ctx>| -> Emit<_> {
+            Ok(Element { position: self.add(element.position, offset)?, ..element })
+        };
+        Ok(Place { address, checked: place.checked.map(at).transpose()?, ..*place })
     }
 
     /// Elements that lie side by side on both sides.

@@ -25,6 +25,15 @@ impl<'ctx> Function<'_, 'ctx> {
     ///
     /// Intermediate results do not overflow, as the semantics makes an index overflow a trap.
     pub(super) fn index(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
+        let is_plain = expression.as_int().is_some() || expression.as_symbol().is_some();
+        if self.is_checked() && !is_plain && self.overflow.get().is_none() {
+            return self.checked_index(expression);
+        }
+        self.plain_index(expression)
+    }
+
+    /// As [`Self::index`], where it is known that the expression has a value.
+    pub(super) fn plain_index(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
         if let Some(value) = expression.as_int() {
             return Ok(self.emitter.constant(value));
         }
@@ -32,7 +41,13 @@ impl<'ctx> Function<'_, 'ctx> {
         if denominator == 1 {
             return Ok(value);
         }
-        Ok(self.builder.build_int_exact_signed_div(value, self.emitter.constant(denominator), "")?)
+        let divisor = self.emitter.constant(denominator);
+        if self.overflow.get().is_some() {
+            let rest = self.builder.build_int_signed_rem(value, divisor, "")?;
+            self.note_wrong(self.compare(IntPredicate::NE, rest, self.emitter.constant(0))?)?;
+            return Ok(self.builder.build_int_signed_div(value, divisor, "")?);
+        }
+        Ok(self.builder.build_int_exact_signed_div(value, divisor, "")?)
     }
 
     /// As [`Self::index`], but the largest integer where a step on the way to the value does not fit 64 bits: what so much
@@ -41,24 +56,40 @@ impl<'ctx> Function<'_, 'ctx> {
         if expression.as_int().is_some() || expression.as_symbol().is_some() {
             return self.index(expression);
         }
+        let (value, overflow) = self.noting_overflow(expression)?;
+        self.select_int(overflow, self.emitter.constant(i64::MAX), value)
+    }
+
+    /// The value of an expression, and whether it has none: a step on the way to it does not fit 64 bits, divides by zero or
+    /// leaves a fraction.
+    pub(super) fn noting_overflow(&self, expression: &Expr) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)> {
         let flag = self.slot(self.emitter.i1(), "overflow")?;
         self.builder.build_store(flag, self.emitter.i1().const_zero())?;
         let outer = self.overflow.replace(Some(flag));
-        let value = self.index(expression);
+        let value = self.plain_index(expression);
         self.overflow.set(outer);
         let overflow = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
-        self.select_int(overflow, self.emitter.constant(i64::MAX), value?)
+        Ok((value?, overflow))
+    }
+
+    /// Notes that an expression has no value if `wrong` holds.
+    fn note_wrong(&self, wrong: IntValue<'ctx>) -> Emit<()> {
+        let Some(flag) = self.overflow.get() else { return Ok(()) };
+        let before = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
+        self.builder.build_store(flag, self.builder.build_or(before, wrong, "")?)?;
+        Ok(())
     }
 
     /// One step of index arithmetic, which notes where it overflows if that was asked for.
     fn step(&self, checked: &str, a: IntValue<'ctx>, b: IntValue<'ctx>) -> Emit<Option<IntValue<'ctx>>> {
-        let Some(flag) = self.overflow.get() else { return Ok(None) };
+        if self.overflow.get().is_none() {
+            return Ok(None);
+        }
         let both = self.intrinsic(checked, &[self.emitter.i64().into()], &[a.into(), b.into()])?;
         let both = both.into_struct_value();
         let value = self.builder.build_extract_value(both, 0, "")?.into_int_value();
         let overflow = self.builder.build_extract_value(both, 1, "")?.into_int_value();
-        let before = self.builder.build_load(self.emitter.i1(), flag, "")?.into_int_value();
-        self.builder.build_store(flag, self.builder.build_or(before, overflow, "")?)?;
+        self.note_wrong(overflow)?;
         Ok(Some(value))
     }
 
@@ -114,29 +145,37 @@ impl<'ctx> Function<'_, 'ctx> {
             Atom::Sum(sum) => self.fraction(sum),
             Atom::FloorDiv(a, b) => {
                 let (a, b, _) = self.aligned(a, b)?;
+                self.note_divisor(b)?;
                 Ok(whole(self.floor_divide(a, b)?))
             }
             Atom::CeilDiv(a, b) => {
                 // ceil(a / b) = -floor(-a / b).
                 let (a, b, _) = self.aligned(a, b)?;
+                self.note_divisor(b)?;
                 let negated = self.builder.build_int_nsw_neg(a, "")?;
                 let quotient = self.floor_divide(negated, b)?;
                 Ok(whole(self.builder.build_int_nsw_neg(quotient, "")?))
             }
             Atom::Mod(a, b) => {
                 let (a, b, denominator) = self.aligned(a, b)?;
+                self.note_divisor(b)?;
                 Ok(Fraction { value: self.floor_modulo(a, b)?, denominator })
             }
             Atom::Min(operands) => self.extremum(operands, IntPredicate::SLT),
             Atom::Max(operands) => self.extremum(operands, IntPredicate::SGT),
             Atom::Pow(base, exponent) => {
-                let (base, exponent) = (self.index(base)?, self.index(exponent)?);
+                let (base, exponent) = (self.plain_index(base)?, self.plain_index(exponent)?);
+                self.note_wrong(self.compare(IntPredicate::SLT, exponent, self.emitter.constant(0))?)?;
                 Ok(whole(self.integer_power(base, exponent, true)?))
             }
             Atom::Call(name, _) => {
                 Err(LlvmError::Unsupported { what: format!("the function `{name}` in an index or size") })
             }
         }
+    }
+
+    fn note_divisor(&self, divisor: IntValue<'ctx>) -> Emit<()> {
+        self.note_wrong(self.compare(IntPredicate::EQ, divisor, self.emitter.constant(0))?)
     }
 
     /// Both operands over one denominator, which cancels in quotients.

@@ -5,6 +5,7 @@ use inkwell::module::Linkage;
 use inkwell::values::{BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sdfg::dtype::ElementType;
 
+use super::check::{Access, Element};
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function};
 use super::value::{Lane, Lanes};
@@ -29,6 +30,8 @@ pub(super) struct Place<'ctx> {
     /// Whether accesses belong to loop metadata: scratch memory is shared by the iterations of a loop that is
     /// otherwise independent.
     pub(super) recorded: bool,
+    /// What is looked at before an access.
+    pub(super) checked: Option<Element<'ctx>>,
 }
 
 impl<'ctx> Function<'_, 'ctx> {
@@ -56,18 +59,21 @@ impl<'ctx> Function<'_, 'ctx> {
             | Allocation::Constant(_) => true,
             Allocation::Stack | Allocation::Thread | Allocation::Queues { .. } => false,
         };
-        Ok(Place { address, element: buffer.element, recorded })
+        let is_looked_at = self.is_checked() && !self.is_stream(id);
+        let checked = is_looked_at.then_some(Element { buffer: id, position: offset });
+        Ok(Place { address, element: buffer.element, recorded, checked })
     }
 
     pub(super) fn place(&self, location: &Location) -> Emit<Place<'ctx>> {
-        self.place_at(location.buffer, self.index(&location.offset)?)
+        self.place_at(location.buffer, self.plain_index(&location.offset)?)
     }
 
     /// The place of an index of a strided part.
     pub(super) fn strided_place(&self, part: &Strided, indices: &[IntValue<'ctx>]) -> Emit<Place<'ctx>> {
-        let mut offset = self.index(&part.origin.offset)?;
+        let mut offset = self.plain_index(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
-            let step = if stride.is_one() { *index } else { self.multiply(*index, self.index(stride)?)? };
+            let step =
+                if stride.is_one() { *index } else { self.multiply(*index, self.plain_index(stride)?)? };
             offset = self.add(offset, step)?;
         }
         self.place_at(part.origin.buffer, offset)
@@ -102,6 +108,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     pub(super) fn load(&self, place: &Place<'ctx>) -> Emit<Lanes<'ctx>> {
+        self.look_at(place, Access::Read)?;
         let ty = place.element.lane();
         let component = self.emitter.component_type(ty)?;
         let part = |address| -> Emit<BasicValueEnum<'ctx>> {
@@ -134,6 +141,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 .emitter
                 .defect(format!("a value of another type than {} is stored", place.element)));
         }
+        self.look_at(place, Access::Write)?;
         let component = self.emitter.component_type(value.ty)?;
         for (address, lane) in self.lane_addresses(place)?.into_iter().zip(&value.lanes) {
             match lane {

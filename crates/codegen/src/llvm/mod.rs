@@ -8,6 +8,7 @@ mod abi;
 mod arena;
 mod arithmetic;
 mod captures;
+mod check;
 mod compile;
 mod control;
 mod copy;

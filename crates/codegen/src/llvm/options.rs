@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use sdfg::ir::FloatMode;
 
+use crate::lower::Target;
+
 /// How much time is spent on making the code fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OptLevel {
@@ -88,6 +90,17 @@ pub struct CompileOptions {
     /// Give the same bits with every number of threads: parts of sums are combined in a fixed order, and loops whose threads
     /// would combine values in any order are run by one. Processors and options that differ may still round differently.
     pub reproducible: bool,
+    /// Look at every access while the program runs: what is out of bounds, was never written or has an index without a value ends
+    /// the run with a status and a message. This is a choice of lowering ([`CompileOptions::target`]): of a plan that is
+    /// there already it changes nothing.
+    pub checked: bool,
+}
+
+impl CompileOptions {
+    /// The processor that plans are made for.
+    pub fn target(&self) -> Target {
+        if self.checked { Target::cpu().checked() } else { Target::cpu() }
+    }
 }
 
 impl Default for CompileOptions {
@@ -99,6 +112,7 @@ impl Default for CompileOptions {
             threads: None,
             parallel_threshold: 4096,
             reproducible: false,
+            checked: false,
         }
     }
 }

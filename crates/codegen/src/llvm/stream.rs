@@ -6,6 +6,7 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 
+use super::check::Access;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function};
 use super::memory::Place;
@@ -137,6 +138,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     pub(super) fn push(&self, push: &Push) -> Emit<()> {
         let (queue, row) = (self.queue(&push.queue)?, self.row(&push.from)?);
+        self.look_at_row(&push.from, self.index(&push.from.count)?, Access::Read)?;
         let stream = push.queue.buffer;
         let cursor = self.cursor(stream);
         cursor.map_or(Ok(()), |cursor| self.settle(stream, cursor))?;
@@ -166,7 +168,7 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn element_slot(&self, stream: BufferId) -> Emit<Place<'ctx>> {
         let element = self.emitter.plan.buffer(stream).element;
         let address = self.slot(self.emitter.element_type(element)?, "element")?;
-        Ok(Place { address, element, recorded: false })
+        Ok(Place { address, element, recorded: false, checked: None })
     }
 
     /// Adds a value to a queue of a stream, or of another one at an address, for elements of the same type.
@@ -247,7 +249,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.jump(room)?;
         self.enter(room);
         let next = self.load_pointer(cursor.next)?;
-        self.store(&Place { address: next, element, recorded: false }, value)?;
+        self.store(&Place { address: next, element, recorded: false, checked: None }, value)?;
         let step = match condition {
             None => self.emitter.constant(1),
             Some(condition) => self.builder.build_int_z_extend(condition, self.emitter.i64(), "")?,
@@ -346,12 +348,14 @@ impl<'ctx> Function<'_, 'ctx> {
             let name = &self.emitter.plan.buffer(pop.queue.buffer).name;
             let waits = format!("`{}` waits for an element of the stream `{name}`", pop.label);
             self.check_wait(status, name, &waits)?;
+            self.look_at_row(&pop.to, count.into_int_value(), Access::Write)?;
             return match &pop.taken {
                 Some(taken) => self.set_variable(taken, count.into_int_value()),
                 None => Ok(()),
             };
         }
         let taken = self.call(self.take_function(), &[stream, queue, to, count, stride])?.into_int_value();
+        self.look_at_row(&pop.to, taken, Access::Write)?;
         match &pop.taken {
             Some(variable) => self.set_variable(variable, taken),
             None => Ok(()),
@@ -360,6 +364,8 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// The number of elements of a queue.
     pub(super) fn length(&self, queues: &Strided, indices: &[IntValue<'ctx>]) -> Emit<IntValue<'ctx>> {
+        let name = &self.emitter.plan.buffer(queues.origin.buffer).name;
+        self.check_extents(name, indices, &queues.extents)?;
         let mut queue = self.index(&queues.origin.offset)?;
         for (index, stride) in indices.iter().zip(&queues.strides) {
             queue = self.add(queue, self.multiply(*index, self.index(stride)?)?)?;

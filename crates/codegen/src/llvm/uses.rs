@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::plan::{
-    Allocation, Binding, BufferId, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop, Plan,
-    Realisation, Resolved, Row, Scalar, Statement, Strided, TaskKind,
+    Allocation, Binding, BufferId, Check, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop,
+    Plan, Realisation, Resolved, Row, Scalar, Statement, Strided, TaskKind,
 };
 
 /// Buffers and variables, in order.
@@ -16,6 +16,8 @@ pub(super) struct Uses {
     pub(super) variables: BTreeSet<Symbol>,
     /// Buffers of which threads combine the same elements: atomically, or when they merge their accumulators.
     pub(super) contested: BTreeSet<BufferId>,
+    /// Whether indices are compared with extents.
+    checked: bool,
 }
 
 /// What statements set and allocate, in order, apart from what the loops of teams do in functions of their own. A jump may reach a
@@ -60,6 +62,8 @@ impl Declarations {
                 | Statement::Goto { .. }
                 | Statement::Begin(_)
                 | Statement::Free(_)
+                | Statement::Check(_)
+                | Statement::Undefine(_)
                 | Statement::Compute(_)
                 | Statement::External(_)
                 | Statement::Copy(_)
@@ -76,7 +80,7 @@ impl Declarations {
 impl Uses {
     /// What the iterations of a parallel loop use, with the loop's own bounds and the sizes of its local buffers.
     pub(super) fn of_parallel(plan: &Plan, parallel: &ParallelLoop) -> Self {
-        let mut uses = Uses::default();
+        let mut uses = Uses { checked: plan.checked, ..Uses::default() };
         uses.parallel(parallel);
         uses.sizes(plan);
         uses
@@ -84,7 +88,7 @@ impl Uses {
 
     /// What tasks use, with the bounds of their numbers.
     pub(super) fn of_tasks(plan: &Plan, kinds: &[TaskKind]) -> Self {
-        let mut uses = Uses::default();
+        let mut uses = Uses { checked: plan.checked, ..Uses::default() };
         uses.tasks(kinds);
         uses.sizes(plan);
         uses
@@ -92,7 +96,7 @@ impl Uses {
 
     /// What a whole program uses.
     pub(super) fn of_body(plan: &Plan, body: &[Statement]) -> Self {
-        let mut uses = Uses::default();
+        let mut uses = Uses { checked: plan.checked, ..Uses::default() };
         uses.statements(body);
         uses.sizes(plan);
         uses
@@ -100,6 +104,8 @@ impl Uses {
 
     /// The variables in the sizes of the used buffers, for those that are allocated on the way.
     fn sizes(&mut self, plan: &Plan) {
+        let defined = self.buffers.iter().filter_map(|buffer| plan.buffer(*buffer).defined);
+        self.buffers.extend(defined.collect::<Vec<_>>());
         for buffer in self.buffers.clone() {
             self.expression(&plan.buffer(buffer).size);
             if let Allocation::Queues { capacity: Some(capacity) } = &plan.buffer(buffer).allocation {
@@ -121,9 +127,16 @@ impl Uses {
         self.expression(&location.offset);
     }
 
+    fn check(&mut self, check: &Check) {
+        check.expressions().for_each(|expression| self.expression(expression));
+    }
+
     fn strided(&mut self, part: &Strided) {
         self.location(&part.origin);
         self.expressions(&part.strides);
+        if self.checked {
+            self.expressions(&part.extents);
+        }
     }
 
     fn scalar(&mut self, scalar: &Scalar) {
@@ -251,7 +264,12 @@ impl Uses {
             Statement::Allocate(buffer) | Statement::Free(buffer) => {
                 self.buffers.insert(*buffer);
             }
+            Statement::Check(check) => self.check(check),
+            Statement::Undefine(buffer) => {
+                self.buffers.insert(*buffer);
+            }
             Statement::Compute(compute) => {
+                compute.checks.iter().flatten().for_each(|check| self.check(check));
                 self.expressions(&compute.symbols);
                 self.bindings(&compute.bindings);
             }

@@ -7,6 +7,7 @@ use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
 
+use super::check::Access;
 use super::emitter::Emit;
 use super::function::Function;
 use super::memory::Place;
@@ -20,7 +21,11 @@ impl<'ctx> Function<'_, 'ctx> {
             Resolved::Store => self.store(place, value),
             Resolved::Combine { resolution, custom, realisation } => match realisation {
                 Realisation::Plain => self.combine_plain(place, value, resolution, custom.as_deref()),
-                Realisation::Atomic => self.combine_atomic(place, value, resolution, custom.as_deref()),
+                Realisation::Atomic => {
+                    let replaces = matches!(resolution, ConflictResolution::Replace);
+                    self.look_at(place, if replaces { Access::Write } else { Access::Update })?;
+                    self.combine_atomic(place, value, resolution, custom.as_deref())
+                }
             },
         }
     }

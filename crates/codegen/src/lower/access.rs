@@ -38,7 +38,7 @@ pub(super) enum AccessKind {
 impl<'g> Lowering<'g> {
     /// The part of a buffer that an access names, and which of its dimensions are single indices.
     pub(super) fn resolve(
-        &self,
+        &mut self,
         frame: &Frame<'g>,
         access: &Access,
         label: &str,
@@ -56,7 +56,7 @@ impl<'g> Lowering<'g> {
 
     /// What an edge reads: an access, or the element that a consume scope around it took.
     pub(super) fn read_part(
-        &self,
+        &mut self,
         frame: &Frame<'g>,
         state: &State,
         edge: EdgeId,
@@ -78,7 +78,7 @@ impl<'g> Lowering<'g> {
 
     /// As [`Lowering::resolve`], where the order of elements matters and not their indices.
     pub(super) fn resolve_tiled(
-        &self,
+        &mut self,
         frame: &Frame<'g>,
         access: &Access,
         label: &str,
@@ -102,6 +102,8 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             });
         }
+        let memlet = || format!("`{}[{}]` at {}", container.name, access.subset(), frame.at(label));
+        self.note_check(memlet, bound, &subset);
         Ok((bound.select(&subset), subset.0.iter().map(sdfg::subset::Range::is_index).collect()))
     }
 

@@ -150,7 +150,8 @@ impl<'g> Lowering<'g> {
         let records = self.records_by_buffer(&open);
         let independent = self.is_independent(&records, &[&open]);
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        for (target, resolution) in self.accumulated(body, &open, &records) {
+        let sums = if self.target.checked { Vec::new() } else { self.accumulated(body, &open, &records) };
+        for (target, resolution) in sums {
             let element = self.plan.buffer(target.buffer).element;
             let Some(value) = identity(&resolution, element) else { continue };
             let name = format!("{}_sum", self.plan.buffer(target.buffer).name);
@@ -339,6 +340,9 @@ impl<'g> Lowering<'g> {
     ) -> Option<(Private, Expr)> {
         let (combined, read): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
+        if self.target.checked {
+            return None;
+        }
         let AccessKind::Combine(resolution) = combined.first()?.kind.clone() else { return None };
         if combined.iter().any(|record| record.kind != AccessKind::Combine(resolution.clone())) {
             return None;
@@ -393,7 +397,8 @@ impl<'g> Lowering<'g> {
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
         let shape = RootShape::packed(vec![size.clone()]);
-        let own = self.push_buffer(Buffer { name, element, size: size.clone(), allocation }, shape);
+        let own =
+            self.push_buffer(Buffer { name, element, size: size.clone(), allocation, defined: None }, shape);
         if !on_stack {
             locals.push(own);
         }
@@ -505,5 +510,11 @@ pub(super) fn set_constant(to: &Location, value: Value, element: ElementType) ->
     let body = vec![TypedStatement::Output { connector, value }];
     let code = TypedCode { environment, locals: Vec::new(), body };
     let bindings = vec![Binding::Store { to: to.clone(), write: Resolved::Store }];
-    Statement::Compute(Compute { label: "identity".to_owned(), code, bindings, symbols: Vec::new() })
+    Statement::Compute(Compute {
+        label: "identity".to_owned(),
+        code,
+        bindings,
+        symbols: Vec::new(),
+        checks: Vec::new(),
+    })
 }

@@ -48,6 +48,7 @@ impl<'g> Lowering<'g> {
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let queue = self.consumed_queue(frame, graph, entry, label)?;
+        statements.extend(self.take_checks());
         let scope = self.shared_state(label, &mut statements);
 
         let variable = self.new_variable(consume.element.as_str(), ScalarType::I64);
@@ -101,7 +102,7 @@ impl<'g> Lowering<'g> {
 
     /// The queue that a scope consumes.
     fn consumed_queue(
-        &self,
+        &mut self,
         frame: &Frame<'g>,
         graph: Graph<'g, '_>,
         entry: NodeId,
@@ -129,7 +130,8 @@ impl<'g> Lowering<'g> {
         let name = self.take_name(&format!("{label}_scope"));
         let (element, size) = (ElementType::scalar(ScalarType::I64), Expr::int(2));
         let root = RootShape::packed(vec![size.clone()]);
-        let buffer = self.push_buffer(Buffer { name, element, size, allocation: Allocation::Stack }, root);
+        let buffer = self
+            .push_buffer(Buffer { name, element, size, allocation: Allocation::Stack, defined: None }, root);
         for offset in [Expr::zero(), Expr::one()] {
             statements.push(set_constant(&Location { buffer, offset }, Value::I64(0), element));
         }

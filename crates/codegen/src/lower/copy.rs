@@ -35,12 +35,16 @@ impl<'g> Lowering<'g> {
         self.record(&destination, resolution.map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())));
         let write = self.resolved(frame, resolution, destination.element, label)?;
         if source.origin.buffer != destination.origin.buffer || self.apart(&source, &destination) {
-            return Ok(self.copy_parts(&source, &destination, write, label));
+            let mut statements = self.take_checks();
+            statements.extend(self.copy_parts(&source, &destination, write, label));
+            return Ok(statements);
         }
         // All elements are read before the first is written.
         let name = format!("{}_copy", self.plan.buffer(source.origin.buffer).name);
         let shape = significant(&source).into_iter().map(|axis| axis.extent).collect();
-        let (memory, (mut statements, after)) = self.temporary(&name, source.element, shape);
+        let mut statements = self.take_checks();
+        let (memory, (before, after)) = self.temporary(&name, source.element, shape);
+        statements.extend(before);
         self.record(&memory, AccessKind::Write);
         self.record(&memory, AccessKind::Read);
         statements.extend(self.copy_parts(&source, &memory, Resolved::Store, label));

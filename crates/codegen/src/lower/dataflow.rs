@@ -54,11 +54,12 @@ impl<'g> Lowering<'g> {
         scope: Option<NodeId>,
     ) -> Result<Vec<Statement>, LowerError> {
         self.bind_views(frame, graph, scope)?;
+        let mut statements = self.take_checks();
         let children = graph.tree.children(scope);
         if graph.has_waiting_nodes(frame.sdfg, scope) {
-            return self.node_tasks(frame, graph, children);
+            statements.extend(self.node_tasks(frame, graph, children)?);
+            return Ok(statements);
         }
-        let mut statements = Vec::new();
         for &id in children {
             statements.extend(self.node(frame, graph, id)?);
         }
@@ -242,6 +243,9 @@ impl<'g> Lowering<'g> {
         };
         let same_either_way =
             offset == Expr::zero() && strides.iter().eq(part.axes.iter().map(|axis| &axis.stride));
+        if fits == Truth::Unknown {
+            self.note_extents(|| format!("view `{}` at {}", view.name, frame.at(label)), &shape, &part.axes);
+        }
         match fits {
             Truth::Proved => {}
             Truth::Unknown if same_either_way => {}

@@ -57,7 +57,11 @@ impl<'g> Lowering<'g> {
         };
         let size = self.size_of(frame, container);
         let name = self.take_name(&container.name);
-        self.push_buffer(Buffer { name, element: container.element, size, allocation }, root)
+        let defined = None;
+        let id =
+            self.push_buffer(Buffer { name, element: container.element, size, allocation, defined }, root);
+        self.add_defined(id);
+        id
     }
 
     /// Number of elements or queues of a container.
@@ -149,6 +153,7 @@ impl<'g> Lowering<'g> {
         let allocated = self.new_variable(&format!("{}_allocated", container.name), ScalarType::I64);
         brackets.0.push(Statement::Let { variable: allocated.clone(), value: Expr::zero() });
         brackets.1.insert(0, Statement::Free(buffer));
+        brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
         let kept = kept.into_iter().map(|(variable, symbol, _)| (variable, symbol)).collect();
         frame.late.push(Late { container: id, buffer, allocated, kept });
         Ok(())
@@ -157,6 +162,13 @@ impl<'g> Lowering<'g> {
     /// Allocates the transients that a state uses first. Those that live as long as the state are freed behind it.
     pub(super) fn allocate_for_state(&mut self, frame: &Frame<'g>, state: &State) -> Brackets {
         let mut brackets = Brackets::default();
+        for (id, container) in frame.sdfg.containers() {
+            let is_late = frame.late.iter().any(|late| late.container == id);
+            if container.lifetime == Lifetime::State && !is_late && state.accesses_of(id).next().is_some() {
+                let buffer = frame.containers.get(&id).map(|bound| bound.origin.buffer);
+                brackets.0.extend(buffer.and_then(|buffer| self.undefine(buffer)));
+            }
+        }
         for late in &frame.late {
             if state.accesses_of(late.container).next().is_none() {
                 continue;
@@ -167,11 +179,14 @@ impl<'g> Lowering<'g> {
                 .map(|(variable, symbol)| set(variable, frame.translate(&Expr::symbol(symbol.clone()))))
                 .collect();
             body.push(Statement::Allocate(late.buffer));
+            body.extend(self.plan.buffer(late.buffer).defined.map(Statement::Allocate));
+            body.extend(self.undefine(late.buffer));
             body.push(set(&late.allocated, Expr::one()));
             let missing = less(&Expr::symbol(late.allocated.clone()), &Expr::one());
             brackets.0.push(Statement::If(If { arms: vec![(missing, body)], otherwise: Vec::new() }));
             if frame.sdfg.container(late.container).lifetime == Lifetime::State {
                 brackets.1.push(Statement::Free(late.buffer));
+                brackets.1.extend(self.plan.buffer(late.buffer).defined.map(Statement::Free));
                 brackets.1.push(set(&late.allocated, Expr::zero()));
             }
         }
@@ -290,6 +305,14 @@ impl<'g> Lowering<'g> {
 
     /// Adds what a new buffer needs before and after its uses.
     fn place(&mut self, buffer: BufferId, brackets: &mut Brackets) {
+        self.place_memory(buffer, brackets);
+        if let Some(defined) = self.plan.buffer(buffer).defined {
+            self.place_memory(defined, brackets);
+            brackets.0.extend(self.undefine(buffer));
+        }
+    }
+
+    fn place_memory(&mut self, buffer: BufferId, brackets: &mut Brackets) {
         match self.plan.buffer(buffer).allocation {
             Allocation::Thread => self.add_thread_local(buffer),
             Allocation::Dynamic | Allocation::Queues { .. } => {
@@ -315,7 +338,8 @@ impl<'g> Lowering<'g> {
         let root = RootShape::packed(shape);
         let name = self.take_name(name);
         let allocation = self.placement(&size, element);
-        let buffer = self.push_buffer(Buffer { name, element, size, allocation }, root.clone());
+        let buffer =
+            self.push_buffer(Buffer { name, element, size, allocation, defined: None }, root.clone());
         let mut brackets = Brackets::default();
         self.place(buffer, &mut brackets);
         (Bound::whole(buffer, element, &root.shape, &root.strides, &Expr::zero()), brackets)

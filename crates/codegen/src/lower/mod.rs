@@ -8,6 +8,7 @@
 mod access;
 mod arena;
 mod bound;
+mod check;
 mod conflict;
 mod consume;
 mod control;
@@ -48,7 +49,7 @@ use frame::Frame;
 use memory::RootShape;
 use profile::timed;
 
-use crate::plan::{Argument, JumpTarget, Plan, Profile, RegionKind, SymbolArgument};
+use crate::plan::{Argument, Check, JumpTarget, Plan, Profile, RegionKind, SymbolArgument};
 
 /// Lowers a program for a target.
 ///
@@ -76,6 +77,8 @@ struct Lowering<'g> {
     roots: Vec<RootShape>,
     /// Every access so far, in order.
     records: Vec<Record>,
+    /// Checks of accesses that are being lowered.
+    checks: Vec<Check>,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
@@ -89,6 +92,7 @@ impl<'g> Lowering<'g> {
         let plan = Plan {
             name: sdfg.name.clone(),
             float_mode: sdfg.float_mode,
+            checked: target.checked,
             arguments: Vec::new(),
             symbols: Vec::new(),
             buffers: Vec::new(),
@@ -108,6 +112,7 @@ impl<'g> Lowering<'g> {
             n_targets: 0,
             roots: Vec::new(),
             records: Vec::new(),
+            checks: Vec::new(),
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),

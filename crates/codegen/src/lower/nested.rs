@@ -106,6 +106,7 @@ impl<'g> Lowering<'g> {
                     &node.label,
                 )?;
                 inner.containers.insert(container, bound);
+                statements.extend(self.take_checks());
             }
         }
         self.call(&mut inner, statements)
@@ -148,8 +149,18 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             });
         }
-        for (axis, extent) in part.axes.iter_mut().zip(container.shape()) {
-            axis.extent = inner.translate(extent);
+        let extents: Vec<Expr> = container.shape().iter().map(|extent| inner.translate(extent)).collect();
+        let what = || {
+            format!(
+                "`{}`, bound to `{}`, at {}",
+                container.name,
+                frame.sdfg.container(access.container).name,
+                frame.at(label)
+            )
+        };
+        self.note_extents(what, &extents, &part.axes);
+        for (axis, extent) in part.axes.iter_mut().zip(extents) {
+            axis.extent = extent;
         }
         Ok(part)
     }

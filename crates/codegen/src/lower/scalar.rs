@@ -91,9 +91,9 @@ impl<'g> Lowering<'g> {
             what: format!("`{name}` names no symbol"),
             path: frame.at(label),
         })?;
-        let (variable, statement) = self.load_symbol(frame, &symbol, inner.type_of(&symbol), edge, label)?;
+        let (variable, statements) = self.load_symbol(frame, &symbol, inner.type_of(&symbol), edge, label)?;
         inner.symbols.insert(symbol, Expr::symbol(variable));
-        Ok(vec![statement])
+        Ok(statements)
     }
 
     /// A new variable with the element that an edge reads.
@@ -104,7 +104,7 @@ impl<'g> Lowering<'g> {
         ty: ScalarType,
         (state, edge): (&State, EdgeId),
         label: &str,
-    ) -> Result<(Symbol, Statement), LowerError> {
+    ) -> Result<(Symbol, Vec<Statement>), LowerError> {
         let access = state.edge(edge).memlet.read_access().ok_or_else(|| LowerError::Invalid {
             what: format!("connector `{symbol}` reads no container"),
             path: frame.at(label),
@@ -118,7 +118,9 @@ impl<'g> Lowering<'g> {
         let value =
             converted(Scalar { code, bindings: vec![Binding::Load(part.origin)], symbols: Vec::new() }, ty);
         let variable = self.new_variable(symbol.as_str(), ty);
-        Ok((variable.clone(), Statement::Set { variable, value }))
+        let mut statements = self.take_checks();
+        statements.push(Statement::Set { variable: variable.clone(), value });
+        Ok((variable, statements))
     }
 
     /// One variable from another of the same type.

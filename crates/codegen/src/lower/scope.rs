@@ -79,8 +79,8 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             })?;
             let ty = frame.type_of(&symbol);
-            let (variable, statement) = self.load_symbol(frame, &symbol, ty, (graph.state, id), label)?;
-            statements.push(statement);
+            let (variable, loaded) = self.load_symbol(frame, &symbol, ty, (graph.state, id), label)?;
+            statements.extend(loaded);
             let old = frame.bind(&symbol, Expr::symbol(variable));
             hidden.push((symbol, old));
         }

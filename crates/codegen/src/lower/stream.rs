@@ -18,8 +18,8 @@ use super::frame::Frame;
 use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
-    Allocation, Binding, BufferId, Copy, For, If, Location, LoopDimension, Pop, Push, Resolved, Row, Scalar,
-    Statement, Touch, While, touches,
+    Allocation, Binding, BufferId, Check, Copy, For, If, Location, LoopDimension, Pop, Push, Resolved, Row,
+    Scalar, Statement, Touch, While, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -55,20 +55,29 @@ impl<'g> Lowering<'g> {
         }
         let write = self.resolved(frame, resolution.as_ref(), destination.element, label)?;
         let volume = translated(frame, &memlet.volume);
-        match (from_queues, frame.is_stream(to)) {
-            (false, true) => Ok(self.push_all(&source, &destination, label)),
-            (true, true) => Ok(self.forward(&source, &destination, &volume, label)),
-            (true, false) if write == Resolved::Store => {
-                self.pop_to(frame, &source, &destination, &volume, label)
-            }
-            (true, false) => self.pop_into(frame, &source, &destination, &volume, write, label),
+        let one_by_one = self.target.checked || write != Resolved::Store;
+        if from_queues && !frame.is_stream(to) && volume.is_dynamic() && one_by_one {
+            // Of the destination, only what is reached is looked at.
+            let check = self.checks.pop();
+            let mut statements = self.take_checks();
+            let there = (&source, &destination, &volume);
+            statements.extend(self.pop_what_is_there(there, &write, check.as_ref(), label));
+            return Ok(statements);
+        }
+        let mut statements = self.take_checks();
+        statements.extend(match (from_queues, frame.is_stream(to)) {
+            (false, true) => self.push_all(&source, &destination, label),
+            (true, true) => self.forward(&source, &destination, &volume, label),
+            (true, false) if write == Resolved::Store => self.pop_to(&source, &destination, &volume, label),
+            (true, false) => self.pop_into(&source, &destination, write, label),
             // The element that a consume scope took, to memory.
             (false, false) => {
                 let (from, to) = (source.origin, destination.origin);
                 let label = label.to_owned();
-                Ok(vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })])
+                vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })]
             }
-        }
+        });
+        Ok(statements)
     }
 
     /// Elements of memory to queues, in row-major order.
@@ -90,21 +99,20 @@ impl<'g> Lowering<'g> {
     /// Elements of queues to memory, in row-major order.
     fn pop_to(
         &mut self,
-        frame: &Frame<'g>,
         queues: &Bound,
         destination: &Bound,
         volume: &Volume,
         label: &str,
-    ) -> Result<Vec<Statement>, LowerError> {
+    ) -> Vec<Statement> {
         let pop = |queue: Location, to: Row, waits, taken| {
             Statement::Pop(Pop { label: label.to_owned(), queue, to, waits, taken })
         };
         match (single(queues), volume) {
             (Some(queue), Volume::Exact(_)) => {
-                Ok(self.rows(destination, &mut |_, to| vec![pop(queue.clone(), to, true, None)]))
+                self.rows(destination, &mut |_, to| vec![pop(queue.clone(), to, true, None)])
             }
             (Some(queue), Volume::Dynamic) => {
-                Ok(self.rows(destination, &mut |_, to| vec![pop(queue.clone(), to, false, None)]))
+                self.rows(destination, &mut |_, to| vec![pop(queue.clone(), to, false, None)])
             }
             (Some(queue), Volume::AtMost(most)) => {
                 let left = self.new_variable("left", ScalarType::I64);
@@ -116,48 +124,59 @@ impl<'g> Lowering<'g> {
                     let rest = Statement::Let { variable: left.clone(), value: value(&left) - value(&taken) };
                     vec![pop(queue.clone(), to, false, Some(taken.clone())), rest]
                 }));
-                Ok(statements)
+                statements
             }
             (None, Volume::Exact(_)) => {
                 let axes = significant(destination);
                 let count = self.count(&axes);
-                Ok(self.one_by_one(count, &mut |_, k| {
+                self.one_by_one(count, &mut |_, k| {
                     let first = moved(&destination.origin, &row_major(k, &axes));
                     let to = Row { first, count: Expr::one(), stride: Expr::one() };
                     vec![pop(in_turn(queues, k), to, true, None)]
-                }))
+                })
             }
-            (None, Volume::AtMost(_) | Volume::Dynamic) => Err(LowerError::Unsupported {
-                what: "a copy of what is there from several queues".to_owned(),
-                path: frame.at(label),
-            }),
+            (None, Volume::AtMost(_) | Volume::Dynamic) => {
+                self.pop_what_is_there((queues, destination, volume), &Resolved::Store, None, label)
+            }
         }
+    }
+
+    /// Elements of queues to memory, one after the other, as many as there are.
+    fn pop_what_is_there(
+        &mut self,
+        (queues, destination, volume): (&Bound, &Bound, &Volume),
+        write: &Resolved,
+        check: Option<&Check>,
+        label: &str,
+    ) -> Vec<Statement> {
+        let axes = significant(destination);
+        let most = self.count(&axes);
+        let most = volume.bound().map_or(most.clone(), |bound| Expr::min(&most, bound));
+        self.until_none(queues, Some(&most), label, &mut |_, cell, k| {
+            let to = moved(&destination.origin, &row_major(k, &axes));
+            let (label, write) = (label.to_owned(), write.clone());
+            let check = check.map(|check| Statement::Check(check.element(k)));
+            let copy = Statement::Copy(Copy { label, from: cell, to, dimensions: Vec::new(), write });
+            check.into_iter().chain([copy]).collect()
+        })
     }
 
     /// Elements of queues, combined with what is in memory.
     fn pop_into(
         &mut self,
-        frame: &Frame<'g>,
         queues: &Bound,
         destination: &Bound,
-        volume: &Volume,
         write: Resolved,
         label: &str,
-    ) -> Result<Vec<Statement>, LowerError> {
-        if volume.is_dynamic() {
-            return Err(LowerError::Unsupported {
-                what: "a copy of what is there in a stream with conflict resolution".to_owned(),
-                path: frame.at(label),
-            });
-        }
+    ) -> Vec<Statement> {
         let axes = significant(destination);
         let count = self.count(&axes);
-        Ok(self.one_by_one(count, &mut |this, k| {
+        self.one_by_one(count, &mut |this, k| {
             let (pop, from) = this.pop_one(queues, k, true, None, label);
             let to = moved(&destination.origin, &row_major(k, &axes));
             let (label, write) = (label.to_owned(), write.clone());
             vec![pop, Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })]
-        }))
+        })
     }
 
     /// Elements of queues to other queues.
@@ -172,19 +191,31 @@ impl<'g> Lowering<'g> {
                 vec![pop, push(cell, k)]
             });
         }
-        // Until there is none or there were enough.
+        self.until_none(from, volume.bound(), label, &mut |_, cell, k| vec![push(cell, k)])
+    }
+
+    /// Takes one element after the other, until there is none or there were enough; `make` says what is done with number `k`.
+    fn until_none(
+        &mut self,
+        from: &Bound,
+        most: Option<&Expr>,
+        label: &str,
+        make: &mut dyn FnMut(&mut Self, Location, &Expr) -> Vec<Statement>,
+    ) -> Vec<Statement> {
         let variable = |this: &mut Self, name| this.new_variable(name, ScalarType::I64);
         let (number, taken) = (variable(self, "number"), variable(self, "taken"));
         let value = |symbol: &Symbol| Expr::symbol(symbol.clone());
         let (pop, cell) = self.pop_one(from, &value(&number), false, Some(taken.clone()), label);
         let mut wanted = less(&Expr::zero(), &value(&taken));
-        if let Some(most) = volume.bound() {
+        if let Some(most) = most {
             // `taken` is 1 as long as elements come, so below the bound the product is the number that are left.
             wanted = less(&Expr::zero(), &(value(&taken) * (most - &value(&number))));
         }
         let set = |variable: &Symbol, value| Statement::Let { variable: variable.clone(), value };
         let next = set(&number, value(&number) + Expr::one());
-        let arms = vec![(less(&Expr::zero(), &value(&taken)), vec![push(cell, &value(&number)), next])];
+        let mut found = make(self, cell, &value(&number));
+        found.push(next);
+        let arms = vec![(less(&Expr::zero(), &value(&taken)), found)];
         let body = vec![pop, Statement::If(If { arms, otherwise: Vec::new() })];
         let target = self.new_target();
         vec![
@@ -245,7 +276,7 @@ impl<'g> Lowering<'g> {
         let (memory, (before, after)) = self.temporary("popped", queues.element, vec![count]);
         brackets.0.extend(before);
         brackets.1.splice(0..0, after);
-        brackets.0.extend(self.pop_to(frame, queues, &memory, &volume, label)?);
+        brackets.0.extend(self.pop_to(queues, &memory, &volume, label));
         Ok(Binding::View(memory.strided()))
     }
 

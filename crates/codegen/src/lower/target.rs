@@ -13,12 +13,27 @@ pub struct Target {
     pub instrumentation: Option<Instrumentation>,
     /// The folder that the names of source files are relative to, if the code is to say which lines it comes from.
     pub debug: Option<String>,
+    /// Whether plans say what is to be looked at before each access. Threads have no accumulators then: what they combine into
+    /// must have been written, however many iterations there are.
+    pub checked: bool,
 }
 
 impl Target {
     /// A multicore CPU.
     pub const fn cpu() -> Self {
         // A page is small against any thread's stack; a private copy should stay within half of a second-level cache.
-        Target { stack_bytes: 4096, private_bytes: 1 << 19, instrumentation: None, debug: None }
+        Target {
+            stack_bytes: 4096,
+            private_bytes: 1 << 19,
+            instrumentation: None,
+            debug: None,
+            checked: false,
+        }
+    }
+
+    /// The same, with plans that say what is to be looked at before each access.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        Target { checked: true, ..self }
     }
 }

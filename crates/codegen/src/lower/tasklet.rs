@@ -17,8 +17,8 @@ use super::fan_out::add_output;
 use super::frame::Frame;
 use super::memory::{Brackets, RootShape};
 use crate::plan::{
-    Allocation, Binding, Buffer, Compute, Copy, ExternalArgument, ExternalCompute, Location, Realisation,
-    Resolved, Scalar, Statement,
+    Allocation, Binding, Buffer, Check, Compute, Copy, ExternalArgument, ExternalCompute, Location,
+    Realisation, Resolved, Scalar, Statement,
 };
 
 impl<'g> Lowering<'g> {
@@ -33,6 +33,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, self.symbols_in_scope(frame));
         let mut bindings = Vec::with_capacity(connectors.edges.len());
+        let mut checks = Vec::with_capacity(connectors.edges.len());
         // The edges of outputs after their first ones.
         let mut others = Vec::new();
         // What is taken from streams before the code runs.
@@ -50,12 +51,14 @@ impl<'g> Lowering<'g> {
                 }
                 Direction::Out => self.output(frame, state.edge(first), kind, element, &node.label)?,
             });
+            checks.push(self.checks.pop());
             for edge in edges {
                 if kind != ConnectorKind::Value {
                     return Err(unsupported(frame, "a pointer output with several edges", &node.label));
                 }
                 let binding = self.output(frame, state.edge(edge), kind, element, &node.label)?;
-                others.extend(connectors.environment.connector(name).map(|(id, _)| (id, binding)));
+                let check = self.checks.pop();
+                others.extend(connectors.environment.connector(name).map(|(id, _)| (id, binding, check)));
             }
         }
         let symbols = self.symbol_values(frame, &connectors.environment);
@@ -64,18 +67,23 @@ impl<'g> Lowering<'g> {
             TaskletBody::Code(code) => {
                 let mut code = typecheck(code, &connectors.environment)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
-                for (connector, binding) in others {
+                for (connector, binding, check) in others {
                     add_output(&mut code, connector);
                     bindings.push(binding);
+                    checks.push(check);
                 }
                 statements.push(Statement::Compute(Compute {
                     label: node.label.clone(),
                     code,
                     bindings,
                     symbols,
+                    checks,
                 }));
             }
             TaskletBody::External(call) => {
+                // What a C function accesses through a pointer is not seen.
+                let others_checks = others.iter().filter_map(|(_, _, check)| check.clone());
+                statements.extend(checks.into_iter().flatten().chain(others_checks).map(Statement::Check));
                 let after = self.outputs_of_external(frame, &mut bindings, others, &node.label)?;
                 let typed = typecheck_external(call, &connectors.environment)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
@@ -107,7 +115,11 @@ impl<'g> Lowering<'g> {
             }
         };
         let arguments = typed.arguments.into_iter().map(|argument| match argument {
-            TypedArgument::Pointer(id) => ExternalArgument::Pointer(place(id)),
+            TypedArgument::Pointer(id) => {
+                let place = place(id);
+                self.plan.buffers[place.buffer.index()].defined = None;
+                ExternalArgument::Pointer(place)
+            }
             TypedArgument::Value(expression) => {
                 let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
                 let (bindings, symbols) = (bindings.to_vec(), symbols.to_vec());
@@ -129,12 +141,13 @@ impl<'g> Lowering<'g> {
         &mut self,
         frame: &Frame<'g>,
         bindings: &mut [Binding],
-        others: Vec<(ConnectorId, Binding)>,
+        others: Vec<(ConnectorId, Binding, Option<Check>)>,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
         let mut after = Vec::new();
         for (position, binding) in bindings.iter_mut().enumerate() {
-            let others = others.iter().filter(|(of, _)| of.index() == position).map(|(_, binding)| binding);
+            let others =
+                others.iter().filter(|(of, ..)| of.index() == position).map(|(_, binding, _)| binding);
             let first = match binding {
                 Binding::Load(_) | Binding::View(_) | Binding::ViewMut { write: Resolved::Store, .. } => {
                     continue;
@@ -183,6 +196,7 @@ impl<'g> Lowering<'g> {
                 let (part, single) = self.read_part(frame, state, id, access, label)?;
                 self.check_element(frame, &part, element, label)?;
                 if frame.is_stream(access) && self.consumed(frame, state, id).is_none() {
+                    brackets.0.extend(self.take_checks());
                     return self.popped(frame, &part, &edge.memlet.volume, kind, label, brackets);
                 }
                 self.record(&part, AccessKind::Read);
@@ -273,7 +287,10 @@ impl<'g> Lowering<'g> {
     pub(super) fn cell(&mut self, name: &str, element: ElementType) -> crate::plan::BufferId {
         let name = self.take_name(name);
         let root = RootShape::packed(Vec::new());
-        self.push_buffer(Buffer { name, element, size: Expr::one(), allocation: Allocation::Stack }, root)
+        self.push_buffer(
+            Buffer { name, element, size: Expr::one(), allocation: Allocation::Stack, defined: None },
+            root,
+        )
     }
 
     /// What a write does to the old value; atomics come later, where loops are closed.

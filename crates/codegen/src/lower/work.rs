@@ -52,7 +52,11 @@ impl Lowering<'_> {
             | Statement::Goto { .. }
             | Statement::Allocate(_)
             | Statement::Begin(_)
-            | Statement::Free(_) => Some(Expr::zero()),
+            | Statement::Free(_)
+            | Statement::Check(_) => Some(Expr::zero()),
+            Statement::Undefine(buffer) => {
+                Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))
+            }
             Statement::Compute(compute) => (!compute.code.body.iter().any(repeats)).then(Expr::one),
             Statement::Copy(copy) => {
                 let extents = copy.dimensions.iter().map(|d| self.known(d.extent.clone(), around, fixed));

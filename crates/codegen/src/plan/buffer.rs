@@ -26,6 +26,8 @@ pub struct Buffer {
     pub size: Expr,
     /// Where the memory comes from.
     pub allocation: Allocation,
+    /// In a checked plan, bytes that say of each element whether it was written; of the same size and allocation.
+    pub defined: Option<BufferId>,
 }
 
 /// Where a buffer's memory comes from.

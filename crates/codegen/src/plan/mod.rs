@@ -9,6 +9,7 @@
 
 mod arena;
 mod buffer;
+mod check;
 mod copy;
 mod debug;
 mod interface;
@@ -22,6 +23,7 @@ mod write;
 
 pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
+pub use check::{Check, CheckedDimension};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, PlaceId, SourcePlace};
 pub use profile::{Profile, Region, RegionId, RegionKind};

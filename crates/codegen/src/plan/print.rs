@@ -124,6 +124,8 @@ impl<'p> Printer<'p, '_, '_> {
             Statement::Begin(buffer) => self.line(format_args!("begin {}", self.name(*buffer))),
             Statement::Allocate(buffer) => self.line(format_args!("allocate {}", self.name(*buffer))),
             Statement::Free(buffer) => self.line(format_args!("free {}", self.name(*buffer))),
+            Statement::Check(check) => self.line(format_args!("check {}", check.memlet)),
+            Statement::Undefine(buffer) => self.line(format_args!("undefine {}", self.name(*buffer))),
             Statement::Compute(compute) => {
                 let bindings = self.bindings(&compute.code.environment, &compute.bindings);
                 self.line(format_args!("compute {}({bindings})", compute.label))

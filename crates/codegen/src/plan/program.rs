@@ -19,6 +19,9 @@ pub struct Plan {
     pub name: String,
     /// How floating-point arithmetic may be carried out.
     pub float_mode: FloatMode,
+    /// Whether native code looks for what has no meaning: accesses out of bounds, reads of what was never written, indices
+    /// without a value. Then it ends with a status instead of doing anything.
+    pub checked: bool,
     /// Containers that the caller passes, in signature order.
     pub arguments: Vec<Argument>,
     /// Symbols that the caller passes, after the containers.

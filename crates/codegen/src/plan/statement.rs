@@ -6,6 +6,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
 use super::buffer::{BufferId, Location, Strided};
+use super::check::Check;
 use super::copy::Copy;
 use super::debug::PlaceId;
 use super::profile::RegionId;
@@ -81,6 +82,10 @@ pub enum Statement {
     Allocate(BufferId),
     /// Frees what [`Allocate`](Statement::Allocate) made.
     Free(BufferId),
+    /// Ends the run if a memlet names what is not there.
+    Check(Check),
+    /// Makes every element undefined of the buffer whose [`defined`](super::Buffer::defined) this is.
+    Undefine(BufferId),
     /// A tasklet.
     Compute(Compute),
     /// A tasklet that calls a C function.
@@ -232,6 +237,8 @@ pub struct Compute {
     pub bindings: Vec<Binding>,
     /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
     pub symbols: Vec<Expr>,
+    /// In a checked plan, what is looked at when a connector's elements are accessed; shorter where nothing is.
+    pub checks: Vec<Option<Check>>,
 }
 
 /// What a connector stands for.

@@ -48,7 +48,9 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             | Statement::Goto { .. }
             | Statement::Begin(_)
             | Statement::Allocate(_)
-            | Statement::Free(_) => {}
+            | Statement::Free(_)
+            | Statement::Check(_)
+            | Statement::Undefine(_) => {}
             Statement::Push(push) => {
                 visit(Touch::CopyFrom(&mut push.from.first));
                 visit(Touch::PushTo(&mut push.queue));

@@ -32,12 +32,17 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
     let report = interpreter
         .run(&mut expected, &Options::default())
         .map_err(|error| format!("interpreter: {error}"))?;
-    let library = compiled(&program)?;
-    for threads in [1, 2, 3] {
-        let mut actual = arguments.clone();
-        library.run(&mut actual, NonZeroU32::new(threads)).map_err(|error| format!("native: {error}"))?;
-        if let Some(difference) = difference(&expected, &actual) {
-            return Err(format!("with {threads} threads, {difference}"));
+    for checked in [false, true] {
+        let library = compiled(&program, checked)?;
+        for threads in [1, 2, 3] {
+            let how = format!("{threads} threads{}", if checked { ", checked" } else { "" });
+            let mut actual = arguments.clone();
+            library
+                .run(&mut actual, NonZeroU32::new(threads))
+                .map_err(|error| format!("native, {how}: {error}"))?;
+            if let Some(difference) = difference(&expected, &actual) {
+                return Err(format!("with {how}, {difference}"));
+            }
         }
     }
     agree_when_timed(&program, &arguments, &expected, &report)
@@ -53,11 +58,11 @@ pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<Str
 }
 
 /// What native code says of a program that the interpreter does not bring to an end either; nothing if one of the two does.
-pub(crate) fn failure(source: &str, symbols: &[(String, i64)]) -> Option<String> {
+pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) -> Option<String> {
     let (program, mut arguments) = prepared(source, symbols).unwrap_or_else(|error| panic!("{error}"));
     let mut interpreter = Interpreter::new(&program).unwrap_or_else(|error| panic!("{error}"));
     interpreter.run(&mut arguments.clone(), &Options::default()).err()?;
-    let library = compiled(&program).unwrap_or_else(|error| panic!("{error}"));
+    let library = compiled(&program, checked).unwrap_or_else(|error| panic!("{error}"));
     // Twice, as a failure leaves nothing behind.
     library.run(&mut arguments, NonZeroU32::new(2)).err()?;
     library.run(&mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
@@ -93,8 +98,8 @@ pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Valid
 }
 
 /// Without a threshold, so that small programs start threads, too.
-fn compiled(program: &Validated) -> Result<Library, String> {
-    let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+fn compiled(program: &Validated, checked: bool) -> Result<Library, String> {
+    let options = CompileOptions { parallel_threshold: 0, checked, ..CompileOptions::default() };
     let object =
         sdfg_codegen::compile(program, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| error.to_string())

@@ -1,13 +1,13 @@
 //! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
 //! threads: results must be the same, bit by bit.
 //!
-//! A program is a file beside this one; those in `deadlocks` end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
+//! A program is a file beside this one; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
 //! `# for NAME in A B` runs it once with each word in place of the name.
 
 mod harness;
 mod timers;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use harness::{agree, failure, prepared};
 use timers::run_timed;
@@ -34,10 +34,7 @@ fn a_deadlock_is_an_error() {
     let files = programs("tests/agreement/deadlocks");
     assert!(files.len() >= 4, "only {} programs", files.len());
     for path in files {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
-        let expected = text.lines().find_map(|line| line.strip_prefix("# fails with ")).unwrap_or("?");
-        let found = failure(&text, &symbols(&text)).unwrap_or_default();
-        assert!(found.contains(expected), "{}: `{found}` and not `{expected}`", path.display());
+        [false, true].into_iter().for_each(|checked| ends_with_its_error(&path, checked));
     }
 }
 
@@ -62,6 +59,21 @@ fn a_failure_stops_the_timers() {
     assert!(result.is_err_and(|error| error.contains("no memory for `T`")), "{counts:?}");
     let found: Vec<(&str, u64)> = counts.iter().map(|((_, path), count)| (path.as_str(), *count)).collect();
     assert_eq!(found, [("p/c", 2), ("p/first", 2), ("p/l", 1), ("p/large", 2), ("p", 1), ("p/first/one", 2)]);
+}
+
+/// What checked native code looks at ends with a status that says what was wrong.
+#[test]
+fn what_is_looked_at_is_an_error() {
+    let files = programs("tests/agreement/traps");
+    assert!(files.len() >= 16, "only {} programs", files.len());
+    files.iter().for_each(|path| ends_with_its_error(path, true));
+}
+
+fn ends_with_its_error(path: &Path, checked: bool) {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
+    let expected = text.lines().find_map(|line| line.strip_prefix("# fails with ")).unwrap_or("?");
+    let found = failure(&text, &symbols(&text), checked).unwrap_or_default();
+    assert!(found.contains(expected), "{}: `{found}` and not `{expected}`", path.display());
 }
 
 /// The programs in a folder of this crate, in order.

@@ -9,7 +9,7 @@ use super::Names;
 use crate::llvm::emitter::Emit;
 use crate::llvm::function::Function;
 use crate::llvm::value::{Lane, Lanes};
-use crate::plan::Binding;
+use crate::plan::{Binding, Strided};
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn expression(
@@ -153,12 +153,28 @@ impl<'ctx> Function<'_, 'ctx> {
     fn index_of_code(&self, names: &Names<'_, 'ctx>, index: &TypedExpression) -> Emit<IntValue<'ctx>> {
         if let TypedExpressionKind::Cast(float) = &index.kind
             && self.emitter.float_mode() == FloatMode::Fast
+            && !self.is_checked()
             && float.ty.lane().is_float()
             && let [Lane::Float(value)] = self.expression(names, float)?.lanes.as_slice()
         {
             return Ok(self.builder.build_float_to_signed_int(*value, self.emitter.i64(), "")?);
         }
         self.emitter.scalar_int(&self.expression(names, index)?)
+    }
+
+    /// Looks at the indices of an access through a pointer.
+    pub(super) fn check_access(
+        &self,
+        names: &Names<'_, 'ctx>,
+        connector: ConnectorId,
+        part: &Strided,
+        indices: &[IntValue<'ctx>],
+    ) -> Emit<()> {
+        if let Some(check) = names.check(connector.index()) {
+            return self.check_indices(check, indices);
+        }
+        let name = names.environment.connector_at(connector).map_or("?", |(name, _)| name);
+        self.check_extents(name, indices, &part.extents)
     }
 
     fn load_element(
@@ -174,6 +190,7 @@ impl<'ctx> Function<'_, 'ctx> {
             }
         };
         let indices = self.indices(names, indices)?;
+        self.check_access(names, connector, part, &indices)?;
         self.load(&self.strided_place(part, &indices)?)
     }
 

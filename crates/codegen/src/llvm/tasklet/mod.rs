@@ -11,7 +11,7 @@ use sdfg::tasklet::{ConnectorId, Environment, TypedCode, TypedExpressionCode, Ty
 use super::emitter::Emit;
 use super::function::{Function, Slots};
 use super::value::Lanes;
-use crate::plan::{Binding, Compute, Scalar};
+use crate::plan::{Binding, Check, Compute, Scalar};
 use inkwell::values::{IntValue, PointerValue};
 use push::Pushes;
 
@@ -26,6 +26,8 @@ struct Names<'a, 'ctx> {
     outputs: Vec<Option<Output<'ctx>>>,
     locals: Vec<Slots<'ctx>>,
     pushes: Pushes<'ctx>,
+    /// What is looked at when the elements of a connector are accessed.
+    checks: &'a [Option<Check>],
 }
 
 /// A value output that the code assigns.
@@ -43,10 +45,11 @@ impl<'ctx> Function<'_, 'ctx> {
             environment,
             bindings: &compute.bindings,
             symbols: &compute.symbols,
-            inputs: self.load_inputs(&compute.bindings)?,
+            inputs: self.load_inputs(&compute.bindings, &compute.checks)?,
             outputs: Vec::new(),
             locals: Vec::new(),
             pushes: self.begin_pushes(compute)?,
+            checks: &compute.checks,
         };
         for local in &compute.code.locals {
             names.locals.push(self.element_slots(local.ty, &local.name)?);
@@ -68,9 +71,10 @@ impl<'ctx> Function<'_, 'ctx> {
             names.outputs.push(output);
         }
         self.statements_of_code(&names, &compute.code.body)?;
-        for (binding, output) in compute.bindings.iter().zip(&names.outputs) {
+        for (number, (binding, output)) in compute.bindings.iter().zip(&names.outputs).enumerate() {
             if let (Binding::Store { to, write }, Some(output)) = (binding, output) {
                 let store = || -> Emit<()> {
+                    names.check(number).map_or(Ok(()), |check| self.check(check))?;
                     let value = self.load_slots(&output.value)?;
                     self.write(&self.place(to)?, &value, write)
                 };
@@ -92,10 +96,11 @@ impl<'ctx> Function<'_, 'ctx> {
             environment: &scalar.code.environment,
             bindings: &scalar.bindings,
             symbols: &scalar.symbols,
-            inputs: self.load_inputs(&scalar.bindings)?,
+            inputs: self.load_inputs(&scalar.bindings, &[])?,
             outputs: Vec::new(),
             locals: Vec::new(),
             pushes: Pushes::default(),
+            checks: &[],
         };
         self.expression(&names, &scalar.code.expression)
     }
@@ -123,15 +128,22 @@ impl<'ctx> Function<'_, 'ctx> {
             outputs: Vec::new(),
             locals: Vec::new(),
             pushes: Pushes::default(),
+            checks: &[],
         };
         self.expression(&names, &code.expression)
     }
 
-    fn load_inputs(&self, bindings: &[Binding]) -> Emit<Vec<Option<Lanes<'ctx>>>> {
+    fn load_inputs(&self, bindings: &[Binding], checks: &[Option<Check>]) -> Emit<Vec<Option<Lanes<'ctx>>>> {
         bindings
             .iter()
-            .map(|binding| match binding {
-                Binding::Load(location) => Ok(Some(self.load(&self.place(location)?)?)),
+            .enumerate()
+            .map(|(number, binding)| match binding {
+                Binding::Load(location) => {
+                    if let Some(Some(check)) = checks.get(number) {
+                        self.check(check)?;
+                    }
+                    Ok(Some(self.load(&self.place(location)?)?))
+                }
                 Binding::Store { .. }
                 | Binding::View(_)
                 | Binding::ViewMut { .. }
@@ -178,6 +190,11 @@ impl<'ctx> Names<'_, 'ctx> {
             Some(Some(value)) => Ok(value.clone()),
             Some(None) | None => Err(function.emitter.defect(self.unbound(id))),
         }
+    }
+
+    /// What is looked at when a connector's elements are accessed.
+    fn check(&self, connector: usize) -> Option<&Check> {
+        self.checks.get(connector)?.as_ref()
     }
 
     fn unbound(&self, id: ConnectorId) -> String {

@@ -96,6 +96,7 @@ impl<'ctx> Function<'_, 'ctx> {
         connector: ConnectorId,
         value: &Lanes<'ctx>,
     ) -> Emit<()> {
+        names.check(connector.index()).map_or(Ok(()), |check| self.check(check))?;
         match &names.pushes.waiting {
             Waiting::Nowhere => self.push_to(names, connector, value),
             Waiting::InPlaces(places, met) => {

@@ -100,7 +100,7 @@ fn kernel(ty: ScalarType, second: ScalarType, cases: &[Case]) -> Plan {
         let body = vec![TypedStatement::Output { connector, value }];
         let code = TypedCode { environment, locals: vec![], body };
         let bindings = vec![load(a, i.clone()), load(b, i.clone()), store(out, i.clone())];
-        let compute = Compute { label: case.name.clone(), code, bindings, symbols: vec![] };
+        let compute = Compute { label: case.name.clone(), code, bindings, symbols: vec![], checks: vec![] };
         plan.body.push(Statement::For(For {
             dimension: range("i", Expr::zero(), n.clone()),
             independent: true,

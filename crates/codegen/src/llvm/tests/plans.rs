@@ -30,6 +30,7 @@ pub(super) fn empty(name: &str) -> Plan {
     Plan {
         name: name.to_owned(),
         float_mode: FloatMode::Strict,
+        checked: false,
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),
@@ -52,7 +53,13 @@ pub(super) fn size_symbol(plan: &mut Plan, name: &str) -> Expr {
 pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>, size: &Expr) -> BufferId {
     let (element, buffer) = (element.into(), BufferId(plan.buffers.len() as u32));
     let allocation = Allocation::Argument(plan.arguments.len());
-    plan.buffers.push(Buffer { name: name.to_owned(), element, size: size.clone(), allocation });
+    plan.buffers.push(Buffer {
+        name: name.to_owned(),
+        element,
+        size: size.clone(),
+        allocation,
+        defined: None,
+    });
     plan.arguments.push(Argument {
         name: name.to_owned(),
         element,
@@ -86,7 +93,13 @@ pub(super) fn local(
     allocation: Allocation,
 ) -> BufferId {
     let (element, buffer) = (element.into(), BufferId(plan.buffers.len() as u32));
-    plan.buffers.push(Buffer { name: name.to_owned(), element, size: size.clone(), allocation });
+    plan.buffers.push(Buffer {
+        name: name.to_owned(),
+        element,
+        size: size.clone(),
+        allocation,
+        defined: None,
+    });
     buffer
 }
 
@@ -147,6 +160,7 @@ pub(super) fn tasklet(
         code,
         bindings: bindings.into_iter().map(|(_, binding)| binding).collect(),
         symbols: symbols.iter().map(|name| Expr::sym(name)).collect(),
+        checks: Vec::new(),
     })
 }
 

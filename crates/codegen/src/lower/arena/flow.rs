@@ -70,7 +70,12 @@ impl Flow {
 
     fn statement(&mut self, statement: &mut Statement, at: usize) -> usize {
         match statement {
-            Statement::Comment(_) | Statement::Let { .. } | Statement::Allocate(_) | Statement::Free(_) => at,
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Allocate(_)
+            | Statement::Free(_)
+            | Statement::Check(_)
+            | Statement::Undefine(_) => at,
             Statement::Begin(buffer) => {
                 let step = self.step_after(at);
                 self.steps[step].begins = Some(*buffer);

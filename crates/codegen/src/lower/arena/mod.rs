@@ -27,6 +27,11 @@ pub(crate) fn assign_slots(plan: &mut Plan) {
             buffers.push(BufferId(index as u32));
         }
     }
+    if plan.checked {
+        // The bytes that say what was written are touched by no statement of their own.
+        plan.slots = buffers.into_iter().map(|id| Slot { buffers: vec![id] }).collect();
+        return;
+    }
     let flow = Flow::of(&mut plan.body);
     // What nobody touches needs no memory.
     let touched: BTreeSet<BufferId> = flow.steps.iter().flat_map(Step::touched).collect();

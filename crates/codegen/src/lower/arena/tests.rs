@@ -24,10 +24,12 @@ fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
         element: ScalarType::I64.into(),
         size: size.parse().unwrap(),
         allocation: Allocation::Handle,
+        defined: None,
     };
     let mut plan = Plan {
         name: "shared".to_owned(),
         float_mode: FloatMode::Strict,
+        checked: false,
         arguments: Vec::new(),
         symbols: vec![symbol("N"), symbol("M")],
         buffers: sizes.iter().enumerate().map(buffer).collect(),

@@ -1,0 +1,250 @@
+//! What a checked plan looks at, and how a run ends that finds something.
+//!
+//! Every failure is told once: the first thread that fails writes the message into the handle, with the numbers in it.
+
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Linkage;
+use inkwell::types::BasicMetadataTypeEnum;
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue};
+use inkwell::{AtomicOrdering, IntPredicate};
+use sdfg::symbolic::Expr;
+
+use super::emitter::{Emit, Emitter};
+use super::function::{Function, Returns};
+use super::memory::Place;
+use crate::interface::Status;
+use crate::plan::{BufferId, Check, CheckedDimension, Row};
+
+/// Bytes of a message, with the zero at its end; longer ones are cut.
+pub(super) const MESSAGE: u32 = 512;
+
+/// How many numbers a message has at most.
+const NUMBERS: usize = 3;
+
+/// An element of a buffer that will be accessed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element<'ctx> {
+    pub(super) buffer: BufferId,
+    pub(super) position: IntValue<'ctx>,
+}
+
+/// What is done with an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    /// Its value is used, and it has one afterwards.
+    Update,
+}
+
+impl<'ctx> Function<'_, 'ctx> {
+    pub(super) fn is_checked(&self) -> bool {
+        self.emitter.plan.checked
+    }
+
+    /// Ends the run if `condition` holds, with a message that has a number at each `%ld`.
+    pub(super) fn trap_if(
+        &self,
+        condition: IntValue<'ctx>,
+        message: &str,
+        numbers: &[IntValue<'ctx>],
+    ) -> Emit<()> {
+        let (failed, fine) = (self.block("failed"), self.block("fine"));
+        self.branch(condition, failed, fine)?;
+        self.enter(failed);
+        self.fallible.set(true);
+        let report = report_function(self.emitter)?;
+        let mut arguments: Vec<BasicMetadataValueEnum<'ctx>> =
+            vec![self.handle.get().into(), self.emitter.text(message).into()];
+        let zeros = std::iter::repeat(self.emitter.constant(0));
+        arguments
+            .extend(numbers.iter().copied().chain(zeros).take(NUMBERS).map(BasicMetadataValueEnum::from));
+        self.perform(report, &arguments)?;
+        let code = self.emitter.i32().const_int(Status::Trap.code() as u64, false);
+        self.builder.build_store(self.status, code)?;
+        self.leave_function()?;
+        self.enter(fine);
+        Ok(())
+    }
+
+    /// The value of an index expression that may have none; then the run ends.
+    pub(super) fn checked_index(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
+        let (value, is_wrong) = self.noting_overflow(expression)?;
+        let text = escaped(&expression.to_string());
+        let message = format!("undefined index: `{text}` does not fit 64 bits, or is no integer");
+        self.trap_if(is_wrong, &message, &[])?;
+        Ok(value)
+    }
+
+    /// Ends the run if a memlet names something outside of its container.
+    pub(super) fn check(&self, check: &Check) -> Emit<()> {
+        let mut is_empty = self.emitter.i1().const_zero();
+        let mut bounds = Vec::with_capacity(check.dimensions.len());
+        for dimension in &check.dimensions {
+            let CheckedDimension { begin, count, step, tile, extent } = dimension;
+            let (begin, extent, one) = (self.index(begin)?, self.index(extent)?, self.emitter.constant(1));
+            let (mut low, mut high) = (begin, begin);
+            if let Some(count) = count {
+                let (count, step, tile) = (self.index(count)?, self.index(step)?, self.index(tile)?);
+                for number in [count, tile] {
+                    let none = self.compare(IntPredicate::SLT, number, one)?;
+                    is_empty = self.builder.build_or(is_empty, none, "")?;
+                }
+                let last = self.add(begin, self.multiply(self.subtract(count, one)?, step)?)?;
+                (low, high) = (self.smaller(begin, last)?, self.larger(begin, last)?);
+                high = self.add(high, self.subtract(tile, one)?)?;
+            }
+            bounds.push((low, high, extent));
+        }
+        for (number, (low, high, extent)) in bounds.into_iter().enumerate() {
+            let below = self.compare(IntPredicate::SLT, low, self.emitter.constant(0))?;
+            let above = self.compare(IntPredicate::SGE, high, extent)?;
+            let outside = self.builder.build_or(below, above, "")?;
+            let outside = self.builder.build_and(outside, self.builder.build_not(is_empty, "")?, "")?;
+            let index = self.select_int(below, low, high)?;
+            self.trap_if(outside, &out_of_bounds(number, &check.memlet), &[index, extent])?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run if a pointer's indices are outside of its memlet, or what they name outside of its container.
+    pub(super) fn check_indices(&self, check: &Check, indices: &[IntValue<'ctx>]) -> Emit<()> {
+        let mut given = indices.iter().copied();
+        for (number, dimension) in check.dimensions.iter().enumerate() {
+            let CheckedDimension { begin, count, step, tile: _, extent } = dimension;
+            let (mut index, extent) = (self.index(begin)?, self.index(extent)?);
+            if let Some(count) = count {
+                let k = given.next().unwrap_or_else(|| self.emitter.constant(0));
+                self.check_below(k, self.index(count)?, number, &format!("of the memlet {}", check.memlet))?;
+                index = self.add(index, self.multiply(k, self.index(step)?)?)?;
+            }
+            self.check_below(index, extent, number, &format!("in {}", check.memlet))?;
+        }
+        // A pointer to a single element is indexed with 0.
+        for index in given {
+            self.check_below(index, self.emitter.constant(1), 0, &format!("of the memlet {}", check.memlet))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run if indices are not below the extents of what they index.
+    pub(super) fn check_extents(&self, what: &str, indices: &[IntValue<'ctx>], extents: &[Expr]) -> Emit<()> {
+        if !self.is_checked() {
+            return Ok(());
+        }
+        for (number, (index, extent)) in indices.iter().zip(extents).enumerate() {
+            self.check_below(*index, self.index(extent)?, number, &format!("of `{}`", escaped(what)))?;
+        }
+        Ok(())
+    }
+
+    fn check_below(
+        &self,
+        index: IntValue<'ctx>,
+        extent: IntValue<'ctx>,
+        dimension: usize,
+        place: &str,
+    ) -> Emit<()> {
+        // As unsigned numbers, negative ones are above every extent.
+        let positive = self.larger(extent, self.emitter.constant(0))?;
+        let outside = self.compare(IntPredicate::UGE, index, positive)?;
+        let message = format!(
+            "out of bounds: index %ld in dimension {dimension} {}, whose extent is %ld",
+            escaped(place)
+        );
+        self.trap_if(outside, &message, &[index, extent])
+    }
+
+    /// Ends the run if an element is not there, or was never written where its value is used; notes that it was written.
+    pub(super) fn look_at(&self, place: &Place<'ctx>, access: Access) -> Emit<()> {
+        let Some(Element { buffer: id, position }) = place.checked else { return Ok(()) };
+        let buffer = self.emitter.plan.buffer(id);
+        let size = self.larger(self.size(&buffer.size)?, self.emitter.constant(0))?;
+        let outside = self.compare(IntPredicate::UGE, position, size)?;
+        let message = format!("out of bounds: element %ld of `{}`, which has %ld", buffer.name);
+        self.trap_if(outside, &message, &[position, size])?;
+        let Some(defined) = buffer.defined else { return Ok(()) };
+        let byte = self.address(self.emitter.i8(), self.base(defined)?, position)?;
+        if access != Access::Write {
+            let known = self.builder.build_load(self.emitter.i8(), byte, "")?.into_int_value();
+            let undefined = self.compare(IntPredicate::EQ, known, self.emitter.i8().const_zero())?;
+            let message = format!(
+                "undefined read: element %ld of `{}`, in the order of memory, was never written",
+                buffer.name
+            );
+            self.trap_if(undefined, &message, &[position])?;
+        }
+        if access != Access::Read {
+            self.builder.build_store(byte, self.emitter.i8().const_int(1, false))?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the first elements of a row, `count` of them.
+    pub(super) fn look_at_row(&self, row: &Row, count: IntValue<'ctx>, access: Access) -> Emit<()> {
+        if !self.is_checked() {
+            return Ok(());
+        }
+        let (first, stride) = (self.place(&row.first)?, self.index(&row.stride)?);
+        let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
+        self.counted_loop(zero, count, one, false, Default::default(), |number| {
+            let place = self.moved(&first, number, stride)?;
+            self.look_at(&place, access)
+        })
+    }
+
+    /// Makes every element of a buffer undefined; `id` is what says which were written.
+    pub(super) fn undefine(&self, id: BufferId) -> Emit<()> {
+        let size = self.larger(self.size(&self.emitter.plan.buffer(id).size)?, self.emitter.constant(0))?;
+        let zero = self.emitter.i8().const_zero();
+        let set = self.builder.build_memset(self.base(id)?, 1, zero, size);
+        set.map_err(|error| self.emitter.defect(error))?;
+        Ok(())
+    }
+}
+
+fn out_of_bounds(dimension: usize, memlet: &str) -> String {
+    format!("out of bounds: index %ld in dimension {dimension} of {}, whose extent is %ld", escaped(memlet))
+}
+
+/// A text as it is written in a format.
+fn escaped(text: &str) -> String {
+    text.replace('%', "%%")
+}
+
+/// The function of this module that leaves a message with numbers in the handle, if it has none yet.
+fn report_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
+    const NAME: &str = "report";
+    if let Some(function) = emitter.module.get_function(NAME) {
+        return Ok(function);
+    }
+    let (pointer, i32, i64) = (emitter.pointer(), emitter.i32(), emitter.i64());
+    let mut parameters: Vec<BasicMetadataTypeEnum<'ctx>> = vec![pointer.into(), pointer.into()];
+    parameters.extend([BasicMetadataTypeEnum::from(i64); NUMBERS]);
+    let value =
+        emitter.define(NAME, emitter.context.void_type().fn_type(&parameters, false), Linkage::Internal);
+    emitter.mark_cold(value);
+    emitter.attribute(value, AttributeLoc::Function, "noinline", 0);
+    let f = Function::new(emitter, value, pointer.const_null())?;
+    f.handle.set(f.parameter(0)?.into_pointer_value());
+    let code = i32.const_int(Status::Trap.code() as u64, false);
+    let relaxed = AtomicOrdering::Monotonic;
+    let exchange = f.builder.build_cmpxchg(f.status_address()?, i32.const_zero(), code, relaxed, relaxed)?;
+    let is_first = f.builder.build_extract_value(exchange, 1, "")?.into_int_value();
+    f.when(is_first, || {
+        let name = "snprintf";
+        let format = || i32.fn_type(&[pointer.into(), i64.into(), pointer.into()], true);
+        let print = emitter.module.get_function(name);
+        let print = print.unwrap_or_else(|| emitter.module.add_function(name, format(), None));
+        let message = f.message_address()?;
+        let mut arguments =
+            vec![message.into(), emitter.constant(i64::from(MESSAGE)).into(), f.parameter(1)?.into()];
+        for number in 0..NUMBERS {
+            arguments.push(f.parameter(2 + number as u32)?.into());
+        }
+        f.perform(print, &arguments)?;
+        f.set_error(message, code)
+    })?;
+    f.finish(Returns::Nothing)?;
+    Ok(value)
+}

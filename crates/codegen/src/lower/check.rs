@@ -1,0 +1,79 @@
+//! What a checked plan looks at: the bounds of memlets, and which elements of transients were written.
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Expr;
+
+use super::Lowering;
+use super::bound::{Axis, Bound};
+use super::memory::RootShape;
+use crate::plan::{Allocation, Buffer, BufferId, Check, CheckedDimension, Statement};
+
+impl Lowering<'_> {
+    /// Notes that the elements of a subset are accessed. Whoever lowers the access takes the check to where it belongs.
+    pub(super) fn note_check(&mut self, memlet: impl FnOnce() -> String, bound: &Bound, subset: &Subset) {
+        if !self.target.checked {
+            return;
+        }
+        let dimension = |(range, axis): (&Range, &Axis)| CheckedDimension {
+            begin: range.begin.clone(),
+            count: (!range.is_index()).then(|| range.steps()),
+            step: range.step.clone(),
+            tile: range.tile.clone(),
+            extent: axis.extent.clone(),
+        };
+        let dimensions = subset.0.iter().zip(&bound.axes).map(dimension).collect();
+        self.checks.push(Check { memlet: memlet(), dimensions });
+    }
+
+    /// Notes that a part of memory gets these extents.
+    pub(super) fn note_extents(&mut self, what: impl FnOnce() -> String, inside: &[Expr], outside: &[Axis]) {
+        if !self.target.checked {
+            return;
+        }
+        let dimension = |(extent, axis): (&Expr, &Axis)| CheckedDimension {
+            begin: Expr::zero(),
+            count: Some(extent.clone()),
+            step: Expr::one(),
+            tile: Expr::one(),
+            extent: axis.extent.clone(),
+        };
+        let dimensions = inside.iter().zip(outside).map(dimension).collect();
+        self.checks.push(Check { memlet: what(), dimensions });
+    }
+
+    /// What was noted, for the place before the accesses.
+    pub(super) fn take_checks(&mut self) -> Vec<Statement> {
+        self.checks.drain(..).map(Statement::Check).collect()
+    }
+
+    /// Gives a transient a buffer that says which of its elements were written.
+    pub(super) fn add_defined(&mut self, of: BufferId) {
+        let Buffer { name, size, allocation, .. } = self.plan.buffer(of);
+        let is_own = match allocation {
+            Allocation::Stack
+            | Allocation::Handle
+            | Allocation::Persistent
+            | Allocation::Thread
+            | Allocation::Dynamic => true,
+            Allocation::Argument(_) | Allocation::Queues { .. } | Allocation::Constant(_) => false,
+        };
+        if !self.target.checked || !is_own {
+            return;
+        }
+        let (size, allocation) = (size.clone(), allocation.clone());
+        let name = format!("{name}_defined");
+        let name = self.take_name(&name);
+        let (element, defined) = (ElementType::scalar(ScalarType::U8), None);
+        let root = RootShape::packed(vec![size.clone()]);
+        let defined = self.push_buffer(Buffer { name, element, size, allocation, defined }, root);
+        self.plan.buffers[of.index()].defined = Some(defined);
+    }
+
+    /// The statement that makes every element of a transient undefined, where its lifetime begins.
+    pub(super) fn undefine(&self, buffer: BufferId) -> Option<Statement> {
+        let Buffer { allocation, defined, .. } = self.plan.buffer(buffer);
+        // What is kept from run to run is undefined when the handle gets it.
+        defined.filter(|_| *allocation != Allocation::Persistent).map(Statement::Undefine)
+    }
+}

@@ -1,0 +1,61 @@
+//! Checks: what native code looks at before an access, if it was asked to.
+//!
+//! A checked plan has a [`Check`] for every memlet and, beside every transient, a buffer that says which of its elements were
+//! written ([`Buffer::defined`](super::Buffer::defined)). A check that fails ends the run with a status and a message.
+
+use sdfg::symbolic::Expr;
+
+/// The elements of a container that a memlet names: they lie in its shape.
+///
+/// A memlet of which one dimension is empty names nothing, and passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The memlet and where it is, for messages.
+    pub memlet: String,
+    /// One for each dimension of the container.
+    pub dimensions: Vec<CheckedDimension>,
+}
+
+/// Indices along one dimension of a container: `begin`, `begin + step`, ... and at each of them as many as a tile has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedDimension {
+    /// The first index.
+    pub begin: Expr,
+    /// Number of positions; `None` for a single index, which pointers do not count.
+    pub count: Option<Expr>,
+    /// Distance of positions.
+    pub step: Expr,
+    /// Indices at each position.
+    pub tile: Expr,
+    /// Extent of the container: indices are below it.
+    pub extent: Expr,
+}
+
+impl Check {
+    /// Every expression in it.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.dimensions.iter().flat_map(CheckedDimension::expressions)
+    }
+}
+
+impl Check {
+    /// The check of element number `k` of the memlet, in row-major order.
+    pub fn element(&self, k: &Expr) -> Check {
+        let mut inner = Expr::one();
+        let mut dimensions = self.dimensions.clone();
+        for dimension in dimensions.iter_mut().rev() {
+            if let Some(count) = dimension.count.take() {
+                let number = k.floor_div(&inner).modulo(&count);
+                dimension.begin = &dimension.begin + &(&number * &dimension.step);
+                inner = inner * count;
+            }
+        }
+        Check { memlet: self.memlet.clone(), dimensions }
+    }
+}
+
+impl CheckedDimension {
+    fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        [&self.begin, &self.step, &self.tile, &self.extent].into_iter().chain(&self.count)
+    }
+}
