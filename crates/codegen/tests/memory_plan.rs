@@ -193,6 +193,7 @@ fn programs_that_are_compared_with_the_interpreter_share_memory() {
     let folder = format!("{}/tests/agreement", env!("CARGO_MANIFEST_DIR"));
     for (name, expected) in [
         ("transient_around_a_loop", vec!["kept", "first", "second"]),
+        ("transient_that_could_stay_in_a_register", vec!["first second"]),
         ("transient_written_in_a_branch", vec!["kept", "left right"]),
         ("transients_in_irregular_flow", vec!["kept", "first", "second"]),
         ("transients_in_nested_calls", vec!["t1 t2", "t3 inner", "other"]),

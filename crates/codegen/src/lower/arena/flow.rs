@@ -184,9 +184,9 @@ impl Step {
         if !touch.reads() {
             self.writes.insert(buffer);
         }
-        // What is no plain write may begin with what is there.
-        let is_plain_write = touch.write_mut().is_some() && !touch.combines();
-        if !is_plain_write {
+        // A combination begins with what is there, too; but that counts only for whoever reads the result, and up to there the
+        // buffer is in use anyway.
+        if touch.write_mut().is_none() {
             self.reads.insert(buffer);
         }
     }
