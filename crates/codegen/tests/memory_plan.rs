@@ -104,6 +104,28 @@ fn the_arena_grows_and_is_kept() {
 }
 
 #[test]
+fn handles_have_arenas_of_their_own() {
+    let library = library(&chain("", true, true));
+    let calls = |first: i64| {
+        for n in [3_i64, 2000, 40] {
+            let mut a: Vec<i64> = (first..first + n).collect();
+            let call = library.call().symbol("N", n).array_mut("A", &mut a, &[n as usize]).prepare();
+            let mut call = call.unwrap_or_else(|error| panic!("{error}"));
+            for _ in 0..20 {
+                call.run().unwrap_or_else(|error| panic!("{error}"));
+            }
+            drop(call);
+            assert!(a.iter().zip(first..).all(|(value, start)| *value == start + 300), "{n}: {a:?}");
+        }
+    };
+    std::thread::scope(|scope| {
+        for first in [0, 1_000_000, 2_000_000] {
+            scope.spawn(move || calls(first));
+        }
+    });
+}
+
+#[test]
 fn without_memory_a_run_ends_with_a_status_and_the_next_one_is_as_good_as_any() {
     // The sizes, and with that the sum of several slots, exceed what 64 bits count.
     let source = "sdfg greedy {
