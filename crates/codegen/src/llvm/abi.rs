@@ -39,6 +39,7 @@ impl<'ctx> Emitter<'ctx> {
             | Allocation::Thread
             | Allocation::Dynamic
             | Allocation::Queues { .. }
+            | Allocation::Reference(_)
             | Allocation::Constant(_) => None,
         })
     }
@@ -280,7 +281,8 @@ impl<'ctx> Emitter<'ctx> {
             index += 1;
         }
         for (_, sharing) in &parameters {
-            sharing.iter().try_for_each(|buffer| f.bind_buffer_parameter(*buffer, index, false))?;
+            let aliased = sharing.iter().any(|buffer| uses.aliased.contains(buffer));
+            sharing.iter().try_for_each(|buffer| f.bind_buffer_parameter(*buffer, index, aliased))?;
             index += 1;
         }
         f.bind_constants()?;

@@ -15,7 +15,8 @@ use crate::plan::{Allocation, BufferId};
 /// What a function gets, first the variables, then the buffers.
 pub(super) struct Captures<'ctx> {
     pub(super) variables: Vec<Symbol>,
-    /// Buffers of the function around it, and whether threads may change the same elements of them.
+    /// Buffers of the function around it, and whether their elements may change otherwise: by other threads, or
+    /// by another name.
     pub(super) buffers: Vec<(BufferId, bool)>,
     /// The values in the function around it, one for each.
     pub(super) values: Vec<BasicValueEnum<'ctx>>,
@@ -36,7 +37,8 @@ impl<'ctx> Function<'_, 'ctx> {
             let constant = matches!(self.emitter.plan.buffer(buffer).allocation, Allocation::Constant(_));
             if !is_own(buffer) && !constant && self.buffer_base(buffer).is_some() {
                 captures.values.push(self.base(buffer)?.into());
-                captures.buffers.push((buffer, uses.contested.contains(&buffer)));
+                let contested = uses.contested.contains(&buffer) || uses.aliased.contains(&buffer);
+                captures.buffers.push((buffer, contested));
             }
         }
         Ok(captures)

@@ -5,7 +5,7 @@
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 use inkwell::{AtomicOrdering, IntPredicate};
 use sdfg::symbolic::Expr;
 
@@ -164,13 +164,29 @@ impl<'ctx> Function<'_, 'ctx> {
         let message = format!("out of bounds: element %ld of `{}`, which has %ld", buffer.name);
         self.trap_if(outside, &message, &[position, size])?;
         let Some(defined) = buffer.defined else { return Ok(()) };
-        let byte = self.address(self.emitter.i8(), self.base(defined)?, position)?;
+        let written = self.base(defined)?;
+        // Of what is not followed, such as arguments, a reference has no such bytes.
+        if self.emitter.plan.is_reference(id) {
+            let is_followed = self.builder.build_is_not_null(written, "")?;
+            return self.when(is_followed, || self.look_at_byte(written, id, position, access));
+        }
+        self.look_at_byte(written, id, position, access)
+    }
+
+    fn look_at_byte(
+        &self,
+        written: PointerValue<'ctx>,
+        id: BufferId,
+        position: IntValue<'ctx>,
+        access: Access,
+    ) -> Emit<()> {
+        let byte = self.address(self.emitter.i8(), written, position)?;
         if access != Access::Write {
             let known = self.builder.build_load(self.emitter.i8(), byte, "")?.into_int_value();
             let undefined = self.compare(IntPredicate::EQ, known, self.emitter.i8().const_zero())?;
             let message = format!(
                 "undefined read: element %ld of `{}`, in the order of memory, was never written",
-                buffer.name
+                self.emitter.plan.buffer(id).name
             );
             self.trap_if(undefined, &message, &[position])?;
         }

@@ -61,6 +61,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 }
             }
             Statement::Free(buffer) => self.free_buffer(*buffer),
+            Statement::Point { reference, to } => self.point(*reference, *to),
             Statement::Check(check) => self.check(check),
             Statement::Undefine(buffer) => self.undefine(*buffer),
             Statement::Compute(compute) => self.compute(compute),
@@ -130,6 +131,7 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn declare_all(&self, body: &[Statement]) -> Emit<()> {
         let declarations = Declarations::of(body);
         declarations.variables.iter().try_for_each(|variable| self.declare_variable(variable))?;
+        declarations.references.iter().try_for_each(|reference| self.declare_reference(*reference))?;
         declarations.buffers.iter().try_for_each(|buffer| self.dynamic_slot(*buffer).map(|_| ()))
     }
 

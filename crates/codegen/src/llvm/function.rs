@@ -270,18 +270,23 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         Ok(slot)
     }
 
-    /// A slot for an address that is null until memory is allocated, and freed at the end.
-    pub(super) fn owned_slot(&self, name: &str) -> Emit<PointerValue<'ctx>> {
+    /// A slot for an address that is null at the start of the function.
+    pub(super) fn null_slot(&self, name: &str) -> Emit<PointerValue<'ctx>> {
         let slot = self.slot(self.emitter.pointer(), name)?;
         self.slots.build_store(slot, self.emitter.pointer().const_null())?;
+        Ok(slot)
+    }
+
+    /// A slot for an address that is null until memory is allocated, and freed at the end.
+    pub(super) fn owned_slot(&self, name: &str) -> Emit<PointerValue<'ctx>> {
+        let slot = self.null_slot(name)?;
         self.owned.borrow_mut().push(slot);
         Ok(slot)
     }
 
     /// A slot for the address of a stream that is null until it is made, and closed at the end.
     pub(super) fn owned_stream(&self, name: &str) -> Emit<PointerValue<'ctx>> {
-        let slot = self.slot(self.emitter.pointer(), name)?;
-        self.slots.build_store(slot, self.emitter.pointer().const_null())?;
+        let slot = self.null_slot(name)?;
         self.owned_streams.borrow_mut().push(slot);
         Ok(slot)
     }

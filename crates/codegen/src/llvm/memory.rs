@@ -56,6 +56,7 @@ impl<'ctx> Function<'_, 'ctx> {
             | Allocation::Handle
             | Allocation::Persistent
             | Allocation::Dynamic
+            | Allocation::Reference(_)
             | Allocation::Constant(_) => true,
             Allocation::Stack | Allocation::Thread | Allocation::Queues { .. } => false,
         };

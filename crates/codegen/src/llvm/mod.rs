@@ -27,6 +27,7 @@ mod ordered;
 mod parallel;
 mod processor;
 mod profile;
+mod reference;
 mod sharing;
 mod stream;
 mod task;

@@ -183,8 +183,8 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Takes a parameter as the address of a buffer, with what is known of it.
     ///
-    /// Of a `contested` buffer, other threads change the same elements while the function runs: were it `noalias`, the
-    /// optimiser could keep an element in a register across the lock that guards it.
+    /// The elements of a `contested` buffer are changed by other threads while the function runs, or have another name in it: were it
+    /// `noalias`, the optimiser could keep an element in a register across the lock that guards it.
     pub(super) fn bind_buffer_parameter(&self, buffer: BufferId, index: u32, contested: bool) -> Emit<()> {
         let pointer = self.parameter(index)?.into_pointer_value();
         pointer.set_name(&self.emitter.plan.buffer(buffer).name);
@@ -195,9 +195,10 @@ impl<'ctx> Function<'_, 'ctx> {
             | Allocation::Dynamic
             | Allocation::Queues { .. }
             | Allocation::Thread => ALIGNMENT,
-            Allocation::Argument(_) | Allocation::Stack | Allocation::Constant(_) => {
-                description.element.lane().component().size() as u32
-            }
+            Allocation::Argument(_)
+            | Allocation::Stack
+            | Allocation::Reference(_)
+            | Allocation::Constant(_) => description.element.lane().component().size() as u32,
         };
         if !contested && !self.is_stream(buffer) {
             self.emitter.attribute(self.value, AttributeLoc::Param(index), "noalias", 0);

@@ -16,6 +16,8 @@ pub(super) struct Uses {
     pub(super) variables: BTreeSet<Symbol>,
     /// Buffers of which threads combine the same elements: atomically, or when they merge their accumulators.
     pub(super) contested: BTreeSet<BufferId>,
+    /// References, and what they may name: the same elements under several names.
+    pub(super) aliased: BTreeSet<BufferId>,
     /// Whether indices are compared with extents.
     checked: bool,
 }
@@ -26,6 +28,8 @@ pub(super) struct Uses {
 pub(super) struct Declarations {
     pub(super) variables: BTreeSet<Symbol>,
     pub(super) buffers: BTreeSet<BufferId>,
+    /// References that the statements set.
+    pub(super) references: BTreeSet<BufferId>,
 }
 
 impl Declarations {
@@ -43,6 +47,9 @@ impl Declarations {
                 }
                 Statement::Allocate(buffer) => {
                     self.buffers.insert(*buffer);
+                }
+                Statement::Point { reference, .. } => {
+                    self.references.insert(*reference);
                 }
                 Statement::For(each) => self.statements(&each.body),
                 Statement::While(each) => {
@@ -107,6 +114,10 @@ impl Uses {
         let defined = self.buffers.iter().filter_map(|buffer| plan.buffer(*buffer).defined);
         self.buffers.extend(defined.collect::<Vec<_>>());
         for buffer in self.buffers.clone() {
+            if plan.is_reference(buffer) {
+                self.aliased.insert(buffer);
+                self.aliased.extend(plan.owners(buffer));
+            }
             self.expression(&plan.buffer(buffer).size);
             if let Allocation::Queues { capacity: Some(capacity) } = &plan.buffer(buffer).allocation {
                 self.expression(capacity);
@@ -264,6 +275,7 @@ impl Uses {
             Statement::Allocate(buffer) | Statement::Free(buffer) => {
                 self.buffers.insert(*buffer);
             }
+            Statement::Point { reference, to } => self.buffers.extend([*reference, *to]),
             Statement::Check(check) => self.check(check),
             Statement::Undefine(buffer) => {
                 self.buffers.insert(*buffer);

@@ -1,7 +1,7 @@
 //! Accesses: from memlets to places in buffers, and the record of which elements each loop touches.
 
 use sdfg::analysis::consumed_by;
-use sdfg::ir::{Access, ConflictResolution, EdgeId, Place, State};
+use sdfg::ir::{Access, ConflictResolution, Edge, EdgeId, Place, State};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Expr;
 
@@ -72,6 +72,14 @@ impl<'g> Lowering<'g> {
     /// The element that a consume scope took, if an edge brings that.
     pub(super) fn consumed(&self, frame: &Frame<'g>, state: &State, edge: EdgeId) -> Option<Bound> {
         let cell = frame.consumed.get(&consumed_by(state, edge)?)?;
+        let element = self.plan.buffer(*cell).element;
+        Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
+    }
+
+    /// The value that another node gave to an edge without a container.
+    pub(super) fn carried(&self, frame: &Frame<'g>, edge: &Edge) -> Option<Bound> {
+        let connector = edge.src_connector.clone()?;
+        let cell = frame.value_cells.get(&(edge.src, connector))?;
         let element = self.plan.buffer(*cell).element;
         Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
     }

@@ -56,7 +56,11 @@ impl Lowering<'_> {
             | Allocation::Persistent
             | Allocation::Thread
             | Allocation::Dynamic => true,
-            Allocation::Argument(_) | Allocation::Queues { .. } | Allocation::Constant(_) => false,
+            // What a reference names has its own.
+            Allocation::Argument(_)
+            | Allocation::Queues { .. }
+            | Allocation::Reference(_)
+            | Allocation::Constant(_) => false,
         };
         if !self.target.checked || !is_own {
             return;

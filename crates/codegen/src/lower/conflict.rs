@@ -157,8 +157,11 @@ impl<'g> Lowering<'g> {
             let name = format!("{}_sum", self.plan.buffer(target.buffer).name);
             let cell = Location { buffer: self.cell(&name, element), offset: Expr::zero() };
             touches(body, &mut |mut touch| {
-                if touch.buffer() == target.buffer && touch.combines() {
-                    *touch.location_mut() = cell.clone();
+                if touch.buffer() == target.buffer
+                    && touch.combines()
+                    && let Some(location) = touch.location_mut()
+                {
+                    *location = cell.clone();
                 }
             });
             before.push(set_constant(&cell, value, element));
@@ -212,14 +215,16 @@ impl<'g> Lowering<'g> {
         let mut atomic = BTreeSet::new();
         for (buffer, records) in &records {
             let combines = records.iter().any(|r| matches!(r.kind, AccessKind::Combine(_)));
-            if !combines || buffer.index() >= outermost.n_buffers || self.distinct(records, &dimensions) {
+            if !combines || self.is_made_inside(*buffer, outermost) || self.distinct(records, &dimensions) {
                 continue;
             }
             match self.private(*buffer, records, outermost, &mut locals) {
                 Some((private, first)) => {
                     touches(body, &mut |mut touch| {
-                        if touch.buffer() == *buffer && touch.combines() {
-                            let location = touch.location_mut();
+                        if touch.buffer() == *buffer
+                            && touch.combines()
+                            && let Some(location) = touch.location_mut()
+                        {
                             *location =
                                 Location { buffer: private.buffer, offset: &location.offset - &first };
                         }
@@ -253,14 +258,41 @@ impl<'g> Lowering<'g> {
         for record in &self.records[open.n_records..] {
             found.entry(record.buffer).or_default().push(record.clone());
         }
+        if found.keys().any(|buffer| self.plan.is_reference(*buffer)) {
+            return self.with_overlaps(&found);
+        }
         found
+    }
+
+    /// Adds to the records of each buffer those of every other one that may overlap it: by which elements, nobody knows.
+    fn with_overlaps(&self, found: &BTreeMap<BufferId, Vec<Record>>) -> BTreeMap<BufferId, Vec<Record>> {
+        let overlapping = |buffer: BufferId| {
+            let names: Vec<BufferId> =
+                found.keys().copied().filter(|other| self.plan.may_overlap(buffer, *other)).collect();
+            let is_alone = names.len() == 1 && !self.plan.is_reference(buffer);
+            let records = names.iter().filter_map(|name| found.get(name)).flatten().cloned();
+            let records =
+                records.map(|record| Record { subset: record.subset.clone().filter(|_| is_alone), ..record });
+            (buffer, records.collect())
+        };
+        found.keys().copied().map(overlapping).collect()
+    }
+
+    /// Whether a buffer is memory of one iteration of a loop or of one thread. What a reference names may be older.
+    fn is_made_inside(&self, buffer: BufferId, open: &OpenLoop) -> bool {
+        buffer.index() >= open.n_buffers && !self.plan.is_reference(buffer)
+    }
+
+    /// Whether elements of a buffer are accessed by other names in a loop with these records.
+    fn has_other_names(&self, buffer: BufferId, records: &[Record]) -> bool {
+        self.plan.is_reference(buffer) || records.iter().any(|record| record.buffer != buffer)
     }
 
     /// Whether no iteration of the loops touches an element that another one writes.
     fn is_independent(&self, records: &BTreeMap<BufferId, Vec<Record>>, dimensions: &[&OpenLoop]) -> bool {
         let Some(first) = dimensions.first() else { return false };
         records.iter().all(|(buffer, records)| {
-            if buffer.index() >= first.n_buffers {
+            if self.is_made_inside(*buffer, first) {
                 // Memory of one iteration that the next one uses again; single elements on the stack become registers.
                 let buffer = self.plan.buffer(*buffer);
                 return buffer.size.is_one() && buffer.allocation == Allocation::Stack;
@@ -340,7 +372,7 @@ impl<'g> Lowering<'g> {
     ) -> Option<(Private, Expr)> {
         let (combined, read): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
-        if self.target.checked {
+        if self.target.checked || self.has_other_names(buffer, records) {
             return None;
         }
         let AccessKind::Combine(resolution) = combined.first()?.kind.clone() else { return None };
@@ -452,7 +484,8 @@ impl<'g> Lowering<'g> {
                 | Touch::Merge(_)
                 | Touch::PushTo(_)
                 | Touch::TakeFrom(_)
-                | Touch::Length(_) => None,
+                | Touch::Length(_)
+                | Touch::Name(_) => None,
             };
             // Reads may be of other elements: the records tell.
             if touch.reads() {
@@ -475,6 +508,9 @@ impl<'g> Lowering<'g> {
             .flatten()
             .filter(|(location, _)| {
                 let apart = |records: &Vec<Record>| {
+                    if self.has_other_names(location.buffer, records) {
+                        return false;
+                    }
                     let (combined, others): (Vec<&Record>, Vec<&Record>) =
                         records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
                     self.is_apart(&combined, &others, open.n_variables)

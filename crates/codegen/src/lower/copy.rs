@@ -34,7 +34,8 @@ impl<'g> Lowering<'g> {
         self.record(&source, AccessKind::Read);
         self.record(&destination, resolution.map_or(AccessKind::Write, |r| AccessKind::Combine(r.clone())));
         let write = self.resolved(frame, resolution, destination.element, label)?;
-        if source.origin.buffer != destination.origin.buffer || self.apart(&source, &destination) {
+        let (from, to) = (source.origin.buffer, destination.origin.buffer);
+        if !self.plan.may_overlap(from, to) || from == to && self.apart(&source, &destination) {
             let mut statements = self.take_checks();
             statements.extend(self.copy_parts(&source, &destination, write, label));
             return Ok(statements);
@@ -53,7 +54,7 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
-    /// Whether two parts of one buffer have no element in common, or are paired element by element with themselves.
+    /// Whether two parts of one buffer, or of what a reference names, have no element in common, or are paired element by element with themselves.
     fn apart(&self, source: &Bound, destination: &Bound) -> bool {
         let disjoint = |a: Subset, b: Subset| a.disjoint(&b, &self.assumptions) == Truth::Proved;
         source.strided() == destination.strided()

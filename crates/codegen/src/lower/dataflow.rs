@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ConflictResolution, ContainerKind, EdgeId, Flow, Node, NodeId, NodeKind, State, StateId};
+use sdfg::ir::{ConflictResolution, EdgeId, Flow, Node, NodeId, NodeKind, State, StateId};
 
 use super::Lowering;
-use super::bound::{Axis, Bound};
+use super::debug::edge_label;
 use super::error::LowerError;
 use super::frame::Frame;
-use sdfg::symbolic::{Expr, Truth};
-
-use super::debug::edge_label;
 use super::profile::timed;
 use super::waiting::reachable;
 use crate::plan::{RegionKind, Statement, TaskKind};
@@ -73,6 +70,7 @@ impl<'g> Lowering<'g> {
         graph: Graph<'g, '_>,
         nodes: &[NodeId],
     ) -> Result<Vec<Statement>, LowerError> {
+        self.tasks.push(self.plan.buffers.len());
         let mut kinds: Vec<TaskKind> = Vec::new();
         let mut behind = Vec::new();
         for &id in nodes {
@@ -93,6 +91,7 @@ impl<'g> Lowering<'g> {
                 kinds.push(TaskKind { label, dimension: None, after, locals: Vec::new(), body });
             }
         }
+        self.tasks.pop();
         Ok(vec![Statement::Tasks(kinds)])
     }
 
@@ -149,7 +148,7 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// A copy between two access nodes.
+    /// A copy between two access nodes, or the edge that sets a reference.
     fn copy_edge(
         &mut self,
         frame: &mut Frame<'g>,
@@ -162,110 +161,11 @@ impl<'g> Lowering<'g> {
                 self.transfer(frame, state, edge, label)?
             }
             Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label)?,
-            Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value | Flow::Bind(_) => Vec::new(),
+            Flow::Bind(target) => self.set_reference(frame, state, edge, target, label)?,
+            Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value => Vec::new(),
         };
         let edge = state.edge(edge);
         Ok(self.located(edge.loc.as_ref(), &edge_label(state, edge), statements))
-    }
-
-    /// Gives every view of a scope the part of memory that its edge names.
-    fn bind_views(
-        &mut self,
-        frame: &mut Frame<'g>,
-        graph: Graph<'g, '_>,
-        scope: Option<NodeId>,
-    ) -> Result<(), LowerError> {
-        let Graph { state, tree, .. } = graph;
-        let mut waiting: Vec<(NodeId, EdgeId)> = Vec::new();
-        for &id in tree.children(scope) {
-            let Some(container) = state.node(id).kind.container() else { continue };
-            if !frame.sdfg.container(container).is_alias() {
-                continue;
-            }
-            let adjacent = state.in_edges(id).into_iter().chain(state.out_edges(id));
-            let binds = |e: &EdgeId| matches!(&state.edge(*e).memlet.flow, Flow::Bind(target) if target.container != container);
-            waiting.extend(adjacent.into_iter().find(binds).map(|edge| (id, edge)));
-        }
-        // A view of a view waits for the other one: each round binds at least one unless they form a cycle.
-        for _ in 0..waiting.len() {
-            for &(id, edge) in &waiting {
-                let Some(container) = state.node(id).kind.container() else { continue };
-                let Flow::Bind(target) = &state.edge(edge).memlet.flow else { continue };
-                if frame.containers.contains_key(&target.container) {
-                    let bound = self.view(frame, container, target, &state.node(id).label)?;
-                    frame.containers.insert(container, bound);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The memory that a view names: the elements of the subset if the extents agree after single indices are dropped, else
-    /// what the view's own layout makes of the memory from the first element on.
-    fn view(
-        &mut self,
-        frame: &Frame<'g>,
-        container: sdfg::ir::ContainerId,
-        target: &sdfg::ir::Access,
-        label: &str,
-    ) -> Result<Bound, LowerError> {
-        let view = frame.sdfg.container(container);
-        let ContainerKind::View(layout) = &view.kind else {
-            return Err(LowerError::Unsupported {
-                what: format!("reference `{}`", view.name),
-                path: frame.at(label),
-            });
-        };
-        let (part, single) = self.resolve(frame, target, label)?;
-        if part.element != view.element {
-            return Err(LowerError::Unsupported {
-                what: format!("view `{}` of another element type", view.name),
-                path: frame.at(label),
-            });
-        }
-        let shape: Vec<Expr> = layout.shape.iter().map(|extent| frame.translate(extent)).collect();
-        let strides: Vec<Expr> = layout.strides.iter().map(|stride| frame.translate(stride)).collect();
-        let offset = frame.translate(&layout.offset);
-        let mut surplus = part.axes.len().saturating_sub(shape.len());
-        let dropped = single.iter().map(|single| {
-            let drops = *single && surplus > 0;
-            surplus -= usize::from(drops);
-            drops
-        });
-        let mut part = part.without(&dropped.collect::<Vec<_>>());
-        let fits = if part.axes.len() == shape.len() {
-            let extents = shape.iter().zip(&part.axes);
-            extents.fold(Truth::Proved, |fits, (extent, axis)| {
-                fits.and(extent.le(&axis.extent, &self.assumptions))
-            })
-        } else {
-            Truth::Refuted
-        };
-        let same_either_way =
-            offset == Expr::zero() && strides.iter().eq(part.axes.iter().map(|axis| &axis.stride));
-        if fits == Truth::Unknown {
-            self.note_extents(|| format!("view `{}` at {}", view.name, frame.at(label)), &shape, &part.axes);
-        }
-        match fits {
-            Truth::Proved => {}
-            Truth::Unknown if same_either_way => {}
-            Truth::Unknown => {
-                return Err(LowerError::Unsupported {
-                    what: format!("view `{}`, not known to have the extents of what it views,", view.name),
-                    path: frame.at(label),
-                });
-            }
-            Truth::Refuted => {
-                part.origin.offset = &part.origin.offset + &offset;
-                part.root = None;
-                let axis = |stride| Axis { extent: Expr::one(), stride, root: None };
-                part.axes = strides.into_iter().map(axis).collect();
-            }
-        }
-        for (axis, extent) in part.axes.iter_mut().zip(shape) {
-            axis.extent = extent;
-        }
-        Ok(part)
     }
 
     /// Whether any loop around the current place is shared by threads.
@@ -274,7 +174,7 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Copies that an access node ends, and copies from it out of the scope.
+/// Edges that work by themselves and end at an access node, and those from it out of the scope.
 fn copies_at(state: &State, node: NodeId) -> Vec<EdgeId> {
     let leaves = |edge: &EdgeId| state.node(state.edge(*edge).dst).kind.exit_of().is_some();
     let mut edges = state.in_edges(node);

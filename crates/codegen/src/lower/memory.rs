@@ -121,6 +121,7 @@ impl<'g> Lowering<'g> {
                 }
             }
         }
+        self.declare_references(frame, None, &mut brackets);
         Ok(brackets)
     }
 
@@ -164,7 +165,8 @@ impl<'g> Lowering<'g> {
         let mut brackets = Brackets::default();
         for (id, container) in frame.sdfg.containers() {
             let is_late = frame.late.iter().any(|late| late.container == id);
-            if container.lifetime == Lifetime::State && !is_late && state.accesses_of(id).next().is_some() {
+            let is_own = !is_late && !container.is_alias();
+            if container.lifetime == Lifetime::State && is_own && state.accesses_of(id).next().is_some() {
                 let buffer = frame.containers.get(&id).map(|bound| bound.origin.buffer);
                 brackets.0.extend(buffer.and_then(|buffer| self.undefine(buffer)));
             }
@@ -233,6 +235,7 @@ impl<'g> Lowering<'g> {
                 self.allocate(frame, id, &mut brackets)?;
             }
         }
+        self.declare_references(frame, Some((state, entry)), &mut brackets);
         Ok(brackets)
     }
 
@@ -323,6 +326,7 @@ impl<'g> Lowering<'g> {
             Allocation::Argument(_)
             | Allocation::Stack
             | Allocation::Persistent
+            | Allocation::Reference(_)
             | Allocation::Constant(_) => {}
         }
     }

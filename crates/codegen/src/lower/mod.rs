@@ -6,6 +6,7 @@
 //! atomics (`conflict`).
 
 mod access;
+mod alias;
 mod arena;
 mod bound;
 mod check;
@@ -79,6 +80,8 @@ struct Lowering<'g> {
     records: Vec<Record>,
     /// Checks of accesses that are being lowered.
     checks: Vec<Check>,
+    /// For each group of tasks around the current place, how many buffers there were before it.
+    tasks: Vec<usize>,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
@@ -113,6 +116,7 @@ impl<'g> Lowering<'g> {
             roots: Vec::new(),
             records: Vec::new(),
             checks: Vec::new(),
+            tasks: Vec::new(),
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::bound_dimensions;
-use sdfg::ir::{Container, EdgeId, NestedSdfg, Node, NodeId, State};
+use sdfg::ir::{Container, EdgeId, Flow, NestedSdfg, Node, NodeId, State};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
@@ -115,7 +115,7 @@ impl<'g> Lowering<'g> {
     /// The part of the caller's memory that a container of a nested SDFG stands for, with the shape that the container declares.
     fn bind_connector(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &mut Frame<'g>,
         inner: &Frame<'g>,
         container: &Container,
         (state, id): (&State, EdgeId),
@@ -123,9 +123,13 @@ impl<'g> Lowering<'g> {
         label: &str,
     ) -> Result<Bound, LowerError> {
         let edge = state.edge(id);
+        if matches!(edge.memlet.flow, Flow::Value) {
+            let cell = self.value_cell(frame, edge, container.element);
+            return Ok(Bound::whole(cell.buffer, container.element, &[], &[], &cell.offset));
+        }
         let access = if is_input { edge.memlet.read_access() } else { edge.memlet.write_access() };
-        let access = access.ok_or_else(|| LowerError::Unsupported {
-            what: "a nested SDFG whose connector is bound to a value".to_owned(),
+        let access = access.ok_or_else(|| LowerError::Invalid {
+            what: format!("nothing is bound to container `{}`", container.name),
             path: frame.at(label),
         })?;
         let (part, _) = self.read_part(frame, state, id, access, label)?;

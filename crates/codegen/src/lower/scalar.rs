@@ -105,11 +105,16 @@ impl<'g> Lowering<'g> {
         (state, edge): (&State, EdgeId),
         label: &str,
     ) -> Result<(Symbol, Vec<Statement>), LowerError> {
-        let access = state.edge(edge).memlet.read_access().ok_or_else(|| LowerError::Invalid {
-            what: format!("connector `{symbol}` reads no container"),
-            path: frame.at(label),
-        })?;
-        let (part, _) = self.read_part(frame, state, edge, access, label)?;
+        let part = match (state.edge(edge).memlet.read_access(), self.carried(frame, state.edge(edge))) {
+            (Some(access), _) => self.read_part(frame, state, edge, access, label)?.0,
+            (None, Some(value)) => value,
+            (None, None) => {
+                return Err(LowerError::Invalid {
+                    what: format!("connector `{symbol}` reads no container"),
+                    path: frame.at(label),
+                });
+            }
+        };
         self.record(&part, AccessKind::Read);
         let mut environment = Environment::new();
         let connector = environment.input("value", part.element);

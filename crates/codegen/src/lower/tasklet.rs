@@ -117,7 +117,7 @@ impl<'g> Lowering<'g> {
         let arguments = typed.arguments.into_iter().map(|argument| match argument {
             TypedArgument::Pointer(id) => {
                 let place = place(id);
-                self.plan.buffers[place.buffer.index()].defined = None;
+                self.follow_no_more(place.buffer);
                 ExternalArgument::Pointer(place)
             }
             TypedArgument::Value(expression) => {
@@ -272,7 +272,12 @@ impl<'g> Lowering<'g> {
     }
 
     /// The cell that carries the value of an output to the code nodes that take it.
-    fn value_cell(&mut self, frame: &mut Frame<'g>, edge: &Edge, element: ElementType) -> Location {
+    pub(super) fn value_cell(
+        &mut self,
+        frame: &mut Frame<'g>,
+        edge: &Edge,
+        element: ElementType,
+    ) -> Location {
         let connector = edge.src_connector.as_deref().unwrap_or("value");
         let key = (edge.src, connector.to_owned());
         if let Some(buffer) = frame.value_cells.get(&key) {

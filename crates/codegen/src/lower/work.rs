@@ -53,6 +53,7 @@ impl Lowering<'_> {
             | Statement::Allocate(_)
             | Statement::Begin(_)
             | Statement::Free(_)
+            | Statement::Point { .. }
             | Statement::Check(_) => Some(Expr::zero()),
             Statement::Undefine(buffer) => {
                 Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))

@@ -64,6 +64,7 @@ impl Plan {
                 Allocation::Argument(_)
                 | Allocation::Stack
                 | Allocation::Handle
+                | Allocation::Reference(_)
                 | Allocation::Constant(_) => {}
                 Allocation::Persistent => usage.persistent = &usage.persistent + &buffer.bytes(),
                 Allocation::Thread if self.is_of_caller(&buffer.size) => {

@@ -1,5 +1,7 @@
 //! Memory of a plan: buffers, and positions in them.
 
+use std::collections::BTreeSet;
+
 use sdfg::dtype::ElementType;
 use sdfg::symbolic::Expr;
 use sdfg::value::Value;
@@ -15,7 +17,7 @@ impl BufferId {
     }
 }
 
-/// A piece of memory that overlaps no other buffer, but for those of its [`Slot`](super::Slot).
+/// A piece of memory that overlaps no other buffer, but for those of its [`Slot`](super::Slot) and references.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// Unique name, for generated code and messages.
@@ -26,7 +28,8 @@ pub struct Buffer {
     pub size: Expr,
     /// Where the memory comes from.
     pub allocation: Allocation,
-    /// In a checked plan, bytes that say of each element whether it was written; of the same size and allocation.
+    /// In a checked plan, bytes that say of each element whether it was written; of the same size and allocation;
+    /// those of a reference are a reference.
     pub defined: Option<BufferId>,
 }
 
@@ -55,6 +58,9 @@ pub enum Allocation {
         /// How many elements a queue holds before a push waits; `None` is unbounded.
         capacity: Option<Expr>,
     },
+    /// A part of the memory of one of these buffers, which [`Statement::Point`](super::Statement::Point) chooses; other references among them. Its
+    /// size is a variable, that of the buffer which it names.
+    Reference(BTreeSet<BufferId>),
     /// Constant contents, as many as the size.
     Constant(Vec<Value>),
 }

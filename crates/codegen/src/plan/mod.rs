@@ -5,7 +5,8 @@
 //!
 //! Sizes, bounds and positions are [`Expr`](sdfg::symbolic::Expr)s over the plan's variables. Names of variables are unique in the whole plan,
 //! also where the graph uses one name for several symbols, so no reader has to think about scopes. Positions count
-//! elements from the start of a buffer. Different buffers never overlap, but for those of one [`Slot`], which take turns.
+//! elements from the start of a buffer. Different buffers never overlap, but for those of one [`Slot`], which take turns, and references,
+//! which lie in the memory of others.
 
 mod arena;
 mod buffer;
@@ -13,6 +14,7 @@ mod check;
 mod copy;
 mod debug;
 mod interface;
+mod overlap;
 mod print;
 mod profile;
 mod program;

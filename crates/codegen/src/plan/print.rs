@@ -24,6 +24,10 @@ impl fmt::Display for Plan {
                 Allocation::Dynamic => "dynamic".to_owned(),
                 Allocation::Queues { capacity: None } => "queues".to_owned(),
                 Allocation::Queues { capacity: Some(capacity) } => format!("queues of {capacity}"),
+                Allocation::Reference(targets) => {
+                    let names: Vec<&str> = targets.iter().map(|id| self.buffer(*id).name.as_str()).collect();
+                    format!("reference to {}", names.join(", "))
+                }
                 Allocation::Constant(_) => "constant".to_owned(),
             };
             writeln!(f, "  buffer {}: {}[{}] in {place}", buffer.name, buffer.element, buffer.size)?;
@@ -124,6 +128,9 @@ impl<'p> Printer<'p, '_, '_> {
             Statement::Begin(buffer) => self.line(format_args!("begin {}", self.name(*buffer))),
             Statement::Allocate(buffer) => self.line(format_args!("allocate {}", self.name(*buffer))),
             Statement::Free(buffer) => self.line(format_args!("free {}", self.name(*buffer))),
+            Statement::Point { reference, to } => {
+                self.line(format_args!("point {} to {}", self.name(*reference), self.name(*to)))
+            }
             Statement::Check(check) => self.line(format_args!("check {}", check.memlet)),
             Statement::Undefine(buffer) => self.line(format_args!("undefine {}", self.name(*buffer))),
             Statement::Compute(compute) => {

@@ -82,6 +82,13 @@ pub enum Statement {
     Allocate(BufferId),
     /// Frees what [`Allocate`](Statement::Allocate) made.
     Free(BufferId),
+    /// Makes a [`Reference`](super::Allocation::Reference) name the memory of another buffer, and what says which of its elements were written, too.
+    Point {
+        /// The reference.
+        reference: BufferId,
+        /// What it names: one of its targets.
+        to: BufferId,
+    },
     /// Ends the run if a memlet names what is not there.
     Check(Check),
     /// Makes every element undefined of the buffer whose [`defined`](super::Buffer::defined) this is.

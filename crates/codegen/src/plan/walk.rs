@@ -1,6 +1,6 @@
 //! Walks over statements: every place of a buffer, and every queue, that they touch.
 
-use super::buffer::{Location, Strided};
+use super::buffer::{BufferId, Location, Strided};
 use super::statement::{Binding, ExternalArgument, Scalar, Statement};
 use super::write::Resolved;
 
@@ -35,6 +35,8 @@ pub enum Touch<'a> {
     TakeFrom(&'a mut Location),
     /// Queues whose lengths are asked for.
     Length(&'a mut Strided),
+    /// A buffer that a reference names from here on.
+    Name(BufferId),
 }
 
 /// Calls `visit` for everything that the statements touch, in order.
@@ -51,6 +53,7 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
             | Statement::Free(_)
             | Statement::Check(_)
             | Statement::Undefine(_) => {}
+            Statement::Point { reference: _, to } => visit(Touch::Name(*to)),
             Statement::Push(push) => {
                 visit(Touch::CopyFrom(&mut push.from.first));
                 visit(Touch::PushTo(&mut push.queue));
@@ -134,12 +137,7 @@ fn in_bindings(bindings: &mut [Binding], visit: &mut dyn FnMut(Touch<'_>)) {
 
 impl Touch<'_> {
     /// The buffer that is touched.
-    pub fn buffer(&self) -> super::BufferId {
-        self.location().buffer
-    }
-
-    /// The element that is touched, or the first one.
-    pub fn location(&self) -> &Location {
+    pub fn buffer(&self) -> BufferId {
         match self {
             Touch::Load(location)
             | Touch::Store(location, _)
@@ -147,16 +145,17 @@ impl Touch<'_> {
             | Touch::CopyTo { to: location, .. }
             | Touch::Pointer(location)
             | Touch::PushTo(location)
-            | Touch::TakeFrom(location) => location,
+            | Touch::TakeFrom(location) => location.buffer,
             Touch::View(strided)
             | Touch::ViewMut(strided, _)
             | Touch::Merge(strided)
-            | Touch::Length(strided) => &strided.origin,
+            | Touch::Length(strided) => strided.origin.buffer,
+            Touch::Name(buffer) => *buffer,
         }
     }
 
-    /// The element that is touched, or the first one, for change.
-    pub fn location_mut(&mut self) -> &mut Location {
+    /// The element that is touched, or the first one, for change; none is where a reference only gets a buffer.
+    pub fn location_mut(&mut self) -> Option<&mut Location> {
         match self {
             Touch::Load(location)
             | Touch::Store(location, _)
@@ -164,11 +163,12 @@ impl Touch<'_> {
             | Touch::CopyTo { to: location, .. }
             | Touch::Pointer(location)
             | Touch::PushTo(location)
-            | Touch::TakeFrom(location) => location,
+            | Touch::TakeFrom(location) => Some(location),
             Touch::View(strided)
             | Touch::ViewMut(strided, _)
             | Touch::Merge(strided)
-            | Touch::Length(strided) => &mut strided.origin,
+            | Touch::Length(strided) => Some(&mut strided.origin),
+            Touch::Name(_) => None,
         }
     }
 
@@ -180,7 +180,7 @@ impl Touch<'_> {
     /// Whether it only reads memory.
     pub fn reads(&self) -> bool {
         match self {
-            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) => true,
+            Touch::Load(_) | Touch::View(_) | Touch::CopyFrom(_) | Touch::Name(_) => true,
             Touch::Store(..)
             | Touch::ViewMut(..)
             | Touch::CopyTo { .. }
@@ -203,7 +203,8 @@ impl Touch<'_> {
             | Touch::Merge(_)
             | Touch::PushTo(_)
             | Touch::TakeFrom(_)
-            | Touch::Length(_) => None,
+            | Touch::Length(_)
+            | Touch::Name(_) => None,
         }
     }
 }

@@ -44,6 +44,15 @@ impl Flow {
         flow
     }
 
+    /// Takes what is touched through a reference for a touch of everything that it may name.
+    pub(super) fn resolve(&mut self, owners: &dyn Fn(BufferId) -> BTreeSet<BufferId>) {
+        for step in &mut self.steps {
+            for touched in [&mut step.reads, &mut step.writes] {
+                *touched = touched.iter().flat_map(|buffer| owners(*buffer)).collect();
+            }
+        }
+    }
+
     /// A step that touches nothing, and that nothing comes before.
     fn step(&mut self) -> usize {
         self.steps.push(Step::default());
@@ -143,6 +152,7 @@ impl Flow {
             | Statement::Compute(_)
             | Statement::External(_)
             | Statement::Copy(_)
+            | Statement::Point { .. }
             | Statement::Push(_)
             | Statement::Pop(_)
             | Statement::Consume(_)

@@ -32,7 +32,8 @@ pub(crate) fn assign_slots(plan: &mut Plan) {
         plan.slots = buffers.into_iter().map(|id| Slot { buffers: vec![id] }).collect();
         return;
     }
-    let flow = Flow::of(&mut plan.body);
+    let mut flow = Flow::of(&mut plan.body);
+    flow.resolve(&|buffer| plan.owners(buffer));
     // What nobody touches needs no memory.
     let touched: BTreeSet<BufferId> = flow.steps.iter().flat_map(Step::touched).collect();
     buffers.retain(|id| touched.contains(id));
