@@ -165,3 +165,100 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
         "{refused:?}"
     );
 }
+
+/// A program whose reference `R` names `A`, with a map in which something happens to both.
+fn beside_a_reference(set: &str, body: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  reference R: i64[N]
+  state set {{ access A; access R; bind A -> R: {set} }}
+  state s {{ access B; {body} }}
+}}"
+    )
+}
+
+#[test]
+fn sums_into_an_array_and_by_a_reference_to_it_are_atomic() {
+    let both = "access A; access R
+    map m [i = 0:N] {
+      tasklet t (x) -> (y, z) { y = x; z = 1 }
+      m.B -> t.x: B[i]
+      t.y -> m.A: A[i % 4] wcr(sum)
+      t.z -> m.R: R[i % 4] wcr(sum)
+    }
+    B -> m.B
+    m.A -> A
+    m.R -> R";
+    let text = plan(&beside_a_reference("A[0:N]", both));
+    assert!(text.contains("reference to A"), "{text}");
+    assert_eq!(text.matches("sum atomic").count(), 2, "{text}");
+    assert!(!text.contains("private") && !text.contains("independent"), "{text}");
+    // A reference of an iteration may name what all of them share.
+    let inside = "access A
+    map m [i = 0:N] { access R; bind m.A -> R: A[0:N]; tasklet t (x) -> (y) { y = x }; m.B -> t.x: B[i]; t.y -> R: R[i % 4] wcr(sum)
+      access after = R; t.y -> after: R[0] wcr(sum); order after -> m }
+    A -> m.A; B -> m.B";
+    let text = plan(
+        &beside_a_reference("A[0:N]", inside)
+            .replace("  state set { access A; access R; bind A -> R: A[0:N] }\n", ""),
+    );
+    assert_eq!(text.matches("sum atomic").count(), 2, "{text}");
+    assert!(!text.contains("private"), "{text}");
+    // Where only the array is summed into, the reference is not in the way.
+    let one = "access A
+    map m [i = 0:N] { tasklet t (x) -> (y) { y = x }; m.B -> t.x: B[i]; t.y -> m.A: A[i % 4] wcr(sum) }
+    B -> m.B
+    m.A -> A";
+    let text = plan(&beside_a_reference("A[0:N]", one));
+    assert!(text.contains("private A_private sum") && !text.contains("atomic"), "{text}");
+}
+
+#[test]
+fn a_reference_has_variables_for_what_changes_only() {
+    let copy = "access R; R -> B";
+    let text = plan(&beside_a_reference("A[0:N]", copy));
+    assert!(
+        text.contains("let R_begin") && !text.contains("R_stride") && !text.contains("R_extent"),
+        "{text}"
+    );
+    let text = plan(&beside_a_reference("A[N - 1:-1:-1]", copy));
+    assert!(text.contains("let R_stride = -1") && !text.contains("R_extent"), "{text}");
+    // What is only read is independent, by whatever name.
+    let reads = "access R; access A; map m [i = 0:N] { tasklet t (x, y) -> (z) { z = x + y }
+      m.R -> t.x: R[i]; m.A -> t.y: A[i]; t.z -> m.B: B[i] }
+    R -> m.R; A -> m.A; m.B -> B";
+    let text = plan(&beside_a_reference("A[0:N]", reads));
+    assert!(text.contains("parallel m i = 0:N:1 static independent"), "{text}");
+}
+
+#[test]
+fn a_reference_that_side_by_side_iterations_set_for_others_is_refused() {
+    let used_outside = "sdfg p {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  reference R: i64[1]
+  state s { access A; access B
+    map m [i = 0:N] {
+      access R
+      bind m.A -> R: A[i]
+      tasklet t (x) -> (y) { y = x }
+      R -> t.x: R[0]
+      t.y -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B }
+  OTHER
+}";
+    let text = plan(&used_outside.replace("OTHER", ""));
+    assert!(text.contains("parallel m i = 0:N:1 static independent"), "{text}");
+    let other = "state t { access R; access B; R -> B: R[0:1] -> B[0:1] }";
+    let refused = try_plan(&used_outside.replace("OTHER", other));
+    assert!(
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("reference `R`, set by iterations")),
+        "{refused:?}"
+    );
+}

@@ -6,3 +6,4 @@ mod control;
 mod files;
 mod parallel;
 mod plans;
+mod references;

@@ -1,0 +1,47 @@
+//! What LLVM may believe of memory that has two names.
+
+use sdfg::validate::validate;
+
+use crate::llvm::{CompileOptions, llvm_ir};
+use crate::lower::{Target, lower};
+
+#[test]
+fn what_a_reference_may_name_is_not_noalias() {
+    let source = "sdfg p {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  array C: i64[N]
+  reference R: i64[N]
+  state set { access A; access R; bind A -> R: A[0:N] }
+  state s { access A; access R; access C; access B
+    map m [i = 0:N] {
+      tasklet t (x, y) -> (z, w) { z = x; w = y }
+      m.A -> t.x: A[i]
+      m.C -> t.y: C[i]
+      t.z -> m.B: B[i]
+      t.w -> m.R: R[i] wcr(sum)
+    }
+    A -> m.A
+    C -> m.C
+    m.B -> B
+    m.R -> R }
+}";
+    let program = sdfg::text::parse("program.sdft", source).unwrap();
+    let plan =
+        lower(&validate(program).unwrap_or_else(|rejected| panic!("{rejected}")), &Target::cpu()).unwrap();
+    let text = llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    for function in ["@p.body(", "@p.parallel0("] {
+        let is_definition = |line: &&str| line.starts_with("define") && line.contains(function);
+        let definition = text.lines().find(is_definition).unwrap();
+        let parameters: Vec<&str> = definition.split(['(', ',', ')']).collect();
+        let parameter = |name: &str| parameters.iter().find(|parameter| parameter.ends_with(name));
+        for (name, is_alone) in [("%A", false), ("%R", false), ("%B", true), ("%C", true)] {
+            if let Some(parameter) = parameter(name) {
+                assert_eq!(parameter.contains("noalias"), is_alone, "{definition}");
+            } else {
+                assert!(name == "%R" && function == "@p.body(", "{name} in {definition}");
+            }
+        }
+    }
+}
