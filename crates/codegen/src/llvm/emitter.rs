@@ -38,6 +38,8 @@ pub(super) struct Emitter<'ctx> {
     openmp: Cell<bool>,
     /// Declared functions that the optimiser may call, by name.
     pub(super) kept: RefCell<BTreeMap<String, FunctionValue<'ctx>>>,
+    /// How many calls were written that may become calls of functions of vectors.
+    pub(super) vector_calls: Cell<usize>,
     /// Whether a function of this project's runtime was declared.
     runtime: Cell<bool>,
     /// Parallel regions emitted so far, for unique names.
@@ -67,6 +69,7 @@ impl<'ctx> Emitter<'ctx> {
             openmp: Cell::new(false),
             runtime: Cell::new(false),
             kept: RefCell::default(),
+            vector_calls: Cell::new(0),
             regions: Cell::new(0),
             debug: RefCell::new(debug),
         }

@@ -10,7 +10,11 @@ use crate::plan::{For, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn sequential_loop(&self, each: &For) -> Emit<()> {
-        let hints = LoopHints { parallel_accesses: each.independent, full_unroll: each.unroll };
+        let hints = LoopHints {
+            parallel_accesses: each.independent,
+            full_unroll: each.unroll,
+            ..LoopHints::default()
+        };
         self.counted_dimension(&each.dimension, hints, || self.statements(&each.body))
     }
 
@@ -49,7 +53,10 @@ impl<'ctx> Function<'_, 'ctx> {
         let phi = self.builder.build_phi(self.emitter.i64(), "")?;
         let counter = phi.as_basic_value().into_int_value();
         self.begin_loop();
+        let calls = self.emitter.vector_calls.get();
         body(counter)?;
+        let one_vector = self.emitter.vector_calls.get() > calls;
+        let hints = LoopHints { one_vector, ..hints };
         let next = self.add(counter, step)?;
         let more = self.compare(predicate, next, end)?;
         let last = self.current()?;

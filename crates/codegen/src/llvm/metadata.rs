@@ -18,6 +18,8 @@ pub(super) struct LoopHints {
     pub(super) parallel_accesses: bool,
     /// The body is to be copied out for every iteration.
     pub(super) full_unroll: bool,
+    /// One vector at a time: several would be in the way of the function that each iteration calls, and be kept in memory.
+    pub(super) one_vector: bool,
 }
 
 impl LoopHints {
@@ -73,6 +75,9 @@ impl LoopHints {
         }
         if self.full_unroll {
             add("!\"llvm.loop.unroll.full\"".to_owned());
+        }
+        if self.one_vector {
+            add("!\"llvm.loop.interleave.count\", i32 1".to_owned());
         }
         format!(
             "!group = !{{!0}}\n!loop = !{{!1}}\n!0 = distinct !{{}}\n!1 = distinct !{{{operands}}}\n{nodes}"

@@ -233,9 +233,12 @@ impl<'ctx> Function<'_, 'ctx> {
             collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
         }
         if !parallel.privates.is_empty() {
-            self.critical("GOMP_critical_start")?;
+            // A thread that is alone shares its targets with nobody.
+            let threads = self.parameter(2)?.into_int_value();
+            let has_others = self.compare(IntPredicate::SGT, threads, self.emitter.constant(1))?;
+            self.when(has_others, || self.critical("GOMP_critical_start"))?;
             parallel.privates.iter().try_for_each(|private| self.merge(private))?;
-            self.critical("GOMP_critical_end")?;
+            self.when(has_others, || self.critical("GOMP_critical_end"))?;
         }
         Ok(())
     }

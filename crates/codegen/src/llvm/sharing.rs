@@ -12,6 +12,12 @@ use super::function::Function;
 use super::metadata::LoopHints;
 use crate::plan::{LoopDimension, ParallelLoop};
 
+/// Iterations of a loop around a thread's part that one pass over it serves: as many streams of memory as a processor follows with ease.
+const JAMMED: i64 = 4;
+
+/// What writes the statements of one iteration.
+type Body<'f> = &'f dyn Fn() -> Emit<()>;
+
 /// One dimension of a shared iteration space.
 struct Dimension<'ctx> {
     begin: IntValue<'ctx>,
@@ -163,13 +169,49 @@ impl<'ctx> Function<'_, 'ctx> {
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
     ) -> Emit<()> {
-        self.run_around(&parallel.around, &|| self.run_part(parallel, space, begin, end))
+        let part = |body: Body<'_>| self.run_part(parallel, space, begin, end, body);
+        self.run_around(parallel, &parallel.around, &part)
     }
 
     /// Runs the loops around a thread's part.
-    fn run_around(&self, around: &[LoopDimension], part: &dyn Fn() -> Emit<()>) -> Emit<()> {
-        let Some((outermost, inner)) = around.split_first() else { return part() };
-        self.counted_dimension(outermost, LoopHints::default(), || self.run_around(inner, part))
+    fn run_around(
+        &self,
+        parallel: &ParallelLoop,
+        around: &[LoopDimension],
+        part: &dyn Fn(Body<'_>) -> Emit<()>,
+    ) -> Emit<()> {
+        let body = || self.statements(&parallel.body);
+        match around.split_first() {
+            None => part(&body),
+            Some((innermost, [])) if parallel.jammed => self.run_jammed(innermost, &body, part),
+            Some((outermost, inner)) => self.counted_dimension(outermost, LoopHints::default(), || {
+                self.run_around(parallel, inner, part)
+            }),
+        }
+    }
+
+    /// Runs the innermost loop around a thread's part, several iterations in one pass.
+    fn run_jammed(
+        &self,
+        around: &LoopDimension,
+        body: Body<'_>,
+        part: &dyn Fn(Body<'_>) -> Emit<()>,
+    ) -> Emit<()> {
+        let (begin, step) = (self.index(&around.begin)?, self.index(&around.step)?);
+        let count = self.extent(around, begin)?;
+        let at = |number: IntValue<'ctx>| -> Emit<()> {
+            let value = self.add(begin, self.multiply(number, step)?)?;
+            self.set_variable(&around.variable, value)?;
+            body()
+        };
+        let (zero, one, passes) =
+            (self.emitter.constant(0), self.emitter.constant(1), self.emitter.constant(JAMMED));
+        let rest = self.builder.build_int_unsigned_rem(count, passes, "")?;
+        let whole = self.subtract(count, rest)?;
+        self.counted_loop(zero, whole, passes, false, LoopHints::default(), |first| {
+            part(&|| (0..JAMMED).try_for_each(|n| at(self.add(first, self.emitter.constant(n))?)))
+        })?;
+        self.counted_loop(whole, count, one, false, LoopHints::default(), |number| part(&|| at(number)))
     }
 
     fn run_part(
@@ -178,6 +220,7 @@ impl<'ctx> Function<'_, 'ctx> {
         space: &Space<'ctx>,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
+        body: Body<'_>,
     ) -> Emit<()> {
         let Some((last, outer)) = space.dimensions.split_last() else {
             return self.counted_loop(
@@ -186,11 +229,11 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.emitter.constant(1),
                 false,
                 LoopHints::default(),
-                |_| self.statements(&parallel.body),
+                |_| body(),
             );
         };
         if outer.is_empty() {
-            return self.run_row(parallel, last, begin, end);
+            return self.run_row(parallel, last, (begin, end), body);
         }
         let position = self.slot(self.emitter.i64(), "position")?;
         self.builder.build_store(position, begin)?;
@@ -217,7 +260,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let left = self.subtract(end, from)?;
         let length = self.smaller(self.subtract(last.extent, column)?, left)?;
         self.builder.build_store(position, self.add(from, length)?)?;
-        self.run_row(parallel, last, column, self.add(column, length)?)?;
+        self.run_row(parallel, last, (column, self.add(column, length)?), body)?;
         self.jump(next)?;
         self.enter(done);
         Ok(())
@@ -228,8 +271,8 @@ impl<'ctx> Function<'_, 'ctx> {
         &self,
         parallel: &ParallelLoop,
         dimension: &Dimension<'ctx>,
-        begin: IntValue<'ctx>,
-        end: IntValue<'ctx>,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        body: Body<'_>,
     ) -> Emit<()> {
         let Some(last) = parallel.dimensions.last() else {
             return Err(self.emitter.defect("a row has a dimension"));
@@ -239,7 +282,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.counted_loop(begin, end, one, false, hints, |index| {
             let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
             self.set_variable(&last.variable, value)?;
-            self.statements(&parallel.body)
+            body()
         })
     }
 }

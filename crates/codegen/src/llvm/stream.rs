@@ -28,7 +28,11 @@ const LENGTH: i64 = 88;
 pub(super) struct Collector<'ctx> {
     stream: BufferId,
     own: PointerValue<'ctx>,
+    /// Where the function keeps the address of the queue, to close it at its end.
+    slot: PointerValue<'ctx>,
     target: PointerValue<'ctx>,
+    /// Where the stream was before.
+    before: Option<Base<'ctx>>,
 }
 
 /// Slots with the addresses behind the last element of a thread's own queue, and behind its memory.
@@ -193,19 +197,31 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Makes a queue of this thread's own for each stream, which stands for the stream from here on.
     pub(super) fn open_collectors(&self, streams: &[BufferId]) -> Emit<Vec<Collector<'ctx>>> {
-        let open = |id: &BufferId| {
-            let target = self.base(*id)?;
-            let slot = self.owned_stream("collected")?;
-            self.open_queue(*id, slot)?;
-            let own = self.load_pointer(slot)?;
-            self.bind_buffer(*id, Base::Fixed(own));
-            let pointer = self.emitter.pointer();
-            let cursor = Cursor { next: self.slot(pointer, "next")?, end: self.slot(pointer, "end")? };
-            self.collected.borrow_mut().insert(*id, cursor);
-            self.resume(*id, cursor)?;
-            Ok(Collector { stream: *id, own, target })
-        };
-        streams.iter().map(open).collect()
+        streams.iter().map(|stream| self.open_collector(*stream)).collect()
+    }
+
+    /// Makes a queue of this thread's own for a stream, which stands for the stream from here on.
+    fn open_collector(&self, id: BufferId) -> Emit<Collector<'ctx>> {
+        let (target, before) = (self.base(id)?, self.buffer_base(id));
+        let slot = self.owned_stream("collected")?;
+        self.open_queue(id, slot)?;
+        let own = self.load_pointer(slot)?;
+        self.bind_buffer(id, Base::Fixed(own));
+        let pointer = self.emitter.pointer();
+        let cursor = Cursor { next: self.slot(pointer, "next")?, end: self.slot(pointer, "end")? };
+        self.collected.borrow_mut().insert(id, cursor);
+        self.resume(id, cursor)?;
+        Ok(Collector { stream: id, own, slot, target, before })
+    }
+
+    /// Has the stream stand for itself again; its own queue is empty.
+    fn close_collector(&self, collector: Collector<'ctx>) -> Emit<()> {
+        self.close_stream(collector.own)?;
+        self.builder.build_store(collector.slot, self.emitter.pointer().const_null())?;
+        self.collected.borrow_mut().remove(&collector.stream);
+        let before = collector.before.unwrap_or(Base::Fixed(collector.target));
+        self.bind_buffer(collector.stream, before);
+        Ok(())
     }
 
     /// Moves what a thread has pushed to the stream.
@@ -412,6 +428,8 @@ impl<'ctx> Function<'_, 'ctx> {
                 Type::Long,
                 Type::Pointer,
                 Type::Pointer,
+                Type::Long,
+                Type::Pointer,
                 Type::Int,
                 Type::Int,
                 Type::Pointer,
@@ -423,8 +441,12 @@ impl<'ctx> Function<'_, 'ctx> {
         let (next, take, body) = (self.block("next"), self.block("take"), self.block("consumed"));
         let (stop, stuck, done) = (self.block("stop"), self.block("stuck"), self.block("done"));
         let scope = self.place(&consume.scope)?.address;
-        let element = self.place(&consume.element)?.address;
+        let element = self.place(&consume.element)?;
+        let first = consume.batch.map_or(Ok(element), |batch| self.place_at(batch, emitter.constant(0)))?;
+        let most = consume.batch.and_then(|batch| emitter.plan.buffer(batch).size.as_int()).unwrap_or(1);
+        let taken = self.slot(emitter.i64(), "taken")?;
         let [stream, queue] = self.queue(&consume.queue)?;
+        let gathered = if consume.gathers { Some(self.open_collector(consume.queue.buffer)?) } else { None };
         self.jump(next)?;
 
         self.enter(next);
@@ -443,7 +465,9 @@ impl<'ctx> Function<'_, 'ctx> {
             stream,
             queue,
             scope.into(),
-            element.into(),
+            first.address.into(),
+            emitter.constant(most).into(),
+            taken.into(),
             was_working.into(),
             has_condition.into(),
             self.status_address()?.into(),
@@ -451,14 +475,26 @@ impl<'ctx> Function<'_, 'ctx> {
         ];
         let answer = self.call(consume_function, &arguments)?.into_int_value();
         let code = |value: u64| i32.const_int(value, false);
-        let taken = self.compare(IntPredicate::EQ, answer, code(TAKEN))?;
-        let taken = self.builder.build_int_z_extend(taken, i32, "")?;
-        self.builder.build_store(working, taken)?;
+        let works = self.compare(IntPredicate::EQ, answer, code(TAKEN))?;
+        let works = self.builder.build_int_z_extend(works, i32, "")?;
+        self.builder.build_store(working, works)?;
         let cases = [(code(DONE), done), (code(TAKEN), body), (code(AGAIN), next)];
         self.builder.build_switch(answer, stuck, &cases)?;
 
         self.enter(body);
-        self.statements(&consume.body)?;
+        match consume.batch {
+            None => self.statements(&consume.body)?,
+            Some(_) => {
+                let count = self.builder.build_load(emitter.i64(), taken, "")?.into_int_value();
+                let (zero, one) = (emitter.constant(0), emitter.constant(1));
+                self.counted_loop(zero, count, one, false, Default::default(), |number| {
+                    let value = self.load(&self.moved(&first, number, one)?)?;
+                    self.store(&element, &value)?;
+                    self.statements(&consume.body)
+                })?;
+            }
+        }
+        gathered.iter().try_for_each(|gathered| self.append_collected(gathered))?;
         self.jump(next)?;
         self.end_loop();
 
@@ -480,6 +516,6 @@ impl<'ctx> Function<'_, 'ctx> {
         self.perform(stop_function, &[scope.into()])?;
         self.jump(done)?;
         self.enter(done);
-        Ok(())
+        gathered.map_or(Ok(()), |gathered| self.close_collector(gathered))
     }
 }

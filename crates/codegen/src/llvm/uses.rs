@@ -222,6 +222,7 @@ impl Uses {
         self.location(&consume.scope);
         self.location(&consume.element);
         self.contested.insert(consume.scope.buffer);
+        self.buffers.extend(consume.batch);
         if let Some(condition) = &consume.condition {
             // Other threads change what it reads while it waits.
             let mut read = Uses::default();

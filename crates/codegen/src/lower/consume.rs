@@ -19,9 +19,12 @@ use super::profile::timed;
 use super::scope::Carrier;
 use super::waiting::CONSUMED;
 use crate::plan::{
-    Allocation, Buffer, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop, RegionKind,
-    Statement,
+    Allocation, Buffer, BufferId, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop,
+    RegionKind, Statement,
 };
+
+/// The most elements that are taken at a time.
+const BATCH: i64 = 32;
 
 impl<'g> Lowering<'g> {
     /// Statements of a consume scope.
@@ -64,7 +67,8 @@ impl<'g> Lowering<'g> {
             Carrier::Threads => self.open_loop(&dimension, first_variable, true),
             Carrier::OneThread { .. } => self.open_loop(&dimension, first_variable, false),
         }
-        let mut body = self.processing_element(frame, graph, (entry, node, consume), queue, scope)?;
+        let place = (queue, scope);
+        let mut body = self.processing_element(frame, graph, (entry, node, consume), place, carrier)?;
         statements.extend(match carrier {
             Carrier::Tasks => self.close_tasks(label, dimension, body),
             Carrier::OneThread { unroll } => {
@@ -81,6 +85,7 @@ impl<'g> Lowering<'g> {
                     label: label.clone(),
                     dimensions: vec![dimension],
                     around: Vec::new(),
+                    jammed: false,
                     sharing: consume.parallelism.sharing,
                     chunk: translate(&consume.parallelism.chunk),
                     threads: translate(&consume.parallelism.threads),
@@ -144,15 +149,19 @@ impl<'g> Lowering<'g> {
         frame: &mut Frame<'g>,
         graph: Graph<'g, '_>,
         (entry, node, consume): (NodeId, &'g Node, &'g Consume),
-        queue: Location,
-        scope: Location,
+        (queue, scope): (Location, Location),
+        carrier: Carrier,
     ) -> Result<Vec<Statement>, LowerError> {
         let condition = match &consume.condition {
             Some(condition) => Some(self.condition(frame, condition, &node.label)?),
             None => None,
         };
         let element = self.plan.buffer(queue.buffer).element;
+        let n_buffers = self.plan.buffers.len();
         let cell = self.cell(&format!("{}_element", node.label), element);
+        // With a condition, which is tested before each element, and where elements wait for each other, one is taken at a time.
+        let is_free = condition.is_none() && carrier != Carrier::Tasks;
+        let batch = if is_free { self.batch(consume, element, &node.label) } else { None };
         frame.consumed.insert(entry, cell);
         let (mut body, after) = self.allocate_for_scope(frame, graph.id, entry)?;
         body.extend(self.nodes_in(frame, graph, Some(entry))?);
@@ -160,6 +169,23 @@ impl<'g> Lowering<'g> {
         frame.consumed.remove(&entry);
         let element = Location { buffer: cell, offset: Expr::zero() };
         let label = node.label.clone();
-        Ok(vec![Statement::Consume(ConsumeStatement { label, queue, scope, element, condition, body })])
+        let gathers = is_free && self.collected(&mut body, n_buffers).contains(&queue.buffer);
+        let consume = ConsumeStatement { label, queue, scope, element, batch, gathers, condition, body };
+        Ok(vec![Statement::Consume(consume)])
+    }
+
+    /// Memory for the elements that are taken at a time. Iterations are not ordered, so nobody sees whether
+    /// it is more than the chunk, which is 1 where nothing is said.
+    fn batch(&mut self, consume: &Consume, element: ElementType, label: &str) -> Option<BufferId> {
+        let most = consume.chunk.as_int().filter(|chunk| *chunk > 1).map_or(BATCH, |chunk| chunk.min(BATCH));
+        let size =
+            most.min(i64::try_from(self.target.stack_bytes).ok()? / i64::try_from(element.size()).ok()?);
+        if size < 2 {
+            return None;
+        }
+        let (name, size) = (self.take_name(&format!("{label}_batch")), Expr::int(size));
+        let root = RootShape::packed(vec![size.clone()]);
+        let buffer = Buffer { name, element, size, allocation: Allocation::Stack, defined: None };
+        Some(self.push_buffer(buffer, root))
     }
 }

@@ -9,7 +9,7 @@ use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
-use crate::plan::{For, LoopDimension, ParallelLoop, RegionKind, Statement};
+use crate::plan::{For, Location, LoopDimension, ParallelLoop, RegionKind, Statement, touches};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,10 +183,13 @@ impl<'g> Lowering<'g> {
             frame.unbind(&map.params[d], old);
         }
         let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
+        let jammed = dimensions.len() == 1
+            && repeated.last().is_some_and(|around| is_short(&body) && combines_again(&mut body, around));
         Ok(vec![Statement::Parallel(ParallelLoop {
             label: nest.node.label.clone(),
             dimensions,
             around: repeated,
+            jammed,
             sharing: map.parallelism.sharing,
             chunk: translate(&map.parallelism.chunk),
             threads: translate(&map.parallelism.threads),
@@ -276,4 +279,30 @@ fn writes_move_with(state: &State, tree: &ScopeTree, entry: NodeId, parameter: &
             })
         },
     )
+}
+
+/// Whether a body is not much more than one tasklet, so that copies of it cost little.
+fn is_short(body: &[Statement]) -> bool {
+    let tasklets = |statement: &Statement| {
+        if let Statement::Located { body, .. } = statement {
+            return if is_short(body) { 1 } else { 2 };
+        }
+        let does_nothing = matches!(statement, Statement::Comment(_) | Statement::Check(_));
+        let is_tasklet = matches!(statement, Statement::Compute(_));
+        usize::from(!does_nothing) + usize::from(!does_nothing && !is_tasklet)
+    };
+    body.iter().map(tasklets).sum::<usize>() <= 1
+}
+
+/// Whether all that a body writes is combined with what is there, at places that a loop around does not move.
+fn combines_again(body: &mut [Statement], around: &LoopDimension) -> bool {
+    let (mut some, mut all) = (false, true);
+    touches(body, &mut |mut touch| {
+        if !touch.reads() {
+            let moves = |location: &mut Location| location.offset.depends_on(&around.variable);
+            let stays = touch.combines() && touch.location_mut().is_some_and(|location| !moves(location));
+            (some, all) = (true, all && stays);
+        }
+    });
+    some && all
 }

@@ -188,8 +188,11 @@ impl<'p> Printer<'p, '_, '_> {
                 let (queue, element) = (self.location(&consume.queue), self.location(&consume.element));
                 let until =
                     consume.condition.as_ref().map(|condition| format!(" until {}", self.scalar(condition)));
+                let several = if consume.batch.is_some() { " several" } else { "" };
+                let gathers = if consume.gathers { " gathers" } else { "" };
+                let until = until.unwrap_or_default();
                 let header =
-                    format!("consume {} {queue} -> {element}{}", consume.label, until.unwrap_or_default());
+                    format!("consume {} {queue} -> {element}{several}{gathers}{until}", consume.label);
                 self.nested(format_args!("{header}"), &consume.body)
             }
         }
@@ -199,7 +202,9 @@ impl<'p> Printer<'p, '_, '_> {
         let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
         let independent = if shared.independent { " independent" } else { "" };
         let around: Vec<String> = shared.around.iter().map(range).collect();
-        let around = if around.is_empty() { String::new() } else { format!(" in {}", around.join(", ")) };
+        let jammed = if shared.jammed { " jammed" } else { "" };
+        let around =
+            if around.is_empty() { String::new() } else { format!(" in {}{jammed}", around.join(", ")) };
         self.line(format_args!(
             "parallel {} {}{around} {}{independent} {{",
             shared.label,

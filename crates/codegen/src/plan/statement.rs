@@ -171,6 +171,9 @@ pub struct ParallelLoop {
     /// Loops around the share of a thread, outermost first: each thread runs all of their iterations, and in each of them its part of the
     /// iteration space. Their bounds do not use its variables.
     pub around: Vec<LoopDimension>,
+    /// Whether a pass over a thread's part serves several iterations of the innermost loop around it: they combine into the same
+    /// elements, which are then loaded and stored once for all of them. There is one dimension then.
+    pub jammed: bool,
     /// How iterations are handed out.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.

@@ -58,6 +58,10 @@ pub struct Consume {
     pub scope: Location,
     /// Where the element is for the body; each thread has its own.
     pub element: Location,
+    /// Memory for elements that are taken at a time, one after the other, as many as its size; without, one is.
+    pub batch: Option<BufferId>,
+    /// Whether what the body pushes to the queue waits in a queue of the thread's own until the elements taken are done.
+    pub gathers: bool,
     /// The scope is done when this holds, tested before each element; without it, when the queue is empty and no
     /// processing element works.
     pub condition: Option<Scalar>,

@@ -46,7 +46,7 @@ enum { SDFG_DONE = 0, SDFG_TAKEN = 1, SDFG_AGAIN = 2, SDFG_STUCK = 3 };
 /* The next element for a processing element, which was `working` on the one before. With a condition, the answer SDFG_AGAIN asks to
  * test it and to call again; SDFG_STUCK says that nothing will happen any more, so that the next test is the last. `status` is the status of
  * the program: after a failure there are no more elements. */
-SDFG int32_t sdfg_consume(sdfg_stream *stream, int64_t queue, sdfg_scope *scope, void *to, int32_t working, int32_t has_condition, const int32_t *status, sdfg_task *task);
+SDFG int32_t sdfg_consume(sdfg_stream *stream, int64_t queue, sdfg_scope *scope, void *to, int64_t most, int64_t *taken, int32_t working, int32_t has_condition, const int32_t *status, sdfg_task *task);
 /* Says that the condition of a consume scope holds. */
 SDFG void sdfg_consume_stop(sdfg_scope *scope);
 

@@ -265,22 +265,27 @@ static void idle(const queue_t *queue, const sdfg_scope *scope) {
     sched_yield();
 }
 
-int32_t sdfg_consume(sdfg_stream *stream, int64_t number, sdfg_scope *scope, void *to, int32_t working, int32_t has_condition, const int32_t *status, sdfg_task *task) {
+int32_t sdfg_consume(sdfg_stream *stream, int64_t number, sdfg_scope *scope, void *to, int64_t most, int64_t *taken, int32_t working, int32_t has_condition, const int32_t *status, sdfg_task *task) {
     queue_t *queue = &stream->queue[number];
     for (;;) {
         lock(queue);
         int64_t others = scope->working - working;
         int stopped = __atomic_load_n(&scope->stopped, __ATOMIC_RELAXED) != 0 || __atomic_load_n(status, __ATOMIC_RELAXED) != SDFG_SUCCESS;
-        int taken = !stopped && queue->length > 0;
-        if (taken) get(stream, queue, to, 1, stream->bytes);
+        int takes = !stopped && queue->length > 0;
+        if (takes) {
+            /* Of a few elements others get some, too. */
+            int64_t share = queue->length / 4;
+            *taken = share < 1 ? 1 : share < most ? share : most;
+            get(stream, queue, to, *taken, stream->bytes);
+        }
         /* What pushes is counted as working until it has pushed, so an empty queue and nobody working is the end. */
-        int quiet = !taken && others == 0;
+        int quiet = !takes && others == 0;
         if (quiet && !has_condition) stopped = 1;
-        __atomic_store_n(&scope->working, others + taken, __ATOMIC_RELAXED);
+        __atomic_store_n(&scope->working, others + takes, __ATOMIC_RELAXED);
         if (stopped) __atomic_store_n(&scope->stopped, 1, __ATOMIC_RELAXED);
         working = 0;
         unlock(queue);
-        if (taken) return SDFG_TAKEN;
+        if (takes) return SDFG_TAKEN;
         if (stopped) return SDFG_DONE;
         if (task) {
             sdfg_wait wait = {has_condition ? SDFG_WAIT_CHANGE : SDFG_WAIT_SCOPE, &queue->length, 0, scope};

@@ -46,6 +46,7 @@ impl<'ctx> Emitter<'ctx> {
         let attribute =
             self.context.create_string_attribute("vector-function-abi-variant", &variants.join(","));
         call.add_attribute(AttributeLoc::Function, attribute);
+        self.vector_calls.set(self.vector_calls.get() + 1);
         Ok(())
     }
 

@@ -185,6 +185,7 @@ pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> 
         label: "map".to_owned(),
         dimensions,
         around: Vec::new(),
+        jammed: false,
         sharing: Sharing::Static,
         chunk: None,
         threads: None,

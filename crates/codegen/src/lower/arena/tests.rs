@@ -92,6 +92,7 @@ fn shared(body: Vec<Statement>) -> Statement {
         label: String::new(),
         dimensions: vec![dimension()],
         around: Vec::new(),
+        jammed: false,
         sharing: Sharing::Static,
         chunk: None,
         threads: None,

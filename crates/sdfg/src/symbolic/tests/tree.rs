@@ -7,6 +7,7 @@ use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
 use proptest::prelude::*;
 
+use crate::symbolic::limits::POWER_BITS;
 use crate::symbolic::{Expr, Symbol};
 
 pub(crate) const NAMES: [&str; 4] = ["N", "a", "b", "i"];
@@ -60,7 +61,7 @@ impl Tree {
         }
     }
 
-    /// The exact value, or `None` where the tree has none.
+    /// The exact value, or `None` where the tree has none, or one so large that powers of powers put together are refused.
     pub(crate) fn value(&self, point: &Point) -> Option<BigRational> {
         Some(match self {
             Tree::Int(value) => BigRational::from_integer(BigInt::from(*value)),
@@ -80,7 +81,12 @@ impl Tree {
                     Operator::Max => a.max(b),
                     Operator::Pow => {
                         let exponent = b.is_integer().then(|| b.to_i32()).flatten()?;
-                        if exponent.unsigned_abs() > 60 || a.is_zero() && exponent.is_negative() {
+                        let bits =
+                            a.numer().bits().max(a.denom().bits()) * u64::from(exponent.unsigned_abs());
+                        if bits > POWER_BITS / 2 || exponent.unsigned_abs() > 60 {
+                            return None;
+                        }
+                        if a.is_zero() && exponent.is_negative() {
                             return None;
                         }
                         if exponent == 0 { BigRational::one() } else { a.pow(exponent) }
