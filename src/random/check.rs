@@ -1,14 +1,17 @@
 //! One random program through the interpreter, in several orders, and native code.
 
+use std::convert::Infallible;
 use std::num::NonZeroU32;
 
-use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order, Report};
+use sdfg::reduce::{Candidate, reduce};
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
 
+use super::features::{Features, features};
 use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
 use super::rng::Rng;
@@ -16,8 +19,8 @@ use super::rng::Rng;
 /// What came of a random program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Interpreter and native code agree, and the outputs depend on the inputs.
-    Agreed,
+    /// Interpreter and native code agree, and the outputs depend on the inputs; with what the program contains and reached.
+    Agreed(Features),
     /// They agree, but no change of an input that was tried changes an output.
     Trivial,
 }
@@ -36,6 +39,9 @@ pub struct Failure {
     pub source_text: String,
 }
 
+/// How many smaller programs are judged before a reduction ends.
+const REDUCTIONS: usize = 400;
+
 /// How many random orders [`check`] tries before it compiles.
 const ORDERS: u64 = 2;
 
@@ -49,8 +55,40 @@ pub fn check(seed: u64) -> Result<Outcome, Box<Failure>> {
         let arguments = inputs(program.sdfg(), sizes, rng);
         let expected = in_all_orders(program, &arguments, seed, ORDERS)?;
         compare(seed, program, &arguments, &expected)?;
-        depends_on_inputs(program, &arguments, &expected, sizes, rng)
+        if depends_on_inputs(program, &arguments, &expected, sizes, rng)? {
+            let (_, report) = run(program, arguments, Order::Fixed)?;
+            return Ok(Outcome::Agreed(features(program.sdfg(), &report)));
+        }
+        Ok(Outcome::Trivial)
     })
+}
+
+/// A smaller program that fails as [`check`] found the program of a failure to fail; `None` if there is none.
+pub fn reduced(failure: &Failure) -> Option<Failure> {
+    let Failure { seed, sizes, .. } = *failure;
+    let program = validate(sdfg::text::parse("random.sdft", &failure.source_text).ok()?).ok()?;
+    let problem = |program: &Validated| {
+        let arguments = inputs(program.sdfg(), sizes, &mut Rng::new(seed ^ 0x5eed));
+        let expected = in_all_orders(program, &arguments, seed, ORDERS);
+        expected.and_then(|expected| compare(seed, program, &arguments, &expected)).err()
+    };
+    let first = problem(&program)?;
+    let fails = |candidate: &Candidate<'_>| -> Result<bool, Infallible> {
+        let found = validate(candidate.sdfg.clone()).ok().and_then(|program| problem(&program));
+        Ok(found.is_some_and(|found| kind(&found) == kind(&first)))
+    };
+    let Ok(smallest) = reduce(&program, Some(REDUCTIONS), fails);
+    let what = problem(&smallest.program)?;
+    Some(Failure { seed, sizes, what, source_text: sdfg::text::print(smallest.program.sdfg()) })
+}
+
+/// What sort of failure a message is about: the first word, or that results differ.
+fn kind(what: &str) -> &str {
+    if what.contains(" differs ") {
+        "differs"
+    } else {
+        what.split([' ', ':', ',']).next().unwrap_or_default()
+    }
 }
 
 /// Generates the program of a seed and compares the interpreter in its fixed order with `count` random ones. Programs
@@ -143,7 +181,7 @@ fn depends_on_inputs(
     expected: &Arguments,
     sizes: Sizes,
     rng: &mut Rng,
-) -> Result<Outcome, String> {
+) -> Result<bool, String> {
     for name in expected.tensors().map(|(name, _)| name) {
         // Only other containers show that this one matters: it keeps its own change where nothing writes it.
         let mut changed = arguments.clone();
@@ -154,17 +192,22 @@ fn depends_on_inputs(
         let differs =
             |(n, tensor): (&str, &Tensor)| n != name && !other.get(n).is_some_and(|t| same(tensor, t));
         if expected.tensors().any(differs) {
-            return Ok(Outcome::Agreed);
+            return Ok(true);
         }
     }
-    Ok(Outcome::Trivial)
+    Ok(false)
 }
 
-fn interpret(program: &Validated, mut arguments: Arguments, order: Order) -> Result<Arguments, String> {
+fn interpret(program: &Validated, arguments: Arguments, order: Order) -> Result<Arguments, String> {
+    run(program, arguments, order).map(|(results, _)| results)
+}
+
+fn run(program: &Validated, mut arguments: Arguments, order: Order) -> Result<(Arguments, Report), String> {
     let mut interpreter = Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
     let options = Options { order, step_limit: Some(2_000_000), ..Options::default() };
-    interpreter.run(&mut arguments, &options).map_err(|error| format!("interpreter: {error}"))?;
-    Ok(arguments)
+    let report = interpreter.run(&mut arguments, &options);
+    let report = report.map_err(|error| format!("interpreter: {error}"))?;
+    Ok((arguments, report))
 }
 
 pub(super) fn compile(
