@@ -22,13 +22,12 @@ enum Linked {
 }
 
 /// A folder with the header, both libraries and the object of a program.
-fn libraries(program: &Validated, instrumentation: Option<Instrumentation>) -> tempfile::TempDir {
+fn libraries(program: &Validated, target: &Target) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = &program.sdfg().name;
     // Parallel regions start their team for small sizes too.
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let target = Target { instrumentation, ..Target::cpu() };
-    let plan = lower(program, &target).expect("the program can be lowered");
+    let plan = lower(program, target).expect("the program can be lowered");
     let object = compile(&plan, &options).expect("the plan compiles");
     let file = |name: String| folder.path().join(name);
     link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
@@ -84,11 +83,11 @@ const C99: [&str; 2] = ["cc", "-std=c99"];
 const CPP: [&str; 4] = ["c++", "-std=c++11", "-x", "c++"];
 
 fn c_program(program: &Validated, source: &str) {
-    c_program_with(program, source, None);
+    c_program_with(program, source, &Target::cpu());
 }
 
-fn c_program_with(program: &Validated, source: &str, instrumentation: Option<Instrumentation>) {
-    let folder = libraries(program, instrumentation);
+fn c_program_with(program: &Validated, source: &str, target: &Target) {
+    let folder = libraries(program, target);
     let name = &program.sdfg().name;
     for linked in [Linked::Shared, Linked::Static, Linked::Object] {
         run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
@@ -188,11 +187,73 @@ fn overlapping_arguments() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "overlaps");
 }
 
+/// `B` is `A` backwards, then each element of `C` added up from `A` and `B`, then the first of `A` is read again after one of `C` was written.
+const MOVING: &str = "\
+sdfg moving {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N]
+  array C: i64[N]
+  scalar s: i64
+  state copy {
+    access A
+    access B
+    A -> B: A[0:N] -> B[N - 1:-1:-1]
+  }
+  state add {
+    access A
+    access B
+    access C
+    access s
+    map all [i = 0:N] {
+      tasklet add (a, b) -> (c, t) {
+        c = a + 2 * b
+        t = a
+      }
+      all.A -> add.a: A[i]
+      all.B -> add.b: B[i]
+      add.c -> all.C: C[i]
+      add.t -> all.s: s wcr(sum)
+    }
+    A -> all.A
+    B -> all.B
+    all.C -> C
+    all.s -> s
+  }
+  if some: N > 0 {
+    state before {
+      access A
+      access C
+      tasklet more (a) -> (c) { c = a + 1000 }
+      A -> more.a: A[0]
+      more.c -> C: C[0]
+    }
+    state after {
+      access A
+      access s
+      tasklet again (a) -> (t) { t = a }
+      A -> again.a: A[0]
+      again.t -> s: s wcr(sum)
+    }
+  }
+}
+";
+
+/// Where arguments may overlap, elements that they have in common are single elements.
+#[test]
+fn arguments_that_may_overlap() {
+    let program = sdfg::text::parse("moving.sdft", MOVING).expect("it is a program");
+    let program = sdfg::validate::validate(program).expect("it is valid");
+    let overlapping = ["A", "B", "C"].map(str::to_owned).to_vec();
+    c_program_with(&program, "in_place", &Target { overlapping, ..Target::cpu() });
+}
+
 /// What timers find is told in C, too, from every form of the program.
 #[test]
 fn timers() {
     let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");
     let program = sdfg::validate::validate(program).expect("it is valid");
     let instrumentation = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
-    c_program_with(&program, "profile", Some(instrumentation));
+    let target = Target { instrumentation: Some(instrumentation), ..Target::cpu() };
+    c_program_with(&program, "profile", &target);
 }

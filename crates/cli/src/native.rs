@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use sdfg::edit::substitute;
-use sdfg::ir::FloatMode;
+use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
@@ -50,6 +50,10 @@ pub(crate) struct NativeOptions {
     /// with a message. Several times slower.
     #[arg(long)]
     checked: bool,
+    /// Arguments of which callers may give any two memory that overlaps, as in `A,B`; elsewhere that is refused. Such code proves less, and
+    /// is slower where that matters.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    may_overlap: Vec<String>,
     /// Compile in any case, and keep nothing (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -108,9 +112,22 @@ impl NativeOptions {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let target = Target { checked: options.checked, ..target.clone() };
+        let overlapping = self.overlapping(expanded.sdfg())?;
+        let target = Target { checked: options.checked, overlapping, ..target.clone() };
         let plan = lower(&expanded, &target).map_err(Failure::program)?;
         Ok((exposed, Lowered { plan, options }))
+    }
+
+    /// The arguments that may overlap.
+    fn overlapping(&self, sdfg: &Sdfg) -> Result<Vec<String>, Failure> {
+        let names: Vec<&str> = sdfg.arguments().map(|(_, container)| container.name.as_str()).collect();
+        for name in &self.may_overlap {
+            if !names.contains(&name.as_str()) {
+                let failure = Failure::usage(format_args!("the program has no argument `{name}`"));
+                return Err(failure.at("--may-overlap").help(did_you_mean(name, names)));
+            }
+        }
+        Ok(self.may_overlap.clone())
     }
 
     /// The program with symbols that have values for good. What is wrong for these values is told now.

@@ -3,6 +3,8 @@
 //! Each call becomes a plan of one statement, so that C's conventions are known in one place: the back end. Running code
 //! that a program names needs the user's consent, which is given by making a [`NativeExternals`].
 
+use std::collections::BTreeSet;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -92,6 +94,7 @@ fn plan_of(
         name: "external".to_owned(),
         float_mode: FloatMode::Strict,
         checked: false,
+        overlapping: BTreeSet::new(),
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),

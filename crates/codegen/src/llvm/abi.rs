@@ -431,7 +431,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Ends the run if memory that the program writes is also that of another argument: the code is made for memory that
-    /// does not overlap.
+    /// does not overlap where nothing else is said.
     fn refuse_overlaps(&self) -> Emit<()> {
         let mut spans = Vec::new();
         for argument in self.emitter.plan.arguments.iter().filter(|argument| !argument.by_value) {
@@ -447,6 +447,10 @@ impl<'ctx> Function<'_, 'ctx> {
             for (second, other_begin, other_end) in
                 spans.iter().skip(at + 1).filter(|(second, ..)| first.written || second.written)
             {
+                let both = [first.buffer, second.buffer];
+                if both.iter().all(|buffer| self.emitter.plan.overlapping.contains(buffer)) {
+                    continue;
+                }
                 let (both_begin, both_end) =
                     (self.larger(*begin, *other_begin)?, self.smaller(*end, *other_end)?);
                 let meet = self.compare(IntPredicate::SLT, both_begin, both_end)?;

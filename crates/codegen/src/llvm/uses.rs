@@ -113,6 +113,7 @@ impl Uses {
     fn sizes(&mut self, plan: &Plan) {
         let defined = self.buffers.iter().filter_map(|buffer| plan.buffer(*buffer).defined);
         self.buffers.extend(defined.collect::<Vec<_>>());
+        self.aliased.extend(&plan.overlapping);
         for buffer in self.buffers.clone() {
             if plan.is_reference(buffer) {
                 self.aliased.insert(buffer);

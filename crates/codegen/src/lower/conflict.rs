@@ -258,7 +258,9 @@ impl<'g> Lowering<'g> {
         for record in &self.records[open.n_records..] {
             found.entry(record.buffer).or_default().push(record.clone());
         }
-        if found.keys().any(|buffer| self.plan.is_reference(*buffer)) {
+        let has_names =
+            |buffer: &BufferId| self.plan.is_reference(*buffer) || self.plan.overlapping.contains(buffer);
+        if found.keys().any(has_names) {
             return self.with_overlaps(&found);
         }
         found

@@ -30,7 +30,7 @@ mod tasklet;
 mod waiting;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
@@ -96,6 +96,7 @@ impl<'g> Lowering<'g> {
             name: sdfg.name.clone(),
             float_mode: sdfg.float_mode,
             checked: target.checked,
+            overlapping: BTreeSet::new(),
             arguments: Vec::new(),
             symbols: Vec::new(),
             buffers: Vec::new(),
@@ -125,7 +126,7 @@ impl<'g> Lowering<'g> {
 
     /// The frame of the program itself: its arguments are those of the compiled function.
     fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<Frame<'g>, LowerError> {
-        let in_shapes: std::collections::BTreeSet<Symbol> = sdfg
+        let in_shapes: BTreeSet<Symbol> = sdfg
             .arguments()
             .flat_map(|(_, container)| container.shape())
             .flat_map(Expr::free_symbols)
@@ -177,6 +178,11 @@ impl<'g> Lowering<'g> {
                 written: accesses.writes.contains(&id),
                 buffer,
             });
+            if !self.plan.arguments.last().is_some_and(|argument| argument.by_value)
+                && self.target.overlapping.contains(&container.name)
+            {
+                self.plan.overlapping.insert(buffer);
+            }
             frame.containers.insert(id, bound);
         }
         Ok(frame)

@@ -16,6 +16,9 @@ pub struct Target {
     /// Whether plans say what is to be looked at before each access. Threads have no accumulators then: what they combine into
     /// must have been written, however many iterations there are.
     pub checked: bool,
+    /// Names of arguments of which the caller may give any two memory that overlaps. Elements that two of them have in common
+    /// are single elements, whichever name they are accessed by.
+    pub overlapping: Vec<String>,
 }
 
 impl Target {
@@ -28,6 +31,7 @@ impl Target {
             instrumentation: None,
             debug: None,
             checked: false,
+            overlapping: Vec::new(),
         }
     }
 

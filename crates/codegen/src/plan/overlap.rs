@@ -1,4 +1,4 @@
-//! Which buffers may overlap: references lie in the memory of others, everything else has its own.
+//! Which buffers may overlap: references lie in the memory of others, and so may arguments of which that is said; everything else has memory of its own.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,13 @@ impl Plan {
 
     /// Whether two buffers may have elements in common. What takes turns in the arena is not asked for here.
     pub(crate) fn may_overlap(&self, a: BufferId, b: BufferId) -> bool {
-        a == b
-            || (self.is_reference(a) || self.is_reference(b)) && !self.owners(a).is_disjoint(&self.owners(b))
+        if a == b {
+            return true;
+        }
+        if self.overlapping.is_empty() && !self.is_reference(a) && !self.is_reference(b) {
+            return false;
+        }
+        let (a, b) = (self.owners(a), self.owners(b));
+        !a.is_disjoint(&b) || !a.is_disjoint(&self.overlapping) && !b.is_disjoint(&self.overlapping)
     }
 }

@@ -14,6 +14,10 @@ impl fmt::Display for Plan {
         for symbol in &self.symbols {
             writeln!(f, "  symbol {}: {}", symbol.name, symbol.ty)?;
         }
+        if !self.overlapping.is_empty() {
+            let names: Vec<&str> = self.overlapping.iter().map(|id| self.buffer(*id).name.as_str()).collect();
+            writeln!(f, "  overlapping {}", names.join(", "))?;
+        }
         for buffer in &self.buffers {
             let place = match &buffer.allocation {
                 Allocation::Argument(position) => format!("argument {position}"),

@@ -1,5 +1,7 @@
 //! A whole lowered program.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::FloatMode;
@@ -22,6 +24,8 @@ pub struct Plan {
     /// Whether native code looks for what has no meaning: accesses out of bounds, reads of what was never written, indices
     /// without a value. Then it ends with a status instead of doing anything.
     pub checked: bool,
+    /// Arguments of which any two may overlap; others do not overlap if one of them is written.
+    pub overlapping: BTreeSet<BufferId>,
     /// Containers that the caller passes, in signature order.
     pub arguments: Vec<Argument>,
     /// Symbols that the caller passes, after the containers.

@@ -1,5 +1,7 @@
 //! Making plans for tests, with tasklets from text.
 
+use std::collections::BTreeSet;
+
 use std::num::NonZeroU32;
 
 use indexmap::IndexMap;
@@ -31,6 +33,7 @@ pub(super) fn empty(name: &str) -> Plan {
         name: name.to_owned(),
         float_mode: FloatMode::Strict,
         checked: false,
+        overlapping: BTreeSet::new(),
         arguments: Vec::new(),
         symbols: Vec::new(),
         buffers: Vec::new(),

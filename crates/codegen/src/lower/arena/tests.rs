@@ -1,6 +1,8 @@
 //! Small plans whose sharing is known, and random ones that are run on memory that is shared as decided: every read must find
 //! what was written to its own buffer.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{FloatMode, Sharing};
@@ -30,6 +32,7 @@ fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
         name: "shared".to_owned(),
         float_mode: FloatMode::Strict,
         checked: false,
+        overlapping: BTreeSet::new(),
         arguments: Vec::new(),
         symbols: vec![symbol("N"), symbol("M")],
         buffers: sizes.iter().enumerate().map(buffer).collect(),
