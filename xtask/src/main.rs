@@ -29,6 +29,7 @@ Commands:
   test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
   bench [compile]   Measure how long programs take from builder to loaded code
   bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
+  bench calls       Measure what a prepared call of a small program costs
   bench interpret   Measure how many tasklets the interpreter executes in a second
   random [--programs N] [--seed S] [--faulty N]
                     Compare native code with the interpreter on random programs (2000 if not told)
@@ -66,9 +67,12 @@ fn run(arguments: &[&str]) -> Result<()> {
         "demo" | "random" => jobs::example("sdfg-programs", command, options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
+            ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["baseline", names @ ..] => jobs::example("sdfg-programs", "bench_baseline", names),
-            [other, ..] => bail!("no benchmark `{other}`: there are `compile`, `baseline` and `interpret`"),
+            [other, ..] => {
+                bail!("no benchmark `{other}`: there are `compile`, `baseline`, `calls` and `interpret`")
+            }
         },
         "faults" => faults::run(options),
         "fuzz" => fuzz::run(options),

@@ -123,8 +123,10 @@ impl NativeOptions {
         let names: Vec<&str> = sdfg.arguments().map(|(_, container)| container.name.as_str()).collect();
         for name in &self.may_overlap {
             if !names.contains(&name.as_str()) {
-                let failure = Failure::usage(format_args!("the program has no argument `{name}`"));
-                return Err(failure.at("--may-overlap").help(did_you_mean(name, names)));
+                let nearest = did_you_mean(name, names.iter().copied());
+                let failure = Failure::usage(format_args!("there is no argument `{name}`{nearest}"));
+                let known = format_args!("its arguments are {}", names.join(", ")).to_string();
+                return Err(failure.at(format_args!("--may-overlap {name}")).help(known));
             }
         }
         Ok(self.may_overlap.clone())

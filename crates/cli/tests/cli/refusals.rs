@@ -184,3 +184,22 @@ fn costs_of_sizes_that_cannot_be() {
         .run(&["check", "device.sdft"])
         .fails(1, &["`gpu_device` is not a schedule", "known: default", "gpu_grid"]);
 }
+
+#[test]
+fn checked_code_tells_what_was_wrong() {
+    let bench = Bench::new();
+    bench.file("outside.sdft", OUTSIDE);
+    let run = |k: &str| bench.run(&["run", "outside.sdft", "--checked", "--set", "N=3", "--set", k]);
+    run("k=2").prints(&["A: f64[3]"]);
+    let message = "out of bounds: index 3 in dimension 0 of `A[k]` at outside/one, whose extent is 3";
+    run("k=3").fails(1, &["`outside` failed", message]);
+}
+
+#[test]
+fn arguments_that_may_overlap_are_arguments() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let run = |names: &str| bench.run(&["run", "double.sdft", "--set", "N=3", "--may-overlap", names]);
+    run("A,B").prints(&["B: f64[3]"]);
+    run("A,C").fails(2, &["no argument `C`", "--may-overlap C", "its arguments are A, B"]);
+}
