@@ -16,7 +16,7 @@ use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_library::{BuiltIn, expand};
 
-use crate::data::{DataOptions, Exposed, SymbolValue, check_symbols, with_dumps};
+use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
 use crate::output::unwritten;
 use crate::source::Source;
@@ -120,14 +120,8 @@ impl NativeOptions {
 
     /// The arguments that may overlap.
     fn overlapping(&self, sdfg: &Sdfg) -> Result<Vec<String>, Failure> {
-        let names: Vec<&str> = sdfg.arguments().map(|(_, container)| container.name.as_str()).collect();
         for name in &self.may_overlap {
-            if !names.contains(&name.as_str()) {
-                let nearest = did_you_mean(name, names.iter().copied());
-                let failure = Failure::usage(format_args!("there is no argument `{name}`{nearest}"));
-                let known = format_args!("its arguments are {}", names.join(", ")).to_string();
-                return Err(failure.at(format_args!("--may-overlap {name}")).help(known));
-            }
+            argument(sdfg, name).map_err(|failure| failure.at(format_args!("--may-overlap {name}")))?;
         }
         Ok(self.may_overlap.clone())
     }

@@ -22,7 +22,7 @@ pub fn fortran_module(interface: &Interface) -> String {
         text,
         "! Interface of the SDFG program `{name}`. Generated; do not edit.\n!\n\
          ! Arrays are those of C: what the program declares as A[N, M] is A(M, N) here. They must not overlap if one of\n\
-         ! them is written; indices are not checked.\n\
+         ! them is written, unless the library was made with --may-overlap; indices are not checked, unless with --checked.\n\
          module {name}_sdfg\n  use, intrinsic :: iso_c_binding\n  implicit none\n  public\n\n"
     );
     for status in Status::ALL {

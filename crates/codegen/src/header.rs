@@ -43,8 +43,9 @@ pub fn c_header(interface: &Interface) -> String {
     );
     text.push_str("/* Runs the program. Arrays are dense and row-major unless strides are stated, which count elements; they need\n \
                    * no alignment beyond that of their elements, must not be NULL unless they are empty, and must not overlap\n \
-                   * if one of them is written (such calls are refused, unless the library was made for them). Indices are not checked: one outside of its array is undefined behaviour, as\n \
-                   * in C (`sdfg interpret` finds it).\n *\n");
+                   * if one of them is written (such calls are refused, unless the library was made for them with --may-overlap). Unless it was made with\n \
+                   * --checked, indices are not checked: one outside of its array is undefined behaviour, as in C\n \
+                   * (`sdfg interpret` finds it).\n *\n");
     for argument in interface.arguments() {
         let _ = writeln!(text, " * {}", describe(argument));
     }

@@ -44,7 +44,7 @@ impl RunData {
         let mut files: BTreeMap<&str, (&str, Tensor)> = BTreeMap::new();
         for input in &options.inputs {
             if let Contents::File(path) = &input.contents {
-                let container = container(sdfg, &input.name)?;
+                let container = argument(sdfg, &input.name)?;
                 files.insert(input.name.as_str(), (path, read(path, container)?));
             }
         }
@@ -148,7 +148,7 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
     ] {
         let mut seen = BTreeSet::new();
         for name in names {
-            container(sdfg, name).map_err(|failure| failure.at(format_args!("{option} {name}=...")))?;
+            argument(sdfg, name).map_err(|failure| failure.at(format_args!("{option} {name}=...")))?;
             if !seen.insert(name) {
                 return Err(Failure::usage(format_args!("{option} names `{name}` twice")));
             }
@@ -174,7 +174,7 @@ fn check_paths(options: &DataOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn listed(noun: &str, names: &[String]) -> String {
+pub(super) fn listed(noun: &str, names: &[String]) -> String {
     if names.is_empty() {
         format!("it has no {noun}")
     } else {
@@ -182,7 +182,8 @@ fn listed(noun: &str, names: &[String]) -> String {
     }
 }
 
-fn container<'g>(sdfg: &'g Sdfg, name: &str) -> Result<&'g Container, Failure> {
+/// The argument of this name.
+pub(crate) fn argument<'g>(sdfg: &'g Sdfg, name: &str) -> Result<&'g Container, Failure> {
     if let Some((_, container)) = sdfg.arguments().find(|(_, container)| container.name == name) {
         return Ok(container);
     }

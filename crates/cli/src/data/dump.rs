@@ -13,6 +13,7 @@ use sdfg::ir::{
 use sdfg::subset::Subset;
 use sdfg::validate::{Validated, validate};
 
+use super::arguments::listed;
 use super::options::DataOptions;
 use crate::failure::{Failure, did_you_mean};
 
@@ -115,7 +116,7 @@ fn find(sdfg: &Sdfg, name: &str) -> Result<ContainerId, Failure> {
         let known: Vec<String> = sdfg.containers().map(|(_, container)| container.name.clone()).collect();
         let similar = did_you_mean(name, known.iter().map(String::as_str));
         Failure::usage(format_args!("the program has no container `{name}`{similar}"))
-            .help(format_args!("its containers are {}", known.join(", ")))
+            .help(listed("containers", &known))
     })
 }
 

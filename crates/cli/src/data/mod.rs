@@ -7,6 +7,6 @@ mod npy;
 mod options;
 mod summary;
 
-pub(crate) use arguments::{RunData, check_symbols};
+pub(crate) use arguments::{RunData, argument, check_symbols};
 pub(crate) use dump::{Exposed, with_dumps};
 pub(crate) use options::{DataOptions, SymbolValue};

@@ -486,8 +486,8 @@ impl<'ctx> Function<'_, 'ctx> {
         })?;
         let pointer = self.load_pointer(address)?;
         self.bind_buffer(id, Base::Fixed(pointer));
-        let is_new = self.emitter.plan.buffers.iter().any(|buffer| buffer.defined == Some(id));
-        if is_new {
+        let tells_what_was_written = self.emitter.plan.buffers.iter().any(|other| other.defined == Some(id));
+        if tells_what_was_written {
             self.when(missing, || self.undefine(id))?;
         }
         Ok(())

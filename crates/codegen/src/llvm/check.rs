@@ -19,7 +19,7 @@ use crate::plan::{BufferId, Check, CheckedDimension, Row};
 pub(super) const MESSAGE: u32 = 512;
 
 /// How many numbers a message has at most.
-const NUMBERS: usize = 3;
+const NUMBERS: usize = 2;
 
 /// An element of a buffer that will be accessed.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ impl<'ctx> Function<'_, 'ctx> {
             let outside = self.builder.build_or(below, above, "")?;
             let outside = self.builder.build_and(outside, self.builder.build_not(is_empty, "")?, "")?;
             let index = self.select_int(below, low, high)?;
-            self.trap_if(outside, &out_of_bounds(number, &check.memlet), &[index, extent])?;
+            self.trap_if(outside, &out_of_bounds(number, &format!("of {}", check.memlet)), &[index, extent])?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl<'ctx> Function<'_, 'ctx> {
             return Ok(());
         }
         for (number, (index, extent)) in indices.iter().zip(extents).enumerate() {
-            self.check_below(*index, self.index(extent)?, number, &format!("of `{}`", escaped(what)))?;
+            self.check_below(*index, self.index(extent)?, number, &format!("of `{what}`"))?;
         }
         Ok(())
     }
@@ -148,11 +148,7 @@ impl<'ctx> Function<'_, 'ctx> {
         // As unsigned numbers, negative ones are above every extent.
         let positive = self.larger(extent, self.emitter.constant(0))?;
         let outside = self.compare(IntPredicate::UGE, index, positive)?;
-        let message = format!(
-            "out of bounds: index %ld in dimension {dimension} {}, whose extent is %ld",
-            escaped(place)
-        );
-        self.trap_if(outside, &message, &[index, extent])
+        self.trap_if(outside, &out_of_bounds(dimension, place), &[index, extent])
     }
 
     /// Ends the run if an element is not there, or was never written where its value is used; notes that it was written.
@@ -219,8 +215,9 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 }
 
-fn out_of_bounds(dimension: usize, memlet: &str) -> String {
-    format!("out of bounds: index %ld in dimension {dimension} of {}, whose extent is %ld", escaped(memlet))
+/// The format of a message with an index and an extent; `place` says of what, or in what.
+fn out_of_bounds(dimension: usize, place: &str) -> String {
+    format!("out of bounds: index %ld in dimension {dimension} {}, whose extent is %ld", escaped(place))
 }
 
 /// A text as it is written in a format.

@@ -145,27 +145,27 @@ impl<'ctx> Function<'_, 'ctx> {
             Atom::Sum(sum) => self.fraction(sum),
             Atom::FloorDiv(a, b) => {
                 let (a, b, _) = self.aligned(a, b)?;
-                self.note_divisor(b)?;
+                self.note_where(IntPredicate::EQ, b)?;
                 Ok(whole(self.floor_divide(a, b)?))
             }
             Atom::CeilDiv(a, b) => {
                 // ceil(a / b) = -floor(-a / b).
                 let (a, b, _) = self.aligned(a, b)?;
-                self.note_divisor(b)?;
+                self.note_where(IntPredicate::EQ, b)?;
                 let negated = self.builder.build_int_nsw_neg(a, "")?;
                 let quotient = self.floor_divide(negated, b)?;
                 Ok(whole(self.builder.build_int_nsw_neg(quotient, "")?))
             }
             Atom::Mod(a, b) => {
                 let (a, b, denominator) = self.aligned(a, b)?;
-                self.note_divisor(b)?;
+                self.note_where(IntPredicate::EQ, b)?;
                 Ok(Fraction { value: self.floor_modulo(a, b)?, denominator })
             }
             Atom::Min(operands) => self.extremum(operands, IntPredicate::SLT),
             Atom::Max(operands) => self.extremum(operands, IntPredicate::SGT),
             Atom::Pow(base, exponent) => {
                 let (base, exponent) = (self.plain_index(base)?, self.plain_index(exponent)?);
-                self.note_wrong(self.compare(IntPredicate::SLT, exponent, self.emitter.constant(0))?)?;
+                self.note_where(IntPredicate::SLT, exponent)?;
                 Ok(whole(self.integer_power(base, exponent, true)?))
             }
             Atom::Call(name, _) => {
@@ -174,8 +174,12 @@ impl<'ctx> Function<'_, 'ctx> {
         }
     }
 
-    fn note_divisor(&self, divisor: IntValue<'ctx>) -> Emit<()> {
-        self.note_wrong(self.compare(IntPredicate::EQ, divisor, self.emitter.constant(0))?)
+    /// Notes that an expression has no value if an operand compares so with zero, if anyone wants to know.
+    fn note_where(&self, predicate: IntPredicate, operand: IntValue<'ctx>) -> Emit<()> {
+        if self.overflow.get().is_none() {
+            return Ok(());
+        }
+        self.note_wrong(self.compare(predicate, operand, self.emitter.constant(0))?)
     }
 
     /// Both operands over one denominator, which cancels in quotients.

@@ -281,17 +281,15 @@ fn writes_move_with(state: &State, tree: &ScopeTree, entry: NodeId, parameter: &
     )
 }
 
-/// Whether a body is not much more than one tasklet, so that copies of it cost little.
+/// Whether a body is nothing but one tasklet, so that copies of it cost little.
 fn is_short(body: &[Statement]) -> bool {
-    let tasklets = |statement: &Statement| {
-        if let Statement::Located { body, .. } = statement {
-            return if is_short(body) { 1 } else { 2 };
-        }
-        let does_nothing = matches!(statement, Statement::Comment(_) | Statement::Check(_));
-        let is_tasklet = matches!(statement, Statement::Compute(_));
-        usize::from(!does_nothing) + usize::from(!does_nothing && !is_tasklet)
-    };
-    body.iter().map(tasklets).sum::<usize>() <= 1
+    let does_something = |s: &&Statement| !matches!(s, Statement::Comment(_) | Statement::Check(_));
+    let mut statements = body.iter().filter(does_something);
+    let first_is_short = statements.next().is_none_or(|statement| match statement {
+        Statement::Located { body, .. } => is_short(body),
+        statement => matches!(statement, Statement::Compute(_)),
+    });
+    first_is_short && statements.next().is_none()
 }
 
 /// Whether all that a body writes is combined with what is there, at places that a loop around does not move.

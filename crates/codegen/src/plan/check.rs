@@ -36,9 +36,7 @@ impl Check {
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.dimensions.iter().flat_map(CheckedDimension::expressions)
     }
-}
 
-impl Check {
     /// The check of element number `k` of the memlet, in row-major order.
     pub fn element(&self, k: &Expr) -> Check {
         let mut inner = Expr::one();

@@ -198,6 +198,29 @@ pub struct ParallelLoop {
     pub part: Option<RegionId>,
 }
 
+#[cfg(test)]
+impl ParallelLoop {
+    /// A loop of independent iterations, shared evenly and with nothing else to it.
+    pub(crate) fn plain(label: &str, dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> Self {
+        ParallelLoop {
+            label: label.to_owned(),
+            dimensions,
+            around: Vec::new(),
+            jammed: false,
+            sharing: Sharing::Static,
+            chunk: None,
+            threads: None,
+            work: None,
+            privates: Vec::new(),
+            collected: Vec::new(),
+            locals: Vec::new(),
+            body,
+            independent: true,
+            part: None,
+        }
+    }
+}
+
 /// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,
 /// in order of threads if so asked, after its last one.
 #[derive(Clone, Debug, PartialEq)]

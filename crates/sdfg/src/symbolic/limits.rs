@@ -40,7 +40,7 @@ pub(super) const EXPANDED_EXPONENT: u32 = 32;
 
 /// Powers of constants are computed while the result has at most about this many bits; a larger one stays an
 /// atom, which overflows when evaluated.
-pub(in crate::symbolic) const POWER_BITS: u64 = 4096;
+pub(super) const POWER_BITS: u64 = 4096;
 
 /// Coefficients of more bits are not kept. Products of powers of constants lie between this and [`POWER_BITS`].
 const COEFFICIENT_BITS: u64 = 4 * POWER_BITS;

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use indexmap::IndexMap;
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{FloatMode, Sharing};
+use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{
     Code, Connector, ConnectorKind, Dialect, Direction, Environment, typecheck, typecheck_expression,
@@ -54,15 +54,8 @@ pub(super) fn size_symbol(plan: &mut Plan, name: &str) -> Expr {
 
 /// A one-dimensional array argument that may be read and written.
 pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>, size: &Expr) -> BufferId {
-    let (element, buffer) = (element.into(), BufferId(plan.buffers.len() as u32));
-    let allocation = Allocation::Argument(plan.arguments.len());
-    plan.buffers.push(Buffer {
-        name: name.to_owned(),
-        element,
-        size: size.clone(),
-        allocation,
-        defined: None,
-    });
+    let element = element.into();
+    let buffer = local(plan, name, element, size, Allocation::Argument(plan.arguments.len()));
     plan.arguments.push(Argument {
         name: name.to_owned(),
         element,
@@ -184,22 +177,7 @@ pub(super) fn expression(
 }
 
 pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> ParallelLoop {
-    ParallelLoop {
-        label: "map".to_owned(),
-        dimensions,
-        around: Vec::new(),
-        jammed: false,
-        sharing: Sharing::Static,
-        chunk: None,
-        threads: None,
-        work: None,
-        privates: Vec::new(),
-        collected: Vec::new(),
-        locals: Vec::new(),
-        body,
-        independent: true,
-        part: None,
-    }
+    ParallelLoop::plain("map", dimensions, body)
 }
 
 /// `y[i] = a * x[i] + y[i]`, shared by threads.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{FloatMode, Sharing};
+use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Connector, ConnectorKind, Dialect, Direction, Environment, typecheck_expression};
 
@@ -91,22 +91,7 @@ fn repeated(independent: bool, body: Vec<Statement>) -> Statement {
 }
 
 fn shared(body: Vec<Statement>) -> Statement {
-    Statement::Parallel(ParallelLoop {
-        label: String::new(),
-        dimensions: vec![dimension()],
-        around: Vec::new(),
-        jammed: false,
-        sharing: Sharing::Static,
-        chunk: None,
-        threads: None,
-        work: None,
-        privates: Vec::new(),
-        collected: Vec::new(),
-        locals: Vec::new(),
-        body,
-        independent: true,
-        part: None,
-    })
+    Statement::Parallel(ParallelLoop::plain("", vec![dimension()], body))
 }
 
 /// The slots as names.
