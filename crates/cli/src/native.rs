@@ -50,6 +50,10 @@ pub(crate) struct NativeOptions {
     /// with a message. Several times slower.
     #[arg(long)]
     checked: bool,
+    /// Run parts of a state that have nothing to do with each other one after the other. Otherwise they may get a thread each, if they
+    /// start none themselves and have enough to do.
+    #[arg(long)]
+    serial_components: bool,
     /// Arguments of which callers may give any two memory that overlaps, as in `A,B`; elsewhere that is refused. Such code proves less, and
     /// is slower where that matters.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -113,7 +117,8 @@ impl NativeOptions {
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
         let overlapping = self.overlapping(expanded.sdfg())?;
-        let target = Target { checked: options.checked, overlapping, ..target.clone() };
+        let Target { checked, component_work, .. } = options.target();
+        let target = Target { checked, component_work, overlapping, ..target.clone() };
         let plan = lower(&expanded, &target).map_err(Failure::program)?;
         Ok((exposed, Lowered { plan, options }))
     }
@@ -172,6 +177,7 @@ impl NativeOptions {
             threads: self.threads,
             reproducible: self.reproducible,
             checked: self.checked,
+            serial_components: self.serial_components,
             ..CompileOptions::default()
         })
     }

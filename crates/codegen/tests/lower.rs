@@ -262,3 +262,60 @@ fn a_reference_that_side_by_side_iterations_set_for_others_is_refused() {
         "{refused:?}"
     );
 }
+
+/// A recurrence from `A` into `target`, as a map that one thread runs.
+fn recurrence(label: &str, source: &str, target: &str) -> String {
+    format!(
+        "    map {label} [i = 1:N] schedule(sequential) {{
+      tasklet {label}_body (a, b) -> (o) {{ o = a + b }}
+      {label}.A -> {label}_body.a: {source}[i]
+      {label}.B -> {label}_body.b: {source}[i - 1]
+      {label}_body.o -> {label}.o: {target}
+    }}
+    {source} -> {label}.A
+    {source} -> {label}.B
+"
+    )
+}
+
+#[test]
+fn components_with_enough_to_do_are_run_side_by_side() {
+    let program = |first: &str, second: &str, declared: &str| {
+        let containers = "symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array C: f64[N]
+  array one: f64[1]";
+        format!("sdfg p {{\n  {containers}\n{declared}  state s {{\n    access A\n{first}{second}  }}\n}}")
+    };
+    let to = |label: &str, target: &str| {
+        let name = target.split('[').next().unwrap_or(target);
+        let order = recurrence(label, "A", target);
+        format!("{order}    access {name}_{label} = {name}\n    {label}.o -> {name}_{label}\n")
+    };
+    let side_by_side = |text: &str| text.contains("parallel s_components");
+    let apart = plan(&program(&to("m", "B[i]"), &to("n", "C[i]"), ""));
+    assert!(side_by_side(&apart), "{apart}");
+    // Both combine into one element.
+    let sums = [to("m", "one[0]"), to("n", "one[0]")].map(|map| map.replace("one[0]", "one[0] wcr(sum)"));
+    let text = plan(&program(&sums[0], &sums[1], ""));
+    assert!(!side_by_side(&text), "{text}");
+    // Little is known to be there to do.
+    let text = plan(&program(&to("m", "B[i]"), &to("n", "C[i]"), "").replace("1:N]", "1:9]"));
+    assert!(!side_by_side(&text), "{text}");
+    // A team is used as a whole.
+    let text = plan(&program(&to("m", "B[i]"), &to("n", "C[i]"), "").replace(" schedule(sequential)", ""));
+    assert!(!side_by_side(&text), "{text}");
+    let source = program(&to("m", "B[i]"), &to("n", "C[i]"), "");
+    let validated = validate(sdfg::text::parse("program.sdft", &source).unwrap()).unwrap();
+    let serial = Target { component_work: None, ..Target::cpu() };
+    let text = lower(&validated, &serial).unwrap().to_string();
+    assert!(!side_by_side(&text), "{text}");
+    let overlapping = Target { overlapping: vec!["B".to_owned(), "C".to_owned()], ..Target::cpu() };
+    let text = lower(&validated, &overlapping).unwrap().to_string();
+    assert!(!side_by_side(&text), "{text}");
+    // What is not written may overlap.
+    let overlapping = Target { overlapping: vec!["A".to_owned()], ..Target::cpu() };
+    let text = lower(&validated, &overlapping).unwrap().to_string();
+    assert!(side_by_side(&text), "{text}");
+}

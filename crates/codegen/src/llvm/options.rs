@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use sdfg::ir::FloatMode;
 
-use crate::lower::Target;
+use crate::lower::{DEFAULT_THRESHOLD, Target};
 
 /// How much time is spent on making the code fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,12 +94,16 @@ pub struct CompileOptions {
     /// the run with a status and a message. This is a choice of lowering ([`CompileOptions::target`]): of a plan that is
     /// there already it changes nothing.
     pub checked: bool,
+    /// Run independent components of a state one after the other. Otherwise each may get a thread of its own, where together they have
+    /// [`parallel_threshold`](Self::parallel_threshold) steps to do besides those of the longest one. A choice of lowering, too.
+    pub serial_components: bool,
 }
 
 impl CompileOptions {
     /// The processor that plans are made for.
     pub fn target(&self) -> Target {
-        if self.checked { Target::cpu().checked() } else { Target::cpu() }
+        let component_work = (!self.serial_components).then_some(self.parallel_threshold);
+        Target { checked: self.checked, component_work, ..Target::cpu() }
     }
 }
 
@@ -110,9 +114,10 @@ impl Default for CompileOptions {
             cpu: Cpu::default(),
             floats: None,
             threads: None,
-            parallel_threshold: 4096,
+            parallel_threshold: DEFAULT_THRESHOLD,
             reproducible: false,
             checked: false,
+            serial_components: false,
         }
     }
 }

@@ -57,9 +57,15 @@ impl<'g> Lowering<'g> {
             statements.extend(self.node_tasks(frame, graph, children)?);
             return Ok(statements);
         }
+        let fixed = self.plan.variables.len();
+        let mut nodes = Vec::with_capacity(children.len());
         for &id in children {
-            statements.extend(self.node(frame, graph, id)?);
+            nodes.push((id, self.node(frame, graph, id)?));
         }
+        statements.extend(match scope {
+            None => self.components(graph, frame.state, nodes, fixed),
+            Some(_) => nodes.into_iter().flat_map(|(_, statements)| statements).collect(),
+        });
         Ok(statements)
     }
 

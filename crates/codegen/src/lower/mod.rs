@@ -10,6 +10,7 @@ mod alias;
 mod arena;
 mod bound;
 mod check;
+mod components;
 mod conflict;
 mod consume;
 mod control;
@@ -41,6 +42,7 @@ use sdfg::validate::Validated;
 
 pub use error::LowerError;
 pub use profile::{Instrumentation, ProfileLevel};
+pub(crate) use target::DEFAULT_THRESHOLD;
 pub use target::Target;
 
 use access::Record;

@@ -2,6 +2,9 @@
 
 use super::profile::Instrumentation;
 
+/// Innermost steps that are worth a team of threads, which takes a few microseconds to start.
+pub(crate) const DEFAULT_THRESHOLD: u64 = 4096;
+
 /// Capabilities and limits of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -19,6 +22,9 @@ pub struct Target {
     /// Names of arguments of which the caller may give any two memory that overlaps. Elements that two of them have in common
     /// are single elements, whichever name they are accessed by.
     pub overlapping: Vec<String>,
+    /// Independent components of a state are run by a thread each if they may have this many innermost steps to do; without, they
+    /// run one after the other. When the program runs, the team is only started for as many steps as a parallel loop's.
+    pub component_work: Option<u64>,
 }
 
 impl Target {
@@ -32,12 +38,7 @@ impl Target {
             debug: None,
             checked: false,
             overlapping: Vec::new(),
+            component_work: Some(DEFAULT_THRESHOLD),
         }
-    }
-
-    /// The same, with plans that say what is to be looked at before each access.
-    #[must_use]
-    pub fn checked(self) -> Self {
-        Target { checked: true, ..self }
     }
 }

@@ -35,6 +35,6 @@ pub use statement::{
     Private, Scalar, Statement, While,
 };
 pub use stream::{Consume, Pop, Push, Row, TaskKind};
-pub(crate) use walk::touches_of_scalar;
 pub use walk::{Touch, touches};
+pub(crate) use walk::{any_statement, touches_of_scalar};
 pub use write::{Realisation, Resolved, identity};

@@ -39,6 +39,43 @@ pub enum Touch<'a> {
     Name(BufferId),
 }
 
+/// Whether something holds for any of the statements or of those inside of them.
+pub(crate) fn any_statement(statements: &[Statement], holds: &dyn Fn(&Statement) -> bool) -> bool {
+    let any = |body: &[Statement]| any_statement(body, holds);
+    statements.iter().any(|statement| {
+        let inside = match statement {
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Set { .. }
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Goto { .. }
+            | Statement::Begin(_)
+            | Statement::Allocate(_)
+            | Statement::Free(_)
+            | Statement::Point { .. }
+            | Statement::Check(_)
+            | Statement::Undefine(_)
+            | Statement::Compute(_)
+            | Statement::External(_)
+            | Statement::Copy(_)
+            | Statement::Push(_)
+            | Statement::Pop(_) => false,
+            Statement::Tasks(kinds) => kinds.iter().any(|kind| any(&kind.body)),
+            Statement::Consume(consume) => any(&consume.body),
+            Statement::For(repeated) => any(&repeated.body),
+            Statement::Parallel(shared) => any(&shared.body),
+            Statement::While(repeated) => any(&repeated.body) || any(&repeated.update),
+            Statement::If(choice) => choice.arms.iter().any(|(_, body)| any(body)) || any(&choice.otherwise),
+            Statement::Block { body, .. }
+            | Statement::Timed { body, .. }
+            | Statement::Located { body, .. } => any(body),
+            Statement::Dispatch { cases, .. } => cases.iter().any(|case| any(case)),
+        };
+        inside || holds(statement)
+    })
+}
+
 /// Calls `visit` for everything that the statements touch, in order.
 pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
     for statement in statements {

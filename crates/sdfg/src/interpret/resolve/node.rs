@@ -8,6 +8,7 @@ use super::super::program::{
 };
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
+use crate::analysis::symbols::free_symbols;
 use crate::analysis::{TaskletConnectors, connector_edges};
 use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
@@ -353,6 +354,8 @@ impl Resolver {
             let callee = &self.program.procedures[procedure];
             callee.globals.iter().map(|slot| (*slot, callee.symbols[*slot as usize].0.clone())).collect()
         };
+        // What it only sets for itself is no symbol of the caller.
+        let given = free_symbols(&nested.sdfg);
         for (slot, name) in globals {
             let mapped = nested.symbol_mapping.iter().find(|(symbol, _)| symbol.as_str() == name);
             let edges = connector_edges(inner.state, id, Direction::In, &name);
@@ -361,7 +364,7 @@ impl Resolver {
             } else if let (Some(edge), None) = (edges.first(), nested.sdfg.find_container(&name)) {
                 let (from, element) = self.single_input(context, inner, by, *edge)?;
                 reads.push(SymbolRead { slot, element, from });
-            } else if let Ok(symbol) = Symbol::new(&name) {
+            } else if let Some(symbol) = Symbol::new(&name).ok().filter(|symbol| given.contains(symbol)) {
                 symbols.push((slot, Index::Offset(context.slot(&symbol), 0)));
             }
         }

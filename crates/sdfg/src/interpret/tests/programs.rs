@@ -447,3 +447,35 @@ fn a_report_counts() {
     let state = report.blocks.iter().find(|(path, _)| path.to_string() == "r/s").unwrap();
     assert_eq!(state.1, 3);
 }
+
+#[test]
+fn symbols_that_a_call_sets_for_itself_are_no_symbols_of_its_caller() {
+    let source = "sdfg p {
+  scalar x: i64
+  scalar y: i64
+  scalar z: i64
+  state s {
+    access x
+    access y
+    access z
+    nested n (a) -> (b) sdfg inner {
+      scalar a: i64
+      scalar b: i64
+      state enter { }
+      -> done with (k = a)
+      state done { access b; tasklet t () -> (o) { o = k + 1 }; t.o -> b }
+    }
+    tasklet local (a) -> (o) {
+      k = 2 * a
+      o = k
+    }
+    x -> n.a
+    n.b -> y
+    x -> local.a
+    local.o -> z
+  }
+}";
+    let value = |n: i64| Tensor::scalar(n);
+    let found = run(source, Arguments::new().with("x", value(5)).with("y", value(0)).with("z", value(0)));
+    assert_eq!((found.get("y"), found.get("z")), (Some(&value(6)), Some(&value(10))));
+}

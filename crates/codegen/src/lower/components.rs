@@ -1,0 +1,201 @@
+//! Parts of a state that have nothing to do with each other, run by a thread each.
+//!
+//! A component is what edges connect; an access node at which the state begins does nothing and connects nothing, so that two
+//! readers of one array are apart. Whatever touches memory that another one writes belongs to it as well, which is read
+//! off the statements: there views, references and connectors are resolved. A component that starts a team, waits at a
+//! stream or calls a C function stays with the calling thread, and so does one with little to do: a team inside of a
+//! team would only compete with it, and the order of calls may be seen from outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::unionfind::UnionFind;
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{NodeId, NodeKind, Sharing};
+use sdfg::symbolic::Expr;
+
+use super::Lowering;
+use super::dataflow::Graph;
+use super::scalar::less;
+use crate::plan::{BufferId, If, LoopDimension, ParallelLoop, Plan, Statement, any_statement, touches};
+
+/// The nodes of a state, each with its statements, in topological order.
+pub(super) type Lowered = Vec<(NodeId, Vec<Statement>)>;
+
+/// Work that may be worth a thread.
+enum Work {
+    /// A number of innermost steps.
+    Steps(Expr),
+    /// A loop until something holds.
+    Unknown,
+}
+
+impl<'g> Lowering<'g> {
+    /// The statements of a state's nodes, where it pays as a team whose threads run a component each; the plan had `fixed` variables
+    /// before them.
+    pub(super) fn components(
+        &mut self,
+        graph: Graph<'g, '_>,
+        label: &str,
+        mut nodes: Lowered,
+        fixed: usize,
+    ) -> Vec<Statement> {
+        let least = self.target.component_work.filter(|_| !self.in_parallel() && self.tasks.is_empty());
+        let Some(least) = least else { return in_order(nodes) };
+        let numbers = component_numbers(&self.plan, graph, &mut nodes);
+        let mut bodies: BTreeMap<usize, Vec<Statement>> = BTreeMap::new();
+        for (number, (_, statements)) in numbers.iter().zip(&nodes) {
+            bodies.entry(*number).or_default().extend(statements.iter().cloned());
+        }
+        let mut shared = Vec::new();
+        for (number, body) in bodies {
+            shared.extend(self.worth(&body, least, fixed).map(|work| (number, work, body)));
+        }
+        if shared.len() < 2 {
+            return in_order(nodes);
+        }
+        let is_shared = |number: usize| shared.iter().any(|(other, ..)| *other == number);
+        let rest = numbers.iter().zip(nodes).filter(|(number, _)| !is_shared(**number)).map(|(_, node)| node);
+        let rest = in_order(rest.collect());
+        let shared = shared.into_iter().map(|(_, work, body)| (work, body)).collect();
+        let mut statements = vec![self.side_by_side(label, shared)];
+        statements.extend(rest);
+        statements
+    }
+
+    /// The work of a component if it may run beside others and may have as many steps to do as `least`.
+    fn worth(&self, body: &[Statement], least: u64, fixed: usize) -> Option<Work> {
+        let does_something = |statement: &Statement| !matches!(statement, Statement::Comment(_));
+        if any_statement(body, &stays) || !any_statement(body, &does_something) {
+            return None;
+        }
+        match self.work(&[], &[], body, fixed) {
+            None if any_statement(body, &repeats) => Some(Work::Unknown),
+            // A tasklet with a loop of its own.
+            None => (least == 0).then_some(Work::Unknown),
+            Some(steps) => {
+                let is_little = steps.as_int().is_some_and(|n| u64::try_from(n).unwrap_or(0) < least);
+                (!is_little).then_some(Work::Steps(steps))
+            }
+        }
+    }
+
+    /// A team for components, each with its work.
+    fn side_by_side(&mut self, label: &str, shared: Vec<(Work, Vec<Statement>)>) -> Statement {
+        let variable = self.new_variable("component", ScalarType::I64);
+        let number = Expr::symbol(variable.clone());
+        let end = Expr::int(shared.len() as i64);
+        let work = saved(shared.iter().map(|(work, _)| work));
+        let mut bodies: Vec<Vec<Statement>> = shared.into_iter().map(|(_, body)| body).collect();
+        let otherwise = bodies.pop().unwrap_or_default();
+        let arm = |(k, body)| (less(&number, &Expr::int(k as i64 + 1)), body);
+        let arms = bodies.into_iter().enumerate().map(arm).collect();
+        Statement::Parallel(ParallelLoop {
+            label: format!("{label}_components"),
+            dimensions: vec![LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() }],
+            around: Vec::new(),
+            jammed: false,
+            // A thread that is done takes the next one.
+            sharing: Sharing::Dynamic,
+            chunk: None,
+            threads: None,
+            work,
+            privates: Vec::new(),
+            collected: Vec::new(),
+            locals: Vec::new(),
+            body: vec![Statement::If(If { arms, otherwise })],
+            independent: false,
+            part: None,
+        })
+    }
+}
+
+fn in_order(nodes: Lowered) -> Vec<Statement> {
+    nodes.into_iter().flat_map(|(_, statements)| statements).collect()
+}
+
+/// Steps that need not be waited for when each component has a thread: all but those of the longest one. `None` where two take a number
+/// that is not known.
+fn saved<'w>(works: impl Iterator<Item = &'w Work>) -> Option<Expr> {
+    let (mut sum, mut longest, mut unknown) = (Expr::zero(), Expr::zero(), 0);
+    for work in works {
+        match work {
+            Work::Unknown => unknown += 1,
+            Work::Steps(steps) => {
+                sum = sum + steps;
+                longest = Expr::max(&longest, steps);
+            }
+        }
+    }
+    match unknown {
+        0 => Some(sum - longest),
+        // It is taken for the longest one.
+        1 => Some(sum),
+        _ => None,
+    }
+}
+
+/// Whether it takes a number of steps that is not known.
+fn repeats(statement: &Statement) -> bool {
+    matches!(statement, Statement::While(_) | Statement::Dispatch { .. })
+}
+
+/// Whether it is to be run by the calling thread.
+fn stays(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Parallel(_)
+            | Statement::Tasks(_)
+            | Statement::Consume(_)
+            | Statement::Push(_)
+            | Statement::Pop(_)
+            | Statement::External(_)
+            | Statement::Point { .. }
+    )
+}
+
+/// For each of the nodes a number that those of its component have in common.
+fn component_numbers(plan: &Plan, graph: Graph<'_, '_>, nodes: &mut Lowered) -> Vec<usize> {
+    let position: BTreeMap<NodeId, usize> =
+        nodes.iter().enumerate().map(|(position, (node, _))| (*node, position)).collect();
+    // What is inside of a scope, and its exit, counts as its entry.
+    let position_of = |node: NodeId| {
+        let entry = graph.state.node(node).kind.exit_of().unwrap_or(node);
+        position.get(&graph.tree.enclosing(entry).last().unwrap_or(entry)).copied()
+    };
+    let begins = |node: NodeId| {
+        matches!(graph.state.node(node).kind, NodeKind::Access(_)) && graph.state.in_edges(node).is_empty()
+    };
+    let mut components = UnionFind::new(nodes.len());
+    for (_, edge) in graph.state.edges().filter(|(_, edge)| !begins(edge.src)) {
+        if let Some((from, to)) = position_of(edge.src).zip(position_of(edge.dst)) {
+            components.union(from, to);
+        }
+    }
+    let mut users: BTreeMap<BufferId, Users> = BTreeMap::new();
+    for (position, (_, statements)) in nodes.iter_mut().enumerate() {
+        touches(statements, &mut |touch| {
+            let mut memory = plan.owners(touch.buffer());
+            if memory.iter().any(|buffer| plan.overlapping.contains(buffer)) {
+                memory.extend(&plan.overlapping);
+            }
+            for buffer in memory {
+                let users = users.entry(buffer).or_default();
+                users.positions.insert(position);
+                users.written |= !touch.reads();
+            }
+        });
+    }
+    for users in users.into_values().filter(|users| users.written) {
+        for (one, next) in users.positions.iter().zip(users.positions.iter().skip(1)) {
+            components.union(*one, *next);
+        }
+    }
+    components.into_labeling()
+}
+
+/// Positions of nodes that touch a buffer.
+#[derive(Default)]
+struct Users {
+    positions: BTreeSet<usize>,
+    written: bool,
+}
