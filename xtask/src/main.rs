@@ -33,6 +33,9 @@ Commands:
   bench interpret   Measure how many tasklets the interpreter executes in a second
   random [--programs N] [--seed S] [--faulty N]
                     Compare native code with the interpreter on random programs (2000 if not told)
+  corpus [--dir D] [NAME..]
+                    Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
+                    ($SDFG_CORPUS or ../shared/corpus if not told)
   faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
   fuzz [text|json|validation] [--seconds N]
                     Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
@@ -64,7 +67,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             setup::run().map(|_| ())
         }
         "test" => checks::run(flag(command, options, "--quick")?),
-        "demo" | "random" => jobs::example("sdfg-programs", command, options),
+        "demo" | "random" | "corpus" => jobs::example("sdfg-programs", command, options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),

@@ -1,1 +1,93 @@
-//! Reading and writing DaCe's .sdfg files.
+//! DaCe's `.sdfg` files: reading them into our graph.
+//!
+//! [`read`] takes the bytes of a file, JSON or compressed, of DaCe 0.13 to the 2.0 alphas. In three steps: the bytes become
+//! a JSON tree (`wire`), that becomes DaCe's own model with defaults filled in and texts parsed (`decode`, `model`,
+//! `text`), and that becomes an [`Sdfg`] (`lower`), whose state machines are raised to loops and branches. What a file
+//! holds and is not supported is an error with a [`Code`] and a path; what is not honoured is a note. Decision 12 tells why.
+#![forbid(unsafe_code)]
+
+mod decode;
+mod lower;
+mod model;
+mod report;
+mod text;
+mod wire;
+
+use sdfg::ir::Sdfg;
+use sdfg::tasklet::Dialect;
+
+pub use report::{Code, Finding, Report};
+
+use report::Log;
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whose arithmetic the code of tasklets means: in C, as DaCe compiles it, `/`, `//` and `%` of integers round towards
+    /// zero; in Python they do as Python says.
+    pub dialect: Dialect,
+    /// Whether state machines become loops and branches where they have the form of one.
+    pub raise: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { dialect: Dialect::C, raise: true }
+    }
+}
+
+/// A program that was read.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The graph; [`validate`](sdfg::validate::validate) says whether it is right.
+    pub sdfg: Sdfg,
+    /// What was not honoured; it holds no errors.
+    pub report: Report,
+}
+
+/// A file that is no program here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .report.errors().next().map_or_else(String::new, ToString::to_string))]
+pub struct Refused {
+    /// Everything that was found, at least one error.
+    pub report: Report,
+}
+
+/// Whether bytes are a file of DaCe's: compressed, or a JSON object of type `SDFG` with attributes.
+///
+/// Our own JSON form has neither; so the content tells the two apart.
+pub fn is_dace(bytes: &[u8]) -> bool {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        return true;
+    }
+    let has = |key: &[u8]| bytes.windows(key.len()).any(|window| window == key);
+    let text = bytes.trim_ascii_start();
+    text.first() == Some(&b'{') && has(b"\"attributes\"") && has(b"\"type\"") && has(b"\"SDFG\"")
+}
+
+/// Reads a file, compressed or not.
+///
+/// # Errors
+/// [`Refused`] with everything that is wrong with the file or not supported.
+pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
+    let log = Log::default();
+    let sdfg = read_into(bytes, options, &log);
+    let (report, failed) = log.finish();
+    match sdfg {
+        Ok(sdfg) if !failed => Ok(Import { sdfg, report }),
+        _ => Err(Refused { report }),
+    }
+}
+
+fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
+    let document =
+        wire::parse(bytes).map_err(|error| log.error(Code::NotAFile, &"file", error.to_string()))?;
+    let (program, structs) = decode::decode(&document, log)?;
+    let mut sdfg = lower::lower(&program, &structs, options, log)?;
+    if options.raise {
+        sdfg::control::raise(&mut sdfg);
+    } else {
+        sdfg::propagate::propagate(&mut sdfg);
+    }
+    Ok(sdfg)
+}

@@ -14,6 +14,7 @@ pub mod edit;
 pub mod interpret;
 pub mod ir;
 pub mod json;
+pub mod npy;
 pub mod picture;
 pub mod propagate;
 pub mod reduce;

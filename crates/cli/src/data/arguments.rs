@@ -6,12 +6,12 @@ use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::interpret::Arguments;
 use sdfg::ir::{Container, Sdfg};
+use sdfg::npy;
 use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
 
 use super::dump::Exposed;
 use super::generate::Pattern;
-use super::npy;
 use super::options::{Contents, DataOptions, Dump, Output, SymbolValue};
 use super::summary::summary;
 use crate::failure::{Failure, did_you_mean};

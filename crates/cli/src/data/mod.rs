@@ -3,7 +3,6 @@
 mod arguments;
 mod dump;
 mod generate;
-mod npy;
 mod options;
 mod summary;
 

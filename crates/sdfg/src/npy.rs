@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::tensor::Tensor;
+use crate::dtype::{ElementType, ScalarType};
+use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Where data begins is a multiple of this.
@@ -13,16 +13,31 @@ const ALIGNMENT: usize = 64;
 
 /// Why bytes are no tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NpyError {
+pub enum NpyError {
+    /// The bytes do not begin as such a file does.
     NotNpy,
+    /// A version of the format that is not known: major, minor.
     Version(u8, u8),
+    /// The header ends early.
     Truncated,
+    /// The header lacks what is named.
     Header(&'static str),
+    /// An extent that is no natural number.
     Extent(String),
+    /// A type that no program has.
     Type(String),
+    /// More elements than memory has addresses.
     TooLarge,
-    Length { expected: usize, found: usize },
+    /// The data has another length than the shape asks for.
+    Length {
+        /// Bytes that the shape asks for.
+        expected: usize,
+        /// Bytes that are there.
+        found: usize,
+    },
 }
+
+impl std::error::Error for NpyError {}
 
 impl fmt::Display for NpyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +81,7 @@ fn descr(scalar: ScalarType) -> &'static str {
 }
 
 /// The bytes of a tensor as a file of version 1.0.
-pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
+pub fn write(tensor: &Tensor) -> Vec<u8> {
     let element = tensor.element();
     let lanes = (element.lanes() > 1).then_some(i64::from(element.lanes()));
     let extents: Vec<i64> = tensor.shape().iter().copied().chain(lanes).collect();
@@ -94,7 +109,10 @@ pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
 }
 
 /// A tensor from a file's bytes. Lanes of short vectors stay a last dimension.
-pub(super) fn read(file: &[u8]) -> Result<Tensor, NpyError> {
+///
+/// # Errors
+/// Bytes that are no such file, and types that no program has.
+pub fn read(file: &[u8]) -> Result<Tensor, NpyError> {
     let rest = file.strip_prefix(MAGIC).ok_or(NpyError::NotNpy)?;
     let (version, rest) = rest.split_first_chunk::<2>().ok_or(NpyError::Truncated)?;
     let (length, rest) = match version {
@@ -191,7 +209,7 @@ fn row_major(data: &[u8], shape: &[i64], size: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sdfg::value::Complex;
+    use crate::value::Complex;
 
     #[test]
     fn every_type_round_trips() {

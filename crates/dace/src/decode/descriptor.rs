@@ -1,0 +1,224 @@
+//! Element types and data descriptors.
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::{Lifetime, Storage};
+use sdfg::symbolic::Expr;
+
+use super::{ANYWHERE, Decoder};
+use crate::model::{Descriptor, DescriptorKind, Dtype, StructType};
+use crate::report::{Code, Failed};
+use crate::text::symbolic;
+use crate::wire::{Json, Object, Place};
+
+/// The scalar type of a name of DaCe's.
+fn scalar(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "bool" | "bool_" => ScalarType::Bool,
+        "int8" => ScalarType::I8,
+        "int16" => ScalarType::I16,
+        "int32" => ScalarType::I32,
+        "int64" => ScalarType::I64,
+        "uint8" => ScalarType::U8,
+        "uint16" => ScalarType::U16,
+        "uint32" => ScalarType::U32,
+        "uint64" => ScalarType::U64,
+        "float16" => ScalarType::F16,
+        "float32" => ScalarType::F32,
+        "float64" => ScalarType::F64,
+        "complex64" => ScalarType::Complex64,
+        "complex128" => ScalarType::Complex128,
+        _ => return None,
+    })
+}
+
+/// The struct type that an object describes, if it describes one of real numbers.
+pub(super) fn struct_type(value: &Json) -> Option<StructType> {
+    if value.get("type")?.as_text()? != "struct" {
+        return None;
+    }
+    let mut fields = Vec::new();
+    for field in value.get("data")?.as_list()? {
+        let [name, ty] = field.as_list()? else { return None };
+        let ty = scalar(ty.as_text()?).filter(|ty| !ty.is_complex())?;
+        fields.push((name.as_text()?.to_owned(), ty));
+    }
+    let lanes = u16::try_from(fields.len()).ok().filter(|lanes| *lanes >= 2)?;
+    ElementType::vector(ScalarType::F64, lanes)?;
+    Some(StructType { name: value.get("name")?.as_text()?.to_owned(), fields })
+}
+
+/// The lane that holds every field of a struct: their type if it is one, else the float that is wide enough.
+fn lane(record: &StructType) -> ScalarType {
+    match record.fields.split_first() {
+        Some(((_, first), rest)) if rest.iter().all(|(_, ty)| ty == first) => *first,
+        _ => ScalarType::F64,
+    }
+}
+
+impl Decoder<'_> {
+    /// An element type: a name, or an object for vectors, structs and what is not supported.
+    pub(super) fn dtype(&self, value: &Json, place: &Place<'_>) -> Result<Dtype, Failed> {
+        let refuse = |what: &str| {
+            Err(self.log.error(Code::Type, place, format!("elements of type `{what}` are not supported")))
+        };
+        if let Some(name) = value.as_text() {
+            return scalar(name).map_or_else(|| refuse(name), |ty| Ok(Dtype::of(ty)));
+        }
+        let object = Object::of(value, *place, self.log)?;
+        let kind = object.text("type")?;
+        if kind == "vector" {
+            let inner = self.dtype(object.required("dtype")?, &place.at("dtype"))?;
+            let lanes = match object.required("elements")? {
+                Json::Integer(lanes) => u16::try_from(*lanes).ok(),
+                Json::Text(text) => text.parse().ok(),
+                Json::Null | Json::Bool(_) | Json::Float(_) | Json::List(_) | Json::Object(_) => None,
+            };
+            let vector = lanes.zip(inner.element.as_scalar());
+            let vector = vector.and_then(|(lanes, scalar)| ElementType::vector(scalar, lanes));
+            return vector.map_or_else(|| refuse("vector"), |element| Ok(Dtype::of(element)));
+        }
+        let name = object.optional_text("name")?.unwrap_or(kind);
+        let Some(record) = self.structs.0.get(name).filter(|_| kind == "struct") else { return refuse(name) };
+        let wide = record.fields.iter().any(|(_, ty)| matches!(ty, ScalarType::I64 | ScalarType::U64));
+        if wide && lane(record).is_float() {
+            self.log.note(Code::Approximated, place, format!("integers of `{name}` are exact up to 2^53"));
+        }
+        let lanes = u16::try_from(record.fields.len()).unwrap_or(u16::MAX);
+        match ElementType::vector(lane(record), lanes) {
+            Some(element) => Ok(Dtype { element, fields: Some(record.clone()) }),
+            None => refuse(name),
+        }
+    }
+
+    /// The type of a connector: `null` and pointers say nothing that the container at the other end does not say.
+    pub(super) fn connector_type(&self, value: &Json, place: &Place<'_>) -> Result<Option<Dtype>, Failed> {
+        match value {
+            Json::Null => Ok(None),
+            Json::Object(entries) => match entries.get("type").and_then(Json::as_text) {
+                Some("pointer") => Ok(None),
+                _ => self.dtype(value, place).map(Some),
+            },
+            other => self.dtype(other, place).map(Some),
+        }
+    }
+
+    /// A list of symbolic texts.
+    fn expressions(&self, object: &Object<'_>, name: &str) -> Result<Option<Vec<Expr>>, Failed> {
+        let Some(list) = object.get(name).and_then(Json::as_list) else { return Ok(None) };
+        let parts =
+            list.iter().enumerate().map(|(at, value)| self.size(value, &object.place.entry(name, at)));
+        parts.collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    /// A symbolic text, a number, or an object with an exact and an approximate text.
+    pub(super) fn size(&self, value: &Json, place: &Place<'_>) -> Result<Expr, Failed> {
+        match value {
+            Json::Integer(number) => Ok(Expr::int(*number)),
+            Json::Text(text) => symbolic(text, place, self.log),
+            Json::Object(entries) if entries.contains_key("main") => match entries.get("main") {
+                Some(Json::Text(text)) => symbolic(text, place, self.log),
+                _ => Err(self.log.error(Code::Malformed, place, "`main` must be a text")),
+            },
+            other => {
+                let message = format!("expected a symbolic expression, found {}", other.noun());
+                Err(self.log.error(Code::Malformed, place, message))
+            }
+        }
+    }
+
+    fn optional_size(&self, object: &Object<'_>, name: &str) -> Result<Option<Expr>, Failed> {
+        object.get(name).map(|value| self.size(value, &object.place.at(name))).transpose()
+    }
+
+    /// A container.
+    pub(super) fn descriptor(&self, value: &Json, place: Place<'_>) -> Result<Descriptor, Failed> {
+        let object = Object::of(value, place, self.log)?;
+        let kind = object.text("type")?;
+        let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let capacity = |attributes: &Object<'_>| -> Result<Option<Expr>, Failed> {
+            Ok(self.optional_size(attributes, "buffer_size")?.filter(|size| *size != Expr::zero()))
+        };
+        let found = match kind {
+            "Scalar" => DescriptorKind::Scalar,
+            "Array" => DescriptorKind::Array,
+            "Stream" => DescriptorKind::Stream { capacity: capacity(&attributes)? },
+            "ArrayView" | "View" => DescriptorKind::View,
+            "ArrayReference" | "Reference" => DescriptorKind::Reference,
+            other => {
+                let message = format!("containers of kind `{other}` are not supported");
+                return Err(self.log.error(Code::Descriptor, &place, message));
+            }
+        };
+        let dtype = match attributes.get("dtype") {
+            Some(value) => self.dtype(value, &place.at("dtype"))?,
+            None => Dtype::of(ScalarType::I32),
+        };
+        let shape = match found {
+            DescriptorKind::Scalar => {
+                attributes.ignore(&["shape"]);
+                vec![Expr::one()]
+            }
+            _ => self.expressions(&attributes, "shape")?.unwrap_or_else(|| vec![Expr::one()]),
+        };
+        let packed = sdfg::ir::Layout::packed(shape.clone());
+        let strides = self.expressions(&attributes, "strides")?.unwrap_or(packed.strides);
+        let offset =
+            self.expressions(&attributes, "offset")?.unwrap_or_else(|| vec![Expr::zero(); shape.len()]);
+        if strides.len() != shape.len() || offset.len() != shape.len() {
+            let message = format!(
+                "the shape has {} dimensions, strides {}, offset {}",
+                shape.len(),
+                strides.len(),
+                offset.len()
+            );
+            return Err(self.log.error(Code::Malformed, &place, message));
+        }
+        let descriptor = Descriptor {
+            kind: found,
+            dtype,
+            total_size: self.optional_size(&attributes, "total_size")?.unwrap_or(packed.total_size),
+            start_offset: self.optional_size(&attributes, "start_offset")?.unwrap_or_else(Expr::zero),
+            shape,
+            strides,
+            offset,
+            transient: attributes.flag("transient", false)?,
+            storage: self.storage(&attributes)?,
+            lifetime: self.lifetime(&attributes)?,
+        };
+        attributes.ignore(&ANYWHERE);
+        // Hints for aliasing, allocation and the Python side, which are derived or do not apply here.
+        attributes.ignore(&["allow_conflicts", "may_alias", "alignment", "optional", "pool", "location"]);
+        attributes.finish();
+        Ok(descriptor)
+    }
+
+    fn storage(&self, attributes: &Object<'_>) -> Result<Storage, Failed> {
+        let name = attributes.optional_text("storage")?.unwrap_or("Default");
+        Ok(match name {
+            "Default" => Storage::Default,
+            // Registers ask for constant indices here; a promise of speed that is found again from the graph.
+            "Register" => Storage::Default,
+            "CPU_Heap" => Storage::CpuHeap,
+            "CPU_ThreadLocal" => Storage::CpuThreadLocal,
+            "CPU_Pinned" => Storage::CpuPinned,
+            other => {
+                let message = format!("the storage `{other}` is not supported");
+                return Err(self.log.error(Code::Descriptor, &attributes.place, message));
+            }
+        })
+    }
+
+    fn lifetime(&self, attributes: &Object<'_>) -> Result<Lifetime, Failed> {
+        let name = attributes.optional_text("lifetime")?.unwrap_or("Scope");
+        Ok(match name {
+            "Scope" => Lifetime::Scope,
+            "State" => Lifetime::State,
+            "SDFG" => Lifetime::Sdfg,
+            "Global" | "Persistent" => Lifetime::Persistent,
+            other => {
+                let message = format!("the lifetime `{other}` is not supported");
+                return Err(self.log.error(Code::Descriptor, &attributes.place, message));
+            }
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! From JSON to DaCe's model: required and default properties, references by index, texts parsed.
+//!
+//! Versions are told apart by what is there, not by number: `$` before symbols, `scope_exits` for `scope_exit`, `View` for
+//! `ArrayView`. A property that is neither read nor known to mean nothing is noted in the report.
+
+mod control;
+mod descriptor;
+mod memlet;
+mod node;
+mod program;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::model::{Program, StructType};
+use crate::report::{Failed, Log};
+use crate::text::Structs;
+use crate::wire::{Json, Place};
+
+/// Properties that every object may have and that mean nothing for what a program computes.
+const ANYWHERE: [&str; 2] = ["guid", "debuginfo"];
+
+/// What reading a document needs everywhere.
+pub(crate) struct Decoder<'d> {
+    pub(crate) log: &'d Log,
+    pub(crate) structs: Structs,
+}
+
+/// Reads a whole document.
+pub(crate) fn decode(document: &Json, log: &Log) -> Result<(Program, Structs), Failed> {
+    let name = document.get("attributes").and_then(|found| found.get("name")).and_then(Json::as_text);
+    let root = Place::root(name.unwrap_or("program"));
+    let mut structs = BTreeMap::new();
+    collect_structs(document, &mut structs);
+    let decoder = Decoder { log, structs: Structs(structs) };
+    let program = decoder.program(document, root)?;
+    Ok((program, decoder.structs))
+}
+
+/// Struct types may be named in code before, after or without a container of the type, so they come first.
+fn collect_structs(value: &Json, found: &mut BTreeMap<String, Arc<StructType>>) {
+    match value {
+        Json::Object(entries) => {
+            if let Some(record) = descriptor::struct_type(value) {
+                found.entry(record.name.clone()).or_insert_with(|| Arc::new(record));
+            }
+            for (key, inner) in entries {
+                if !matches!(key.as_str(), "orig_sdfg" | "transformation_hist" | "debuginfo") {
+                    collect_structs(inner, found);
+                }
+            }
+        }
+        Json::List(list) => list.iter().for_each(|inner| collect_structs(inner, found)),
+        Json::Null | Json::Bool(_) | Json::Integer(_) | Json::Float(_) | Json::Text(_) => {}
+    }
+}

@@ -1,0 +1,239 @@
+//! Nodes of dataflow.
+
+use indexmap::IndexMap;
+use sdfg::ir::{Parallelism, Schedule, Sharing};
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::{ANYWHERE, Decoder};
+use crate::model::{Consume, Dtype, Map, Node, NodeKind};
+use crate::report::{Code, Failed};
+use crate::text::expression;
+use crate::wire::{Json, Object, Place};
+
+/// Properties of nodes that change nothing that is computed.
+const NODE_PROPERTIES: [&str; 16] = [
+    "label",
+    "name",
+    "instrument",
+    "instrument_condition",
+    "instrument_codegen",
+    "environments",
+    "location",
+    "is_collapsed",
+    "side_effects",
+    "ignored_symbols",
+    "no_inline",
+    "unique_name",
+    "unroll_factor",
+    "collapse_in_code",
+    "gpu_force_syncthreads",
+    "ext_sdfg_path",
+];
+
+impl Decoder<'_> {
+    /// A node; `all` are those of its state, among which a scope's other end is.
+    pub(super) fn node(&self, value: &Json, place: Place<'_>, all: &[Json]) -> Result<Node, Failed> {
+        let object = Object::of(value, place, self.log)?;
+        let kind = object.text("type")?;
+        let empty = Json::Object(IndexMap::new());
+        let attributes = Object::of(object.get("attributes").unwrap_or(&empty), place, self.log)?;
+        attributes.ignore(&ANYWHERE);
+        attributes.ignore(&NODE_PROPERTIES);
+        let label = match attributes.optional_text("label")? {
+            Some(label) => label,
+            None => object.optional_text("label")?.unwrap_or(kind),
+        };
+        let (inputs, outputs) =
+            (self.connectors(&attributes, "in_connectors")?, self.connectors(&attributes, "out_connectors")?);
+        let found = match kind {
+            "AccessNode" => NodeKind::Access {
+                data: attributes.text("data")?.to_owned(),
+                setzero: attributes.flag("setzero", false)?,
+            },
+            "Tasklet" => self.tasklet(&attributes, &place)?,
+            "MapEntry" => NodeKind::MapEntry(self.map(&attributes, &place)?),
+            "MapExit" => NodeKind::MapExit(self.entry_of(&object, all, &place)?),
+            "ConsumeEntry" => NodeKind::ConsumeEntry(self.consume(&attributes, &place)?),
+            "ConsumeExit" => NodeKind::ConsumeExit(self.entry_of(&object, all, &place)?),
+            "NestedSDFG" => self.nested(&attributes, &place)?,
+            _ if object.get("classpath").is_some() => {
+                let path = object.text("classpath")?;
+                let class = path.rsplit('.').next().unwrap_or(path).to_owned();
+                let Some(Json::Object(all)) = object.get("attributes") else {
+                    return Err(self.log.error(Code::Malformed, &place, "the node has no attributes"));
+                };
+                let properties = all.iter().filter(|(name, _)| !is_plumbing(name));
+                NodeKind::Library {
+                    class,
+                    properties: properties.map(|(name, value)| (name.clone(), value.clone())).collect(),
+                }
+            }
+            other => {
+                let message = format!("nodes of kind `{other}` are not supported");
+                return Err(self.log.error(Code::Node, &place, message));
+            }
+        };
+        if !matches!(found, NodeKind::Library { .. } | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_)) {
+            attributes.finish();
+        }
+        Ok(Node { label: label.to_owned(), kind: found, inputs, outputs, path: place.to_string() })
+    }
+
+    fn connectors(
+        &self,
+        attributes: &Object<'_>,
+        name: &str,
+    ) -> Result<IndexMap<String, Option<Dtype>>, Failed> {
+        let place = attributes.place.at(name);
+        let pairs = attributes.pairs(name)?.into_iter();
+        pairs.map(|(key, value)| Ok((key.to_owned(), self.connector_type(value, &place.at(key))?))).collect()
+    }
+
+    /// The id of the entry of the scope that a node ends.
+    fn entry_of(&self, object: &Object<'_>, all: &[Json], place: &Place<'_>) -> Result<usize, Failed> {
+        let entry = object.index("scope_entry", all.len())?;
+        let kind = all.get(entry).and_then(|node| node.get("type")).and_then(Json::as_text);
+        if matches!(kind, Some("MapEntry" | "ConsumeEntry")) {
+            return Ok(entry);
+        }
+        let message = format!("its `scope_entry`, node {entry}, begins no scope");
+        Err(self.log.error(Code::Dangling, place, message))
+    }
+
+    fn tasklet(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<NodeKind, Failed> {
+        let (code, language) = match attributes.required("code")? {
+            Json::Text(text) => (text.clone(), "Python".to_owned()),
+            found => {
+                let code = Object::of(found, place.at("code"), self.log)?;
+                (
+                    code.text("string_data")?.to_owned(),
+                    code.optional_text("language")?.unwrap_or("Python").to_owned(),
+                )
+            }
+        };
+        for name in ["code_global", "code_init", "code_exit"] {
+            let text =
+                attributes.get(name).and_then(|found| found.get("string_data")).and_then(Json::as_text);
+            if text.is_some_and(|text| !text.trim().is_empty()) {
+                let message = format!("`{name}` holds C++ code, which is not supported");
+                return Err(self.log.error(Code::ForeignCode, place, message));
+            }
+        }
+        if !attributes.optional_list("state_fields")?.is_empty() {
+            return Err(self.log.error(Code::ForeignCode, place, "tasklets with a state are not supported"));
+        }
+        Ok(NodeKind::Tasklet { code, language })
+    }
+
+    fn schedule(&self, attributes: &Object<'_>) -> Result<Schedule, Failed> {
+        let name = attributes.optional_text("schedule")?.unwrap_or("Default");
+        Ok(match name {
+            "Default" => Schedule::Default,
+            "Sequential" => Schedule::Sequential,
+            "CPU_Multicore" | "CPU_Persistent" => Schedule::CpuMulticore,
+            "Unrolled" => Schedule::Unrolled,
+            "MPI" => Schedule::Mpi,
+            other => {
+                let message = format!("the schedule `{other}` is not supported");
+                return Err(self.log.error(Code::Node, &attributes.place, message));
+            }
+        })
+    }
+
+    fn map(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<Map, Failed> {
+        let mut params = Vec::new();
+        for (at, value) in attributes.list("params")?.iter().enumerate() {
+            params.push(self.symbol(value.as_text().unwrap_or_default(), &place.entry("params", at))?);
+        }
+        let ranges = self.subset(attributes.required("range")?, &place.at("range"))?;
+        if ranges.rank() != params.len() {
+            let message = format!("{} parameters have {} ranges", params.len(), ranges.rank());
+            return Err(self.log.error(Code::Malformed, place, message));
+        }
+        let mut schedule = self.schedule(attributes)?;
+        if attributes.flag("unroll", false)? {
+            schedule = Schedule::Unrolled;
+        }
+        let number = |name: &str| -> Result<Option<Expr>, Failed> {
+            let found = attributes.get(name).map(|found| self.size(found, &place.at(name))).transpose()?;
+            Ok(found.filter(|value| *value != Expr::zero()))
+        };
+        let sharing = match attributes.optional_text("omp_schedule")? {
+            None | Some("Default" | "Static") => Sharing::Static,
+            Some("Dynamic") => Sharing::Dynamic,
+            Some("Guided") => Sharing::Guided,
+            Some(other) => {
+                let message = format!("`omp_schedule` is `{other}`, which is not known");
+                return Err(self.log.error(Code::Malformed, place, message));
+            }
+        };
+        let collapse = number("collapse")?.and_then(|count| count.as_int());
+        let parallelism = Parallelism {
+            sharing,
+            chunk: number("omp_chunk_size")?,
+            threads: number("omp_num_threads")?,
+            collapse: collapse.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 1),
+        };
+        attributes.ignore(&["gpu_block_size", "gpu_launch_bounds", "gpu_maxnreg", "gpu_min_warps_per_eu"]);
+        Ok(Map { params, ranges, schedule, parallelism })
+    }
+
+    fn consume(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<Consume, Failed> {
+        let number = |name: &str| {
+            attributes.get(name).map_or(Ok(Expr::one()), |found| self.size(found, &place.at(name)))
+        };
+        let condition = match attributes.get("condition") {
+            None => None,
+            Some(found) => {
+                let text = found.as_text().or_else(|| found.get("string_data").and_then(Json::as_text));
+                let text = text.unwrap_or_default().trim();
+                let here = place.at("condition");
+                if text.is_empty() { None } else { Some(expression(text, &self.structs, &here, self.log)?) }
+            }
+        };
+        Ok(Consume {
+            element: self.symbol(attributes.text("pe_index")?, &place.at("pe_index"))?,
+            elements: number("num_pes")?,
+            chunk: number("chunksize")?,
+            condition,
+            schedule: self.schedule(attributes)?,
+        })
+    }
+
+    fn nested(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<NodeKind, Failed> {
+        let program = Box::new(self.program(attributes.required("sdfg")?, place.at("sdfg"))?);
+        let mut mapping = Vec::new();
+        for (name, value) in attributes.pairs("symbol_mapping")? {
+            let value = match value {
+                Json::Text(text) => text.clone(),
+                Json::Integer(number) => number.to_string(),
+                other => {
+                    let message = format!("expected an expression, found {}", other.noun());
+                    return Err(self.log.error(
+                        Code::Malformed,
+                        &place.at("symbol_mapping").at(name),
+                        message,
+                    ));
+                }
+            };
+            mapping.push((name.to_owned(), value));
+        }
+        // A nested SDFG runs as the maps in it say.
+        self.schedule(attributes)?;
+        attributes.ignore(&["debuginfo"]);
+        Ok(NodeKind::Nested { program, mapping })
+    }
+
+    /// A name that can be that of a symbol.
+    pub(super) fn symbol(&self, name: &str, place: &Place<'_>) -> Result<Symbol, Failed> {
+        Symbol::new(name).map_err(|error| self.log.error(Code::Symbol, place, error.to_string()))
+    }
+}
+
+/// Properties of library nodes that are about the node and not about its operation.
+fn is_plumbing(name: &str) -> bool {
+    NODE_PROPERTIES.contains(&name)
+        || ANYWHERE.contains(&name)
+        || name.starts_with("_meta")
+        || matches!(name, "in_connectors" | "out_connectors" | "schedule" | "implementation" | "dtype")
+}

@@ -1,0 +1,178 @@
+//! One SDFG: containers, symbols, constants and its control flow.
+
+use indexmap::IndexMap;
+use sdfg::dtype::ScalarType;
+use sdfg::tasklet::arith::cast;
+use sdfg::value::{Complex, Value};
+
+use super::{ANYWHERE, Decoder};
+use crate::model::{Constant, Program};
+use crate::report::{Code, Failed};
+use crate::wire::{Json, Object, Place};
+
+/// Properties about viewers, history, instrumentation and ways to generate C++.
+const KNOWN: [&str; 18] = [
+    "orig_sdfg",
+    "transformation_hist",
+    "logical_groups",
+    "instrument",
+    "openmp_sections",
+    "using_experimental_blocks",
+    "using_explicit_control_flow",
+    "hash",
+    "is_collapsed",
+    "build_folder",
+    "source_files",
+    "label",
+    "collapsed",
+    "pre_conditions",
+    "post_conditions",
+    "invariant_conditions",
+    "no_inline",
+    "unique_name",
+];
+
+impl Decoder<'_> {
+    /// An SDFG, the whole document or within a nested node.
+    pub(super) fn program(&self, value: &Json, place: Place<'_>) -> Result<Program, Failed> {
+        let object = Object::of(value, place, self.log)?;
+        if object.text("type")? != "SDFG" {
+            return Err(self.log.error(Code::Malformed, &place, "this is no SDFG"));
+        }
+        let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let name = attributes.text("name")?.to_owned();
+        let mut containers = IndexMap::new();
+        let mut failed = None;
+        for (name, value) in attributes.pairs("_arrays")? {
+            match self.descriptor(value, place.at("_arrays").at(name)) {
+                Ok(found) => {
+                    containers.insert(name.to_owned(), found);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        let mut symbols = IndexMap::new();
+        for (name, value) in attributes.pairs("symbols")? {
+            match self.dtype(value, &place.at("symbols").at(name)) {
+                Ok(found) => {
+                    symbols.insert(name.to_owned(), found);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        let mut arg_names = Vec::new();
+        for (at, value) in attributes.optional_list("arg_names")?.iter().enumerate() {
+            let name = value.as_text().ok_or_else(|| {
+                self.log.error(Code::Malformed, &place.entry("arg_names", at), "expected a text")
+            })?;
+            arg_names.push(name.to_owned());
+        }
+        let constants = self.constants(&attributes, &place)?;
+        self.foreign_code(&attributes, &place)?;
+        let body = self.region(&object, &place);
+        attributes.ignore(&ANYWHERE);
+        attributes.ignore(&KNOWN);
+        attributes.finish();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok(Program { name, arg_names, constants, containers, symbols, body: body? })
+    }
+
+    /// Text in other languages that would go to the begin or end of the generated file.
+    fn foreign_code(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<(), Failed> {
+        let mut result = Ok(());
+        for property in ["global_code", "init_code", "exit_code"] {
+            for (target, value) in attributes.pairs(property)? {
+                let text = value.get("string_data").and_then(Json::as_text).unwrap_or_default();
+                let says_something = |line: &&str| {
+                    let line = line.trim();
+                    !line.is_empty() && !line.starts_with("//") && !line.starts_with("#include")
+                };
+                let section = place.at(property);
+                let here = section.at(target);
+                if let Some(line) = text.lines().find(says_something) {
+                    let message =
+                        format!("C++ code of the whole program is not supported: `{}`", line.trim());
+                    result = Err(self.log.error(Code::ForeignCode, &here, message));
+                } else if !text.trim().is_empty() {
+                    self.log.note(Code::PropertyIgnored, &here, "includes and comments are not honoured");
+                }
+            }
+        }
+        for (name, _) in attributes.pairs("callback_mapping")? {
+            let message = format!("`{name}` is a callback into Python, which cannot be called");
+            result = Err(self.log.error(Code::ForeignCode, &place.at("callback_mapping"), message));
+        }
+        for property in ["_pgrids", "_subarrays", "_rdistrarrays"] {
+            if !attributes.get(property).is_none_or(Json::is_empty) {
+                let message = "distributed containers are not supported";
+                result = Err(self.log.error(Code::Descriptor, &place.at(property), message));
+            }
+        }
+        result
+    }
+
+    fn constants(
+        &self,
+        attributes: &Object<'_>,
+        place: &Place<'_>,
+    ) -> Result<IndexMap<String, Constant>, Failed> {
+        let mut constants = IndexMap::new();
+        for (name, value) in attributes.pairs("constants_prop")? {
+            let list = place.at("constants_prop");
+            let here = list.at(name);
+            let Some([descriptor, value]) = value.as_list() else {
+                let message = "expected a descriptor and a value";
+                return Err(self.log.error(Code::Malformed, &here, message));
+            };
+            let descriptor = self.descriptor(descriptor, here)?;
+            let lane = descriptor.dtype.element.lane();
+            let data = value.get("data").unwrap_or(value);
+            let mut values = Vec::new();
+            if !flatten(data, lane, &mut values) {
+                return Err(self.log.error(Code::Malformed, &here, "the value holds what is no number"));
+            }
+            let expected: sdfg::symbolic::Expr = descriptor.shape.iter().cloned().product();
+            if expected.as_int() != i64::try_from(values.len()).ok() {
+                let message = format!("the shape has {expected} elements, the value {}", values.len());
+                return Err(self.log.error(Code::Malformed, &here, message));
+            }
+            constants.insert(name.to_owned(), Constant { descriptor, values });
+        }
+        Ok(constants)
+    }
+}
+
+/// The numbers of nested lists in row-major order; `false` if there is anything else.
+fn flatten(value: &Json, lane: ScalarType, found: &mut Vec<Value>) -> bool {
+    let number = |value: &Json| match value {
+        Json::Bool(value) => Some(f64::from(u8::from(*value))),
+        Json::Integer(value) => Some(*value as f64),
+        Json::Float(value) => Some(*value),
+        Json::Text(text) => text.parse().ok(),
+        Json::Null | Json::List(_) | Json::Object(_) => None,
+    };
+    match value {
+        Json::List(list) => list.iter().all(|value| flatten(value, lane, found)),
+        Json::Object(parts) => match (parts.get("real").and_then(number), parts.get("imag").and_then(number))
+        {
+            (Some(re), Some(im)) => {
+                found.push(cast(Value::Complex128(Complex::new(re, im)), lane));
+                true
+            }
+            _ => false,
+        },
+        Json::Integer(value) => {
+            found.push(cast(Value::I64(*value), lane));
+            true
+        }
+        other => match number(other) {
+            Some(value) => {
+                found.push(cast(Value::F64(value), lane));
+                true
+            }
+            None => false,
+        },
+    }
+}

@@ -1,0 +1,166 @@
+//! Containers and constants.
+
+use sdfg::ir::{Container, ContainerId, ContainerKind, Layout};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::{Expression, ExpressionKind, FloatLiteral};
+use sdfg::value::Value;
+
+use super::Frame;
+use crate::model::{Constant, Descriptor, DescriptorKind};
+
+impl<'a> Frame<'a> {
+    /// Declares the containers: arguments in the order of the Python function, then those that it does not name by name,
+    /// as DaCe's own interface has them; then transients.
+    pub(super) fn declare_containers(&mut self) {
+        self.declare_numbers();
+        let program = self.program;
+        let mut names: Vec<&String> =
+            program.containers.iter().filter(|(_, found)| !found.transient).map(|(name, _)| name).collect();
+        let place = |name: &str| program.arg_names.iter().position(|argument| argument == name);
+        names.sort_by_key(|name| (place(name).unwrap_or(usize::MAX), name.as_str()));
+        names.extend(program.containers.iter().filter(|(_, found)| found.transient).map(|(name, _)| name));
+        for name in names {
+            let Some(descriptor) = program.containers.get(name) else { continue };
+            self.declare(name, descriptor);
+        }
+    }
+
+    /// Scalar constants stand for their values wherever they are named.
+    fn declare_numbers(&mut self) {
+        for (name, constant) in &self.constants {
+            let is_scalar = constant.descriptor.kind == DescriptorKind::Scalar;
+            let [value] = constant.values.as_slice() else { continue };
+            if !is_scalar || self.program.containers.contains_key(name) {
+                continue;
+            }
+            self.literals.insert(name.clone(), literal(*value));
+            if let (Some(number), Ok(symbol)) = (integer(*value), Symbol::new(name)) {
+                self.numbers.insert(symbol, Expr::int(number));
+            }
+        }
+    }
+
+    fn declare(&mut self, name: &str, descriptor: &'a Descriptor) -> ContainerId {
+        let mut container = Container::new(name, descriptor.dtype.element, self.kind(descriptor));
+        container.transient = descriptor.transient || container.is_alias();
+        container.storage = descriptor.storage;
+        container.lifetime = descriptor.lifetime;
+        if let Some(Constant { values, .. }) = self.constants.get(name) {
+            container.constant = Some(values.clone());
+            container.transient = false;
+        }
+        let id = self.sdfg.add_container(container);
+        self.containers.insert(name.to_owned(), (id, descriptor));
+        id
+    }
+
+    /// The container of a constant that code names, which is declared when it is needed first.
+    pub(super) fn constant_container(&mut self, name: &str) -> Option<(ContainerId, &'a Descriptor)> {
+        if let Some(found) = self.containers.get(name) {
+            return Some(*found);
+        }
+        let constant = *self.constants.get(name)?;
+        let id = self.declare(name, &constant.descriptor);
+        Some((id, &constant.descriptor))
+    }
+
+    fn kind(&self, descriptor: &Descriptor) -> ContainerKind {
+        match &descriptor.kind {
+            DescriptorKind::Scalar => ContainerKind::Scalar,
+            DescriptorKind::Array => ContainerKind::Array(self.layout(descriptor)),
+            DescriptorKind::View => ContainerKind::View(self.layout(descriptor)),
+            DescriptorKind::Reference => ContainerKind::Reference(self.layout(descriptor)),
+            DescriptorKind::Stream { capacity } => ContainerKind::Stream {
+                shape: queue_shape(descriptor).iter().map(|extent| self.size(extent)).collect(),
+                capacity: capacity.as_ref().map(|capacity| self.size(capacity)),
+            },
+        }
+    }
+
+    /// Offsets of single dimensions become one of the whole.
+    fn layout(&self, descriptor: &Descriptor) -> Layout {
+        let sizes = |list: &[Expr]| list.iter().map(|expr| self.size(expr)).collect::<Vec<_>>();
+        let strides = sizes(&descriptor.strides);
+        let offsets =
+            strides.iter().zip(&descriptor.offset).map(|(stride, offset)| stride * &self.size(offset));
+        let offset = offsets.fold(self.size(&descriptor.start_offset), |sum, offset| sum + offset);
+        Layout {
+            shape: sizes(&descriptor.shape),
+            strides,
+            offset,
+            total_size: self.size(&descriptor.total_size),
+        }
+    }
+}
+
+/// Extents of an array of queues; a single queue has none.
+pub(super) fn queue_shape(descriptor: &Descriptor) -> &[Expr] {
+    match descriptor.shape.as_slice() {
+        [extent] if extent.is_one() => &[],
+        several => several,
+    }
+}
+
+/// How many dimensions a container has here.
+pub(super) fn rank(descriptor: &Descriptor) -> usize {
+    match descriptor.kind {
+        DescriptorKind::Scalar => 0,
+        DescriptorKind::Stream { .. } => queue_shape(descriptor).len(),
+        DescriptorKind::Array | DescriptorKind::View | DescriptorKind::Reference => descriptor.shape.len(),
+    }
+}
+
+fn integer(value: Value) -> Option<i64> {
+    match value {
+        Value::I8(value) => Some(value.into()),
+        Value::I16(value) => Some(value.into()),
+        Value::I32(value) => Some(value.into()),
+        Value::I64(value) => Some(value),
+        Value::U8(value) => Some(value.into()),
+        Value::U16(value) => Some(value.into()),
+        Value::U32(value) => Some(value.into()),
+        Value::U64(value) => i64::try_from(value).ok(),
+        Value::Bool(_)
+        | Value::F16(_)
+        | Value::F32(_)
+        | Value::F64(_)
+        | Value::Complex64(_)
+        | Value::Complex128(_) => None,
+    }
+}
+
+/// The literal of a value. Types other than the widest keep theirs by a conversion.
+fn literal(value: Value) -> Expression {
+    let float = |value: f64| Expression::float(value);
+    let complex = |re: f64, im: f64| {
+        let part = FloatLiteral::new(im.abs()).map(|part| Expression {
+            kind: ExpressionKind::Imaginary(part),
+            span: sdfg::syntax::Span::default(),
+        });
+        let im = part.unwrap_or_else(|| float(im));
+        Expression::call("complex128", vec![Expression::binary(sdfg::syntax::BinaryOp::Add, float(re), im)])
+    };
+    match value {
+        Value::Bool(value) => Expression::bool(value),
+        Value::F64(value) => float(value),
+        Value::F32(value) => Expression::call("float32", vec![float(value.into())]),
+        Value::F16(value) => Expression::call("float16", vec![float(value.into())]),
+        Value::Complex64(value) => complex(value.re.into(), value.im.into()),
+        Value::Complex128(value) => complex(value.re, value.im),
+        Value::I8(_)
+        | Value::I16(_)
+        | Value::I32(_)
+        | Value::I64(_)
+        | Value::U8(_)
+        | Value::U16(_)
+        | Value::U32(_)
+        | Value::U64(_) => {
+            let number = Expression::integer(integer(value).unwrap_or(i64::MAX));
+            if matches!(value, Value::I64(_)) {
+                number
+            } else {
+                Expression::call(value.ty().name(), vec![number])
+            }
+        }
+    }
+}

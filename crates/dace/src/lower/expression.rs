@@ -1,0 +1,102 @@
+//! Expressions of control flow: what their names mean here.
+
+use sdfg::dtype::ScalarType;
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
+
+use super::Frame;
+use super::containers::rank;
+use crate::text::map_expression;
+
+impl Frame<'_> {
+    /// A condition or right side in our terms.
+    ///
+    /// Scalars are read by name, one-element arrays by index, constants are their values, calls of arrays are reads of
+    /// elements, and the quotient of integers is an integer, as in C; for operands that are not negative, it is also the one that
+    /// is rounded down.
+    pub(super) fn control_expression(&self, expression: &Expression) -> Expression {
+        map_expression(expression.clone(), &mut |part| self.control_part(part))
+    }
+
+    fn control_part(&self, expression: Expression) -> Expression {
+        let span = expression.span;
+        let element = |name: &str, indices: Vec<Index>| {
+            let (_, descriptor) = self.containers.get(name)?;
+            let kind = match (rank(descriptor), indices.len()) {
+                (0, _) => ExpressionKind::Name(name.to_owned()),
+                (rank, 0) => {
+                    let indices = vec![Index::Point(Expression::integer(0)); rank];
+                    ExpressionKind::Subscript { base: Name::new(name), indices }
+                }
+                _ => ExpressionKind::Subscript { base: Name::new(name), indices },
+            };
+            Some(Expression { kind, span })
+        };
+        match expression.kind {
+            ExpressionKind::Name(name) => match self.literals.get(&name) {
+                Some(literal) => literal.clone(),
+                None => element(&name, Vec::new())
+                    .unwrap_or(Expression { kind: ExpressionKind::Name(name), span }),
+            },
+            ExpressionKind::Subscript { base, indices } => match element(&base.text, indices.clone()) {
+                Some(found) => found,
+                None => Expression { kind: ExpressionKind::Subscript { base, indices }, span },
+            },
+            ExpressionKind::Call { function, arguments } if self.containers.contains_key(&function.text) => {
+                let indices = arguments.into_iter().map(Index::Point).collect();
+                element(&function.text, indices).unwrap_or_else(|| Expression::name(function.text))
+            }
+            ExpressionKind::Binary { op: BinaryOp::Divide, left, right }
+                if self.is_integer(&left) && self.is_integer(&right) =>
+            {
+                Expression::binary(BinaryOp::FloorDivide, *left, *right)
+            }
+            kind => Expression { kind, span },
+        }
+    }
+
+    /// Whether an expression of control flow has an integer value; `bool` counts, too.
+    pub(super) fn is_integer(&self, expression: &Expression) -> bool {
+        let integral = |ty: ScalarType| ty.is_integer() || ty == ScalarType::Bool;
+        match &expression.kind {
+            ExpressionKind::Integer(_) | ExpressionKind::Bool(_) | ExpressionKind::Compare { .. } => true,
+            ExpressionKind::Float(_) | ExpressionKind::Imaginary(_) => false,
+            ExpressionKind::Name(name) => match self.containers.get(name) {
+                Some((_, descriptor)) => integral(descriptor.dtype.element.lane()),
+                None => {
+                    !name.contains('.')
+                        && !matches!(name.as_str(), "inf" | "nan")
+                        && self.program.symbols.get(name).is_none_or(|ty| integral(ty.element.lane()))
+                }
+            },
+            ExpressionKind::Subscript { base, .. } => {
+                self.containers.get(&base.text).is_none_or(|(_, found)| integral(found.dtype.element.lane()))
+            }
+            ExpressionKind::Unary { operand, .. } => self.is_integer(operand),
+            ExpressionKind::Binary { op: BinaryOp::And | BinaryOp::Or, .. } => true,
+            ExpressionKind::Binary { left, right, .. } => self.is_integer(left) && self.is_integer(right),
+            ExpressionKind::Conditional { then, otherwise, .. } => {
+                self.is_integer(then) && self.is_integer(otherwise)
+            }
+            ExpressionKind::Call { function, arguments } => {
+                let name = function.text.rsplit('.').next().unwrap_or_default();
+                let converts =
+                    ["int", "uint", "bool"].iter().any(|kind| name.starts_with(kind)) || name == "len";
+                let keeps = matches!(
+                    name,
+                    "min"
+                        | "max"
+                        | "Min"
+                        | "Max"
+                        | "abs"
+                        | "Abs"
+                        | "py_mod"
+                        | "Mod"
+                        | "py_floor"
+                        | "ceil_div"
+                        | "sign"
+                );
+                converts || (keeps && arguments.iter().all(|argument| self.is_integer(argument)))
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Transients that are zero when they are allocated, as explicit fills.
+//!
+//! DaCe notes it on an access node and acts on it where the transient's memory begins. Here that is the begin of the SDFG, or
+//! of an iteration of the scope that holds all uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::ScopeTree;
+use sdfg::ir::Access;
+use sdfg::ir::{
+    Connector, ContainerId, Edge, Map, Memlet, Node, NodeId, NodeKind, ScopeExit, Sdfg, State, StateId,
+    Tasklet, TaskletBody, Transition,
+};
+use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::{Code, Dialect};
+
+use super::Frame;
+
+impl Frame<'_> {
+    /// Adds a fill for every container in the list.
+    pub(super) fn fill_with_zeros(&mut self, containers: &BTreeSet<ContainerId>) {
+        // The text is fixed, so it parses.
+        let Ok(zero) = Code::parse("o = 0", Dialect::Python) else { return };
+        let mut at_begin = Vec::new();
+        for id in containers {
+            match home(&self.sdfg, *id) {
+                Some((state, scope)) => {
+                    let shape = self.shape_of(*id);
+                    fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
+                }
+                None => at_begin.push(*id),
+            }
+        }
+        if at_begin.is_empty() {
+            return;
+        }
+        let mut state = State::new(self.fresh_label("zero_fill"));
+        for id in at_begin {
+            fill(&mut state, id, &self.shape_of(id), zero.clone());
+        }
+        let body = self.sdfg.body();
+        let first = self.sdfg.region(body).start;
+        let (begin, _) = self.sdfg.add_state(body, state);
+        if let Some(dst) = first {
+            self.sdfg.add_transition(Transition {
+                src: begin,
+                dst,
+                condition: None,
+                assignments: Vec::new(),
+                loc: None,
+            });
+        }
+        self.sdfg.region_mut(body).start = Some(begin);
+    }
+
+    fn shape_of(&self, id: ContainerId) -> Vec<Expr> {
+        self.sdfg.container(id).shape().to_vec()
+    }
+}
+
+/// The state and scope that hold all uses of a container; `None` if they are spread, or not in a scope.
+fn home(sdfg: &Sdfg, container: ContainerId) -> Option<(StateId, NodeId)> {
+    let mut homes = BTreeSet::new();
+    for (id, state) in sdfg.states() {
+        let nodes: Vec<NodeId> = state.accesses_of(container).collect();
+        if nodes.is_empty() {
+            continue;
+        }
+        let tree = ScopeTree::of(state);
+        // Uses deeper inside reach the container through the scope that holds it.
+        let scopes: Vec<Vec<NodeId>> = nodes
+            .iter()
+            .map(|node| {
+                let mut around: Vec<NodeId> = tree.enclosing(*node).collect();
+                around.reverse();
+                around
+            })
+            .collect();
+        let first = scopes.first()?;
+        let shared = (0..first.len())
+            .take_while(|at| scopes.iter().all(|scope| scope.get(*at) == first.get(*at)))
+            .count();
+        homes.insert((id, first.get(shared.checked_sub(1)?).copied()?));
+    }
+    let home = homes.pop_first()?;
+    homes.is_empty().then_some(home)
+}
+
+/// Adds a map that writes zero to every element; the node of the container behind it.
+fn fill(state: &mut State, container: ContainerId, shape: &[Expr], zero: Code) -> (NodeId, NodeId) {
+    let mut add = |label: &str, kind| {
+        let label = state.fresh_label(label);
+        state.add_node(Node { label, kind, loc: None })
+    };
+    let tasklet =
+        Tasklet { inputs: Vec::new(), outputs: vec![Connector::new("o")], body: TaskletBody::Code(zero) };
+    let access = add("zeroed", NodeKind::Access(container));
+    let write = add("zero", NodeKind::Tasklet(tasklet));
+    let params: Vec<Symbol> = (0..shape.len()).map(|at| Symbol::of(&format!("__zero{at}"))).collect();
+    let element = Subset::element(&params.iter().cloned().map(Expr::symbol).collect::<Vec<_>>());
+    let memlet = Memlet::write(Access::elements(container, element));
+    let edge = |src, src_connector: Option<&str>, dst, dst_connector: Option<&str>, memlet| Edge {
+        src,
+        src_connector: src_connector.map(str::to_owned),
+        dst,
+        dst_connector: dst_connector.map(str::to_owned),
+        memlet,
+        loc: None,
+    };
+    if params.is_empty() {
+        state.add_edge(edge(write, Some("o"), access, None, memlet));
+        return (write, access);
+    }
+    let entry = add("fill", NodeKind::MapEntry(Map::new(params, Subset::full(shape))));
+    let label = state.node(entry).label.clone();
+    let exit = state.add_node(Node { label, kind: NodeKind::MapExit(ScopeExit { entry }), loc: None });
+    let whole = Memlet::write(Access::elements(container, Subset::full(shape)));
+    state.add_edge(edge(entry, None, write, None, Memlet::order()));
+    state.add_edge(edge(write, Some("o"), exit, Some("IN_o"), memlet));
+    state.add_edge(edge(exit, Some("OUT_o"), access, None, whole));
+    (entry, access)
+}
+
+/// Adds a fill to a scope, before everything that writes the container there.
+fn fill_in_scope(state: &mut State, container: ContainerId, scope: NodeId, shape: &[Expr], zero: Code) {
+    let tree = ScopeTree::of(state);
+    let entry_of: BTreeMap<NodeId, NodeId> =
+        state.nodes().filter_map(|(id, node)| Some((id, node.kind.exit_of()?))).collect();
+    let mut users = BTreeSet::new();
+    for node in state.accesses_of(container).collect::<Vec<_>>() {
+        let around = state.in_edges(node).into_iter().map(|edge| state.edge(edge).src);
+        let before: Vec<NodeId> = around.filter(|src| *src != scope).collect();
+        users.extend(before.into_iter().map(|src| entry_of.get(&src).copied().unwrap_or(src)));
+        if state.in_edges(node).iter().all(|edge| state.edge(*edge).src == scope) {
+            users.insert(node);
+        }
+    }
+    // Users deeper inside are reached through the scopes that hold them.
+    let users: BTreeSet<NodeId> = users
+        .into_iter()
+        .map(|user| tree.enclosing(user).take_while(|around| *around != scope).last().unwrap_or(user))
+        .collect();
+    let (first, access) = fill(state, container, shape, zero);
+    let order = |src, dst| Edge {
+        src,
+        src_connector: None,
+        dst,
+        dst_connector: None,
+        memlet: Memlet::order(),
+        loc: None,
+    };
+    state.add_edge(order(scope, first));
+    for user in users {
+        state.add_edge(order(access, user));
+    }
+}

@@ -1,0 +1,125 @@
+//! From DaCe's model to our graph.
+//!
+//! One [`Frame`] for each SDFG holds what its names mean. Containers come first, then control flow block by block, then the
+//! symbols that turn out to be free are declared: DaCe leaves open which symbols a caller gives.
+
+mod containers;
+mod control;
+mod expression;
+mod fill;
+mod nested;
+mod node;
+mod paths;
+mod state;
+mod tasklet;
+mod views;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use sdfg::analysis::symbols::free_symbols;
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{ContainerId, Sdfg};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::Expression;
+
+use crate::Options;
+use crate::model::{Constant, Descriptor, Program};
+use crate::report::{Failed, Log};
+use crate::text::Structs;
+
+/// What the whole file has in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a> {
+    pub(crate) log: &'a Log,
+    pub(crate) structs: &'a Structs,
+    pub(crate) options: &'a Options,
+}
+
+/// One SDFG on its way from the one form to the other.
+pub(crate) struct Frame<'a> {
+    pub(crate) shared: Shared<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) sdfg: Sdfg,
+    /// Containers of the file, and constants that code names.
+    pub(crate) containers: IndexMap<String, (ContainerId, &'a Descriptor)>,
+    /// Constants of this SDFG and those around it.
+    pub(crate) constants: IndexMap<String, &'a Constant>,
+    /// Values of scalar constants, for code.
+    pub(crate) literals: BTreeMap<String, Expression>,
+    /// Values of integer constants, for sizes and bounds.
+    pub(crate) numbers: BTreeMap<Symbol, Expr>,
+    /// Transients that are zero when they are allocated.
+    pub(crate) zeroed: BTreeSet<ContainerId>,
+    labels: BTreeSet<String>,
+}
+
+/// Makes a graph of a program.
+pub(crate) fn lower(
+    program: &Program,
+    structs: &Structs,
+    options: &Options,
+    log: &Log,
+) -> Result<Sdfg, Failed> {
+    let shared = Shared { log, structs, options };
+    lower_program(program, shared, &IndexMap::new())
+}
+
+/// Makes a graph of one SDFG; `outer` are the constants of those around it.
+fn lower_program<'a>(
+    program: &'a Program,
+    shared: Shared<'a>,
+    outer: &IndexMap<String, &'a Constant>,
+) -> Result<Sdfg, Failed> {
+    let mut constants = outer.clone();
+    constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));
+    let mut frame = Frame {
+        shared,
+        program,
+        sdfg: Sdfg::new(program.name.clone()),
+        containers: IndexMap::new(),
+        constants,
+        literals: BTreeMap::new(),
+        numbers: BTreeMap::new(),
+        zeroed: BTreeSet::new(),
+        labels: BTreeSet::new(),
+    };
+    frame.declare_containers();
+    let body = frame.sdfg.body();
+    frame.region(&program.body, body)?;
+    let zeroed = std::mem::take(&mut frame.zeroed);
+    frame.fill_with_zeros(&zeroed);
+    for symbol in free_symbols(&frame.sdfg) {
+        frame.sdfg.declare_symbol(symbol, ScalarType::I64);
+    }
+    Ok(frame.sdfg)
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn log(&self) -> &'a Log {
+        self.shared.log
+    }
+
+    /// A label that no block has yet, near to the one that is wanted.
+    pub(crate) fn fresh_label(&mut self, wanted: &str) -> String {
+        fresh(&mut self.labels, wanted)
+    }
+
+    /// An expression over symbols, with constants put in.
+    pub(crate) fn size(&self, expr: &Expr) -> Expr {
+        if self.numbers.is_empty() { expr.clone() } else { expr.substitute(&self.numbers) }
+    }
+}
+
+/// A label that is not in the set yet, made of `wanted`, and is in it from now on.
+pub(crate) fn fresh(taken: &mut BTreeSet<String>, wanted: &str) -> String {
+    let wanted: String =
+        wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    let mut label = wanted.clone();
+    let mut n = 1_usize;
+    while !taken.insert(label.clone()) {
+        label = format!("{wanted}_{n}");
+        n += 1;
+    }
+    label
+}

@@ -1,0 +1,215 @@
+//! Nodes of a state.
+
+use indexmap::IndexMap;
+use sdfg::ir::{
+    Connector, Consume, LibraryNode, Map, NestedSdfg, NodeId, NodeKind, Reduce, Schedule, Tasklet,
+    TaskletBody,
+};
+use sdfg::subset::Subset;
+use sdfg::syntax::{Expression, parse_expression};
+use sdfg::tasklet::{Code as TaskletCode, Dialect};
+
+use super::state::Graph;
+use super::{Frame, lower_program};
+use crate::model::{self, Dtype};
+use crate::report::{Code, Failed};
+use crate::text::{lambda, resolution, symbolic};
+use crate::wire::Json;
+
+impl<'a> Frame<'a> {
+    /// Adds a node that ends no scope.
+    pub(super) fn node(
+        &mut self,
+        graph: &mut Graph<'a>,
+        at: usize,
+        node: &'a model::Node,
+    ) -> Result<NodeId, Failed> {
+        let kind = match &node.kind {
+            model::NodeKind::Access { data, setzero } => {
+                let Some((id, descriptor)) = self.constant_container(data) else {
+                    let message = format!("no container is called `{data}`");
+                    return Err(self.log().error(Code::Dangling, &node.path, message));
+                };
+                if *setzero && descriptor.transient && !descriptor.kind_is_stream() {
+                    self.zeroed.insert(id);
+                }
+                NodeKind::Access(id)
+            }
+            model::NodeKind::Tasklet { code, language } => {
+                let block = self.tasklet(node, code, language)?;
+                graph.tasklets.insert(at, block);
+                // The code follows when all edges are known.
+                let body = match TaskletCode::parse("pass", Dialect::C) {
+                    Ok(code) => TaskletBody::Code(code),
+                    Err(_) => return Err(self.log().error(Code::Expression, &node.path, "no code")),
+                };
+                NodeKind::Tasklet(Tasklet {
+                    inputs: connectors(&node.inputs),
+                    outputs: connectors(&node.outputs),
+                    body,
+                })
+            }
+            model::NodeKind::MapEntry(map) => NodeKind::MapEntry(Map {
+                params: map.params.clone(),
+                ranges: self.ranges(&map.ranges),
+                schedule: map.schedule,
+                parallelism: map.parallelism.clone(),
+            }),
+            model::NodeKind::ConsumeEntry(consume) => NodeKind::ConsumeEntry(Consume {
+                element: consume.element.clone(),
+                elements: self.size(&consume.elements),
+                chunk: self.size(&consume.chunk),
+                condition: consume.condition.as_ref().map(|condition| self.control_expression(condition)),
+                schedule: consume.schedule,
+                parallelism: sdfg::ir::Parallelism::default(),
+            }),
+            model::NodeKind::Nested { program, mapping } => self.nested(node, program, mapping)?,
+            model::NodeKind::Library { class, properties } => self.library(node, class, properties)?,
+            model::NodeKind::MapExit(_) | model::NodeKind::ConsumeExit(_) => {
+                return Err(self.log().error(
+                    Code::Dangling,
+                    &node.path,
+                    "the end of a scope without its begin",
+                ));
+            }
+        };
+        Ok(graph.add(&node.label, kind))
+    }
+
+    fn ranges(&self, ranges: &Subset) -> Subset {
+        if self.numbers.is_empty() { ranges.clone() } else { ranges.substitute(&self.numbers) }
+    }
+
+    fn nested(
+        &mut self,
+        node: &'a model::Node,
+        program: &'a model::Program,
+        mapping: &[(String, String)],
+    ) -> Result<NodeKind, Failed> {
+        let sdfg = lower_program(program, self.shared, &self.constants)?;
+        let mut symbol_mapping = Vec::new();
+        for (name, value) in mapping {
+            let declared = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);
+            let Some((symbol, _)) = declared else { continue };
+            let value = symbolic(value, &node.path, self.log())?;
+            symbol_mapping.push((symbol.clone(), self.size(&value)));
+        }
+        let known = |name: &&String| {
+            let argument = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_argument());
+            argument || sdfg.symbols().any(|(symbol, _)| symbol.as_str() == **name)
+        };
+        let named = |connectors: &IndexMap<String, Option<Dtype>>| -> Vec<Connector> {
+            connectors.keys().filter(known).map(Connector::new).collect()
+        };
+        let (inputs, outputs) = (named(&node.inputs), named(&node.outputs));
+        for name in node.inputs.keys().chain(node.outputs.keys()).filter(|name| !known(name)) {
+            let message = format!("the connector `{name}` leads to nothing inside");
+            self.log().note(Code::PropertyIgnored, &node.path, message);
+        }
+        Ok(NodeKind::Nested(Box::new(NestedSdfg { sdfg, inputs, outputs, symbol_mapping })))
+    }
+
+    fn library(
+        &self,
+        node: &model::Node,
+        class: &str,
+        properties: &IndexMap<String, Json>,
+    ) -> Result<NodeKind, Failed> {
+        if class == "Reduce" {
+            return self.reduce(node, properties);
+        }
+        let mut lowered = Vec::new();
+        for (name, value) in properties {
+            self.property(node, name, value, &mut lowered)?;
+        }
+        Ok(NodeKind::Library(LibraryNode {
+            operation: class.to_owned(),
+            inputs: connectors(&node.inputs),
+            outputs: connectors(&node.outputs),
+            properties: lowered,
+            expansion: None,
+        }))
+    }
+
+    /// A property of a library node; a list becomes one property for each entry, numbered from 0.
+    fn property(
+        &self,
+        node: &model::Node,
+        name: &str,
+        value: &Json,
+        found: &mut Vec<(String, Expression)>,
+    ) -> Result<(), Failed> {
+        let value = match value {
+            Json::Null => return Ok(()),
+            Json::Bool(value) => Expression::bool(*value),
+            Json::Integer(value) => Expression::integer(*value),
+            Json::Float(value) => Expression::float(*value),
+            Json::Text(text) => {
+                // Words that are no expressions, such as `ij,jk->ik`, keep their letters: `ij_jk_to_ik`.
+                let word = text.replace("->", "_to_").replace(',', "_").replace(' ', "");
+                match parse_expression(text).or_else(|_| parse_expression(&word)) {
+                    Ok(value) => value,
+                    Err(_) => {
+                        let message = format!("the property `{name}` is `{text}`, which is no expression");
+                        return Err(self.log().error(Code::LibraryNode, &node.path, message));
+                    }
+                }
+            }
+            Json::List(list) => {
+                for (at, value) in list.iter().enumerate() {
+                    self.property(node, &format!("{name}_{at}"), value, found)?;
+                }
+                return Ok(());
+            }
+            Json::Object(_) => {
+                let message = format!("the property `{name}` is an object, which is not supported");
+                return Err(self.log().error(Code::LibraryNode, &node.path, message));
+            }
+        };
+        found.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    fn reduce(&self, node: &model::Node, properties: &IndexMap<String, Json>) -> Result<NodeKind, Failed> {
+        let refuse = |message: String| Err(self.log().error(Code::LibraryNode, &node.path, message));
+        let mut axes = None;
+        if let Some(Json::List(list)) = properties.get("axes") {
+            let mut found = Vec::new();
+            for axis in list {
+                let Json::Integer(axis) = axis else { return refuse("an axis must be a number".to_owned()) };
+                let Ok(axis) = usize::try_from(*axis) else {
+                    return refuse(format!("the axis {axis} is below zero"));
+                };
+                found.push(axis);
+            }
+            found.sort_unstable();
+            axes = Some(found);
+        }
+        let Some(text) = properties.get("wcr").and_then(Json::as_text) else {
+            return refuse("a reduction needs a `wcr`".to_owned());
+        };
+        let function = lambda(text, self.shared.structs, &node.path, self.log())?;
+        let identity = match properties.get("identity") {
+            None | Some(Json::Null) => None,
+            Some(Json::Bool(value)) => Some(Expression::bool(*value)),
+            Some(Json::Integer(value)) => Some(Expression::integer(*value)),
+            Some(Json::Float(value)) => Some(Expression::float(*value)),
+            Some(Json::Text(text)) => match parse_expression(text) {
+                Ok(value) => Some(value),
+                Err(_) => return refuse(format!("the identity `{text}` is not understood")),
+            },
+            Some(Json::List(_) | Json::Object(_)) => return refuse("the identity is no number".to_owned()),
+        };
+        Ok(NodeKind::Reduce(Reduce {
+            axes,
+            resolution: resolution(&function),
+            identity,
+            schedule: Schedule::Default,
+        }))
+    }
+}
+
+/// Connectors that take their types from the containers at the other ends.
+fn connectors(found: &IndexMap<String, Option<Dtype>>) -> Vec<Connector> {
+    found.keys().map(Connector::new).collect()
+}

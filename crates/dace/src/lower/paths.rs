@@ -1,0 +1,124 @@
+//! Scopes and memlet paths of a state, found from its edges.
+//!
+//! The file's own `scope_dict` may be out of date, so it is not read: a node lies in the scope of its predecessor, or begins in
+//! the scope that its predecessor opens.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Edge, NodeKind, State};
+
+/// Where the edges of a state lead.
+pub(super) struct Paths<'a> {
+    state: &'a State,
+    /// Edges that end at a connector, by node and name.
+    into: BTreeMap<(usize, &'a str), Vec<usize>>,
+    /// Edges that start at a connector.
+    out_of: BTreeMap<(usize, &'a str), Vec<usize>>,
+    /// The entry of the innermost scope around each node.
+    scopes: Vec<Option<usize>>,
+}
+
+impl<'a> Paths<'a> {
+    pub(super) fn of(state: &'a State) -> Self {
+        let (mut into, mut out_of): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
+        for (at, edge) in state.edges.iter().enumerate() {
+            if let Some(name) = &edge.dst_connector {
+                into.entry((edge.dst, name.as_str())).or_default().push(at);
+            }
+            if let Some(name) = &edge.src_connector {
+                out_of.entry((edge.src, name.as_str())).or_default().push(at);
+            }
+        }
+        Paths { state, into, out_of, scopes: scopes(state) }
+    }
+
+    /// The entry of the innermost scope that a node lies in; an exit lies where its entry does.
+    pub(super) fn scope_of(&self, node: usize) -> Option<usize> {
+        self.scopes.get(node).copied().flatten()
+    }
+
+    /// The edge that brings to a scope what an edge takes on within it.
+    fn outside_of_entry(&self, edge: &Edge) -> Option<&'a Edge> {
+        let name = edge.src_connector.as_deref()?.strip_prefix("OUT_")?;
+        let outer = *self.into.get(&(edge.src, format!("IN_{name}").as_str()))?.first()?;
+        self.state.edges.get(outer)
+    }
+
+    /// The node that the data of an edge comes from, through the entries of scopes.
+    pub(super) fn source(&self, edge: &'a Edge) -> usize {
+        let mut at = edge;
+        // A path passes each edge once, unless the graph is cyclic.
+        for _ in 0..self.state.edges.len() {
+            let is_entry = matches!(
+                self.state.nodes.get(at.src).map(|node| &node.kind),
+                Some(NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_))
+            );
+            match is_entry.then(|| self.outside_of_entry(at)).flatten() {
+                Some(outer) => at = outer,
+                None => break,
+            }
+        }
+        at.src
+    }
+
+    /// The node that the data of an edge goes to, through the exits of scopes.
+    pub(super) fn destination(&self, edge: &'a Edge) -> usize {
+        let mut at = edge;
+        for _ in 0..self.state.edges.len() {
+            let is_exit = matches!(
+                self.state.nodes.get(at.dst).map(|node| &node.kind),
+                Some(NodeKind::MapExit(_) | NodeKind::ConsumeExit(_))
+            );
+            let outer = is_exit.then(|| {
+                let name = at.dst_connector.as_deref()?.strip_prefix("IN_")?;
+                let outer = *self.out_of.get(&(at.dst, format!("OUT_{name}").as_str()))?.first()?;
+                self.state.edges.get(outer)
+            });
+            match outer.flatten() {
+                Some(outer) => at = outer,
+                None => break,
+            }
+        }
+        at.dst
+    }
+}
+
+/// The entry of the scope around each node, by a walk along the edges.
+fn scopes(state: &State) -> Vec<Option<usize>> {
+    let mut scopes: Vec<Option<Option<usize>>> = vec![None; state.nodes.len()];
+    let mut successors: Vec<Vec<usize>> = vec![Vec::new(); state.nodes.len()];
+    let mut has_predecessor = vec![false; state.nodes.len()];
+    for edge in &state.edges {
+        successors[edge.src].push(edge.dst);
+        has_predecessor[edge.dst] = true;
+    }
+    let mut waiting: Vec<usize> = (0..state.nodes.len()).filter(|node| !has_predecessor[*node]).collect();
+    for node in &waiting {
+        scopes[*node] = Some(None);
+    }
+    while let Some(node) = waiting.pop() {
+        let own = scopes[node].flatten();
+        let inner = match &state.nodes[node].kind {
+            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => Some(node),
+            NodeKind::Access { .. }
+            | NodeKind::Tasklet { .. }
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested { .. }
+            | NodeKind::Library { .. } => own,
+        };
+        for next in &successors[node] {
+            if scopes[*next].is_some() {
+                continue;
+            }
+            scopes[*next] = Some(match &state.nodes[*next].kind {
+                NodeKind::MapExit(entry) | NodeKind::ConsumeExit(entry) => {
+                    scopes.get(*entry).copied().flatten().flatten()
+                }
+                _ => inner,
+            });
+            waiting.push(*next);
+        }
+    }
+    scopes.into_iter().map(Option::flatten).collect()
+}

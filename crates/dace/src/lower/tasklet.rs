@@ -1,0 +1,219 @@
+//! Code of tasklets: what its names mean, which outputs it assigns, and what it reads beside its connectors.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::{Access, Connector, Flow, Memlet, NodeKind, TaskletBody};
+use sdfg::subset::Subset;
+use sdfg::syntax::{
+    Expression, ExpressionKind, Index, Name, Statement, StatementKind, visit_block, visit_bound_names,
+};
+use sdfg::tasklet::Code as TaskletCode;
+
+use super::Frame;
+use super::state::{End, Graph};
+use crate::model;
+use crate::report::{Code, Failed};
+use crate::text::{map_block, statements};
+
+impl<'a> Frame<'a> {
+    /// The statements of a tasklet, with constants put in.
+    pub(super) fn tasklet(
+        &self,
+        node: &model::Node,
+        code: &str,
+        language: &str,
+    ) -> Result<Vec<Statement>, Failed> {
+        if language != "Python" {
+            let line = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+            let message = format!("tasklets in {language} are not supported: `{line}`");
+            return Err(self.log().error(Code::Language, &node.path, message));
+        }
+        let block = statements(code, self.shared.structs, &node.path, self.log())?;
+        if self.literals.is_empty() {
+            return Ok(block);
+        }
+        let own = |name: &str| node.inputs.contains_key(name) || node.outputs.contains_key(name);
+        Ok(map_block(block, &mut |part| match &part.kind {
+            ExpressionKind::Name(name) if !own(name) => self.literals.get(name).cloned().unwrap_or(part),
+            _ => part,
+        }))
+    }
+
+    /// Whether every run of a tasklet assigns an output, or parts of it.
+    pub(super) fn is_assigned(&self, graph: &Graph<'_>, node: usize, connector: &str) -> bool {
+        graph.tasklets.get(&node).is_none_or(|block| assigns(block, connector))
+    }
+
+    /// Lets code read an element that may be out of bounds where it asks for it, instead of before it runs: the whole
+    /// container is passed, and the code picks the element.
+    pub(super) fn guarded(
+        &self,
+        graph: &mut Graph<'_>,
+        edge: &model::Edge,
+        from: End<'_>,
+        access: &mut Access,
+    ) -> bool {
+        let (Some(connector), Some(block)) = (&edge.dst_connector, graph.tasklets.get(&edge.dst)) else {
+            return false;
+        };
+        if !access.subset().is_element() || from.descriptor.kind_is_stream() {
+            return false;
+        }
+        let whole = self.whole(from);
+        let mut indices = Vec::new();
+        for (range, all) in access.subset().0.iter().zip(&whole.subset().0) {
+            if all.is_index() {
+                continue;
+            }
+            let Some(at) = range.begin.to_expression() else { return false };
+            indices.push(Index::Point(at));
+        }
+        if indices.is_empty() {
+            return false;
+        }
+        let changed = map_block(block.clone(), &mut |part| match &part.kind {
+            ExpressionKind::Name(name) if name == connector => {
+                let base = Name::new(connector.clone());
+                Expression {
+                    kind: ExpressionKind::Subscript { base, indices: indices.clone() },
+                    span: part.span,
+                }
+            }
+            _ => part,
+        });
+        graph.tasklets.insert(edge.dst, changed);
+        *access = whole;
+        true
+    }
+
+    /// Gives tasklets their code, connectors for constants that it names, and types to values between them.
+    pub(super) fn finish_tasklets(&mut self, graph: &mut Graph<'a>) -> Result<(), Failed> {
+        for (at, block) in std::mem::take(&mut graph.tasklets) {
+            self.connect_constants(graph, at, &block);
+            let path = &graph.model.nodes[at].path;
+            let code = TaskletCode::from_block(&block, self.shared.options.dialect).map_err(|errors| {
+                let why = errors.first().map_or_else(String::new, ToString::to_string);
+                self.log().error(Code::Expression, path, format!("the code cannot be written: {why}"))
+            })?;
+            if let NodeKind::Tasklet(tasklet) = &mut graph.state.node_mut(graph.nodes[at]).kind {
+                tasklet.body = TaskletBody::Code(code);
+            }
+        }
+        self.type_values(graph);
+        Ok(())
+    }
+
+    /// Arrays that code names without a connector are constants, which get one.
+    fn connect_constants(&mut self, graph: &mut Graph<'a>, at: usize, block: &[Statement]) {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        visit_block(block, &mut |part| names.extend(part.own_name().map(str::to_owned)));
+        visit_bound_names(block, &mut |name| {
+            names.remove(&name.text);
+        });
+        let node = &graph.model.nodes[at];
+        for name in names {
+            if node.inputs.contains_key(&name)
+                || node.outputs.contains_key(&name)
+                || !self.constants.contains_key(&name)
+            {
+                continue;
+            }
+            let Some((id, descriptor)) = self.constant_container(&name) else { continue };
+            let end = End { name: &name, id, descriptor };
+            self.pass(graph, at, end, &name);
+            if let NodeKind::Tasklet(tasklet) = &mut graph.state.node_mut(graph.nodes[at]).kind {
+                tasklet.inputs.push(Connector::new(name.clone()));
+            }
+        }
+    }
+
+    /// Brings all of a container to a connector of a node, through the scopes around it.
+    pub(super) fn pass(&self, graph: &mut Graph<'a>, node: usize, end: End<'_>, connector: &str) {
+        let mut scopes = Vec::new();
+        let mut scope = graph.paths.scope_of(node);
+        while let Some(entry) = scope {
+            scopes.push(entry);
+            scope = graph.paths.scope_of(entry);
+        }
+        let access = graph.add(end.name, NodeKind::Access(end.id));
+        let mut from = (access, None);
+        for entry in scopes.into_iter().rev() {
+            let entry = graph.nodes[entry];
+            let name = format!("{}_{}", end.name, graph.state.n_edges());
+            graph.join(
+                (from.0, from.1.as_deref()),
+                (entry, Some(&format!("IN_{name}"))),
+                Memlet::read(self.whole(end)),
+            );
+            from = (entry, Some(format!("OUT_{name}")));
+        }
+        let memlet = Memlet::read(Access { container: end.id, place: self.whole(end).place });
+        graph.join((from.0, from.1.as_deref()), (graph.nodes[node], Some(connector)), memlet);
+    }
+
+    /// Connectors at edges between code nodes have no container that tells their type.
+    fn type_values(&self, graph: &mut Graph<'_>) {
+        let mut found: BTreeMap<(usize, &str), ElementType> = BTreeMap::new();
+        for edge in &graph.model.edges {
+            let (Some(src), Some(dst)) = (edge.src_connector.as_deref(), edge.dst_connector.as_deref())
+            else {
+                continue;
+            };
+            let ends = [&graph.model.nodes[edge.src], &graph.model.nodes[edge.dst]];
+            if !ends.iter().all(|node| matches!(node.kind, model::NodeKind::Tasklet { .. })) {
+                continue;
+            }
+            let told = |node: &model::Node, name: &str, input: bool| {
+                let connectors = if input { &node.inputs } else { &node.outputs };
+                connectors.get(name).and_then(Option::as_ref).map(|ty| ty.element)
+            };
+            let element = told(ends[0], src, false).or_else(|| told(ends[1], dst, true));
+            let element = element.or_else(|| self.type_of_inputs(graph, edge.src, &found));
+            found.insert((edge.dst, dst), element.unwrap_or(ScalarType::F64.into()));
+            found.insert((edge.src, src), element.unwrap_or(ScalarType::F64.into()));
+        }
+        for ((node, name), element) in found {
+            if let NodeKind::Tasklet(tasklet) = &mut graph.state.node_mut(graph.nodes[node]).kind {
+                let connectors = tasklet.inputs.iter_mut().chain(&mut tasklet.outputs);
+                for connector in connectors.filter(|connector| connector.name == name) {
+                    connector.element = Some(element);
+                }
+            }
+        }
+    }
+
+    /// The widest type of what a tasklet reads, which is that of its results where nothing else is said.
+    fn type_of_inputs(
+        &self,
+        graph: &Graph<'_>,
+        node: usize,
+        known: &BTreeMap<(usize, &str), ElementType>,
+    ) -> Option<ElementType> {
+        let edges = graph.state.in_edges(graph.nodes[node]).into_iter();
+        let read = edges.filter_map(|edge| match &graph.state.edge(edge).memlet.flow {
+            Flow::Read(access) => Some(self.sdfg.container(access.container).element),
+            _ => None,
+        });
+        let values = known.iter().filter(|((to, _), _)| *to == node).map(|(_, element)| *element);
+        read.chain(values).max_by_key(|element| (element.lane().kind(), element.size()))
+    }
+}
+
+/// Whether a block assigns a name, or elements of it, whichever way it runs.
+fn assigns(block: &[Statement], name: &str) -> bool {
+    block.iter().any(|statement| match &statement.kind {
+        StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => {
+            target.name.text == name
+        }
+        StatementKind::If { branches, otherwise } => {
+            branches.iter().all(|(_, block)| assigns(block, name)) && assigns(otherwise, name)
+        }
+        StatementKind::For { .. } | StatementKind::While { .. } | StatementKind::Pass => false,
+    })
+}
+
+/// The subset with each range reduced to its first index.
+pub(super) fn first_element(subset: &Subset) -> Subset {
+    Subset::element(&subset.0.iter().map(|range| range.begin.clone()).collect::<Vec<_>>())
+}

@@ -1,0 +1,66 @@
+//! Control flow: regions of blocks joined by edges, as the file has them.
+
+use sdfg::syntax::Expression;
+
+use super::State;
+
+/// Blocks joined by edges.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Region {
+    pub(crate) blocks: Vec<Block>,
+    /// In the order of the file, in which those of one block are tried.
+    pub(crate) edges: Vec<InterstateEdge>,
+    /// The block that runs first; `None` if there are none.
+    pub(crate) start: Option<usize>,
+}
+
+/// One step of control flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) label: String,
+    pub(crate) kind: BlockKind,
+}
+
+/// The kinds of blocks.
+#[derive(Clone, Debug)]
+pub(crate) enum BlockKind {
+    State(State),
+    Loop(Box<LoopRegion>),
+    /// Regions with their conditions; one without is taken if no other is.
+    Conditional(Vec<(Option<Expression>, Region)>),
+    /// A region that only groups blocks.
+    Group(Region),
+    Break,
+    Continue,
+    Return,
+}
+
+/// An edge between two blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct InterstateEdge {
+    pub(crate) src: usize,
+    pub(crate) dst: usize,
+    /// `None` is always.
+    pub(crate) condition: Option<Expression>,
+    /// Take effect one after the other.
+    pub(crate) assignments: Vec<(String, Expression)>,
+    /// Where it stands in the file.
+    pub(crate) path: String,
+}
+
+/// A repeated region.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopRegion {
+    pub(crate) variable: Option<String>,
+    pub(crate) init: Option<Expression>,
+    pub(crate) condition: Expression,
+    pub(crate) update: Option<Expression>,
+    /// Whether the body runs before the first test.
+    pub(crate) inverted: bool,
+    /// Of an inverted loop, whether the update comes before the test.
+    pub(crate) update_before_condition: bool,
+    pub(crate) unroll: bool,
+    pub(crate) body: Region,
+    /// Where it stands in the file.
+    pub(crate) path: String,
+}

@@ -1,0 +1,107 @@
+//! Dataflow: nodes, edges and memlets of one state, as the file has them.
+
+use indexmap::IndexMap;
+use sdfg::ir::{Parallelism, Schedule};
+use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::{Expression, Lambda};
+
+use super::{Dtype, Program};
+use crate::wire::Json;
+
+/// A dataflow graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+}
+
+/// A node; its id is its position.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) label: String,
+    pub(crate) kind: NodeKind,
+    /// Input connectors; a type is there only where the file has one.
+    pub(crate) inputs: IndexMap<String, Option<Dtype>>,
+    pub(crate) outputs: IndexMap<String, Option<Dtype>>,
+    /// Where it stands in the file.
+    pub(crate) path: String,
+}
+
+/// The kinds of nodes.
+#[derive(Clone, Debug)]
+pub(crate) enum NodeKind {
+    Access {
+        data: String,
+        /// The transient is zero when it is allocated.
+        setzero: bool,
+    },
+    Tasklet {
+        code: String,
+        /// Python, CPP, ...
+        language: String,
+    },
+    MapEntry(Map),
+    /// The end of the scope that the node of this id begins.
+    MapExit(usize),
+    ConsumeEntry(Consume),
+    ConsumeExit(usize),
+    Nested {
+        program: Box<Program>,
+        mapping: Vec<(String, String)>,
+    },
+    Library {
+        /// The Python class without its module.
+        class: String,
+        properties: IndexMap<String, Json>,
+    },
+}
+
+/// A map scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    pub(crate) params: Vec<Symbol>,
+    pub(crate) ranges: Subset,
+    pub(crate) schedule: Schedule,
+    pub(crate) parallelism: Parallelism,
+}
+
+/// A consume scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Consume {
+    pub(crate) element: Symbol,
+    pub(crate) elements: Expr,
+    pub(crate) chunk: Expr,
+    pub(crate) condition: Option<Expression>,
+    pub(crate) schedule: Schedule,
+}
+
+/// An edge.
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    pub(crate) src: usize,
+    pub(crate) src_connector: Option<String>,
+    pub(crate) dst: usize,
+    pub(crate) dst_connector: Option<String>,
+    pub(crate) memlet: Memlet,
+    /// Where it stands in the file.
+    pub(crate) path: String,
+}
+
+/// What an edge moves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memlet {
+    /// The container that `subset` is about; without one the edge moves nothing, or one value between code.
+    pub(crate) data: Option<String>,
+    pub(crate) subset: Option<Subset>,
+    /// Of the container at the other end.
+    pub(crate) other_subset: Option<Subset>,
+    /// `None` if the file does not say.
+    pub(crate) volume: Option<Expr>,
+    pub(crate) dynamic: bool,
+    pub(crate) resolution: Option<Lambda>,
+    /// Elements out of bounds may be named, as long as code does not use them.
+    pub(crate) allow_out_of_bounds: bool,
+    /// Settles copies within one container.
+    pub(crate) is_data_src: Option<bool>,
+}

@@ -1,0 +1,63 @@
+//! Data descriptors: what a container holds and where its elements lie.
+
+use std::sync::Arc;
+
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::{Lifetime, Storage};
+use sdfg::symbolic::Expr;
+
+/// An element type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dtype {
+    /// What an element is here. A struct of numbers is a short vector of its fields.
+    pub(crate) element: ElementType,
+    /// The fields, if it is a struct.
+    pub(crate) fields: Option<Arc<StructType>>,
+}
+
+/// A struct of numbers, each of which one lane holds exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StructType {
+    pub(crate) name: String,
+    /// Names and types of the fields; the position is the lane.
+    pub(crate) fields: Vec<(String, ScalarType)>,
+}
+
+impl Dtype {
+    /// A type without fields.
+    pub(crate) fn of(element: impl Into<ElementType>) -> Self {
+        Dtype { element: element.into(), fields: None }
+    }
+}
+
+/// A container.
+#[derive(Clone, Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) kind: DescriptorKind,
+    pub(crate) dtype: Dtype,
+    /// Extents; `[1]` for a scalar.
+    pub(crate) shape: Vec<Expr>,
+    /// Distances in elements, as many as extents.
+    pub(crate) strides: Vec<Expr>,
+    /// Added to the indices of each dimension before strides are applied.
+    pub(crate) offset: Vec<Expr>,
+    /// Added to the place of every element.
+    pub(crate) start_offset: Expr,
+    pub(crate) total_size: Expr,
+    pub(crate) transient: bool,
+    pub(crate) storage: Storage,
+    pub(crate) lifetime: Lifetime,
+}
+
+/// The kinds of containers that are supported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DescriptorKind {
+    Scalar,
+    Array,
+    /// An array of queues; without a capacity they are unbounded.
+    Stream {
+        capacity: Option<Expr>,
+    },
+    View,
+    Reference,
+}

@@ -1,0 +1,36 @@
+//! DaCe's graphs as typed data, with every default filled in and every text parsed.
+//!
+//! It is what a file says in DaCe's own terms: memlets name one container and perhaps the subset of the other end, exits
+//! name their entries, blocks are joined by edges that are tried in order. Lowering turns it into our graph; a writer
+//! would start from it, too. It stands apart from both so that neither reads JSON.
+
+mod control;
+mod dataflow;
+mod descriptor;
+
+use indexmap::IndexMap;
+
+pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
+pub(crate) use dataflow::{Consume, Edge, Map, Memlet, Node, NodeKind, State};
+pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
+use sdfg::value::Value;
+
+/// One SDFG of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) name: String,
+    /// Arguments in the order of the Python function.
+    pub(crate) arg_names: Vec<String>,
+    pub(crate) constants: IndexMap<String, Constant>,
+    pub(crate) containers: IndexMap<String, Descriptor>,
+    pub(crate) symbols: IndexMap<String, Dtype>,
+    pub(crate) body: Region,
+}
+
+/// A compile-time constant.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    pub(crate) descriptor: Descriptor,
+    /// Elements in row-major order.
+    pub(crate) values: Vec<Value>,
+}

@@ -1,0 +1,166 @@
+//! The support report: everything of a file that is wrong, is not supported or was not honoured, with a code and a path.
+
+use std::cell::RefCell;
+use std::fmt;
+
+/// What kind of finding it is. The letter and number are stable; tools may compare them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// The bytes are no JSON document, compressed or not.
+    NotAFile,
+    /// A property is missing or has the wrong form.
+    Malformed,
+    /// A name or number refers to nothing.
+    Dangling,
+    /// An expression or statement that is not understood.
+    Expression,
+    /// An element type that this project has not.
+    Type,
+    /// A kind of container that is not supported.
+    Descriptor,
+    /// A kind of node that is not supported.
+    Node,
+    /// Code in another language than Python.
+    Language,
+    /// A library node whose operation is not known.
+    LibraryNode,
+    /// C++ text beside the graph: headers, start and end code, state.
+    ForeignCode,
+    /// A memlet whose meaning is not supported.
+    Memlet,
+    /// Control flow that is not supported.
+    ControlFlow,
+    /// A symbol that is not supported.
+    Symbol,
+    /// The graph that was made of the file is not valid; the message holds the code of the rule.
+    Invalid,
+    /// A property that changes nothing here.
+    PropertyIgnored,
+    /// Something that means a little less or more here than there.
+    Approximated,
+}
+
+impl Code {
+    /// Every code, in order of declaration.
+    pub const ALL: [Code; 16] = [
+        Code::NotAFile,
+        Code::Malformed,
+        Code::Dangling,
+        Code::Expression,
+        Code::Type,
+        Code::Descriptor,
+        Code::Node,
+        Code::Language,
+        Code::LibraryNode,
+        Code::ForeignCode,
+        Code::Memlet,
+        Code::ControlFlow,
+        Code::Symbol,
+        Code::Invalid,
+        Code::PropertyIgnored,
+        Code::Approximated,
+    ];
+
+    /// The stable name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Code::NotAFile => "D001",
+            Code::Malformed => "D002",
+            Code::Dangling => "D003",
+            Code::Expression => "D004",
+            Code::Type => "D101",
+            Code::Descriptor => "D102",
+            Code::Node => "D103",
+            Code::Language => "D104",
+            Code::LibraryNode => "D105",
+            Code::ForeignCode => "D106",
+            Code::Memlet => "D107",
+            Code::ControlFlow => "D108",
+            Code::Symbol => "D109",
+            Code::Invalid => "D110",
+            Code::PropertyIgnored => "D201",
+            Code::Approximated => "D202",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One finding about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of finding.
+    pub code: Code,
+    /// Whether the program cannot be read because of it; otherwise it is a note.
+    pub is_error: bool,
+    /// Where in the file: names and indices from the root, joined by slashes.
+    pub path: String,
+    /// What is there.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = if self.is_error { "error" } else { "note" };
+        write!(f, "{severity}[{}]: {}: {}", self.code, self.path, self.message)
+    }
+}
+
+/// Everything that was found in a file, in the order in which it stands there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The findings.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Those that stand in the way of a program.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_error)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+    }
+}
+
+/// The proof that an error was reported: what cannot go on returns it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed(());
+
+/// A report that grows while a file is read.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    findings: RefCell<Vec<Finding>>,
+}
+
+impl Log {
+    /// Reports an error.
+    pub(crate) fn error(&self, code: Code, place: &dyn fmt::Display, message: impl Into<String>) -> Failed {
+        self.push(code, true, place, message.into());
+        Failed(())
+    }
+
+    /// Reports what does not stand in the way.
+    pub(crate) fn note(&self, code: Code, place: &dyn fmt::Display, message: impl Into<String>) {
+        self.push(code, false, place, message.into());
+    }
+
+    fn push(&self, code: Code, is_error: bool, place: &dyn fmt::Display, message: String) {
+        let finding = Finding { code, is_error, path: place.to_string(), message };
+        self.findings.borrow_mut().push(finding);
+    }
+
+    /// The finished report, and whether it holds an error.
+    pub(crate) fn finish(self) -> (Report, bool) {
+        let report = Report { findings: self.findings.into_inner() };
+        let failed = report.errors().next().is_some();
+        (report, failed)
+    }
+}

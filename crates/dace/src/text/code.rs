@@ -1,0 +1,274 @@
+//! Code texts: conditions, assignments, tasklets and lambdas, as the front end unparses them.
+
+use std::fmt::Display;
+
+use sdfg::ir::ConflictResolution;
+use sdfg::syntax::{
+    BinaryOp, Block, CompareOp, Expression, ExpressionKind, Lambda, ParseError, UnaryOp, parse_block,
+    parse_expression, parse_lambda,
+};
+
+use super::modern::plain;
+use super::{Structs, map_block, map_expression};
+use crate::report::{Code, Failed, Log};
+
+/// An expression of code: a condition, or the right side of an assignment.
+pub(crate) fn expression(
+    text: &str,
+    structs: &Structs,
+    place: &dyn Display,
+    log: &Log,
+) -> Result<Expression, Failed> {
+    let text = plain(text);
+    let ready = prepared(&text, structs, place, log)?;
+    let parsed = parse_expression(ready.trim()).map_err(|errors| refuse(&text, &errors, place, log))?;
+    Ok(map_expression(parsed, &mut |part| spelled(part, structs)))
+}
+
+/// The statements of a tasklet.
+pub(crate) fn statements(
+    text: &str,
+    structs: &Structs,
+    place: &dyn Display,
+    log: &Log,
+) -> Result<Block, Failed> {
+    let ready = prepared(text, structs, place, log)?;
+    let ready = with_assignments(&ready);
+    let parsed = parse_block(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
+    Ok(map_block(parsed, &mut |part| spelled(part, structs)))
+}
+
+/// A function of the old and the new value.
+pub(crate) fn lambda(
+    text: &str,
+    structs: &Structs,
+    place: &dyn Display,
+    log: &Log,
+) -> Result<Lambda, Failed> {
+    let ready = prepared(text, structs, place, log)?;
+    let mut bare = ready.trim();
+    while let Some(inner) = bare.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        bare = inner.trim();
+    }
+    let parsed = parse_lambda(bare).map_err(|errors| refuse(text, &errors, place, log))?;
+    if parsed.parameters.len() != 2 {
+        let message = format!("`{text}` must be a function of the old and the new value");
+        return Err(log.error(Code::Expression, place, message));
+    }
+    let body = map_expression(parsed.body, &mut |part| spelled(part, structs));
+    Ok(Lambda { parameters: parsed.parameters, body })
+}
+
+fn prepared(text: &str, structs: &Structs, place: &dyn Display, log: &Log) -> Result<String, Failed> {
+    structs.constructors(text).ok_or_else(|| {
+        log.error(Code::Expression, place, format!("`{text}` makes a struct in a way that is not understood"))
+    })
+}
+
+fn refuse(text: &str, errors: &[ParseError], place: &dyn Display, log: &Log) -> Failed {
+    let why = errors.first().map_or_else(String::new, ToString::to_string);
+    log.error(Code::Expression, place, format!("`{text}`: {why}"))
+}
+
+/// Calls that write their last arguments, as assignments: each stands in a line of its own.
+fn with_assignments(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let written = line.trim();
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let call = |name: &str| written.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+        let parts =
+            |inner: &str| -> Vec<String> { inner.split(',').map(|part| part.trim().to_owned()).collect() };
+        match (call("py_divmod").map(parts), call("np_modf").map(parts)) {
+            (Some(p), _) if p.len() == 4 => {
+                format!(
+                    "{indent}{} = py_floor({1}, {2})\n{indent}{3} = py_mod({1}, {2})",
+                    p[2], p[0], p[1], p[3]
+                )
+            }
+            (_, Some(p)) if p.len() == 3 => {
+                format!("{indent}{1} = {0} - trunc({0})\n{indent}{2} = trunc({0})", p[0], p[1], p[2])
+            }
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// DaCe's and SymPy's spellings in ours.
+fn spelled(expression: Expression, structs: &Structs) -> Expression {
+    if let Some(field) = structs.field(&expression) {
+        return field;
+    }
+    let span = expression.span;
+    match expression.kind {
+        ExpressionKind::Call { function, arguments } => {
+            let name = function.text.strip_prefix("dace.math.").unwrap_or(&function.text);
+            match operator(name, &arguments) {
+                Some(kind) => Expression { kind, span },
+                None => Expression { kind: ExpressionKind::Call { function, arguments }, span },
+            }
+        }
+        // `x ** dace.float64(2)` is a product, which a power of floats is not.
+        ExpressionKind::Binary { op: BinaryOp::Power, left, right } => {
+            let right = match cast_integer(&right) {
+                Some(literal) => Box::new(literal),
+                None => right,
+            };
+            Expression { kind: ExpressionKind::Binary { op: BinaryOp::Power, left, right }, span }
+        }
+        kind => Expression { kind, span },
+    }
+}
+
+/// The integer literal in a conversion of one to a type that holds it exactly.
+fn cast_integer(expression: &Expression) -> Option<Expression> {
+    let ExpressionKind::Call { function, arguments } = &expression.kind else { return None };
+    let [literal] = arguments.as_slice() else { return None };
+    let name = function.text.strip_prefix("dace.")?;
+    let is_number = ["float", "complex", "int"].iter().any(|kind| name.starts_with(kind));
+    let is_small =
+        |literal: &Expression| matches!(literal.kind, ExpressionKind::Integer(value) if value <= 64);
+    let is_literal = match &literal.kind {
+        ExpressionKind::Unary { op: UnaryOp::Negate, operand } => is_small(operand),
+        _ => is_small(literal),
+    };
+    (is_number && is_literal).then(|| literal.clone())
+}
+
+/// The operator that a function stands for.
+fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
+    let binary = |op| match arguments {
+        [left, right] => Some(Expression::binary(op, left.clone(), right.clone()).kind),
+        _ => None,
+    };
+    let compare = |op| match arguments {
+        [left, right] => Some(Expression::compare(op, left.clone(), right.clone()).kind),
+        _ => None,
+    };
+    let chain = |op| {
+        let (first, rest) = arguments.split_first()?;
+        let all = rest.iter().fold(first.clone(), |all, next| Expression::binary(op, all, next.clone()));
+        Some(all.kind)
+    };
+    let not = |operand: &Expression| Expression::unary(UnaryOp::Not, operand.clone());
+    match name {
+        "AND" | "And" | "logical_and" => chain(BinaryOp::And),
+        "OR" | "Or" | "logical_or" => chain(BinaryOp::Or),
+        "Not" | "logical_not" | "NOT" => match arguments {
+            [operand] => Some(not(operand).kind),
+            _ => None,
+        },
+        "logical_xor" => match arguments {
+            [left, right] => Some(Expression::compare(CompareOp::NotEqual, not(left), not(right)).kind),
+            _ => None,
+        },
+        "Eq" => compare(CompareOp::Equal),
+        "Ne" => compare(CompareOp::NotEqual),
+        "Lt" => compare(CompareOp::Less),
+        "Le" => compare(CompareOp::LessEqual),
+        "Gt" => compare(CompareOp::Greater),
+        "Ge" => compare(CompareOp::GreaterEqual),
+        "left_shift" => binary(BinaryOp::ShiftLeft),
+        "right_shift" => binary(BinaryOp::ShiftRight),
+        "bitwise_and" => binary(BinaryOp::BitAnd),
+        "bitwise_or" => binary(BinaryOp::BitOr),
+        "bitwise_xor" => binary(BinaryOp::BitXor),
+        "bitwise_invert" | "bitwise_not" => match arguments {
+            [operand] => Some(Expression::unary(UnaryOp::Invert, operand.clone()).kind),
+            _ => None,
+        },
+        "ipow" | "Pow" => binary(BinaryOp::Power),
+        "IfExpr" => match arguments {
+            [condition, then, otherwise] => Some(ExpressionKind::Conditional {
+                condition: Box::new(condition.clone()),
+                then: Box::new(then.clone()),
+                otherwise: Box::new(otherwise.clone()),
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The built-in conflict resolution that a function is, or the function itself.
+pub(crate) fn resolution(function: &Lambda) -> ConflictResolution {
+    let custom = || ConflictResolution::Custom(function.clone());
+    let [old, new] = function.parameters.as_slice() else { return custom() };
+    let is = |expression: &Expression, name: &str| matches!(&expression.kind, ExpressionKind::Name(found) if found == name);
+    let are_both = |left: &Expression, right: &Expression| {
+        (is(left, &old.text) && is(right, &new.text)) || (is(left, &new.text) && is(right, &old.text))
+    };
+    match &function.body.kind {
+        ExpressionKind::Name(name) if *name == new.text => ConflictResolution::Replace,
+        ExpressionKind::Binary { op, left, right } if are_both(left, right) => match op {
+            BinaryOp::Add => ConflictResolution::Sum,
+            BinaryOp::Multiply => ConflictResolution::Product,
+            BinaryOp::And => ConflictResolution::And,
+            BinaryOp::Or => ConflictResolution::Or,
+            BinaryOp::BitAnd => ConflictResolution::BitAnd,
+            BinaryOp::BitOr => ConflictResolution::BitOr,
+            BinaryOp::BitXor => ConflictResolution::BitXor,
+            BinaryOp::Subtract
+            | BinaryOp::Divide
+            | BinaryOp::FloorDivide
+            | BinaryOp::Modulo
+            | BinaryOp::Power
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => custom(),
+        },
+        ExpressionKind::Call { function: name, arguments } => match arguments.as_slice() {
+            [left, right] if are_both(left, right) => match name.text.as_str() {
+                "min" | "Min" => ConflictResolution::Min,
+                "max" | "Max" => ConflictResolution::Max,
+                _ => custom(),
+            },
+            _ => custom(),
+        },
+        _ => custom(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use sdfg::dtype::ScalarType;
+    use sdfg::syntax::print_block;
+
+    use super::*;
+    use crate::model::StructType;
+
+    fn pair() -> Structs {
+        let fields = vec![("idx".to_owned(), ScalarType::I32), ("val".to_owned(), ScalarType::F64)];
+        let pair = StructType { name: "_pair".to_owned(), fields };
+        Structs(BTreeMap::from([("_pair".to_owned(), Arc::new(pair))]))
+    }
+
+    #[test]
+    fn code_is_spelled_as_ours() {
+        let log = Log::default();
+        let read = |text: &str| {
+            statements(text, &pair(), &"t", &log).map(|block| print_block(&block)).unwrap_or_default()
+        };
+        for (text, expected) in [
+            ("__out = (__in1 ** dace.float64(2))", "__out = __in1 ** 2"),
+            ("o = IfExpr(Lt(i, 3), AND(a, b), Not(c))", "o = a and b if i < 3 else not c"),
+            ("o = _pair(val=max(x.val, 1), idx=x.idx)", "o = lanes(lane(x, 0), max(lane(x, 1), 1))"),
+            ("py_divmod(a, b, q, r)", "q = py_floor(a, b)\nr = py_mod(a, b)"),
+        ] {
+            assert_eq!(read(text).trim_end(), expected);
+        }
+        assert!(read("o = [x for x in a]").is_empty());
+    }
+
+    #[test]
+    fn resolutions_are_recognised() {
+        let log = Log::default();
+        let read = |text: &str| resolution(&lambda(text, &pair(), &"t", &log).unwrap());
+        assert_eq!(read("(lambda x, y: (x + y))"), ConflictResolution::Sum);
+        assert_eq!(read("lambda a, b: max(b, a)"), ConflictResolution::Max);
+        assert_eq!(read("lambda a, b: b"), ConflictResolution::Replace);
+        assert!(matches!(read("lambda a, b: a - b"), ConflictResolution::Custom(_)));
+    }
+}

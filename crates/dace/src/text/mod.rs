@@ -1,0 +1,15 @@
+//! DaCe's texts: symbolic expressions, conditions, lambdas and tasklet code, as expressions and statements of our grammar.
+//!
+//! Both grammars are subsets of Python's, so the texts are parsed by ours; what remains are other spellings, which are
+//! rewritten in the tree, and a few forms that are no Python of ours, which are rewritten in the text before.
+
+mod code;
+mod modern;
+mod rewrite;
+mod structs;
+mod symbolic;
+
+pub(crate) use code::{expression, lambda, resolution, statements};
+pub(crate) use rewrite::{map_block, map_expression};
+pub(crate) use structs::Structs;
+pub(crate) use symbolic::symbolic;

@@ -1,0 +1,56 @@
+//! Where in a document something stands, for messages.
+
+use std::fmt;
+
+/// A path from the root of a document, made while it is walked: each step borrows the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'p> {
+    parent: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'p> {
+    Name(&'p str),
+    Index(&'p str, usize),
+}
+
+impl<'p> Place<'p> {
+    /// The root, by the name of the program.
+    pub(crate) fn root(name: &'p str) -> Self {
+        Place { parent: None, step: Step::Name(name) }
+    }
+
+    /// A named part.
+    pub(crate) fn at<'q>(&'q self, name: &'q str) -> Place<'q> {
+        Place { parent: Some(self), step: Step::Name(name) }
+    }
+
+    /// An entry of a list.
+    pub(crate) fn entry<'q>(&'q self, list: &'q str, index: usize) -> Place<'q> {
+        Place { parent: Some(self), step: Step::Index(list, index) }
+    }
+}
+
+/// The steps joined by slashes: `gemm/nodes[0]/edges[3]/subset`.
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Documents are at most 128 levels deep, so the list is short.
+        let mut steps = Vec::new();
+        let mut place = Some(self);
+        while let Some(found) = place {
+            steps.push(found.step);
+            place = found.parent;
+        }
+        for (index, step) in steps.iter().rev().enumerate() {
+            if index > 0 {
+                f.write_str("/")?;
+            }
+            match step {
+                Step::Name(name) => f.write_str(name)?,
+                Step::Index(list, index) => write!(f, "{list}[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Every graph of a folder from DaCe through the interpreter and native code: `cargo xtask corpus --dir ../shared/corpus`.
+//!
+//! Without `--dir` the folder is that of `SDFG_CORPUS`, or `../shared/corpus`. Names behind the options choose the graphs
+//! whose path holds one of them. Each graph runs in a process of its own, so that one that crashes is one failure. Prints a
+//! line for each graph, then a table of each variant, then the totals; the exit status says whether nothing failed.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use sdfg_programs::corpus::{Engine, Outcome, check, graphs, variant};
+
+/// How long one graph may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How many graphs ended which way: passed, refused, failed.
+type Counts = [usize; 3];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let mut folder =
+        std::env::var_os("SDFG_CORPUS").map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
+    let mut names = Vec::new();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--dir" => match arguments.next() {
+                Some(found) => folder = found.into(),
+                None => return usage(),
+            },
+            "--one" => return one(arguments.next(), arguments.next()),
+            option if option.starts_with('-') => return usage(),
+            _ => names.push(argument),
+        }
+    }
+    let found = match graphs(&folder) {
+        Ok(found) => found,
+        Err(error) => {
+            println!("{}: {error}", folder.display());
+            return ExitCode::from(2);
+        }
+    };
+    let is_chosen = |graph: &&PathBuf| {
+        let path = graph.to_string_lossy();
+        names.is_empty() || names.iter().any(|name| path.contains(name))
+    };
+    let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
+    if run_all(&folder, &chosen) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn usage() -> ExitCode {
+    println!("usage: corpus [--dir FOLDER] [NAME]...");
+    ExitCode::from(2)
+}
+
+/// Runs one graph here and prints what came of it.
+fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
+    let (Some(graph), Some(engine)) = (graph, engine) else { return usage() };
+    let engine = if engine == "native" { Engine::Native } else { Engine::Interpreter };
+    println!("{}", check(Path::new(&graph), engine));
+    ExitCode::SUCCESS
+}
+
+/// Runs every graph and prints the tables; whether none failed.
+fn run_all(folder: &Path, graphs: &[&PathBuf]) -> bool {
+    let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    for graph in graphs {
+        let name = graph.strip_prefix(folder).unwrap_or(graph).display().to_string();
+        for engine in ["interpreter", "native"] {
+            let outcome = spawned(graph, engine);
+            println!("{name} {engine}: {outcome}");
+            let place = match &outcome {
+                Outcome::Passed => 0,
+                Outcome::Refused { code, .. } => {
+                    *codes.entry(code.clone()).or_default() += 1;
+                    1
+                }
+                Outcome::Failed(_) => 2,
+            };
+            totals.entry((variant(graph).to_owned(), engine)).or_default()[place] += 1;
+        }
+    }
+    println!("\n{:20} {:12} {:>8} {:>8} {:>8}", "variant", "engine", "passed", "refused", "failed");
+    let mut sum: Counts = [0; 3];
+    for ((variant, engine), counts) in &totals {
+        let [passed, refused, failed] = counts;
+        println!("{variant:20} {engine:12} {passed:8} {refused:8} {failed:8}");
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    for (code, count) in &codes {
+        println!("refused with {code}: {count}");
+    }
+    println!("passed {}, refused {}, failed {}", sum[0], sum[1], sum[2]);
+    sum[2] == 0
+}
+
+/// Runs one graph in a process of its own.
+fn spawned(graph: &Path, engine: &str) -> Outcome {
+    let failed = |what: String| Outcome::Failed(what);
+    let Ok(own) = std::env::current_exe() else {
+        return failed("the command does not find itself".to_owned());
+    };
+    let child = Command::new(own)
+        .arg("--one")
+        .arg(graph)
+        .arg(engine)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return failed(error.to_string()),
+    };
+    let start = Instant::now();
+    while let Ok(None) = child.try_wait() {
+        if start.elapsed() > LIMIT {
+            // It may have ended in this moment, which is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+            return failed(format!("it takes longer than {LIMIT:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    match child.wait_with_output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.lines()
+                .next_back()
+                .and_then(Outcome::parse)
+                .unwrap_or_else(|| failed(format!("it crashes: {}", output.status)))
+        }
+        Err(error) => failed(error.to_string()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Folders of graphs from DaCe with inputs and expected outputs: every program and variant through reader, validation,
+//! interpreter and native code.
+//!
+//! A folder holds programs, at any depth: a folder with an `io` folder in it, and beside that the variants as files
+//! `*.sdfg` or `*.sdfg.gz`. `io/meta.json` lists arguments with `.npy` files before and after the call.
+
+mod compare;
+mod data;
+mod run;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use run::{Engine, check};
+
+/// What came of one graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every expected output is there, within the tolerance.
+    Passed,
+    /// It is not supported, with the code that says what.
+    Refused {
+        /// The code of the support report, of a diagnostic or of a trap.
+        code: String,
+        /// What and where.
+        reason: String,
+    },
+    /// It should work and does not.
+    Failed(String),
+}
+
+/// One line: the word, the code if there is one, the reason.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Passed => f.write_str("passed"),
+            Outcome::Refused { code, reason } => write!(f, "refused ({code}) {}", one_line(reason)),
+            Outcome::Failed(reason) => write!(f, "failed  {}", one_line(reason)),
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome of a line that [`Outcome`] was printed as.
+    pub fn parse(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        if line == "passed" {
+            return Some(Outcome::Passed);
+        }
+        if let Some(rest) = line.strip_prefix("refused (") {
+            let (code, reason) = rest.split_once(')')?;
+            return Some(Outcome::Refused { code: code.to_owned(), reason: reason.trim().to_owned() });
+        }
+        Some(Outcome::Failed(line.strip_prefix("failed")?.trim().to_owned()))
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(400).collect()
+}
+
+/// Every graph of a folder, in the order of their names.
+///
+/// # Errors
+/// What the file system says.
+pub fn graphs(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_path_buf()];
+    while let Some(folder) = waiting.pop() {
+        let has_data = folder.join("io").join("meta.json").is_file();
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.is_dir() && name != "io" {
+                waiting.push(path);
+            } else if has_data && (name.ends_with(".sdfg") || name.ends_with(".sdfg.gz")) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The part of a graph's file name that tells its variant: `simplified`, `raw`, ...
+pub fn variant(graph: &Path) -> &str {
+    let name = graph.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.split('.').next().unwrap_or_default()
+}

@@ -1,0 +1,102 @@
+//! One graph: read, validated, run, compared.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use sdfg::interpret::{Arguments, Interpreter, Options, RunError};
+use sdfg::ir::{NodeKind, Sdfg};
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::llvm::{self, CompileOptions};
+use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::lower;
+use sdfg_library::{BuiltIn, expand};
+
+use super::Outcome;
+use super::compare::compare;
+use super::data;
+
+/// What runs a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The reference interpreter.
+    Interpreter,
+    /// Native code in this process.
+    Native,
+}
+
+/// Reads a graph, runs it on the inputs beside it and compares its outputs.
+pub fn check(graph: &Path, engine: Engine) -> Outcome {
+    match attempt(graph, engine) {
+        Ok(()) => Outcome::Passed,
+        Err(outcome) => outcome,
+    }
+}
+
+fn failed(what: impl ToString) -> Outcome {
+    Outcome::Failed(what.to_string())
+}
+
+fn attempt(graph: &Path, engine: Engine) -> Result<(), Outcome> {
+    let bytes = std::fs::read(graph).map_err(failed)?;
+    let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).map_err(|refused| {
+        let first = refused.report.errors().next().cloned();
+        let code = first.as_ref().map_or("", |found| found.code.name()).to_owned();
+        let reason = first.map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
+        Outcome::Refused { code, reason }
+    })?;
+    let io = graph.parent().unwrap_or(graph).join("io");
+    let data = data::read(&io, &import.sdfg).map_err(failed)?;
+    if let Some(operation) = unknown_library_node(&import.sdfg) {
+        let reason = format!("the library node {operation} has no meaning here yet");
+        return Err(Outcome::Refused { code: "D105".to_owned(), reason });
+    }
+    let program = validate(import.sdfg).map_err(|rejected| {
+        let first = rejected.diagnostics.iter().find(|found| found.is_error());
+        failed(first.map_or_else(String::new, ToString::to_string))
+    })?;
+    let mut arguments = data.arguments;
+    match engine {
+        Engine::Interpreter => interpret(&program, &mut arguments)?,
+        Engine::Native => native(&program, &mut arguments)?,
+    }
+    for (name, expected) in &data.expected {
+        let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
+        compare(name, expected, found, data.tolerance, data.unordered).map_err(Outcome::Failed)?;
+    }
+    Ok(())
+}
+
+fn interpret(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome> {
+    let mut interpreter = Interpreter::new(program).map_err(failed)?;
+    let options = Options { step_limit: Some(200_000_000), ..Options::default() };
+    interpreter.run(arguments, &options).map(|_| ()).map_err(|error| match error {
+        RunError::Trap(trap) => failed(format!("trap: {trap}")),
+        RunError::Arguments(error) => failed(error),
+    })
+}
+
+fn native(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome> {
+    let expanded = expand(program.sdfg(), &BuiltIn).map_err(failed)?;
+    let expanded = validate(expanded).map_err(|rejected| failed(format!("expanded: {rejected}")))?;
+    let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+    let plan =
+        lower(&expanded, &options.target()).map_err(|error| failed(format!("not lowered: {error}")))?;
+    let object = llvm::compile(&plan, &options).map_err(|error| failed(format!("not compiled: {error}")))?;
+    let library = Library::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?;
+    library.run(arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))
+}
+
+/// The operation of a library node that nothing can compute or expand.
+fn unknown_library_node(sdfg: &Sdfg) -> Option<String> {
+    let mut waiting = vec![sdfg];
+    while let Some(sdfg) = waiting.pop() {
+        for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
+            match &node.kind {
+                NodeKind::Library(library) => return Some(library.operation.clone()),
+                NodeKind::Nested(nested) => waiting.push(&nested.sdfg),
+                _ => {}
+            }
+        }
+    }
+    None
+}
