@@ -31,6 +31,7 @@ Commands:
   bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
   bench calls       Measure what a prepared call of a small program costs
   bench interpret   Measure how many tasklets the interpreter executes in a second
+  bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N]
                     Compare native code with the interpreter on random programs (2000 if not told)
   corpus [--dir D] [NAME..]
@@ -72,9 +73,12 @@ fn run(arguments: &[&str]) -> Result<()> {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
+            ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["baseline", names @ ..] => jobs::example("sdfg-programs", "bench_baseline", names),
             [other, ..] => {
-                bail!("no benchmark `{other}`: there are `compile`, `baseline`, `calls` and `interpret`")
+                bail!(
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `interpret` and `strategy`"
+                )
             }
         },
         "faults" => faults::run(options),

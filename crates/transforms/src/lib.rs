@@ -1,1 +1,4 @@
 //! Graph transformations, chains and the strategy search.
+#![forbid(unsafe_code)]
+
+pub mod strategy;

@@ -1,0 +1,215 @@
+//! Measures the strategy search: the given graphs against the reference's times, and generated graphs that grow.
+//!
+//! `cargo xtask bench strategy`; reading a file and merging equal rows and columns of its tables are told apart.
+#![expect(clippy::print_stdout, reason = "this is a command for people at a terminal")]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sdfg_transforms::strategy::{
+    ConfigurationRule, Costs, Edge, End, Layouts, Operation, Options, Problem, SearchError, Tabulated,
+    predict, search,
+};
+
+fn main() {
+    println!(
+        "{:<44} {:>10} {:>10} {:>10} {:>9} {:>9}",
+        "graph", "least", "median", "check", "entries", "goal"
+    );
+    given();
+    generated();
+    println!("\ndependent sets and configurations grow, to the memory limit of 1 GiB:");
+    growing();
+    println!("\nmany configurations, edge costs by the layout of a shared tensor of 4 dimensions:");
+    many_configurations();
+}
+
+/// The time of a search, repeated until half a second has passed: the least, and the median.
+fn measure(
+    problem: &dyn Problem,
+    options: &Options,
+) -> Result<(Duration, Duration, Duration, u64), SearchError> {
+    let mut times = Vec::new();
+    let begin = Instant::now();
+    let solution = loop {
+        let start = Instant::now();
+        let solution = search(problem, options, &())?;
+        times.push(start.elapsed());
+        if times.len() >= 3 && (begin.elapsed() > Duration::from_millis(500) || times.len() >= 1000) {
+            break solution;
+        }
+    };
+    let start = Instant::now();
+    solution
+        .certificate
+        .check(problem, &solution.strategy, solution.cost, options.n_threads)
+        .expect("every result is accepted");
+    let check = start.elapsed();
+    times.sort();
+    Ok((times[0], times[times.len() / 2], check, solution.prediction.entries))
+}
+
+fn report(name: &str, problem: &dyn Problem, goal: &str) {
+    let options = Options { memory_limit: 1 << 30, ..Options::default() };
+    match measure(problem, &options) {
+        Ok((least, median, check, entries)) => println!(
+            "{name:<44} {:>10} {:>10} {:>10} {entries:>9} {goal:>9}",
+            shown(least),
+            shown(median),
+            shown(check)
+        ),
+        Err(error) => println!("{name:<44} {error}"),
+    }
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+fn given() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/strategy");
+    let folder = std::env::var_os("SDFG_STRATEGY").map_or(beside, PathBuf::from);
+    for (name, reference, goal) in [("alexnet.8", "80 ms", "0.2 ms"), ("inception3.8", "5600 ms", "5 ms")] {
+        let path = folder.join(format!("{name}.json.gz"));
+        let Ok(file) = File::open(&path) else {
+            println!("{name}: {} is not there; SDFG_STRATEGY names the folder of the graphs", path.display());
+            continue;
+        };
+        let start = Instant::now();
+        let problem = Tabulated::read(file).expect("a graph");
+        let read = start.elapsed();
+        let (all, merged) = problem.n_edge_costs();
+        report(name, &problem, goal);
+        println!("  reference {reference}; read in {}; {all} edge costs, {merged} merged", shown(read));
+    }
+}
+
+/// Costs that are no better or worse for a rule, the same in every run.
+fn noise(place: usize) -> f64 {
+    let mut mixed = (place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 40) as f64
+}
+
+fn problem(n: usize, size: usize, pairs: &[(usize, usize)]) -> Tabulated {
+    let operations = (0..n).map(|v| Operation {
+        name: format!("v{v}"),
+        kind: "Bench".to_owned(),
+        domain: vec![1 << 20],
+        configurations: (1..=size as u32).map(|parts| vec![parts]).collect(),
+        costs: (0..size).map(|c| noise(v * size + c)).collect(),
+    });
+    let edges = pairs.iter().enumerate().map(|(index, &(source, target))| {
+        let costs =
+            Costs::from_fn(size, size, |row, column| noise((index * size + row) * size + column + 77));
+        (Edge { source, target }, costs)
+    });
+    Tabulated::new(1 << 20, operations.collect(), edges.collect()).expect("a graph")
+}
+
+fn chain(n: usize) -> Vec<(usize, usize)> {
+    (1..n).map(|v| (v - 1, v)).collect()
+}
+
+/// Each vertex is joined to the `width` before it: dependent sets of that size.
+fn band(n: usize, width: usize) -> Vec<(usize, usize)> {
+    (1..n).flat_map(|v| (v.saturating_sub(width)..v).map(move |u| (u, v))).collect()
+}
+
+fn generated() {
+    report("219 vertices, 100 configurations, width 2", &problem(219, 100, &band(219, 2)), "100 ms");
+    report("chain of 10000, 50 configurations", &problem(10_000, 50, &chain(10_000)), "30 ms");
+}
+
+fn growing() {
+    for n in [100, 1000, 10_000, 100_000] {
+        report(&format!("{n} vertices, 8 configurations, width 2"), &problem(n, 8, &band(n, 2)), "");
+    }
+    for size in [25, 50, 100, 200, 400] {
+        report(&format!("20 vertices, {size} configurations, width 2"), &problem(20, size, &band(20, 2)), "");
+    }
+    for width in [1, 2, 3, 4, 5, 6] {
+        report(
+            &format!("20 vertices, 20 configurations, width {width}"),
+            &problem(20, 20, &band(20, width)),
+            "",
+        );
+    }
+}
+
+/// Operations of 7 dimensions in a chain whose edges see 4 of them.
+struct Lazy {
+    configurations: Vec<Vec<u32>>,
+    layouts: [Layouts; 2],
+    representatives: [Vec<usize>; 2],
+    edges: Vec<Edge>,
+    n: usize,
+}
+
+impl Lazy {
+    /// Each operation reads the first four dimensions of its domain, and writes a tensor of the third to the sixth.
+    fn new(n: usize, n_processors: u32, merged: bool) -> Self {
+        let configurations =
+            ConfigurationRule::all(n_processors).configurations(&[1 << 10; 7]).expect("processors");
+        let layouts = if merged {
+            let by = |range: std::ops::Range<usize>| {
+                Layouts::by_key(configurations.iter().map(|c| c[range.clone()].to_vec()))
+            };
+            [by(2..6), by(0..4)]
+        } else {
+            [Layouts::distinct(configurations.len()), Layouts::distinct(configurations.len())]
+        };
+        let representatives = [layouts[0].representatives(), layouts[1].representatives()];
+        let edges = chain(n).into_iter().map(|(source, target)| Edge { source, target }).collect();
+        Lazy { configurations, layouts, representatives, edges, n }
+    }
+}
+
+impl Problem for Lazy {
+    fn n_vertices(&self) -> usize {
+        self.n
+    }
+
+    fn n_configurations(&self, _vertex: usize) -> usize {
+        self.configurations.len()
+    }
+
+    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64 {
+        let parts: u32 = self.configurations[configuration].iter().product();
+        let cut = self.configurations[configuration][6] - 1;
+        1e9 / f64::from(parts) + f64::from(cut) * (vertex + 1) as f64 * 1e5
+    }
+
+    fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    fn layouts(&self, _edge: usize, end: End) -> &Layouts {
+        match end {
+            End::Source => &self.layouts[0],
+            End::Target => &self.layouts[1],
+        }
+    }
+
+    fn edge_cost(&self, _edge: usize, source_layout: usize, target_layout: usize) -> f64 {
+        let written = &self.configurations[self.representatives[0][source_layout]][2..6];
+        let read = &self.configurations[self.representatives[1][target_layout]][0..4];
+        let kept: f64 =
+            written.iter().zip(read).map(|(a, b)| f64::from(*a.min(b)) / f64::from(*a.max(b))).product();
+        1e8 * (1.0 - kept)
+    }
+}
+
+fn many_configurations() {
+    for (n_processors, merged) in [(8, false), (8, true), (64, true), (64, false)] {
+        let problem = Lazy::new(10, n_processors, merged);
+        let kind = if merged { "layouts merged" } else { "each configuration apart" };
+        let n = problem.configurations.len();
+        let name = format!("10 operations of {n} configurations, {kind}");
+        let prediction = predict(&problem, &Options::default()).expect("an order");
+        println!("{name}: {} sums", prediction.operations);
+        report(&name, &problem, "");
+    }
+}

@@ -1,0 +1,76 @@
+//! Evidence that a strategy has the least cost, which can be checked without searching.
+//!
+//! The evidence is the tables' minima: for each vertex in elimination order, the least cost of what is out, for each
+//! combination of the layouts of the vertices that are still in. If each table is what its vertex and the tables before it
+//! make it, the tables without dependents add up to the least cost of all (`docs/strategy.md`, section 4).
+
+mod bucket;
+mod check;
+
+use super::layouts::Layouts;
+use super::problem::Problem;
+
+pub use check::{Checked, Rejected};
+
+/// The evidence for one problem and strategy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// Configurations that need not be looked at, in the order in which that follows.
+    pub dominated: Vec<Dominated>,
+    /// A table for each vertex, in elimination order.
+    pub tables: Vec<Table>,
+}
+
+/// A configuration that is never better than another one of its vertex, whatever the others are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dominated {
+    /// The vertex.
+    pub vertex: usize,
+    /// The configuration that is never better.
+    pub configuration: usize,
+    /// The one that is never worse.
+    pub by: usize,
+}
+
+/// The least costs that taking out a vertex leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The vertex that is taken out.
+    pub vertex: usize,
+    /// Which vertices the minima depend on, with what is the same to them among the configurations that are not dominated.
+    pub dependents: Vec<(usize, Layouts)>,
+    /// The minima, in the mixed radix of the dependents' layouts, the last dependent going fastest.
+    pub minima: Vec<f64>,
+}
+
+impl Certificate {
+    /// The lower bound on the cost of every strategy that the evidence claims: the minima that depend on nothing.
+    pub fn bound(&self) -> f64 {
+        self.tables.iter().filter(|table| table.dependents.is_empty()).flat_map(|table| &table.minima).sum()
+    }
+
+    /// How many minima there are.
+    pub fn n_minima(&self) -> usize {
+        self.tables.iter().map(|table| table.minima.len()).sum()
+    }
+
+    /// Checks that `strategy` has the cost `cost` and that no strategy has less.
+    ///
+    /// Nothing of the search is used or trusted: every table is computed again from the costs of the problem and the
+    /// tables before it. As much work as the search without its choice of an order, on as many threads.
+    ///
+    /// # Errors
+    /// What is wrong with the strategy or the evidence.
+    pub fn check(
+        &self,
+        problem: &dyn Problem,
+        strategy: &[usize],
+        cost: f64,
+        n_threads: usize,
+    ) -> Result<Checked, Rejected> {
+        check::check(self, problem, strategy, cost, n_threads)
+    }
+}
+
+#[cfg(test)]
+mod tests;

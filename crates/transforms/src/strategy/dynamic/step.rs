@@ -1,0 +1,305 @@
+//! One step of the dynamic program: the least costs of a vertex for each combination of its dependents' layouts.
+
+use std::borrow::Cow;
+
+use super::Dynamic;
+use crate::strategy::error::{ProblemError, SearchError};
+use crate::strategy::layouts::Layouts;
+use crate::strategy::min_plus;
+use crate::strategy::plan::{Factor, Step};
+use crate::strategy::problem::{End, Problem};
+use crate::strategy::tabulated::is_cost;
+
+/// Columns that are lowered together, so that they stay in the nearest cache.
+const COLUMNS: usize = 1024;
+
+/// A step whose factors are at hand.
+pub(super) struct Ready<'d> {
+    step: &'d Step,
+    problem: &'d dyn Problem,
+    /// Least cost of the vertex by itself in each of its layouts.
+    own: Vec<f64>,
+    factors: Factors<'d>,
+}
+
+/// The other summands.
+enum Factors<'d> {
+    /// None: the table has one entry.
+    None,
+    /// One edge alone, whose costs are stored.
+    Stored { end: End, costs: &'d [f64] },
+    /// One edge alone, whose costs are computed when they are needed. Layouts of the vertex that cost less by themselves
+    /// come first.
+    Computed { edge: usize, end: End, cheapest_first: Vec<usize> },
+    /// Some that are laid out alike.
+    LaidOut(Vec<LaidOut<'d>>),
+}
+
+/// A factor in the layouts of the step, in the mixed radix of those of its vertices that are dependents, with the vertex
+/// itself as the last.
+struct LaidOut<'d> {
+    values: Cow<'d, [f64]>,
+    /// How far the next layout of each dependent is; 0 for those that the factor is not over.
+    strides: Vec<usize>,
+}
+
+impl<'d> Ready<'d> {
+    pub(super) fn new(dynamic: &'d Dynamic<'_>, index: usize) -> Result<Self, SearchError> {
+        let (problem, step) = (dynamic.problem, &dynamic.plan.steps[index]);
+        let own = merge(dynamic.own_costs(index)?, &step.own);
+        let factors = match *step.joint.as_slice() {
+            [] => Factors::None,
+            [Factor::Edge { edge, end }] => match problem.edge_table(edge) {
+                Some(costs) => Factors::Stored { end, costs },
+                None => {
+                    let mut cheapest_first: Vec<usize> = (0..own.len()).collect();
+                    cheapest_first.sort_by(|a, b| own[*a].total_cmp(&own[*b]));
+                    Factors::Computed { edge, end, cheapest_first }
+                }
+            },
+            _ => {
+                let laid_out = step.joint.iter().map(|factor| lay_out(dynamic, step, *factor));
+                Factors::LaidOut(laid_out.collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(Ready { step, problem, own, factors })
+    }
+
+    /// Fills the entries of the table from the `first` on.
+    pub(super) fn fill(&self, first: usize, entries: &mut [f64]) -> Result<(), SearchError> {
+        match &self.factors {
+            Factors::None => entries.fill(min_plus::least(&self.own)),
+            Factors::Stored { end: End::Target, costs } => {
+                let n = self.own.len();
+                let rows = costs[first * n..(first + entries.len()) * n].chunks_exact(n);
+                entries
+                    .iter_mut()
+                    .zip(rows)
+                    .for_each(|(entry, row)| *entry = min_plus::least_sum(&self.own, row));
+            }
+            Factors::Stored { end: End::Source, costs } => {
+                let n_columns = self.step.dependents[0].layouts.len();
+                for (number, columns) in entries.chunks_mut(COLUMNS).enumerate() {
+                    let start = first + number * COLUMNS;
+                    for (own, row) in self.own.iter().zip(costs.chunks_exact(n_columns)) {
+                        min_plus::lower(columns, *own, &row[start..start + columns.len()]);
+                    }
+                }
+            }
+            Factors::Computed { edge, end, cheapest_first } => {
+                for (place, entry) in entries.iter_mut().enumerate() {
+                    *entry = self.least_computed(*edge, *end, cheapest_first, first + place)?;
+                }
+            }
+            Factors::LaidOut(factors) => self.fill_joint(factors, first, entries),
+        }
+        Ok(())
+    }
+
+    fn least_computed(
+        &self,
+        edge: usize,
+        end: End,
+        cheapest_first: &[usize],
+        other: usize,
+    ) -> Result<f64, SearchError> {
+        let mut least = f64::INFINITY;
+        for &layout in cheapest_first {
+            // A cost is not negative: where the vertex alone is no better, the edge need not be asked for.
+            if self.own[layout] >= least {
+                break;
+            }
+            let (row, column) = if end == End::Source { (layout, other) } else { (other, layout) };
+            least = least.min(self.own[layout] + edge_cost(self.problem, edge, row, column)?);
+        }
+        Ok(least)
+    }
+
+    /// Several factors: those that do not depend on the last dependent are added once for all of its layouts.
+    fn fill_joint(&self, factors: &[LaidOut<'_>], first: usize, entries: &mut [f64]) {
+        let (inner, outer): (Vec<_>, Vec<_>) =
+            factors.iter().partition(|factor| factor.strides.last().is_some_and(|stride| *stride > 0));
+        let sizes: Vec<usize> = self.step.dependents.iter().map(|one| one.layouts.len()).collect();
+        let Some((&n_last, sizes)) = sizes.split_last() else { return };
+        let n = self.own.len();
+        let mut sums = vec![0.0; n];
+        let mut starts = vec![0; inner.len()];
+        let mut done = 0;
+        while done < entries.len() {
+            let (outside, from) = ((first + done) / n_last, (first + done) % n_last);
+            let count = (n_last - from).min(entries.len() - done);
+            sums.copy_from_slice(&self.own);
+            for factor in &outer {
+                let start = factor.place(outside, sizes);
+                min_plus::add(&mut sums, &factor.values[start..start + n]);
+            }
+            for (start, factor) in starts.iter_mut().zip(&inner) {
+                *start = factor.place(outside, sizes) + from * n;
+            }
+            least_over_last(&sums, &inner, &starts, &mut entries[done..done + count]);
+            done += count;
+        }
+    }
+}
+
+/// The least costs for one layout of the last dependent after the other. The rows of each factor begin at its start.
+fn least_over_last(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], entries: &mut [f64]) {
+    let n = sums.len();
+    let rows = |index: usize| factors[index].values[starts[index]..].chunks_exact(n);
+    match factors.len() {
+        1 => {
+            let values = &factors[0].values[starts[0]..starts[0] + entries.len() * n];
+            let (fours, rest) = entries.as_chunks_mut::<4>();
+            for (four, rows) in fours.iter_mut().zip(values.chunks_exact(4 * n)) {
+                *four =
+                    min_plus::least_sums_of_four(sums, [0, 1, 2, 3].map(|row| &rows[row * n..(row + 1) * n]));
+            }
+            let behind = values.chunks_exact(n).skip(4 * fours.len());
+            rest.iter_mut().zip(behind).for_each(|(entry, row)| *entry = min_plus::least_sum(sums, row));
+        }
+        2 => {
+            for (entry, (a, b)) in entries.iter_mut().zip(rows(0).zip(rows(1))) {
+                *entry = min_plus::least_sum_of_three(sums, a, b);
+            }
+        }
+        _ => {
+            let mut sum = vec![0.0; n];
+            for (last, entry) in entries.iter_mut().enumerate() {
+                sum.copy_from_slice(sums);
+                for (factor, start) in factors.iter().zip(starts) {
+                    min_plus::add(&mut sum, &factor.values[start + last * n..start + (last + 1) * n]);
+                }
+                *entry = min_plus::least(&sum);
+            }
+        }
+    }
+}
+
+impl LaidOut<'_> {
+    /// Where the rows for a combination of all dependents but the last begin.
+    fn place(&self, mut combination: usize, sizes: &[usize]) -> usize {
+        let mut place = 0;
+        for (size, stride) in sizes.iter().zip(&self.strides).rev() {
+            place += combination % size * stride;
+            combination /= size;
+        }
+        place
+    }
+}
+
+/// The least of the costs of configurations with the same layout.
+fn merge(costs: Vec<f64>, layouts: &Layouts) -> Vec<f64> {
+    let Some(map) = layouts.map() else { return costs };
+    let mut merged = vec![f64::INFINITY; layouts.len()];
+    for (cost, layout) in costs.iter().zip(map) {
+        let least = &mut merged[*layout as usize];
+        *least = least.min(*cost);
+    }
+    merged
+}
+
+/// Brings a factor into the layouts of a step, without copying where it is in them already.
+fn lay_out<'d>(dynamic: &'d Dynamic<'_>, step: &Step, factor: Factor) -> Result<LaidOut<'d>, SearchError> {
+    // The factor's vertices: the dependents among them in the order of the step, then the vertex itself. Of each, the
+    // step's layouts, those of the factor, and how far the factor's next layout is.
+    let scope = dynamic.plan.scope(dynamic.problem, factor);
+    let mut strides = vec![0; scope.len()];
+    let mut stride = 1;
+    for (place, (_, layouts)) in scope.iter().enumerate().rev() {
+        strides[place] = stride;
+        stride *= layouts.len();
+    }
+    let of = |vertex: usize| scope.iter().position(|(other, _)| *other == vertex);
+    let mut dimensions = Vec::with_capacity(scope.len());
+    for (place, one) in step.dependents.iter().enumerate() {
+        if let Some(index) = of(one.vertex) {
+            dimensions.push((Some(place), &one.layouts, scope[index].1, strides[index]));
+        }
+    }
+    if let Some(index) = of(step.vertex) {
+        dimensions.push((None, &step.own, scope[index].1, strides[index]));
+    }
+    let mut step_strides = vec![0; step.dependents.len()];
+    let mut size = 1;
+    let mut as_it_is = true;
+    for (place, layouts, factors_layouts, stride) in dimensions.iter().rev() {
+        as_it_is &= *stride == size && layouts.len() == factors_layouts.len();
+        if let Some(place) = place {
+            step_strides[*place] = size;
+        }
+        size *= layouts.len();
+    }
+    let stored = match factor {
+        Factor::Table(table) => Some(dynamic.table(table)),
+        Factor::Edge { edge, .. } => dynamic.problem.edge_table(edge),
+    };
+    if as_it_is && let Some(values) = stored {
+        return Ok(LaidOut { values: Cow::Borrowed(values), strides: step_strides });
+    }
+    let offsets: Vec<Vec<usize>> = dimensions
+        .iter()
+        .map(|(_, layouts, factors_layouts, stride)| {
+            let of = |configuration| factors_layouts.of(configuration) * stride;
+            layouts.representatives().into_iter().map(of).collect()
+        })
+        .collect();
+    let mut values = Vec::with_capacity(size);
+    for place in Places::new(&offsets) {
+        values.push(match (stored, factor) {
+            (Some(stored), _) => stored[place],
+            (None, Factor::Edge { edge, .. }) => {
+                let n_columns = dynamic.problem.layouts(edge, End::Target).len();
+                edge_cost(dynamic.problem, edge, place / n_columns, place % n_columns)?
+            }
+            (None, Factor::Table(_)) => f64::INFINITY,
+        });
+    }
+    Ok(LaidOut { values: Cow::Owned(values), strides: step_strides })
+}
+
+/// Sums of one offset of each list, the last list going fastest.
+struct Places<'o> {
+    offsets: &'o [Vec<usize>],
+    digits: Vec<usize>,
+    /// Nothing when all are done.
+    next: Option<usize>,
+}
+
+impl<'o> Places<'o> {
+    fn new(offsets: &'o [Vec<usize>]) -> Self {
+        let next = offsets.iter().map(|list| list.first().copied()).sum();
+        Places { offsets, digits: vec![0; offsets.len()], next }
+    }
+}
+
+impl Iterator for Places<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let place = self.next?;
+        let mut following = place;
+        for (digit, list) in self.digits.iter_mut().zip(self.offsets).rev() {
+            following -= list[*digit];
+            *digit += 1;
+            if let Some(offset) = list.get(*digit) {
+                self.next = Some(following + offset);
+                return Some(place);
+            }
+            *digit = 0;
+            following += list[0];
+        }
+        self.next = None;
+        Some(place)
+    }
+}
+
+/// The cost of an edge between two layouts, checked: it may have been computed just now.
+pub(super) fn edge_cost(
+    problem: &dyn Problem,
+    edge: usize,
+    row: usize,
+    column: usize,
+) -> Result<f64, SearchError> {
+    let cost = problem.edge_cost(edge, row, column);
+    if is_cost(cost) { Ok(cost) } else { Err(ProblemError::EdgeCost { edge, row, column, cost }.into()) }
+}

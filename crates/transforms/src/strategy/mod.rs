@@ -1,0 +1,35 @@
+//! Optimal parallelization strategies: a configuration for each operation of a computation graph, of least cost.
+//!
+//! A pure library over a [`Problem`]; method, proof and the slips of its sources are told in `docs/strategy.md`.
+
+mod certificate;
+mod configurations;
+mod dynamic;
+mod error;
+mod exhaustive;
+mod file;
+mod layouts;
+mod min_plus;
+mod observer;
+mod order;
+mod plan;
+mod problem;
+mod schedule;
+mod search;
+mod tabulated;
+
+pub use certificate::{Certificate, Checked, Dominated, Rejected, Table};
+pub use configurations::ConfigurationRule;
+pub use error::{ProblemError, ReadError, SearchError};
+pub use layouts::Layouts;
+pub use observer::{Observer, Progress};
+pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
+pub use plan::Prediction;
+pub use problem::{Edge, End, Problem, cost, edge_cost};
+pub use search::{Algorithm, Options, Solution, predict, search};
+pub use tabulated::{Costs, Operation, Tabulated};
+
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod tests;

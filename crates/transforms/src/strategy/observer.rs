@@ -1,0 +1,29 @@
+//! Looking on while a search works, and ending it early.
+
+use std::ops::ControlFlow;
+
+use super::plan::Prediction;
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Operations that are done.
+    pub done: u64,
+    /// Operations that there are.
+    pub total: u64,
+}
+
+/// Is told what a search does. `()` looks away.
+///
+/// Threads of the search call it, some milliseconds of work apart at most.
+pub trait Observer: Sync {
+    /// The tables that are going to be filled; called before any work on them.
+    fn predicted(&self, _prediction: &Prediction) {}
+
+    /// How far the search is; `Break` ends it.
+    fn progress(&self, _progress: Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Observer for () {}

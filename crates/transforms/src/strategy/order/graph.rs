@@ -1,0 +1,150 @@
+//! The graph that is eliminated: who is joined to whom, and how many configurations count.
+
+use std::collections::VecDeque;
+
+use super::Volume;
+use crate::strategy::layouts::Layouts;
+use crate::strategy::problem::{End, Problem};
+
+/// Which vertices are joined, without direction, loops or repetition, and how many configurations each has.
+#[derive(Clone, Debug)]
+pub struct EliminationGraph {
+    /// Sorted, for each vertex.
+    neighbours: Vec<Vec<u32>>,
+    /// How many configurations of each vertex are different to its edges.
+    sizes: Vec<f64>,
+}
+
+impl EliminationGraph {
+    /// The graph of a problem. Configurations that no edge tells apart count once.
+    pub fn of(problem: &dyn Problem) -> Self {
+        let n = problem.n_vertices();
+        let mut neighbours = vec![Vec::new(); n];
+        let mut classes: Vec<Option<Layouts>> = vec![None; n];
+        for (index, edge) in problem.edges().iter().enumerate().filter(|(_, edge)| !edge.is_loop()) {
+            for end in [End::Source, End::Target] {
+                let vertex = edge.vertex(end);
+                neighbours[vertex].push(edge.vertex(end.other()) as u32);
+                let layouts = problem.layouts(index, end);
+                let class = &mut classes[vertex];
+                *class = Some(class.as_ref().map_or_else(|| layouts.clone(), |class| class.refined(layouts)));
+            }
+        }
+        let size = |classes: &Option<Layouts>| classes.as_ref().map_or(1, Layouts::len) as f64;
+        EliminationGraph::new(neighbours, classes.iter().map(size).collect())
+    }
+
+    /// A graph from the neighbours of each vertex, in any order, on both sides, and how many configurations it has.
+    pub(super) fn new(mut neighbours: Vec<Vec<u32>>, sizes: Vec<f64>) -> Self {
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        EliminationGraph { neighbours, sizes }
+    }
+
+    /// How many vertices there are.
+    pub fn n_vertices(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    pub(super) fn neighbours(&self) -> &[Vec<u32>] {
+        &self.neighbours
+    }
+
+    pub(super) fn size(&self, vertex: u32) -> f64 {
+        self.sizes[vertex as usize]
+    }
+
+    /// What eliminating every vertex in this order costs.
+    pub fn volume(&self, order: &[usize]) -> Volume {
+        let mut left = Elimination::new(self);
+        let mut volume = Volume { entries: 0.0, operations: 0.0 };
+        for &vertex in order {
+            let dependents = left.eliminate(vertex as u32);
+            let entries: f64 = dependents.iter().map(|other| self.size(*other)).product();
+            volume.entries += entries;
+            volume.operations += entries * self.sizes[vertex];
+        }
+        volume
+    }
+
+    /// Operations that every order needs: those of each edge. Orders without fill-in have no more than about these.
+    pub(super) fn least_operations(&self) -> f64 {
+        let pairs = self.neighbours.iter().zip(&self.sizes);
+        let twice: f64 =
+            pairs.map(|(list, size)| list.iter().map(|other| size * self.size(*other)).sum::<f64>()).sum();
+        0.5 * twice
+    }
+
+    /// The vertices that are on no cycle and connect none, from the outside inwards: eliminating one of them first costs
+    /// nothing but its own edge. From both ends of a chain in turns, so that they can be worked on side by side.
+    pub(super) fn trees(&self) -> Vec<usize> {
+        let mut degree: Vec<usize> = self.neighbours.iter().map(Vec::len).collect();
+        let mut queue: VecDeque<usize> = (0..degree.len()).filter(|vertex| degree[*vertex] <= 1).collect();
+        let mut queued: Vec<bool> = degree.iter().map(|degree| *degree <= 1).collect();
+        let mut order = Vec::new();
+        while let Some(vertex) = queue.pop_front() {
+            order.push(vertex);
+            for &other in &self.neighbours[vertex] {
+                let other = other as usize;
+                degree[other] = degree[other].saturating_sub(1);
+                if degree[other] <= 1 && !queued[other] {
+                    queued[other] = true;
+                    queue.push_back(other);
+                }
+            }
+        }
+        order
+    }
+
+    /// How many vertices are left when trees are gone.
+    pub(super) fn n_on_cycles(&self) -> usize {
+        self.n_vertices() - self.trees().len()
+    }
+}
+
+/// The graph while vertices are taken out of it.
+pub(super) struct Elimination {
+    /// Sorted; of vertices that are out, those that were joined to it when it went.
+    pub(super) neighbours: Vec<Vec<u32>>,
+}
+
+impl Elimination {
+    pub(super) fn new(graph: &EliminationGraph) -> Self {
+        Elimination { neighbours: graph.neighbours.clone() }
+    }
+
+    /// Takes a vertex out and joins its neighbours to each other, which it returns.
+    pub(super) fn eliminate(&mut self, vertex: u32) -> Vec<u32> {
+        let dependents = std::mem::take(&mut self.neighbours[vertex as usize]);
+        for &other in &dependents {
+            let list = &mut self.neighbours[other as usize];
+            if dependents.len() <= 1 {
+                list.retain(|neighbour| *neighbour != vertex);
+            } else {
+                *list = union(list, &dependents, |neighbour| neighbour != vertex && neighbour != other);
+            }
+        }
+        dependents
+    }
+}
+
+/// What is in one of two sorted lists, and wanted.
+fn union(a: &[u32], b: &[u32], wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+    let mut both = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        let next = match (a.get(i), b.get(j)) {
+            (Some(x), Some(y)) => *x.min(y),
+            (Some(x), None) | (None, Some(x)) => *x,
+            (None, None) => break,
+        };
+        i += usize::from(a.get(i) == Some(&next));
+        j += usize::from(b.get(j) == Some(&next));
+        if wanted(next) {
+            both.push(next);
+        }
+    }
+    both
+}

@@ -1,0 +1,99 @@
+//! Elimination orders: in which order the dynamic program takes the vertices out.
+//!
+//! Taking a vertex out makes a table over all vertices that are joined to it by then, its *dependents*, and joins them
+//! to each other (the fill-in). The order decides how large tables get; finding the best one is NP-hard, so there are
+//! several ways, and the best of them by predicted work is taken.
+
+mod exact;
+mod graph;
+mod greedy;
+
+pub use graph::EliminationGraph;
+pub use greedy::Greedy;
+
+use exact::MAX_EXACT;
+
+/// How an elimination order is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrderRule {
+    /// Greedy rules first, then, while the predicted work is worth it, random restarts and the exact order.
+    #[default]
+    Best,
+    /// One greedy rule.
+    Greedy(Greedy),
+    /// The best of this many orders by the least volume with noise, from this seed.
+    RandomRestarts {
+        /// How many.
+        n: u32,
+        /// Where the noise begins.
+        seed: u64,
+    },
+    /// The order of least work, for at most 16 vertices that are not in trees.
+    Exact,
+}
+
+/// Work below which no more time is spent on a better order: about a tenth of a millisecond of it.
+const CHEAP: f64 = 2e5;
+
+/// What taking all vertices out in an order costs, counted in configurations, before equal ones are merged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Volume {
+    /// Entries of all tables.
+    pub entries: f64,
+    /// Sums that are compared to fill them.
+    pub operations: f64,
+}
+
+/// An elimination order, every vertex once, by the rule; nothing if the rule is [`OrderRule::Exact`] and the graph is too
+/// large for it. The order is a function of its arguments.
+pub fn order(graph: &EliminationGraph, rule: OrderRule) -> Option<Vec<usize>> {
+    match rule {
+        OrderRule::Greedy(rule) => Some(greedy::order(graph, rule, None)),
+        OrderRule::RandomRestarts { n, seed } => Some(restarts(graph, n, seed)),
+        OrderRule::Exact => exact::order(graph),
+        OrderRule::Best => Some(best(graph)),
+    }
+}
+
+fn restarts(graph: &EliminationGraph, n: u32, seed: u64) -> Vec<usize> {
+    let first = greedy::order(graph, Greedy::MinVolume, None);
+    let others = (0..n).map(|i| {
+        greedy::order(graph, Greedy::MinVolume, Some(seed.wrapping_mul(1 << 20).wrapping_add(u64::from(i))))
+    });
+    cheapest(graph, std::iter::once(first).chain(others))
+}
+
+fn best(graph: &EliminationGraph) -> Vec<usize> {
+    let mut found = greedy::order(graph, Greedy::MinVolume, None);
+    if graph.volume(&found).operations <= CHEAP.max(graph.least_operations()) {
+        return found;
+    }
+    let rules = [Greedy::MinFill, Greedy::DependentSets, Greedy::SortNodes];
+    let others = rules.into_iter().map(|rule| greedy::order(graph, rule, None));
+    found = cheapest(graph, std::iter::once(found).chain(others));
+    if graph.n_on_cycles() <= MAX_EXACT {
+        let operations = graph.volume(&found).operations;
+        // The exact order costs about as much as this many operations.
+        let price = (1_u64 << graph.n_on_cycles()) as f64 * 100.0;
+        return if operations > price { exact::order(graph).unwrap_or(found) } else { found };
+    }
+    // A restart costs about as much as some hundred operations for each vertex; a tenth of the work is spent on them.
+    let price = 300.0 * graph.n_vertices() as f64;
+    let n = (0.1 * graph.volume(&found).operations / price).min(1000.0) as u32;
+    cheapest(graph, [found, restarts(graph, n, 0)])
+}
+
+/// The first order of least work.
+fn cheapest(graph: &EliminationGraph, orders: impl IntoIterator<Item = Vec<usize>>) -> Vec<usize> {
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    for order in orders {
+        let work = graph.volume(&order).operations;
+        if best.as_ref().is_none_or(|(least, _)| work < *least) {
+            best = Some((work, order));
+        }
+    }
+    best.map_or_else(Vec::new, |(_, order)| order)
+}
+
+#[cfg(test)]
+mod tests;

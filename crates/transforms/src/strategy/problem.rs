@@ -1,0 +1,102 @@
+//! What a search is about: a graph of operations with configurations, and the costs of choosing them.
+//!
+//! Vertices, edges and configurations are counted from 0, in the order of the problem. The direction of an edge only
+//! says which end of its table is which: costs add up, so the search does not look at it.
+
+use super::layouts::Layouts;
+
+/// An edge between two vertices: a tensor that one operation leaves for another.
+///
+/// Several edges may join the same vertices, and both ends may be the same vertex: all of their costs count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The vertex whose configurations are the rows of the edge's costs.
+    pub source: usize,
+    /// The vertex whose configurations are the columns of the edge's costs.
+    pub target: usize,
+}
+
+impl Edge {
+    /// The vertex at one end.
+    pub fn vertex(&self, end: End) -> usize {
+        match end {
+            End::Source => self.source,
+            End::Target => self.target,
+        }
+    }
+
+    /// Whether both ends are the same vertex.
+    pub fn is_loop(&self) -> bool {
+        self.source == self.target
+    }
+}
+
+/// One of the two ends of an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// The rows.
+    Source,
+    /// The columns.
+    Target,
+}
+
+impl End {
+    /// The end across the edge.
+    pub fn other(self) -> End {
+        match self {
+            End::Source => End::Target,
+            End::Target => End::Source,
+        }
+    }
+}
+
+/// A computation graph with costs: the input of every search.
+///
+/// The cost of a strategy, one configuration for each vertex, is the sum of the costs of its vertices and edges
+/// (`strategy-search` document 3, section 1). Costs are finite and not negative, in any unit. Asking twice gives
+/// the same. The search asks for what it needs when it needs it, so that costs may be computed when they are asked for.
+pub trait Problem: Sync {
+    /// How many vertices there are.
+    fn n_vertices(&self) -> usize;
+
+    /// How many configurations a vertex has; at least one.
+    fn n_configurations(&self, vertex: usize) -> usize;
+
+    /// Cost of a vertex in one of its configurations.
+    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64;
+
+    /// All edges.
+    fn edges(&self) -> &[Edge];
+
+    /// Which configurations of one end of an edge are the same to it.
+    fn layouts(&self, edge: usize, end: End) -> &Layouts;
+
+    /// Cost of an edge between two layouts.
+    fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64;
+
+    /// All costs of an edge, a row for each layout of the source and a column for each of the target, where they are at hand.
+    fn edge_table(&self, _edge: usize) -> Option<&[f64]> {
+        None
+    }
+
+    /// What a vertex is called in messages.
+    fn vertex_name(&self, vertex: usize) -> String {
+        format!("vertex {vertex}")
+    }
+}
+
+/// Cost of a strategy: the costs of all vertices, then those of all edges, added in their order.
+///
+/// The strategy has a configuration for each vertex of the problem.
+pub fn cost(problem: &dyn Problem, strategy: &[usize]) -> f64 {
+    let vertices = strategy.iter().enumerate().map(|(vertex, c)| problem.vertex_cost(vertex, *c));
+    let edges = (0..problem.edges().len()).map(|edge| edge_cost(problem, edge, strategy));
+    vertices.chain(edges).sum()
+}
+
+/// Cost of one edge in a strategy.
+pub fn edge_cost(problem: &dyn Problem, edge: usize, strategy: &[usize]) -> f64 {
+    let Edge { source, target } = problem.edges()[edge];
+    let layout = |end, vertex: usize| problem.layouts(edge, end).of(strategy[vertex]);
+    problem.edge_cost(edge, layout(End::Source, source), layout(End::Target, target))
+}

@@ -1,0 +1,118 @@
+//! Random small problems for tests: the shapes that searches meet, and those at their borders.
+
+use super::problem::Edge;
+use super::tabulated::{Costs, Operation, Tabulated};
+
+/// A sequence of pseudo-random numbers (SplitMix64).
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// How costs are made.
+#[derive(Clone, Copy)]
+enum CostKind {
+    Zero,
+    /// 0, 1 or 2: many strategies cost the same, and many rows are equal.
+    Ties,
+    Wide,
+    Fractions,
+}
+
+fn cost(random: &mut Random, kind: CostKind) -> f64 {
+    match kind {
+        CostKind::Zero => 0.0,
+        CostKind::Ties => random.below(3) as f64,
+        CostKind::Wide => 10_f64.powi(random.below(13) as i32 - 3) * random.fraction(),
+        CostKind::Fractions => random.fraction(),
+    }
+}
+
+/// A problem with at most `max_vertices` vertices and `max_configurations` configurations of each, by its number: a tree,
+/// chain, directed acyclic graph, clique, cycle, ladder, graph with several edges between the same vertices and from vertices
+/// to themselves, or several of them side by side.
+pub(super) fn problem(number: u64, max_vertices: usize, max_configurations: usize) -> Tabulated {
+    let mut random = Random::new(number);
+    let n = 1 + random.below(max_vertices);
+    let kind = [CostKind::Ties, CostKind::Wide, CostKind::Fractions, CostKind::Zero][match random.below(16) {
+        0 => 3,
+        other => other % 3,
+    }];
+    let mut pairs = Vec::new();
+    match number % 8 {
+        0 => (1..n).for_each(|v| pairs.push((random.below(v), v))),
+        1 => (1..n).for_each(|v| pairs.push((v - 1, v))),
+        2 => {
+            for v in 1..n {
+                (0..1 + random.below(2)).for_each(|_| pairs.push((random.below(v), v)));
+            }
+        }
+        3 => (0..n).for_each(|v| (0..v).for_each(|u| pairs.push((u, v)))),
+        4 => (0..n).for_each(|v| pairs.push((v, (v + 1) % n))),
+        5 => (0..n).for_each(|v| {
+            if v >= 1 && v % 2 == 1 {
+                pairs.push((v, v - 1));
+            }
+            if v >= 2 {
+                pairs.push((v - 2, v));
+            }
+        }),
+        6 => (0..2 * n).for_each(|_| pairs.push((random.below(n), random.below(n)))),
+        _ => (0..n / 2).for_each(|_| pairs.push((random.below(n), random.below(n)))),
+    }
+    let operations: Vec<Operation> = (0..n)
+        .map(|v| {
+            let size = 1 + random.below(max_configurations);
+            Operation {
+                name: format!("v{v}"),
+                kind: "Random".to_owned(),
+                domain: vec![64],
+                configurations: (1..=size as u32).map(|parts| vec![parts]).collect(),
+                costs: (0..size).map(|_| cost(&mut random, kind)).collect(),
+            }
+        })
+        .collect();
+    let edges = pairs
+        .into_iter()
+        .map(|(source, target)| {
+            let (n_rows, n_columns) =
+                (operations[source].configurations.len(), operations[target].configurations.len());
+            // Some edges tell only few layouts apart.
+            let layouts = if random.below(3) == 0 { 2 } else { usize::MAX };
+            let few: Vec<f64> = (0..4).map(|_| cost(&mut random, kind)).collect();
+            let costs = Costs::from_fn(n_rows, n_columns, |row, column| {
+                if layouts == 2 { few[2 * (row % 2) + column % 2] } else { cost(&mut random, kind) }
+            });
+            (Edge { source, target }, costs)
+        })
+        .collect();
+    Tabulated::new(64, operations, edges).expect("random problems make sense")
+}
+
+/// How many random cases a test takes: some, or as many as the variable `SDFG_STRATEGY_CASES` says.
+pub(super) fn n_cases(usual: u64) -> u64 {
+    match std::env::var("SDFG_STRATEGY_CASES") {
+        Ok(text) => text.parse().expect("SDFG_STRATEGY_CASES is a number"),
+        Err(_) => usual,
+    }
+}

@@ -1,0 +1,117 @@
+//! The search: a problem and what is wanted of it in, a strategy with its evidence out.
+
+use super::certificate::{Certificate, Table};
+use super::dynamic::Dynamic;
+use super::error::SearchError;
+use super::exhaustive;
+use super::observer::Observer;
+use super::order::{self, EliminationGraph, OrderRule};
+use super::plan::{Plan, Prediction};
+use super::problem::{self, Problem};
+
+/// How the least cost is found. All algorithms find the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The dynamic program over an elimination order (document 2): work grows with the size of dependent sets.
+    #[default]
+    Dynamic,
+    /// Every strategy is looked at: for small graphs.
+    Exhaustive,
+}
+
+/// What is wanted of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// How the least cost is found.
+    pub algorithm: Algorithm,
+    /// How the elimination order is found.
+    pub order: OrderRule,
+    /// Bytes that tables may take.
+    pub memory_limit: u64,
+    /// Threads that share the work; the result is the same for any number.
+    pub n_threads: usize,
+    /// How many strategies the exhaustive search may look at.
+    pub strategy_limit: f64,
+}
+
+impl Default for Options {
+    /// The dynamic program, the best order, 4 GiB, and a thread for each processor.
+    fn default() -> Self {
+        Options {
+            algorithm: Algorithm::Dynamic,
+            order: OrderRule::Best,
+            memory_limit: 4 << 30,
+            n_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            strategy_limit: 1e8,
+        }
+    }
+}
+
+/// A strategy of least cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The configuration of each vertex.
+    pub strategy: Vec<usize>,
+    /// What it costs: the sum over vertices and edges, in their order.
+    pub cost: f64,
+    /// The evidence that no strategy costs less.
+    pub certificate: Certificate,
+    /// What the search did.
+    pub prediction: Prediction,
+}
+
+/// What the dynamic program would do, without doing it.
+///
+/// # Errors
+/// If the exact order of a large graph is asked for.
+pub fn predict(problem: &dyn Problem, options: &Options) -> Result<Prediction, SearchError> {
+    Ok(plan(problem, options)?.prediction())
+}
+
+/// Finds a strategy of least cost.
+///
+/// # Errors
+/// If memory is not enough, a cost is no cost, the observer cancels, or the algorithm does not suit the size.
+pub fn search(
+    problem: &dyn Problem,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Solution, SearchError> {
+    let plan = plan(problem, options)?;
+    let prediction = plan.prediction();
+    observer.predicted(&prediction);
+    if prediction.bytes > options.memory_limit {
+        let (needed, limit) = (prediction.bytes, options.memory_limit);
+        return Err(SearchError::Memory { what: "the dynamic program", needed, limit });
+    }
+    let dynamic = Dynamic::new(problem, &plan, options.n_threads, observer);
+    dynamic.fill()?;
+    let strategy = match options.algorithm {
+        Algorithm::Dynamic => dynamic.strategy()?,
+        Algorithm::Exhaustive => exhaustive::search(problem, options.strategy_limit)?,
+    };
+    let cost = problem::cost(problem, &strategy);
+    if !cost.is_finite() {
+        return Err(SearchError::Overflow);
+    }
+    let tables = dynamic.into_tables();
+    let certificate = certificate(plan, tables);
+    Ok(Solution { strategy, cost, certificate, prediction })
+}
+
+fn plan(problem: &dyn Problem, options: &Options) -> Result<Plan, SearchError> {
+    let graph = EliminationGraph::of(problem);
+    let n_vertices = graph.n_vertices();
+    let order = order::order(&graph, options.order).ok_or(SearchError::OrderTooLarge { n_vertices })?;
+    Ok(Plan::new(problem, &order))
+}
+
+/// The tables of the dynamic program are the evidence.
+fn certificate(plan: Plan, tables: Vec<Vec<f64>>) -> Certificate {
+    let table = |(step, minima): (super::plan::Step, Vec<f64>)| Table {
+        vertex: step.vertex,
+        dependents: step.dependents.into_iter().map(|one| (one.vertex, one.layouts)).collect(),
+        minima,
+    };
+    Certificate { dominated: Vec::new(), tables: plan.steps.into_iter().zip(tables).map(table).collect() }
+}
