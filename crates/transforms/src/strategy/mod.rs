@@ -16,6 +16,7 @@ mod plan;
 mod problem;
 mod schedule;
 mod search;
+mod table_pruning;
 mod tabulated;
 
 pub use certificate::{Certificate, Checked, Dominated, Rejected, Table};

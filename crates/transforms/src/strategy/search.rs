@@ -8,6 +8,7 @@ use super::observer::Observer;
 use super::order::{self, EliminationGraph, OrderRule};
 use super::plan::{Plan, Prediction};
 use super::problem::{self, Problem};
+use super::table_pruning;
 
 /// How the least cost is found. All algorithms find the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Algorithm {
     /// The dynamic program over an elimination order (document 2): work grows with the size of dependent sets.
     #[default]
     Dynamic,
+    /// Strategies that are not locally best are removed from tables over neighbourhoods (documents 1 and 3): for small graphs.
+    TablePruning,
     /// Every strategy is looked at: for small graphs.
     Exhaustive,
 }
@@ -30,7 +33,7 @@ pub struct Options {
     pub memory_limit: u64,
     /// Threads that share the work; the result is the same for any number.
     pub n_threads: usize,
-    /// How many strategies the exhaustive search may look at.
+    /// How many strategies the exhaustive search may look at, and how many parts of strategies table-pruning.
     pub strategy_limit: f64,
 }
 
@@ -88,6 +91,9 @@ pub fn search(
     dynamic.fill()?;
     let strategy = match options.algorithm {
         Algorithm::Dynamic => dynamic.strategy()?,
+        Algorithm::TablePruning => {
+            table_pruning::search(problem, options.memory_limit, options.strategy_limit)?
+        }
         Algorithm::Exhaustive => exhaustive::search(problem, options.strategy_limit)?,
     };
     let cost = problem::cost(problem, &strategy);

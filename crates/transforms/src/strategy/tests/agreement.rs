@@ -31,6 +31,10 @@ fn all_algorithms_find_what_exhaustive_search_finds() {
         let found = search(&problem, &Options { order, ..small() }, &()).unwrap();
         assert_near(found.cost, expected.cost, &format!("case {number}, {order:?}"));
         accepted(&problem, &found);
+        let pruning = Options { algorithm: Algorithm::TablePruning, ..small() };
+        let pruned = search(&problem, &pruning, &()).unwrap();
+        assert_near(pruned.cost, expected.cost, &format!("case {number}, table pruning"));
+        accepted(&problem, &pruned);
     }
 }
 

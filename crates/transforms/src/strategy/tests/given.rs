@@ -44,6 +44,15 @@ fn alexnet_has_the_optimum_of_the_reference() {
 }
 
 #[test]
+fn table_pruning_finds_the_optimum_of_alexnet() {
+    let Some(problem) = given("alexnet.8.json.gz") else { return };
+    let options = Options { algorithm: Algorithm::TablePruning, ..Options::default() };
+    let solution = search(&problem, &options, &()).unwrap();
+    assert!((solution.cost - 97_098_296_512.0).abs() < 97.0, "{}", solution.cost);
+    accepted(&problem, &solution);
+}
+
+#[test]
 fn inception_has_the_optimum_of_the_reference() {
     costs("inception3.8.json.gz", 782_140_602_432.0);
 }
