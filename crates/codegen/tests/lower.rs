@@ -263,6 +263,26 @@ fn a_reference_that_side_by_side_iterations_set_for_others_is_refused() {
     );
 }
 
+#[test]
+fn filters_go_to_memory_at_once() {
+    let query = program("query");
+    let text = plan(&query);
+    assert!(text.contains("collected found into selected[0](N by 1)"), "{text}");
+    // The copy takes what is left.
+    assert!(text.contains("selected[delivered_1](N - delivered_1 by 1)"), "{text}");
+    // The number of elements is wanted before they are moved.
+    let counted = query.replace(
+        "    rows.found -> found\n",
+        "    rows.found -> found\n    order found -> late\n    tasklet late (v) -> (w) { w = v }\n    count -> late.v\n    late.w -> last\n    access last = selected\n    order last -> selected\n",
+    );
+    let text = plan(&counted.replace("late.w -> last", "late.w -> last: selected[N - 1]"));
+    assert!(!text.contains("collected found into"), "{text}");
+    let validated = validate(sdfg::text::parse("program.sdft", &query).unwrap()).unwrap();
+    let checked = Target { checked: true, ..Target::cpu() };
+    let text = lower(&validated, &checked).unwrap().to_string();
+    assert!(text.contains("collected found") && !text.contains("collected found into"), "{text}");
+}
+
 /// A recurrence from `A` into `target`, as a map that one thread runs.
 fn recurrence(label: &str, source: &str, target: &str) -> String {
     format!(

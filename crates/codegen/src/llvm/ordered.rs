@@ -19,6 +19,9 @@ use crate::plan::{ParallelLoop, Plan, Realisation, Resolved, touches};
 /// How many chunks a loop is cut into, if it has so many iterations: enough for the threads of today's machines.
 const CHUNKS: i64 = 64;
 
+/// Iterations whose elements are moved on together: a hundred thousand bytes or so.
+const PIECE: i64 = 1 << 15;
+
 /// Whether the order matters in which new values are combined into an element.
 fn is_ordered(resolution: &ConflictResolution, element: ElementType) -> bool {
     match resolution {
@@ -81,9 +84,13 @@ impl<'ctx> Function<'_, 'ctx> {
         let total = self.larger(space.total(), constant(0))?;
         let mut most = constant(CHUNKS);
         if !accumulates {
-            // The order of elements does not depend on where chunks begin.
+            // The order of elements does not depend on where chunks begin. What is moved on at once should still be in the cache.
+            let pieces = self.builder.build_int_unsigned_div(total, constant(PIECE), "")?;
+            let pieces =
+                if collectors.iter().any(|each| each.drain.is_some()) { pieces } else { constant(1) };
+            most = self.larger(most, pieces)?;
             let is_alone = self.compare(IntPredicate::EQ, threads, constant(1))?;
-            most = self.select_int(is_alone, constant(1), most)?;
+            most = self.select_int(is_alone, self.larger(pieces, constant(1))?, most)?;
         }
         let chunks = self.smaller(total, most)?;
         // Chunks without iterations are none: the divisor of an empty loop does not matter.

@@ -12,7 +12,7 @@ use super::function::{Base, Function};
 use super::memory::Place;
 use super::value::Lanes;
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, Consume, Location, Pop, Push, Row, Strided};
+use crate::plan::{Allocation, BufferId, Collected, Consume, Drain, Location, Pop, Push, Row, Strided};
 
 /// Answers of `sdfg_consume`.
 const DONE: u64 = 0;
@@ -31,6 +31,8 @@ pub(super) struct Collector<'ctx> {
     /// Where the function keeps the address of the queue, to close it at its end.
     slot: PointerValue<'ctx>,
     target: PointerValue<'ctx>,
+    /// Memory that takes its elements instead.
+    pub(super) drain: Option<Drain>,
     /// Where the stream was before.
     before: Option<Base<'ctx>>,
 }
@@ -196,8 +198,11 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Makes a queue of this thread's own for each stream, which stands for the stream from here on.
-    pub(super) fn open_collectors(&self, streams: &[BufferId]) -> Emit<Vec<Collector<'ctx>>> {
-        streams.iter().map(|stream| self.open_collector(*stream)).collect()
+    pub(super) fn open_collectors(&self, collected: &[Collected]) -> Emit<Vec<Collector<'ctx>>> {
+        let open = |each: &Collected| {
+            Ok(Collector { drain: each.drain.clone(), ..self.open_collector(each.stream)? })
+        };
+        collected.iter().map(open).collect()
     }
 
     /// Makes a queue of this thread's own for a stream, which stands for the stream from here on.
@@ -211,7 +216,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let cursor = Cursor { next: self.slot(pointer, "next")?, end: self.slot(pointer, "end")? };
         self.collected.borrow_mut().insert(id, cursor);
         self.resume(id, cursor)?;
-        Ok(Collector { stream: id, own, slot, target, before })
+        Ok(Collector { stream: id, own, slot, target, drain: None, before })
     }
 
     /// Has the stream stand for itself again; its own queue is empty.
@@ -229,12 +234,26 @@ impl<'ctx> Function<'_, 'ctx> {
         let cursor = self.cursor(collector.stream);
         let cursor = cursor.ok_or_else(|| self.emitter.defect("a collector has no cursor"))?;
         self.settle(collector.stream, cursor)?;
-        let append = self.emitter.runtime_function(
-            "sdfg_stream_append",
-            Some(Type::Int),
-            &[Type::Pointer, Type::Pointer],
-        );
-        let status = self.call(append, &[collector.target.into(), collector.own.into()])?.into_int_value();
+        let streams = [collector.target.into(), collector.own.into()];
+        let status = match &collector.drain {
+            None => {
+                let types = [Type::Pointer; 2];
+                self.call(
+                    self.emitter.runtime_function("sdfg_stream_append", Some(Type::Int), &types),
+                    &streams,
+                )?
+            }
+            Some(drain) => {
+                let types =
+                    [Type::Pointer, Type::Pointer, Type::Pointer, Type::Long, Type::Long, Type::Pointer];
+                let deliver = self.emitter.runtime_function("sdfg_stream_deliver", Some(Type::Int), &types);
+                let [to, most, stride] = self.row(&drain.to)?;
+                let delivered = self.place(&drain.delivered)?.address.into();
+                let [stream, own] = streams;
+                self.call(deliver, &[stream, own, to, stride, most, delivered])?
+            }
+        };
+        let status = status.into_int_value();
         let name = &self.emitter.plan.buffer(collector.stream).name;
         self.check_wait(status, name, "")?;
         self.resume(collector.stream, cursor)

@@ -202,7 +202,15 @@ impl Uses {
             self.strided(&private.target);
             self.expressions(&private.target.extents);
         }
-        self.buffers.extend(parallel.locals.iter().chain(&parallel.collected).copied());
+        self.buffers.extend(&parallel.locals);
+        for collected in &parallel.collected {
+            self.buffers.insert(collected.stream);
+            if let Some(drain) = &collected.drain {
+                self.row(&drain.to);
+                self.location(&drain.delivered);
+                self.contested.extend([drain.to.first.buffer, drain.delivered.buffer]);
+            }
+        }
         self.statements(&parallel.body);
     }
 

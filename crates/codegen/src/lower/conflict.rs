@@ -18,8 +18,8 @@ use super::access::{AccessKind, Record};
 use super::memory::RootShape;
 use super::scalar::{less, typed};
 use crate::plan::{
-    Allocation, Binding, Buffer, BufferId, Compute, Copy, If, Location, LoopDimension, Private, Realisation,
-    Resolved, Statement, Strided, TaskKind, Touch, identity, touches,
+    Allocation, Binding, Buffer, BufferId, Collected, Compute, Copy, If, Location, LoopDimension, Private,
+    Realisation, Resolved, Statement, Strided, TaskKind, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -50,7 +50,7 @@ pub(super) struct OpenLoop {
 /// What closing a shared loop decides.
 pub(super) struct Closed {
     pub(super) privates: Vec<Private>,
-    pub(super) collected: Vec<BufferId>,
+    pub(super) collected: Vec<Collected>,
     pub(super) locals: Vec<BufferId>,
     pub(super) independent: bool,
 }

@@ -169,7 +169,8 @@ impl<'g> Lowering<'g> {
         frame.consumed.remove(&entry);
         let element = Location { buffer: cell, offset: Expr::zero() };
         let label = node.label.clone();
-        let gathers = is_free && self.collected(&mut body, n_buffers).contains(&queue.buffer);
+        let gathers = is_free
+            && self.collected(&mut body, n_buffers).iter().any(|collected| collected.stream == queue.buffer);
         let consume = ConsumeStatement { label, queue, scope, element, batch, gathers, condition, body };
         Ok(vec![Statement::Consume(consume)])
     }

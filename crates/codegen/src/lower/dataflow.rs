@@ -66,6 +66,7 @@ impl<'g> Lowering<'g> {
             None => self.components(graph, frame.state, nodes, fixed),
             Some(_) => nodes.into_iter().flat_map(|(_, statements)| statements).collect(),
         });
+        self.drain_at_once(&mut statements);
         Ok(statements)
     }
 

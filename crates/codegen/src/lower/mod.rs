@@ -17,6 +17,7 @@ mod control;
 mod copy;
 mod dataflow;
 mod debug;
+mod drain;
 mod error;
 mod fan_out;
 mod frame;

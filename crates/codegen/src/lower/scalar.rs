@@ -14,7 +14,7 @@ use super::Lowering;
 use super::access::AccessKind;
 use super::error::LowerError;
 use super::frame::Frame;
-use crate::plan::{Binding, Scalar, Statement};
+use crate::plan::{Binding, Location, Scalar, Statement};
 
 impl<'g> Lowering<'g> {
     /// A condition.
@@ -116,12 +116,7 @@ impl<'g> Lowering<'g> {
             }
         };
         self.record(&part, AccessKind::Read);
-        let mut environment = Environment::new();
-        let connector = environment.input("value", part.element);
-        let expression = typed(TypedExpressionKind::Input(connector), part.element);
-        let code = TypedExpressionCode { environment, expression };
-        let value =
-            converted(Scalar { code, bindings: vec![Binding::Load(part.origin)], symbols: Vec::new() }, ty);
+        let value = converted(element_at(part.origin, part.element), ty);
         let variable = self.new_variable(symbol.as_str(), ty);
         let mut statements = self.take_checks();
         statements.push(Statement::Set { variable: variable.clone(), value });
@@ -167,6 +162,15 @@ pub(super) fn less(a: &Expr, b: &Expr) -> Scalar {
     let kind = TypedExpressionKind::Compare { op: CompareOp::Less, left, right };
     let code = TypedExpressionCode { environment, expression: typed(kind, ScalarType::Bool.into()) };
     Scalar { code, bindings: Vec::new(), symbols: vec![a.clone(), b.clone()] }
+}
+
+/// The value of an element.
+pub(super) fn element_at(location: Location, element: ElementType) -> Scalar {
+    let mut environment = Environment::new();
+    let connector = environment.input("value", element);
+    let expression = typed(TypedExpressionKind::Input(connector), element);
+    let code = TypedExpressionCode { environment, expression };
+    Scalar { code, bindings: vec![Binding::Load(location)], symbols: Vec::new() }
 }
 
 /// A generated expression.

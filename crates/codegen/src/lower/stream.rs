@@ -18,8 +18,8 @@ use super::frame::Frame;
 use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
-    Allocation, Binding, BufferId, Check, Copy, For, If, Location, LoopDimension, Pop, Push, Resolved, Row,
-    Scalar, Statement, Touch, While, touches,
+    Allocation, Binding, BufferId, Check, Collected, Copy, For, If, Location, LoopDimension, Pop, Push,
+    Resolved, Row, Scalar, Statement, Touch, While, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -233,7 +233,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The streams before buffer number `n` to which statements push, and with which they do nothing else: those of one queue without a bound.
-    pub(super) fn collected(&self, body: &mut [Statement], n: usize) -> Vec<BufferId> {
+    pub(super) fn collected(&self, body: &mut [Statement], n: usize) -> Vec<Collected> {
         let (mut pushed, mut others) = (BTreeSet::new(), BTreeSet::new());
         touches(body, &mut |touch| {
             let uses = if matches!(touch, Touch::PushTo(_)) { &mut pushed } else { &mut others };
@@ -244,7 +244,7 @@ impl<'g> Lowering<'g> {
             let is_unbounded = buffer.allocation == Allocation::Queues { capacity: None };
             id.index() < n && is_unbounded && buffer.size.is_one() && !others.contains(id)
         };
-        pushed.into_iter().filter(collects).collect()
+        pushed.into_iter().filter(collects).map(|stream| Collected { stream, drain: None }).collect()
     }
 
     /// What a tasklet's input finds in queues.

@@ -34,7 +34,7 @@ pub use statement::{
     Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,
     Private, Scalar, Statement, While,
 };
-pub use stream::{Consume, Pop, Push, Row, TaskKind};
+pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind};
 pub use walk::{Touch, touches};
 pub(crate) use walk::{any_statement, touches_of_scalar};
 pub use write::{Realisation, Resolved, identity};

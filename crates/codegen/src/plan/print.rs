@@ -220,9 +220,13 @@ impl<'p> Printer<'p, '_, '_> {
             let name = self.plan.buffer(*local).name.clone();
             self.line(format_args!("local {name}"))?;
         }
-        for stream in &shared.collected {
-            let name = self.plan.buffer(*stream).name.clone();
-            self.line(format_args!("collected {name}"))?;
+        for collected in &shared.collected {
+            let name = self.plan.buffer(collected.stream).name.clone();
+            let into = match &collected.drain {
+                None => String::new(),
+                Some(drain) => format!(" into {}", self.row(&drain.to)),
+            };
+            self.line(format_args!("collected {name}{into}"))?;
         }
         for private in &shared.privates {
             let name = self.plan.buffer(private.buffer).name.clone();

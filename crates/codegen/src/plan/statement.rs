@@ -10,7 +10,7 @@ use super::check::Check;
 use super::copy::Copy;
 use super::debug::PlaceId;
 use super::profile::RegionId;
-use super::stream::{Consume, Pop, Push, TaskKind};
+use super::stream::{Collected, Consume, Pop, Push, TaskKind};
 use super::write::Resolved;
 
 /// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
@@ -187,7 +187,7 @@ pub struct ParallelLoop {
     pub privates: Vec<Private>,
     /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later: in the order of iterations, if
     /// the sharing is static without a chunk. The loop does nothing else with them; they have one queue, without a bound.
-    pub collected: Vec<BufferId>,
+    pub collected: Vec<Collected>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// One iteration. It leaves the loop by no jump.

@@ -45,6 +45,24 @@ pub struct Pop {
     pub taken: Option<Symbol>,
 }
 
+/// A stream to which the threads of a loop push in queues of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collected {
+    /// The stream: one queue without a bound.
+    pub stream: BufferId,
+    /// Where the elements go instead of the stream, as long as it is empty; without, all of them go to the stream.
+    pub drain: Option<Drain>,
+}
+
+/// Memory that takes the elements of a stream when a loop is done, and may have them at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// The memory. Nothing else in the loop accesses it.
+    pub to: Row,
+    /// An `i64` that counts the elements that went there; it is set before the loop.
+    pub delivered: Location,
+}
+
 /// One processing element of a consume scope: it takes an element and runs the body, again and again, until the scope is done.
 ///
 /// The processing elements of one scope are the iterations of a loop around this statement; threads may run several at once.

@@ -114,6 +114,10 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
                 for private in &mut shared.privates {
                     visit(Touch::Merge(&mut private.target));
                 }
+                for drain in shared.collected.iter_mut().filter_map(|collected| collected.drain.as_mut()) {
+                    visit(Touch::Pointer(&mut drain.to.first));
+                    visit(Touch::Pointer(&mut drain.delivered));
+                }
             }
             Statement::While(repeated) => {
                 touches_of_scalar(&mut repeated.condition, visit);

@@ -39,6 +39,9 @@ SDFG int64_t sdfg_stream_length(const sdfg_stream *stream, int64_t queue);
 SDFG int32_t sdfg_stream_grow(sdfg_stream *stream);
 /* Moves all elements of the queues of `from` behind those of `to`, which has as many. A status. */
 SDFG int32_t sdfg_stream_append(sdfg_stream *to, sdfg_stream *from);
+/* As sdfg_stream_append, with one queue each, but as long as `stream` is empty the elements go to memory for `most`, `stride` bytes apart,
+ * of which the first `delivered` are taken already. */
+SDFG int32_t sdfg_stream_deliver(sdfg_stream *stream, sdfg_stream *from, void *to, int64_t stride, int64_t most, int64_t *delivered);
 
 /* What sdfg_consume finds. */
 enum { SDFG_DONE = 0, SDFG_TAKEN = 1, SDFG_AGAIN = 2, SDFG_STUCK = 3 };

@@ -253,6 +253,21 @@ int32_t sdfg_stream_append(sdfg_stream *to, sdfg_stream *from) {
     return SDFG_SUCCESS;
 }
 
+int32_t sdfg_stream_deliver(sdfg_stream *stream, sdfg_stream *from, void *to, int64_t stride, int64_t most, int64_t *delivered) {
+    queue_t *source = &from->queue[0], *target = &stream->queue[0];
+    lock(target);
+    int64_t count = target->length == 0 ? most - *delivered : 0; /* what is in the stream comes first */
+    if (count > source->length) count = source->length;
+    if (count > 0) {
+        get(from, source, (char *)to + *delivered * stride, count, stride);
+        *delivered += count;
+    }
+    unlock(target);
+    if (source->length > 0) return sdfg_stream_append(stream, from);
+    source->head = 0;
+    return SDFG_SUCCESS;
+}
+
 void sdfg_consume_stop(sdfg_scope *scope) { __atomic_store_n(&scope->stopped, 1, __ATOMIC_RELEASE); }
 
 /* Waits a moment for an element, for the others to be done, or for the end. */

@@ -1,0 +1,129 @@
+//! Streams that a loop fills and a copy behind it empties: the elements go to memory at once.
+//!
+//! The filter pattern pushes what is selected to a stream, whose elements then lie at the front of an array. Through the stream they would be
+//! written three times, to memory that is new each time. So the queues of the threads are emptied into the array, one after
+//! the other, and the copy takes what is left: all that the array has no room for, or everything where the stream was not empty.
+
+use sdfg::dtype::ScalarType;
+use sdfg::symbolic::Expr;
+use sdfg::value::Value;
+
+use super::Lowering;
+use super::conflict::set_constant;
+use super::scalar::element_at;
+use crate::plan::{BufferId, Drain, Location, ParallelLoop, Pop, Row, Statement, any_statement, touches};
+
+impl Lowering<'_> {
+    /// Looks for streams that are emptied right after the loop that fills them.
+    pub(super) fn drain_at_once(&mut self, statements: &mut Vec<Statement>) {
+        // Checked code looks at every element of the copy.
+        if self.target.checked || self.in_parallel() {
+            return;
+        }
+        let mut at = 0;
+        while at < statements.len() {
+            let (before, rest) = statements.split_at_mut(at);
+            if let Some(pop) = rest.first_mut().and_then(the_pop)
+                && let Some(filler) = self.filler(before, pop)
+            {
+                let (cell, count) = self.drained(&mut before[filler], pop);
+                statements.insert(at, count);
+                statements.insert(filler, set_constant(&cell, Value::I64(0), ScalarType::I64.into()));
+                at += 2;
+            }
+            at += 1;
+        }
+    }
+
+    /// The loop that fills what a statement takes from, if nothing comes in between.
+    fn filler(&self, before: &mut [Statement], pop: &Pop) -> Option<usize> {
+        let memory = pop.to.first.buffer;
+        if self.plan.is_reference(memory) {
+            return None;
+        }
+        for (at, statement) in before.iter_mut().enumerate().rev() {
+            if let Some(filled) = the_loop(statement) {
+                let collects = filled
+                    .collected
+                    .iter()
+                    .any(|each| each.stream == pop.queue.buffer && each.drain.is_none());
+                if collects {
+                    return (!self.touches_any(std::slice::from_mut(statement), &[memory])).then_some(at);
+                }
+            }
+            let one = std::slice::from_mut(statement);
+            if self.touches_any(one, &[memory, pop.queue.buffer]) || prepares(one, pop) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Whether statements touch one of some buffers, by whatever name.
+    fn touches_any(&self, statements: &mut [Statement], buffers: &[BufferId]) -> bool {
+        let mut found = false;
+        touches(statements, &mut |touch| {
+            found |= buffers
+                .iter()
+                .any(|buffer| touch.buffer() == *buffer || self.plan.may_overlap(touch.buffer(), *buffer));
+        });
+        found
+    }
+
+    /// Gives a loop the memory that a statement empties its stream to. Returns where the elements are counted that went there, and the
+    /// statement that reads their number for the other one.
+    fn drained(&mut self, filler: &mut Statement, pop: &mut Pop) -> (Location, Statement) {
+        let cell = Location { buffer: self.cell("delivered", ScalarType::I64.into()), offset: Expr::zero() };
+        let variable = self.new_variable("delivered", ScalarType::I64);
+        let there = Expr::symbol(variable.clone());
+        let drain = Drain { to: pop.to.clone(), delivered: cell.clone() };
+        let collected = the_loop(filler).map(|filled| filled.collected.as_mut_slice()).unwrap_or_default();
+        for each in collected.iter_mut().filter(|each| each.stream == pop.queue.buffer) {
+            each.drain = Some(drain.clone());
+        }
+        let Row { first, count, stride } = &mut pop.to;
+        first.offset = &first.offset + &(&there * &*stride);
+        *count = &*count - &there;
+        let value = element_at(cell.clone(), ScalarType::I64.into());
+        (cell, Statement::Set { variable, value })
+    }
+}
+
+/// The one statement that takes what is there from a stream, to a row.
+fn the_pop(statement: &mut Statement) -> Option<&mut Pop> {
+    if let Statement::Located { body, .. } = statement {
+        let [only] = body.as_mut_slice() else { return None };
+        return the_pop(only);
+    }
+    if let Statement::Pop(pop) = statement {
+        Some(pop).filter(|pop| !pop.waits && pop.taken.is_none())
+    } else {
+        None
+    }
+}
+
+/// The loop that threads share with which a statement ends.
+fn the_loop(statement: &mut Statement) -> Option<&mut ParallelLoop> {
+    if let Statement::Located { body, .. } | Statement::Timed { body, .. } = statement {
+        return body.last_mut().and_then(the_loop);
+    }
+    if let Statement::Parallel(filled) = statement { Some(filled) } else { None }
+}
+
+/// Whether statements make the memory or the queue, or set a variable that says where elements go.
+fn prepares(statements: &[Statement], pop: &Pop) -> bool {
+    let memory = [pop.to.first.buffer, pop.queue.buffer];
+    let places = [&pop.to.first.offset, &pop.to.count, &pop.to.stride];
+    any_statement(statements, &|statement| {
+        if let Statement::Begin(buffer) | Statement::Allocate(buffer) | Statement::Free(buffer) = statement {
+            return memory.contains(buffer);
+        }
+        if let Statement::Let { variable, .. }
+        | Statement::Set { variable, .. }
+        | Statement::Pop(Pop { taken: Some(variable), .. }) = statement
+        {
+            return places.iter().any(|place| place.depends_on(variable));
+        }
+        false
+    })
+}
