@@ -1,19 +1,29 @@
-//! Compiles what generated code calls to one object file for each source, which `lib.rs` includes.
+//! Compiles what generated code calls to one object file for each source, which `lib.rs` includes: as it is, and for each
+//! sanitizer.
 
 #![allow(missing_docs, reason = "a build script has no documentation")]
 
+use std::path::Path;
+
+const SOURCES: [&str; 3] = ["stream", "task", "profile"];
+
 fn main() {
-    let sources = ["stream", "task", "profile"].map(|name| format!("src/c/{name}.c"));
-    for path in
-        sources.iter().map(String::as_str).chain(["src/c/runtime.h", "src/c/task.h", "src/c/profile.h"])
-    {
-        println!("cargo:rerun-if-changed={path}");
+    for path in ["stream.c", "task.c", "profile.c", "runtime.h", "task.h", "profile.h", "stack.h"] {
+        println!("cargo:rerun-if-changed=src/c/{path}");
     }
-    let mut build = cc::Build::new();
-    // The same in every build of this project, whatever the profile: the objects become part of compiled programs.
-    build.files(&sources).std("gnu11").opt_level(2).debug(false).pic(true).warnings_into_errors(true);
-    build.flag("-fno-stack-protector").flag("-ffunction-sections");
-    for (name, object) in ["STREAM", "TASK", "PROFILE"].iter().zip(build.compile_intermediates()) {
-        println!("cargo:rustc-env=SDFG_RUNTIME_{name}={}", object.display());
+    let folder = std::env::var("OUT_DIR").expect("cargo names the folder for what a build script makes");
+    // In front of the names of variables, and what is instrumented for.
+    for (prefix, sanitizer) in [("", None), ("ADDRESS_", Some("address")), ("THREAD_", Some("thread"))] {
+        let mut build = cc::Build::new();
+        // The same in every build of this project, whatever the profile: the objects become part of compiled programs.
+        build.files(SOURCES.map(|name| format!("src/c/{name}.c")));
+        build.std("gnu11").opt_level(2).debug(false).pic(true).warnings_into_errors(true);
+        build.flag("-fno-stack-protector").flag("-ffunction-sections");
+        if let Some(sanitizer) = sanitizer {
+            build.out_dir(Path::new(&folder).join(sanitizer)).flag(format!("-fsanitize={sanitizer}"));
+        }
+        for (name, object) in SOURCES.into_iter().zip(build.compile_intermediates()) {
+            println!("cargo:rustc-env=SDFG_RUNTIME_{prefix}{}={}", name.to_uppercase(), object.display());
+        }
     }
 }

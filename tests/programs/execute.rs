@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::tensor::{Scalar, Tensor};
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::llvm::{CompileOptions, OptLevel};
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel, Sanitizer};
 use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_programs::programs::ALL;
 
@@ -66,13 +67,23 @@ pub(crate) fn native(library: &Library, arguments: &Arguments, check: impl Fn(&A
     }
 }
 
-/// Expands library nodes and compiles. Every parallel region starts its team, however little it has to do.
+/// Expands library nodes and compiles, for the sanitizer that `cargo xtask sanitize` asks for. Every parallel region starts its
+/// team, however little it has to do.
 pub(crate) fn compiled(program: &Validated, level: OptLevel) -> ObjectCode {
     let expanded = sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)
         .unwrap_or_else(|error| panic!("not expanded: {error}"));
     let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("expanded: {rejected}"));
-    let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
-    sdfg_codegen::compile(&expanded, &options).unwrap_or_else(|error| panic!("not compiled: {error}"))
+    let sanitizer = match std::env::var("SDFG_TEST_SANITIZER").as_deref() {
+        Ok("address") => Some(Sanitizer::Address),
+        Ok("thread") => Some(Sanitizer::Thread),
+        Ok(_) | Err(_) => None,
+    };
+    let options = CompileOptions { level, parallel_threshold: 0, sanitizer, ..CompileOptions::default() };
+    // Sanitizers tell lines.
+    let debug = sanitizer.map(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let plan = lower(&expanded, &Target { debug, ..options.target() });
+    let plan = plan.unwrap_or_else(|error| panic!("not lowered: {error}"));
+    llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("not compiled: {error}"))
 }
 
 /// The elements of an argument.

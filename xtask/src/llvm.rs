@@ -57,6 +57,13 @@ pub(crate) struct Llvm {
     pub(crate) prefix_to_set: Option<PathBuf>,
 }
 
+impl Llvm {
+    /// The folder of its libraries.
+    pub(crate) fn libraries(&self) -> Option<PathBuf> {
+        ask(&self.config, "--libdir").map(PathBuf::from)
+    }
+}
+
 /// Why no LLVM 19 was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotFound {

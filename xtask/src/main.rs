@@ -10,6 +10,7 @@ mod faults;
 mod fuzz;
 mod jobs;
 mod llvm;
+mod sanitize;
 mod setup;
 mod step;
 mod tidy;
@@ -41,6 +42,8 @@ Commands:
   fuzz [text|json|validation] [--seconds N]
                     Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
                     told); needs a nightly Rust and cargo-fuzz, and says how to get them
+  sanitize [address] [thread] [--programs NAMES]
+                    Run the program list under AddressSanitizer and ThreadSanitizer (4 minutes)
   symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
   help              Print this text
@@ -83,6 +86,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         },
         "faults" => faults::run(options),
         "fuzz" => fuzz::run(options),
+        "sanitize" => sanitize::run(options),
         "symbolica" => {
             no_options(command, options)?;
             jobs::symbolica()

@@ -17,6 +17,8 @@ const PACKAGE: &str = "llvm-19-dev";
 /// What the set-up found, as far as later commands need it.
 pub(crate) struct Tools {
     prefix_to_set: Option<PathBuf>,
+    /// The folder of LLVM's libraries.
+    pub(crate) llvm_libraries: PathBuf,
 }
 
 impl Tools {
@@ -38,7 +40,8 @@ pub(crate) fn run() -> Result<Tools> {
     let llvm = match llvm::find(&Surroundings::of_process()) {
         Ok(llvm) => llvm,
         Err(NotFound::Nowhere { .. }) if is_root() && has_apt() => {
-            install()?;
+            println!("LLVM 19 is missing: installing {PACKAGE} (104 MB to download, 650 MB on disk)");
+            install(&[PACKAGE]).with_context(|| advice(&NotFound::Nowhere { others: Vec::new() }, true))?;
             llvm::find(&Surroundings::of_process())
                 .map_err(|missing| anyhow::anyhow!("{PACKAGE} was installed, but {missing}"))?
         }
@@ -46,7 +49,8 @@ pub(crate) fn run() -> Result<Tools> {
     };
     report(&llvm);
     check_compiler()?;
-    Ok(Tools { prefix_to_set: llvm.prefix_to_set })
+    let llvm_libraries = llvm.libraries().context("llvm-config does not tell where LLVM's libraries are")?;
+    Ok(Tools { prefix_to_set: llvm.prefix_to_set, llvm_libraries })
 }
 
 fn report(llvm: &Llvm) {
@@ -69,22 +73,30 @@ fn check_compiler() -> Result<()> {
     Ok(())
 }
 
-/// Installs the package; the package lists may be missing or out of date, so a failure has a second try.
-fn install() -> Result<()> {
-    println!("LLVM 19 is missing: installing {PACKAGE} (104 MB to download, 650 MB on disk)");
-    if step::succeeds(&mut apt_install()) {
+/// As root on a machine with apt, installs packages unless all that is needed of them is there; elsewhere does nothing.
+///
+/// # Errors
+/// When they cannot be installed.
+pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) -> Result<()> {
+    if is_there() || !is_root() || !has_apt() {
+        return Ok(());
+    }
+    println!("Installing {}", packages.join(", "));
+    install(packages)
+}
+
+/// Installs packages; the package lists may be missing or out of date, so a failure has a second try.
+fn install(packages: &[&str]) -> Result<()> {
+    let command = || {
+        let mut command = apt_get();
+        command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+        command
+    };
+    if step::succeeds(&mut command()) {
         return Ok(());
     }
     println!("Not in the package lists as they are: reading them anew");
-    step::check(apt_get().arg("update"))
-        .and_then(|()| step::check(&mut apt_install()))
-        .with_context(|| advice(&NotFound::Nowhere { others: Vec::new() }, true))
-}
-
-fn apt_install() -> Command {
-    let mut command = apt_get();
-    command.args(["install", "--yes", "--no-install-recommends", PACKAGE]);
-    command
+    step::check(apt_get().arg("update")).and_then(|()| step::check(&mut command()))
 }
 
 fn apt_get() -> Command {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
-use sdfg_codegen::llvm::{assembly, llvm_ir};
+use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::Target;
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::package::{cmake_config, pkg_config};
@@ -47,8 +47,20 @@ pub(crate) struct Compile {
     /// as functions. Of a program that is not a text file, the text form is written beside the output, as NAME.debug.sdft.
     #[arg(short = 'g')]
     debug: bool,
+    /// Instrument the code for a sanitizer, whose runtime the process that uses it must have: link that with
+    /// `clang -fsanitize=address` or `thread`. Several times slower.
+    #[arg(long, value_enum, value_name = "SANITIZER")]
+    sanitize: Option<Sanitize>,
     #[command(flatten)]
     native: NativeOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sanitize {
+    /// AddressSanitizer: finds accesses outside of memory that is there.
+    Address,
+    /// ThreadSanitizer: finds accesses of several threads that nothing orders. Needs LLVM's OpenMP runtime and its tool Archer.
+    Thread,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -91,9 +103,15 @@ impl Compile {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
-        let target = Target { instrumentation, debug: self.debug_folder()?, ..Target::cpu() };
+        let sanitizer = self.sanitize.map(|asked| match asked {
+            Sanitize::Address => Sanitizer::Address,
+            Sanitize::Thread => Sanitizer::Thread,
+        });
+        let apart = sanitizer == Some(Sanitizer::Address);
+        let target = Target { instrumentation, debug: self.debug_folder()?, apart, ..Target::cpu() };
         let source = self.source(terminal)?;
-        let (_, lowered) = self.native.lower(&source, &target, &DataOptions::default(), terminal)?;
+        let (_, mut lowered) = self.native.lower(&source, &target, &DataOptions::default(), terminal)?;
+        lowered.options.sanitizer = sanitizer;
         let path = match &self.output {
             Some(path) => Some(path.clone()),
             None => self.emit.default_file(&lowered.plan.name),

@@ -92,7 +92,9 @@ impl Cache {
             let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
             let externals = plan.externals.clone();
             let profile = needs & PROFILE != 0;
-            let requirements = Requirements { openmp, runtime, profile, vector_mathematics, externals };
+            let sanitizer = options.sanitizer;
+            let requirements =
+                Requirements { openmp, runtime, profile, vector_mathematics, sanitizer, externals };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
         let object = llvm::compile(plan, options)?;
@@ -352,6 +354,8 @@ mod tests {
             (PROGRAM.to_owned(), strict),
             (PROGRAM.to_owned(), other_processor),
             (PROGRAM.to_owned(), CompileOptions { parallel_threshold: 1, ..quick() }),
+            (PROGRAM.to_owned(), CompileOptions { sanitizer: Some(llvm::Sanitizer::Address), ..quick() }),
+            (PROGRAM.to_owned(), CompileOptions { sanitizer: Some(llvm::Sanitizer::Thread), ..quick() }),
         ] {
             objects.push(name(&plan(&source), &options).unwrap());
         }
@@ -359,7 +363,7 @@ mod tests {
         assert_eq!(objects[0], again);
         objects.sort();
         objects.dedup();
-        assert_eq!(objects.len(), 6);
+        assert_eq!(objects.len(), 8);
         assert!(files(&cache).is_empty());
     }
 

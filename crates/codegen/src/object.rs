@@ -3,6 +3,7 @@
 //! It stands apart because loading in process and linking to a file both start from it, with or without LLVM.
 
 use sdfg::tasklet::ExternalOrigin;
+use sdfg_runtime::Sanitizer;
 
 use crate::interface::Interface;
 
@@ -22,8 +23,8 @@ pub struct ObjectCode {
 impl Requirements {
     /// The objects of this project's runtime that the code needs, with their names.
     pub(crate) fn runtime_objects(&self) -> impl Iterator<Item = (&'static str, &'static [u8])> {
-        let runtime = self.runtime.then_some(sdfg_runtime::OBJECTS).into_iter().flatten();
-        runtime.chain(self.profile.then_some(sdfg_runtime::PROFILE))
+        let runtime = self.runtime.then_some(sdfg_runtime::objects(self.sanitizer)).into_iter().flatten();
+        runtime.chain(self.profile.then_some(sdfg_runtime::profile(self.sanitizer)))
     }
 }
 
@@ -38,6 +39,8 @@ pub struct Requirements {
     pub profile: bool,
     /// The code may call glibc's functions of vectors, `libmvec`.
     pub vector_mathematics: bool,
+    /// The code calls the runtime of a sanitizer, which the process that loads it has to bring.
+    pub sanitizer: Option<Sanitizer>,
     /// Where the functions of external tasklets come from, in order.
     ///
     /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's

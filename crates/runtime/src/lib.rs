@@ -4,16 +4,44 @@
 //! objects are in this crate as bytes: they are handed to the loader in process, or linked to a library on disk.
 //! `src/c/runtime.h` and `src/c/profile.h` describe the functions.
 
+/// A tool of LLVM and gcc that finds faults while a program runs, for which code has to be instrumented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sanitizer {
+    /// AddressSanitizer: accesses outside of memory that is there.
+    Address,
+    /// ThreadSanitizer: accesses of several threads that nothing orders.
+    Thread,
+}
+
 /// The object files of the runtime with their names, in the format of the host.
 ///
 /// A program needs all of them if it needs any of their functions. Their symbols are weak and hidden, so several copies in one process do not meet.
-pub const OBJECTS: [(&str, &[u8]); 2] = [
-    ("stream", include_bytes!(env!("SDFG_RUNTIME_STREAM"))),
-    ("task", include_bytes!(env!("SDFG_RUNTIME_TASK"))),
-];
+pub const fn objects(sanitizer: Option<Sanitizer>) -> [(&'static str, &'static [u8]); 2] {
+    match sanitizer {
+        None => [
+            ("stream", include_bytes!(env!("SDFG_RUNTIME_STREAM"))),
+            ("task", include_bytes!(env!("SDFG_RUNTIME_TASK"))),
+        ],
+        Some(Sanitizer::Address) => [
+            ("stream", include_bytes!(env!("SDFG_RUNTIME_ADDRESS_STREAM"))),
+            ("task", include_bytes!(env!("SDFG_RUNTIME_ADDRESS_TASK"))),
+        ],
+        Some(Sanitizer::Thread) => [
+            ("stream", include_bytes!(env!("SDFG_RUNTIME_THREAD_STREAM"))),
+            ("task", include_bytes!(env!("SDFG_RUNTIME_THREAD_TASK"))),
+        ],
+    }
+}
 
 /// The object file of the timers, in the same way: only programs that are timed need it.
-pub const PROFILE: (&str, &[u8]) = ("profile", include_bytes!(env!("SDFG_RUNTIME_PROFILE")));
+pub const fn profile(sanitizer: Option<Sanitizer>) -> (&'static str, &'static [u8]) {
+    let bytes: &[u8] = match sanitizer {
+        None => include_bytes!(env!("SDFG_RUNTIME_PROFILE")),
+        Some(Sanitizer::Address) => include_bytes!(env!("SDFG_RUNTIME_ADDRESS_PROFILE")),
+        Some(Sanitizer::Thread) => include_bytes!(env!("SDFG_RUNTIME_THREAD_PROFILE")),
+    };
+    ("profile", bytes)
+}
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use sdfg_runtime::Sanitizer;
+
 use super::error::LinkError;
 use super::linker::Linker;
 use crate::load::OPENMP_RUNTIMES;
@@ -33,12 +35,17 @@ pub(super) fn system(name: &'static str) -> Result<PathBuf, LinkError> {
     find(name).ok_or(LinkError::NoSystemLibrary { name })
 }
 
-/// The OpenMP runtime to link with, by path: the library then asks for it by its own file name.
-pub(super) fn openmp(linker: &Linker) -> Result<PathBuf, LinkError> {
-    OPENMP_RUNTIMES
+/// The OpenMP runtime to link with, by path: the library then asks for it by its own file name. ThreadSanitizer understands
+/// LLVM's, with its tool Archer.
+pub(super) fn openmp(linker: &Linker, sanitizer: Option<Sanitizer>) -> Result<PathBuf, LinkError> {
+    let mut names = OPENMP_RUNTIMES;
+    if sanitizer == Some(Sanitizer::Thread) {
+        names.reverse();
+    }
+    names
         .into_iter()
         .find_map(|name| find(name).or_else(|| linker.locate(name)))
-        .ok_or_else(|| LinkError::NoOpenMp { names: OPENMP_RUNTIMES.to_vec(), folders: folders() })
+        .ok_or_else(|| LinkError::NoOpenMp { names: names.to_vec(), folders: folders() })
 }
 
 /// A shared library by the name that linkers take, `blas` for `libblas.so`; without the file for linking, the newest

@@ -43,16 +43,20 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
 
     let mut command = linker.command();
     let mut soname = OsString::new();
+    // The runtime of a sanitizer is the process's: libraries have none of their own.
+    let is_complete = object.requirements.sanitizer.is_none();
     match linker.flavour {
         Flavour::Driver => {
             soname.push("-Wl,-soname,");
             soname.push(name);
-            command.arg("-shared").arg(soname).args(["-Wl,-z,defs", "-Wl,--as-needed"]);
+            command.arg("-shared").arg(soname).args(is_complete.then_some("-Wl,-z,defs"));
+            command.arg("-Wl,--as-needed");
         }
         Flavour::Bare | Flavour::GenericLld => {
             soname.push("-soname=");
             soname.push(name);
-            command.arg("-shared").arg(soname).args(["-z", "defs", "--as-needed"]);
+            command.arg("-shared").arg(soname);
+            command.args(is_complete.then_some(["-z", "defs"]).into_iter().flatten()).arg("--as-needed");
         }
     }
     command.arg("-o").arg(result.temporary()).arg(input.path());
@@ -67,7 +71,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         };
     }
     if object.requirements.openmp {
-        command.arg(libraries::openmp(&linker)?);
+        command.arg(libraries::openmp(&linker, object.requirements.sanitizer)?);
     }
     if object.requirements.vector_mathematics {
         command.arg(libraries::system("libmvec.so.1")?);

@@ -33,7 +33,8 @@ impl<'ctx> Function<'_, 'ctx> {
             let raised = self.saturating_add(total, gap)?;
             let begin = self.builder.build_and(raised, self.builder.build_not(gap, "")?, "")?;
             total = self.saturating_add(begin, bytes)?;
-            offsets.push(begin);
+            total = self.saturating_add(total, self.emitter.constant(self.emitter.red_zone()))?;
+            offsets.push((begin, bytes));
         }
         let (address, size) = (self.arena_field(0)?, self.arena_field(1)?);
         let pointer = self.load_pointer(address)?;
@@ -49,8 +50,10 @@ impl<'ctx> Function<'_, 'ctx> {
             Ok(())
         })?;
         let arena = self.load_pointer(address)?;
-        for (slot, offset) in plan.slots.iter().zip(offsets) {
+        self.tell_accessible(arena, total, false)?;
+        for (slot, (offset, bytes)) in plan.slots.iter().zip(offsets) {
             let place = self.address(self.emitter.i8(), arena, offset)?;
+            self.tell_accessible(place, bytes, true)?;
             slot.buffers.iter().for_each(|buffer| self.bind_buffer(*buffer, Base::Fixed(place)));
         }
         Ok(())

@@ -5,7 +5,7 @@
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, InstructionValue, IntValue, PointerValue};
 use inkwell::{AtomicOrdering, IntPredicate};
 use sdfg::symbolic::Expr;
 
@@ -177,8 +177,14 @@ impl<'ctx> Function<'_, 'ctx> {
         access: Access,
     ) -> Emit<()> {
         let byte = self.address(self.emitter.i8(), written, position)?;
+        // Threads that combine into one element say at the same time that it was written.
+        let relaxed = |instruction: Option<InstructionValue<'ctx>>| -> Emit<()> {
+            let set = instruction.map_or(Ok(()), |i| i.set_atomic_ordering(AtomicOrdering::Monotonic));
+            set.map_err(|error| self.emitter.defect(error))
+        };
         if access != Access::Write {
             let known = self.builder.build_load(self.emitter.i8(), byte, "")?.into_int_value();
+            relaxed(known.as_instruction())?;
             let undefined = self.compare(IntPredicate::EQ, known, self.emitter.i8().const_zero())?;
             let message = format!(
                 "undefined read: element %ld of `{}`, in the order of memory, was never written",
@@ -187,7 +193,7 @@ impl<'ctx> Function<'_, 'ctx> {
             self.trap_if(undefined, &message, &[position])?;
         }
         if access != Access::Read {
-            self.builder.build_store(byte, self.emitter.i8().const_int(1, false))?;
+            relaxed(Some(self.builder.build_store(byte, self.emitter.i8().const_int(1, false))?))?;
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
             runtime: emitter.uses_runtime(),
             profile: plan.profile.is_some(),
             vector_mathematics: emitter.uses_vector_mathematics(),
+            sanitizer: options.sanitizer,
             externals: plan.externals.clone(),
         };
         Ok(ObjectCode { interface: interface.clone(), bytes, requirements })

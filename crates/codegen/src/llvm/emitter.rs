@@ -201,6 +201,7 @@ impl<'ctx> Emitter<'ctx> {
     pub(super) fn define(&self, name: &str, ty: FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
         self.attribute(function, AttributeLoc::Function, "nounwind", 0);
+        self.mark_instrumented(function);
         for (key, value) in [
             // The target machine's own setting does not reach everything: inlining compares these.
             ("target-cpu", self.machine.cpu()),

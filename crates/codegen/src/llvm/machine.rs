@@ -14,8 +14,9 @@ use inkwell::targets::{
 };
 
 use super::error::LlvmError;
-use super::options::{CompileOptions, Cpu, OptLevel};
+use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};
 use super::processor::{check_features, check_name};
+use super::sanitizer;
 
 /// The pass list of [`OptLevel::Quick`].
 ///
@@ -42,6 +43,7 @@ pub(crate) struct Machine {
     cpu: String,
     features: String,
     level: OptLevel,
+    sanitizer: Option<Sanitizer>,
 }
 
 impl Machine {
@@ -71,7 +73,7 @@ impl Machine {
                 CodeModel::Default,
             )
             .ok_or_else(|| no_target("it refused the processor".to_owned()))?;
-        Ok(Machine { target, triple, cpu, features, level: options.level })
+        Ok(Machine { target, triple, cpu, features, level: options.level, sanitizer: options.sanitizer })
     }
 
     /// LLVM's name of the processor.
@@ -95,23 +97,27 @@ impl Machine {
         module.set_data_layout(&self.target.get_target_data().get_data_layout());
     }
 
-    /// Runs the passes of the optimisation level over `module`.
+    /// Runs the passes of the optimisation level over `module`, then those of the sanitizer.
     pub(super) fn optimise(&self, module: &Module<'_>) -> Result<(), LlvmError> {
         let passes = match self.level {
             OptLevel::O0 => "default<O0>",
+            // Its own list vectorises whatever is asked for.
+            OptLevel::Quick if self.sanitizer == Some(Sanitizer::Thread) => "default<O1>",
             OptLevel::Quick => QUICK_PASSES,
             OptLevel::O1 => "default<O1>",
             OptLevel::O2 => "default<O2>",
             OptLevel::O3 => "default<O3>",
         };
-        self.run_passes(module, passes)
+        self.run_passes(module, passes)?;
+        self.sanitizer.map_or(Ok(()), |sanitizer| self.run_passes(module, sanitizer::passes(sanitizer)))
     }
 
     /// Runs the passes named by `passes` (the syntax of `opt -passes`) over `module`.
     pub(super) fn run_passes(&self, module: &Module<'_>, passes: &str) -> Result<(), LlvmError> {
         let options = PassBuilderOptions::create();
-        options.set_loop_vectorization(true);
-        options.set_loop_slp_vectorization(true);
+        let vectorises = self.sanitizer != Some(Sanitizer::Thread);
+        options.set_loop_vectorization(vectorises);
+        options.set_loop_slp_vectorization(vectorises);
         options.set_loop_unrolling(true);
         options.set_loop_interleaving(true);
         module

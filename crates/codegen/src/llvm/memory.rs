@@ -263,7 +263,9 @@ fn allocation_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx
     let value = emitter.define(NAME, pointer.fn_type(&[i64.into()], false), Linkage::Internal);
     emitter.attribute(value, inkwell::attributes::AttributeLoc::Return, "noalias", 0);
     emitter.mark_cold(value);
-    let aligned = emitter.declare("aligned_alloc", Some(pointer.into()), &[i64.into(), i64.into()]);
+    // Only the second takes any size.
+    let name = if emitter.for_address_sanitizer() { "memalign" } else { "aligned_alloc" };
+    let aligned = emitter.declare(name, Some(pointer.into()), &[i64.into(), i64.into()]);
     let advise = emitter.declare(
         "madvise",
         Some(emitter.i32().into()),
@@ -277,6 +279,10 @@ fn allocation_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx
         value.get_nth_param(0).ok_or_else(|| emitter.defect("a parameter is missing"))?.into_int_value();
     // The size that is asked for is a multiple of the alignment, and not zero.
     let rounded = |alignment: u64| -> Emit<_> {
+        if emitter.for_address_sanitizer() {
+            // What lies behind the last element is not to be accessed.
+            return Ok(bytes);
+        }
         let raised = builder.build_int_add(bytes, constant(alignment - 1), "")?;
         let rounded = builder.build_and(raised, constant(!(alignment - 1)), "")?;
         let zero = builder.build_int_compare(IntPredicate::EQ, rounded, constant(0), "")?;

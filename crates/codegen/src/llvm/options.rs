@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use sdfg::ir::FloatMode;
+pub use sdfg_runtime::Sanitizer;
 
 use crate::lower::{DEFAULT_THRESHOLD, Target};
 
@@ -97,13 +98,17 @@ pub struct CompileOptions {
     /// Run independent components of a state one after the other. Otherwise each may get a thread of its own, where together they have
     /// [`parallel_threshold`](Self::parallel_threshold) steps to do besides those of the longest one. A choice of lowering, too.
     pub serial_components: bool,
+    /// Instrument the code for a sanitizer. Such code runs only in a process with the sanitizer's runtime, is several times slower,
+    /// and not vectorised for [`Sanitizer::Thread`], which sees no wide accesses.
+    pub sanitizer: Option<Sanitizer>,
 }
 
 impl CompileOptions {
     /// The processor that plans are made for.
     pub fn target(&self) -> Target {
         let component_work = (!self.serial_components).then_some(self.parallel_threshold);
-        Target { checked: self.checked, component_work, ..Target::cpu() }
+        let apart = self.sanitizer == Some(Sanitizer::Address);
+        Target { checked: self.checked, component_work, apart, ..Target::cpu() }
     }
 }
 
@@ -118,6 +123,7 @@ impl Default for CompileOptions {
             reproducible: false,
             checked: false,
             serial_components: false,
+            sanitizer: None,
         }
     }
 }

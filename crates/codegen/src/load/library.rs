@@ -14,7 +14,7 @@ use super::call::Call;
 use super::error::{CallError, LoadError};
 use crate::interface::{EntryPoint, Interface, ProfileFormat, Status};
 #[cfg(feature = "llvm")]
-use crate::object::ObjectCode;
+use crate::{link::LinkError, object::ObjectCode};
 
 /// `NAME_config` of the C header.
 #[repr(C)]
@@ -45,6 +45,9 @@ enum Code {
     Jit(#[expect(dead_code, reason = "owned for its Drop, which frees the code")] super::jit::JitCode),
     /// Opened from a file and never closed: closing could unload an OpenMP runtime whose threads are waiting.
     Permanent,
+    /// The same with a file of our own, in this folder. Sanitizers read it when they have something to tell.
+    #[cfg(feature = "llvm")]
+    File(#[expect(dead_code, reason = "owned for its Drop, which removes the folder")] tempfile::TempDir),
 }
 
 /// A compiled program, ready to be called from any thread.
@@ -69,17 +72,33 @@ pub(super) struct Instance {
 unsafe impl Send for Instance {}
 
 impl Library {
-    /// Links `object` into this process, in about a millisecond.
+    /// Links `object` into this process, in about a millisecond. Code for a sanitizer, which knows code by its file, goes by a
+    /// library in the temporary folder; the runtime of the sanitizer must be in the process.
     ///
     /// # Errors
     /// [`LoadError`] when no OpenMP runtime is there for a program that needs one, or a library of an external
     /// tasklet is missing.
     #[cfg(feature = "llvm")]
     pub fn load(object: &ObjectCode) -> Result<Self, LoadError> {
+        if object.requirements.sanitizer.is_some() {
+            return Library::load_from_file(object);
+        }
         let code = super::jit::JitCode::new(object)?;
         let interface = object.interface.clone();
         let entries = Entries::find(&interface, |symbol| code.address(symbol))?;
         Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Jit(code) })
+    }
+
+    #[cfg(feature = "llvm")]
+    fn load_from_file(object: &ObjectCode) -> Result<Self, LoadError> {
+        let unwritten = |source| LinkError::Write { path: std::env::temp_dir(), source };
+        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let path = folder.path().join(format!("lib{}.so", object.interface.name()));
+        crate::link::shared_library(object, &path)?;
+        let interface = object.interface.clone();
+        // SAFETY: the library was just written for a program with this interface, into a folder of this process.
+        let entries = unsafe { Entries::of_file(&path, &interface) }?;
+        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::File(folder) })
     }
 
     /// Opens the shared library at `path`, which was compiled from a program with `interface`.
@@ -93,18 +112,8 @@ impl Library {
     /// # Errors
     /// [`LoadError`] when the file cannot be opened or is not the library of a program of this name.
     pub unsafe fn open(path: &Path, interface: Interface) -> Result<Self, LoadError> {
-        // A path without a folder would be searched for in the system's folders.
-        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         // SAFETY: the caller vouches for the file.
-        let library = unsafe { libloading::Library::new(&full) }
-            .map_err(|source| LoadError::Open { path: path.to_owned(), source })?;
-        let entries = Entries::find(&interface, |symbol| {
-            // SAFETY: the type is an address, which `Entries::find` gives its function type.
-            unsafe { library.get::<*mut c_void>(symbol.as_bytes()) }
-                .map(|address| *address)
-                .map_err(|_| LoadError::MissingEntry { path: path.to_owned(), symbol: symbol.to_owned() })
-        })?;
-        std::mem::forget(library);
+        let entries = unsafe { Entries::of_file(path, &interface) }?;
         Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Permanent })
     }
 
@@ -244,6 +253,26 @@ impl std::fmt::Debug for Library {
 }
 
 impl Entries {
+    /// Those of the library at `path`, which stays open for good.
+    ///
+    /// # Safety
+    /// As [`Library::open`].
+    unsafe fn of_file(path: &Path, interface: &Interface) -> Result<Self, LoadError> {
+        // A path without a folder would be searched for in the system's folders.
+        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // SAFETY: the caller vouches for the file.
+        let library = unsafe { libloading::Library::new(&full) }
+            .map_err(|source| LoadError::Open { path: path.to_owned(), source })?;
+        let entries = Entries::find(interface, |symbol| {
+            // SAFETY: the type is an address, which `Entries::find` gives its function type.
+            unsafe { library.get::<*mut c_void>(symbol.as_bytes()) }
+                .map(|address| *address)
+                .map_err(|_| LoadError::MissingEntry { path: path.to_owned(), symbol: symbol.to_owned() })
+        })?;
+        std::mem::forget(library);
+        Ok(entries)
+    }
+
     fn find(
         interface: &Interface,
         address: impl Fn(&str) -> Result<*mut c_void, LoadError>,

@@ -66,7 +66,7 @@ pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
     let timer = lowering.timer(RegionKind::Program, &sdfg.name);
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
-    arena::assign_slots(&mut lowering.plan);
+    arena::assign_slots(&mut lowering.plan, target.apart);
     Ok(lowering.plan)
 }
 

@@ -25,6 +25,9 @@ pub struct Target {
     /// Independent components of a state are run by a thread each if they may have this many innermost steps to do; without, they
     /// run one after the other. When the program runs, the team is only started for as many steps as a parallel loop's.
     pub component_work: Option<u64>,
+    /// Whether transients have places of their own in the arena, as AddressSanitizer needs it: in a place that is shared, what lies
+    /// behind a small one is memory of a large one.
+    pub apart: bool,
 }
 
 impl Target {
@@ -39,6 +42,7 @@ impl Target {
             checked: false,
             overlapping: Vec::new(),
             component_work: Some(DEFAULT_THRESHOLD),
+            apart: false,
         }
     }
 }

@@ -9,8 +9,9 @@ use sdfg::tasklet::arith::{self, cast};
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
-use sdfg_codegen::llvm::CompileOptions;
+use sdfg_codegen::llvm::{self, CompileOptions, Sanitizer};
 use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::{Target, lower};
 
 use super::timers::agree_when_timed;
 
@@ -68,6 +69,14 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) ->
     library.run(&mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
 }
 
+/// Runs a program as native code, whatever it does.
+pub(crate) fn run(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(source, symbols)?;
+    let library = compiled(&program, false)?;
+    // A copy has no memory behind its elements.
+    library.run(&mut arguments.clone(), NonZeroU32::new(2)).map_err(|error| error.to_string())
+}
+
 /// The program with symbols and small numbers in every argument.
 pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
     let sdfg = sdfg::text::parse("program.sdft", source).map_err(|errors| format!("{errors:?}"))?;
@@ -98,10 +107,21 @@ pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Valid
 }
 
 /// Without a threshold, so that small programs start threads, too.
+pub(crate) fn options() -> CompileOptions {
+    let sanitizer = match std::env::var("SDFG_TEST_SANITIZER").as_deref() {
+        Ok("address") => Some(Sanitizer::Address),
+        Ok("thread") => Some(Sanitizer::Thread),
+        Ok(_) | Err(_) => None,
+    };
+    CompileOptions { parallel_threshold: 0, sanitizer, ..CompileOptions::default() }
+}
+
 fn compiled(program: &Validated, checked: bool) -> Result<Library, String> {
-    let options = CompileOptions { parallel_threshold: 0, checked, ..CompileOptions::default() };
-    let object =
-        sdfg_codegen::compile(program, &options).map_err(|error| format!("not compiled: {error}"))?;
+    let options = CompileOptions { checked, ..options() };
+    // Sanitizers tell lines.
+    let debug = options.sanitizer.map(|_| "/".to_owned());
+    let plan = lower(program, &Target { debug, ..options.target() }).map_err(|error| error.to_string())?;
+    let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| error.to_string())
 }
 

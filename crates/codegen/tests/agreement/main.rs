@@ -1,45 +1,72 @@
 //! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
-//! threads: results must be the same, bit by bit.
+//! threads: results must be the same, bit by bit. Each file is one reported test.
 //!
 //! A program is a file beside this one; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
 //! `# for NAME in A B` runs it once with each word in place of the name.
+//!
+//! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` are tests, too: each ends its process with what `# address:` or
+//! `# thread:` says. `cargo xtask sanitize` runs them so.
 
 mod harness;
 mod timers;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use harness::{agree, failure, prepared};
+use harness::{agree, failure, prepared, run};
+use libtest_mimic::{Arguments, Failed, Trial};
 use timers::run_timed;
 
-#[test]
-fn native_code_agrees_with_the_interpreter() {
-    let files = programs("tests/agreement");
-    assert!(files.len() > 40, "only {} programs", files.len());
-    // One after the other in each of a few threads: every program starts teams of its own.
-    let failures: Vec<String> = std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            files.chunks(files.len().div_ceil(2)).map(|part| scope.spawn(|| failures_of(part))).collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|_| vec!["a panic".to_owned()]))
-            .collect()
-    });
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+fn main() -> ExitCode {
+    let mut trials = trials("", 40, agrees);
+    // Waits for what never comes end with a status that says who waits, whatever waits with it.
+    trials.extend(self::trials("deadlocks", 4, |path| {
+        [false, true].into_iter().try_for_each(|checked| ends_with_its_error(path, checked))
+    }));
+    // What checked native code looks at ends with a status that says what was wrong.
+    trials.extend(self::trials("traps", 16, |path| ends_with_its_error(path, true)));
+    if harness::options().sanitizer.is_some() {
+        trials.extend(self::trials("faults", 3, |path| {
+            let text = std::fs::read_to_string(path)?;
+            run(&text, &symbols(&text))?;
+            Err("the sanitizer has found nothing".into())
+        }));
+    }
+    trials.push(Trial::test("a_failure_stops_the_timers", || {
+        a_failure_stops_the_timers();
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Waits for what never comes end with a status that says who waits, whatever waits with it.
-#[test]
-fn a_deadlock_is_an_error() {
-    let files = programs("tests/agreement/deadlocks");
-    assert!(files.len() >= 4, "only {} programs", files.len());
-    for path in files {
-        [false, true].into_iter().for_each(|checked| ends_with_its_error(&path, checked));
-    }
+/// One trial for each of the programs in a folder, of which there are no fewer than `least`.
+fn trials(folder: &str, least: usize, check: fn(&Path) -> Result<(), Failed>) -> Vec<Trial> {
+    let files = programs(&format!("tests/agreement/{folder}"));
+    assert!(files.len() >= least, "only {} programs in `{folder}`", files.len());
+    let name = |path: &Path| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if folder.is_empty() { stem.into_owned() } else { format!("{folder}/{stem}") }
+    };
+    files.into_iter().map(|path| Trial::test(name(&path), move || check(&path))).collect()
+}
+
+/// Every variant of a program gives what the interpreter gives.
+fn agrees(path: &Path) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(path)?;
+    let symbols = symbols(&text);
+    variants(&text)
+        .into_iter()
+        .try_for_each(|source| agree(&source, &symbols).map_err(|what| format!("{what}\n{source}").into()))
+}
+
+fn ends_with_its_error(path: &Path, checked: bool) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(path)?;
+    let expected = text.lines().find_map(|line| line.strip_prefix("# fails with ")).unwrap_or("?");
+    let found = failure(&text, &symbols(&text), checked).unwrap_or_default();
+    if found.contains(expected) { Ok(()) } else { Err(format!("`{found}` and not `{expected}`").into()) }
 }
 
 /// What ran until a failure is measured, too: the timers stop where the failure leaves their regions.
-#[test]
 fn a_failure_stops_the_timers() {
     let source = "sdfg p {
   symbol N: i64
@@ -61,21 +88,6 @@ fn a_failure_stops_the_timers() {
     assert_eq!(found, [("p/c", 2), ("p/first", 2), ("p/l", 1), ("p/large", 2), ("p", 1), ("p/first/one", 2)]);
 }
 
-/// What checked native code looks at ends with a status that says what was wrong.
-#[test]
-fn what_is_looked_at_is_an_error() {
-    let files = programs("tests/agreement/traps");
-    assert!(files.len() >= 16, "only {} programs", files.len());
-    files.iter().for_each(|path| ends_with_its_error(path, true));
-}
-
-fn ends_with_its_error(path: &Path, checked: bool) {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
-    let expected = text.lines().find_map(|line| line.strip_prefix("# fails with ")).unwrap_or("?");
-    let found = failure(&text, &symbols(&text), checked).unwrap_or_default();
-    assert!(found.contains(expected), "{}: `{found}` and not `{expected}`", path.display());
-}
-
 /// The programs in a folder of this crate, in order.
 fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -84,20 +96,6 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "sdft"));
     files.sort();
     files
-}
-
-fn failures_of(files: &[PathBuf]) -> Vec<String> {
-    let mut failures = Vec::new();
-    for path in files {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
-        let symbols = symbols(&text);
-        for source in variants(&text) {
-            if let Err(what) = agree(&source, &symbols) {
-                failures.push(format!("{}: {what}\n{source}", path.display()));
-            }
-        }
-    }
-    failures
 }
 
 /// The symbols of `# with` lines.

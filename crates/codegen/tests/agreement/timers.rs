@@ -11,7 +11,7 @@ use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::{ArgumentBuffer, Library};
 use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
 
-use super::harness::difference;
+use super::harness::{difference, options};
 
 /// How often each region ran, by kind and path.
 type Counts = BTreeMap<(String, String), u64>;
@@ -57,8 +57,7 @@ pub(crate) fn run_timed(
     let instrumentation = Some(Instrumentation { level: ProfileLevel::Tasklet, counters: false });
     let plan = lower(program, &Target { instrumentation, debug: Some("/".to_owned()), ..Target::cpu() })
         .map_err(|e| e.to_string())?;
-    let options =
-        CompileOptions { level: OptLevel::Quick, parallel_threshold: 0, ..CompileOptions::default() };
+    let options = CompileOptions { level: OptLevel::Quick, ..options() };
     let object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;
     let library = Library::load(&object).map_err(|error| error.to_string())?;
 

@@ -4,6 +4,7 @@
  * that they begin, are on one thread, so the number of tasks that wait at once is bounded by memory alone, and that all wait is known at once:
  * it is a deadlock. A task begins when no task that has begun can go on, so chains that never wait use one stack.
  */
+#include "stack.h"
 #include "task.h"
 
 #include <stdlib.h>
@@ -51,6 +52,7 @@ typedef struct scheduler scheduler;
 struct sdfg_task {
     void *stack_pointer;
     char *stack; /* lowest address, the guard page */
+    sdfg_stack known; /* what sanitizers know of it */
     scheduler *scheduler;
     group *group;
     int64_t kind, number;
@@ -74,6 +76,7 @@ struct group {
 
 struct scheduler {
     void *stack_pointer; /* of the scheduler itself while a task runs */
+    sdfg_stack known;    /* what sanitizers know of its stack */
     const int32_t *status;
     group *groups;
     sdfg_task *waiting, **last; /* in the order in which they began to wait */
@@ -86,8 +89,10 @@ struct scheduler {
 /* The scheduler's side of a switch, which a new task finds below its first frame. */
 static void begin(sdfg_task *task) {
     const sdfg_kind *kind = &task->group->kinds[task->kind];
+    sdfg_stack_arrive(&task->known, &task->scheduler->known);
     kind->run(task->group->environment, task->number, task);
     task->is_waiting = 0;
+    sdfg_stack_leave(&task->known, &task->scheduler->known, 1);
     sdfg_task_switch(&task->stack_pointer, task->scheduler->stack_pointer);
     __builtin_unreachable();
 }
@@ -126,6 +131,7 @@ static void prepare(sdfg_task *task) {
     frame[11] = (void *)sdfg_task_entry;
 #endif
     task->stack_pointer = frame;
+    task->known = sdfg_stack_new(task->stack, STACK);
 }
 
 static sdfg_task *new_task(scheduler *scheduler) {
@@ -149,7 +155,9 @@ static sdfg_task *new_task(scheduler *scheduler) {
 
 static void resume(scheduler *scheduler, sdfg_task *task) {
     task->is_waiting = 1;
+    sdfg_stack_leave(&scheduler->known, &task->known, 0);
     sdfg_task_switch(&scheduler->stack_pointer, task->stack_pointer);
+    sdfg_stack_arrive(&scheduler->known, &task->known);
     if (task->is_waiting) {
         if (task->wait.kind != SDFG_WAIT_CHANGE) scheduler->changes++;
         task->seen = scheduler->changes;
@@ -158,6 +166,7 @@ static void resume(scheduler *scheduler, sdfg_task *task) {
         scheduler->last = &task->next;
         return;
     }
+    sdfg_stack_delete(&task->known);
     scheduler->changes++;
     task->group->left[task->kind]--;
     task->group->remaining--;
@@ -221,7 +230,9 @@ static int run_new(scheduler *scheduler) {
 
 static void switch_away(sdfg_task *task, sdfg_wait wait) {
     task->wait = wait;
+    sdfg_stack_leave(&task->known, &task->scheduler->known, 0);
     sdfg_task_switch(&task->stack_pointer, task->scheduler->stack_pointer);
+    sdfg_stack_arrive(&task->known, &task->scheduler->known);
 }
 
 int sdfg_task_await(sdfg_task *task, sdfg_wait wait) {

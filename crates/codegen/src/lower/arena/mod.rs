@@ -19,16 +19,16 @@ use lifetimes::Conflicts;
 /// symbols are extents of like size.
 const USUAL: i64 = 1000;
 
-/// Decides which buffers of the arena share a place.
-pub(crate) fn assign_slots(plan: &mut Plan) {
+/// Decides which buffers of the arena share a place; none if they are to lie `apart`.
+pub(crate) fn assign_slots(plan: &mut Plan, apart: bool) {
     let mut buffers: Vec<BufferId> = Vec::new();
     for (index, buffer) in plan.buffers.iter().enumerate() {
         if buffer.allocation == Allocation::Handle {
             buffers.push(BufferId(index as u32));
         }
     }
-    if plan.checked {
-        // The bytes that say what was written are touched by no statement of their own.
+    if plan.checked || apart {
+        // Of checked plans, the bytes that say what was written are touched by no statement of their own.
         plan.slots = buffers.into_iter().map(|id| Slot { buffers: vec![id] }).collect();
         return;
     }

@@ -43,7 +43,7 @@ fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
         profile: None,
         debug: None,
     };
-    assign_slots(&mut plan);
+    assign_slots(&mut plan, false);
     plan
 }
 
