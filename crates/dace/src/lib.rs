@@ -86,6 +86,7 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let mut sdfg = lower::lower(&program, &structs, options, log)?;
     if options.raise {
         sdfg::control::raise(&mut sdfg);
+        lower::sizes::settle(&mut sdfg);
     } else {
         sdfg::propagate::propagate(&mut sdfg);
     }

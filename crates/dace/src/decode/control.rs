@@ -3,7 +3,7 @@
 use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 
 use super::{ANYWHERE, Decoder};
-use crate::model::{Block, BlockKind, InterstateEdge, LoopRegion, Region, State};
+use crate::model::{Block, BlockKind, Edge, InterstateEdge, LoopRegion, Node, NodeKind, Region, State};
 use crate::report::{Code, Failed};
 use crate::text::{expression, statements};
 use crate::wire::{Json, Object, Place};
@@ -291,6 +291,33 @@ impl Decoder<'_> {
                 Err(error) => failed = Some(error),
             }
         }
+        state.edges.iter_mut().for_each(|edge| name_passage(&state.nodes, edge));
         failed.map_or(Ok(state), Err)
+    }
+}
+
+/// Gives an edge with data at the begin or end of a scope the connector that programs built by hand leave out.
+fn name_passage(nodes: &[Node], edge: &mut Edge) {
+    let Some(data) = &edge.memlet.data else { return };
+    let is_scope = |node: usize| match nodes.get(node).map(|node| &node.kind) {
+        Some(
+            NodeKind::MapEntry(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_),
+        ) => true,
+        Some(
+            NodeKind::Access { .. }
+            | NodeKind::Tasklet { .. }
+            | NodeKind::Nested { .. }
+            | NodeKind::Library { .. },
+        )
+        | None => false,
+    };
+    if is_scope(edge.dst) && edge.dst_connector.is_none() {
+        edge.dst_connector = Some(format!("IN_{data}"));
+    }
+    if is_scope(edge.src) && edge.src_connector.is_none() {
+        edge.src_connector = Some(format!("OUT_{data}"));
     }
 }

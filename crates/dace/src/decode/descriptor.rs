@@ -135,13 +135,14 @@ impl Decoder<'_> {
         let object = Object::of(value, place, self.log)?;
         let kind = object.text("type")?;
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;
-        let capacity = |attributes: &Object<'_>| -> Result<Option<Expr>, Failed> {
-            Ok(self.optional_size(attributes, "buffer_size")?.filter(|size| *size != Expr::zero()))
-        };
         let found = match kind {
             "Scalar" => DescriptorKind::Scalar,
             "Array" => DescriptorKind::Array,
-            "Stream" => DescriptorKind::Stream { capacity: capacity(&attributes)? },
+            "Stream" => {
+                // On CPUs, DaCe's queues grow whatever their size says.
+                attributes.ignore(&["buffer_size"]);
+                DescriptorKind::Stream
+            }
             "ArrayView" | "View" => DescriptorKind::View,
             "ArrayReference" | "Reference" => DescriptorKind::Reference,
             other => {

@@ -70,9 +70,9 @@ impl<'a> Frame<'a> {
             DescriptorKind::Array => ContainerKind::Array(self.layout(descriptor)),
             DescriptorKind::View => ContainerKind::View(self.layout(descriptor)),
             DescriptorKind::Reference => ContainerKind::Reference(self.layout(descriptor)),
-            DescriptorKind::Stream { capacity } => ContainerKind::Stream {
+            DescriptorKind::Stream => ContainerKind::Stream {
                 shape: queue_shape(descriptor).iter().map(|extent| self.size(extent)).collect(),
-                capacity: capacity.as_ref().map(|capacity| self.size(capacity)),
+                capacity: None,
             },
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn queue_shape(descriptor: &Descriptor) -> &[Expr] {
 pub(super) fn rank(descriptor: &Descriptor) -> usize {
     match descriptor.kind {
         DescriptorKind::Scalar => 0,
-        DescriptorKind::Stream { .. } => queue_shape(descriptor).len(),
+        DescriptorKind::Stream => queue_shape(descriptor).len(),
         DescriptorKind::Array | DescriptorKind::View | DescriptorKind::Reference => descriptor.shape.len(),
     }
 }

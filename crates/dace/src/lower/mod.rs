@@ -7,9 +7,12 @@ mod containers;
 mod control;
 mod expression;
 mod fill;
+mod given;
+mod lanes;
 mod nested;
 mod node;
 mod paths;
+pub(crate) mod sizes;
 mod state;
 mod tasklet;
 mod views;
@@ -17,14 +20,13 @@ mod views;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use sdfg::analysis::symbols::free_symbols;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerId, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
 use crate::Options;
-use crate::model::{Constant, Descriptor, Program};
+use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
 use crate::report::{Failed, Log};
 use crate::text::Structs;
 
@@ -51,6 +53,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) numbers: BTreeMap<Symbol, Expr>,
     /// Transients that are zero when they are allocated.
     pub(crate) zeroed: BTreeSet<ContainerId>,
+    /// Symbols that this SDFG assigns, or that those around it have for it without a mapping.
+    pub(crate) assigned: BTreeSet<String>,
     labels: BTreeSet<String>,
 }
 
@@ -62,14 +66,15 @@ pub(crate) fn lower(
     log: &Log,
 ) -> Result<Sdfg, Failed> {
     let shared = Shared { log, structs, options };
-    lower_program(program, shared, &IndexMap::new())
+    lower_program(program, shared, &IndexMap::new(), &[])
 }
 
-/// Makes a graph of one SDFG; `outer` are the constants of those around it.
+/// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols.
 fn lower_program<'a>(
     program: &'a Program,
     shared: Shared<'a>,
     outer: &IndexMap<String, &'a Constant>,
+    mapping: &[(String, String)],
 ) -> Result<Sdfg, Failed> {
     let mut constants = outer.clone();
     constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));
@@ -82,14 +87,16 @@ fn lower_program<'a>(
         literals: BTreeMap::new(),
         numbers: BTreeMap::new(),
         zeroed: BTreeSet::new(),
+        assigned: BTreeSet::new(),
         labels: BTreeSet::new(),
     };
+    frame.note_assigned(&program.body);
     frame.declare_containers();
     let body = frame.sdfg.body();
     frame.region(&program.body, body)?;
     let zeroed = std::mem::take(&mut frame.zeroed);
     frame.fill_with_zeros(&zeroed);
-    for symbol in free_symbols(&frame.sdfg) {
+    for symbol in given::given_symbols(&frame.sdfg, mapping) {
         frame.sdfg.declare_symbol(symbol, ScalarType::I64);
     }
     Ok(frame.sdfg)
@@ -98,6 +105,26 @@ fn lower_program<'a>(
 impl<'a> Frame<'a> {
     pub(crate) fn log(&self) -> &'a Log {
         self.shared.log
+    }
+
+    /// Notes what a region assigns, with all regions in it.
+    fn note_assigned(&mut self, region: &'a Region) {
+        for edge in &region.edges {
+            self.assigned.extend(edge.assignments.iter().map(|(name, _)| name.clone()));
+        }
+        for block in &region.blocks {
+            match &block.kind {
+                BlockKind::Loop(repeated) => {
+                    self.assigned.extend(repeated.variable.clone());
+                    self.note_assigned(&repeated.body);
+                }
+                BlockKind::Conditional(branches) => {
+                    branches.iter().for_each(|(_, part)| self.note_assigned(part))
+                }
+                BlockKind::Group(part) => self.note_assigned(part),
+                BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+            }
+        }
     }
 
     /// A label that no block has yet, near to the one that is wanted.

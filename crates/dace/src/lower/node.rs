@@ -6,6 +6,7 @@ use sdfg::ir::{
     TaskletBody,
 };
 use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, parse_expression};
 use sdfg::tasklet::{Code as TaskletCode, Dialect};
 
@@ -63,7 +64,7 @@ impl<'a> Frame<'a> {
                 schedule: consume.schedule,
                 parallelism: sdfg::ir::Parallelism::default(),
             }),
-            model::NodeKind::Nested { program, mapping } => self.nested(node, program, mapping)?,
+            model::NodeKind::Nested { program, mapping } => self.nested(graph, node, program, mapping)?,
             model::NodeKind::Library { class, properties } => self.library(node, class, properties)?,
             model::NodeKind::MapExit(_) | model::NodeKind::ConsumeExit(_) => {
                 return Err(self.log().error(
@@ -80,13 +81,46 @@ impl<'a> Frame<'a> {
         if self.numbers.is_empty() { ranges.clone() } else { ranges.substitute(&self.numbers) }
     }
 
+    /// Every symbol that a called SDFG needs has a value here.
+    fn give_values(
+        &self,
+        graph: &Graph<'a>,
+        node: &model::Node,
+        sdfg: &sdfg::ir::Sdfg,
+        mapping: &[(Symbol, Expr)],
+    ) -> Result<(), Failed> {
+        let params = |name: &str| {
+            graph.model.nodes.iter().any(|found| match &found.kind {
+                model::NodeKind::MapEntry(map) => {
+                    map.params.iter().any(|param| param.as_str() == name) || found.inputs.contains_key(name)
+                }
+                model::NodeKind::ConsumeEntry(consume) => consume.element.as_str() == name,
+                _ => false,
+            })
+        };
+        for (symbol, _) in sdfg.symbols() {
+            let name = symbol.as_str();
+            let is_given = mapping.iter().any(|(mapped, _)| mapped == symbol)
+                || node.inputs.contains_key(name)
+                || self.program.symbols.contains_key(name)
+                || self.assigned.contains(name)
+                || params(name);
+            if !is_given {
+                let message = format!("nothing gives the symbol `{name}` of `{}` a value", sdfg.name);
+                return Err(self.log().error(Code::Symbol, &node.path, message));
+            }
+        }
+        Ok(())
+    }
+
     fn nested(
         &mut self,
+        graph: &Graph<'a>,
         node: &'a model::Node,
         program: &'a model::Program,
         mapping: &[(String, String)],
     ) -> Result<NodeKind, Failed> {
-        let sdfg = lower_program(program, self.shared, &self.constants)?;
+        let sdfg = lower_program(program, self.shared, &self.constants, mapping)?;
         let mut symbol_mapping = Vec::new();
         for (name, value) in mapping {
             let declared = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);
@@ -94,6 +128,7 @@ impl<'a> Frame<'a> {
             let value = symbolic(value, &node.path, self.log())?;
             symbol_mapping.push((symbol.clone(), self.size(&value)));
         }
+        self.give_values(graph, node, &sdfg, &symbol_mapping)?;
         let known = |name: &&String| {
             let argument = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_argument());
             argument || sdfg.symbols().any(|(symbol, _)| symbol.as_str() == **name)

@@ -14,6 +14,7 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::Statement;
 
 use super::containers::rank;
+use super::lanes::Shapes;
 use super::paths::Paths;
 use super::{Frame, fresh};
 use crate::model::{self, Descriptor, DescriptorKind};
@@ -29,6 +30,8 @@ pub(super) struct Graph<'s> {
     pub(super) nodes: Vec<NodeId>,
     /// Statements of tasklets by the number of their node, until all edges are known.
     pub(super) tasklets: BTreeMap<usize, Vec<Statement>>,
+    /// How their code sees memlets, by the number of the node.
+    pub(super) shapes: BTreeMap<usize, Shapes>,
     labels: BTreeSet<String>,
 }
 
@@ -69,6 +72,7 @@ impl<'a> Frame<'a> {
             state: State::new(label),
             nodes: Vec::new(),
             tasklets: BTreeMap::new(),
+            shapes: BTreeMap::new(),
             labels: BTreeSet::new(),
         };
         let nodes = self.nodes(&mut graph)?;
@@ -230,7 +234,7 @@ impl<'a> Frame<'a> {
 
     pub(super) fn access(&self, end: End<'_>, subset: Subset) -> Access {
         let place = match end.descriptor.kind {
-            DescriptorKind::Stream { .. } => Place::Queues(subset),
+            DescriptorKind::Stream => Place::Queues(subset),
             _ => Place::Elements(subset),
         };
         Access { container: end.id, place }
@@ -265,12 +269,31 @@ impl<'a> Frame<'a> {
         edge.memlet.resolution.as_ref().map(resolution)
     }
 
+    /// Notes how the code of a tasklet sees the memlet at one of its connectors.
+    fn note_shape(
+        &self,
+        graph: &mut Graph<'a>,
+        edge: &'a model::Edge,
+        node: usize,
+        reads: bool,
+        access: &Access,
+    ) {
+        let found = &graph.model.nodes[node];
+        let (connector, types) =
+            if reads { (&edge.dst_connector, &found.inputs) } else { (&edge.src_connector, &found.outputs) };
+        let (Some(connector), model::NodeKind::Tasklet { .. }) = (connector, &found.kind) else { return };
+        let lanes = types.get(connector).and_then(Option::as_ref).map_or(1, |ty| ty.element.lanes());
+        let element = self.sdfg.container(access.container).element.lanes();
+        graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
+    }
+
     fn read(&mut self, graph: &mut Graph<'a>, edge: &'a model::Edge, from: End<'a>) -> Result<(), Failed> {
         let target = &graph.model.nodes[edge.dst];
         let mut access = self.one_end(edge, from)?;
         if let model::NodeKind::Nested { program, mapping } = &target.kind {
             return self.argument(graph, edge, from, access, (program, mapping), true);
         }
+        self.note_shape(graph, edge, edge.dst, true, &access);
         if edge.memlet.allow_out_of_bounds && self.guarded(graph, edge, from, &mut access) {
             let ends = (
                 (graph.nodes[edge.src], edge.src_connector.as_deref()),
@@ -308,9 +331,11 @@ impl<'a> Frame<'a> {
         if let model::NodeKind::Nested { program, mapping } = &source.kind {
             return self.argument(graph, edge, to, access, (program, mapping), false);
         }
+        self.note_shape(graph, edge, edge.src, false, &access);
+        let races = self.resolution(edge).is_none() && self.races(graph, edge, &access);
         let mut memlet = Memlet::write(access);
         if let Flow::Write { resolution, .. } = &mut memlet.flow {
-            *resolution = self.resolution(edge);
+            *resolution = self.resolution(edge).or_else(|| races.then_some(ConflictResolution::Replace));
         }
         let is_assigned = match (&source.kind, edge.src_connector.as_deref()) {
             (model::NodeKind::Tasklet { .. }, Some(connector)) => {
@@ -330,6 +355,34 @@ impl<'a> Frame<'a> {
         let target = self.access_connector(&graph.model.nodes[edge.dst].kind, edge.dst_connector.as_deref());
         graph.join((graph.nodes[edge.src], connector), (graph.nodes[edge.dst], target), memlet);
         Ok(())
+    }
+
+    /// Whether all iterations of a map around a tasklet write one element, of which any may stay; this is noted.
+    fn races(&self, graph: &Graph<'a>, edge: &'a model::Edge, access: &Access) -> bool {
+        if !access.subset().is_element() || access.is_queue() {
+            return false;
+        }
+        let used = access.subset().free_symbols();
+        let home = graph.paths.scope_of(graph.paths.destination(edge));
+        let mut scope = graph.paths.scope_of(edge.src);
+        while let Some(entry) = scope.filter(|_| scope != home) {
+            if let model::NodeKind::MapEntry(map) = &graph.model.nodes[entry].kind {
+                let free = map
+                    .params
+                    .iter()
+                    .zip(&map.ranges.0)
+                    .find(|(param, range)| !used.contains(*param) && !range.size().is_one());
+                if let Some((param, _)) = free {
+                    let message = format!(
+                        "every iteration of `{param}` writes the same element: any of the values stays"
+                    );
+                    self.log().note(Code::Approximated, &edge.path, message);
+                    return true;
+                }
+            }
+            scope = graph.paths.scope_of(entry);
+        }
+        false
     }
 
     fn copy_or_bind(
@@ -457,6 +510,6 @@ pub(super) fn stream_volume(memlet: &model::Memlet) -> Volume {
 impl Descriptor {
     /// Whether this is an array of queues.
     pub(super) fn kind_is_stream(&self) -> bool {
-        matches!(self.kind, DescriptorKind::Stream { .. })
+        matches!(self.kind, DescriptorKind::Stream)
     }
 }

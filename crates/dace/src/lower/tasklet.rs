@@ -8,7 +8,7 @@ use sdfg::subset::Subset;
 use sdfg::syntax::{
     Expression, ExpressionKind, Index, Name, Statement, StatementKind, visit_block, visit_bound_names,
 };
-use sdfg::tasklet::Code as TaskletCode;
+use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, TypeErrorKind, typecheck_expression};
 
 use super::Frame;
 use super::state::{End, Graph};
@@ -30,6 +30,7 @@ impl<'a> Frame<'a> {
             return Err(self.log().error(Code::Language, &node.path, message));
         }
         let block = statements(code, self.shared.structs, &node.path, self.log())?;
+        self.know_functions(node, &block)?;
         if self.literals.is_empty() {
             return Ok(block);
         }
@@ -38,6 +39,26 @@ impl<'a> Frame<'a> {
             ExpressionKind::Name(name) if !own(name) => self.literals.get(name).cloned().unwrap_or(part),
             _ => part,
         }))
+    }
+
+    /// Functions that code calls are known, or elements of an input.
+    fn know_functions(&self, node: &model::Node, block: &[Statement]) -> Result<(), Failed> {
+        let mut unknown = None;
+        visit_block(block, &mut |part| {
+            if let ExpressionKind::Call { function, .. } = &part.kind
+                && !node.inputs.contains_key(&function.text)
+                && !is_function(&function.text)
+            {
+                unknown.get_or_insert_with(|| function.text.clone());
+            }
+        });
+        match unknown {
+            None => Ok(()),
+            Some(name) => {
+                let message = format!("the function `{name}` is not supported");
+                Err(self.log().error(Code::Expression, &node.path, message))
+            }
+        }
     }
 
     /// Whether every run of a tasklet assigns an output, or parts of it.
@@ -90,6 +111,10 @@ impl<'a> Frame<'a> {
     /// Gives tasklets their code, connectors for constants that it names, and types to values between them.
     pub(super) fn finish_tasklets(&mut self, graph: &mut Graph<'a>) -> Result<(), Failed> {
         for (at, block) in std::mem::take(&mut graph.tasklets) {
+            let block = match graph.shapes.get(&at) {
+                Some(shapes) => shapes.apply(block),
+                None => block,
+            };
             self.connect_constants(graph, at, &block);
             let path = &graph.model.nodes[at].path;
             let code = TaskletCode::from_block(&block, self.shared.options.dialect).map_err(|errors| {
@@ -211,6 +236,17 @@ fn assigns(block: &[Statement], name: &str) -> bool {
         }
         StatementKind::For { .. } | StatementKind::While { .. } | StatementKind::Pass => false,
     })
+}
+
+/// Whether the tasklet language has a function of this name.
+fn is_function(name: &str) -> bool {
+    let call = Expression::call(name, Vec::new());
+    match typecheck_expression(&call, Dialect::C, &Environment::new()) {
+        Ok(_) => true,
+        Err(errors) => {
+            !errors.iter().any(|error| matches!(error.kind, TypeErrorKind::UnknownFunction { .. }))
+        }
+    }
 }
 
 /// The subset with each range reduced to its first index.

@@ -54,10 +54,8 @@ pub(crate) struct Descriptor {
 pub(crate) enum DescriptorKind {
     Scalar,
     Array,
-    /// An array of queues; without a capacity they are unbounded.
-    Stream {
-        capacity: Option<Expr>,
-    },
+    /// An array of queues without a bound.
+    Stream,
     View,
     Reference,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::scope_tree::ScopeTree;
-use super::{DefinedSymbols, bound_symbols};
+use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
     BlockKind, Container, ContainerKind, Distribution, Memlet, NodeId, NodeKind, Parallelism, Sdfg, State,
     Tasklet, TaskletBody, Volume,
@@ -17,8 +17,11 @@ use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_
 /// Names of containers in conditions, and names in code that belong to connectors or locals, are no symbols.
 pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
     let mut free: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+    // A transient of a size that control flow decides is made in a state where it is known.
+    let assigned = assigned_symbols(sdfg);
     for (_, container) in sdfg.containers() {
-        free.extend(symbols_of_container(container));
+        let used = symbols_of_container(container).into_iter();
+        free.extend(used.filter(|symbol| !container.transient || !assigned.contains(symbol)));
     }
     let defined = DefinedSymbols::of(sdfg);
     for (id, block) in sdfg.blocks() {

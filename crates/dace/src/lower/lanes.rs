@@ -1,0 +1,124 @@
+//! Connectors that are vectors over plain arrays, and subscripts with a dimension for tiles.
+//!
+//! DaCe's vectorised tasklets name several neighbours as one value, and index a tiled memlet by tile and by place within the
+//! tile. Here, code runs once for each lane, and elements of a tile are counted on.
+
+use std::collections::BTreeMap;
+
+use sdfg::subset::{Range, Subset};
+use sdfg::syntax::{
+    AssignmentTarget, BinaryOp, Expression, ExpressionKind, Index, Name, Span, Statement, StatementKind,
+};
+
+use crate::text::map_block;
+
+/// The variable that counts lanes.
+const LANE: &str = "__lane";
+
+/// How code sees the memlets of some connectors of a tasklet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    /// Connectors that are vectors of so many neighbours.
+    pub(super) vectors: BTreeMap<String, u16>,
+    /// Tiles of the dimensions that code indexes, of connectors where one is longer than one element.
+    pub(super) tiles: BTreeMap<String, Vec<Expression>>,
+}
+
+impl Shapes {
+    /// Notes the subset of a memlet at a connector of so many lanes over elements of so many.
+    pub(super) fn note(&mut self, connector: &str, lanes: u16, element_lanes: u16, subset: &Subset) {
+        if lanes > 1 && element_lanes == 1 && !subset.is_element() {
+            self.vectors.insert(connector.to_owned(), lanes);
+        }
+        let indexed: Vec<&Range> = subset.0.iter().filter(|range| !range.is_index()).collect();
+        if indexed.iter().any(|range| !range.tile.is_one()) {
+            let tiles = indexed.iter().map(|range| range.tile.to_expression());
+            if let Some(tiles) = tiles.collect::<Option<Vec<_>>>() {
+                self.tiles.insert(connector.to_owned(), tiles);
+            }
+        }
+    }
+
+    /// The code in terms of elements.
+    pub(super) fn apply(&self, block: Vec<Statement>) -> Vec<Statement> {
+        let mut block = block;
+        if !self.tiles.is_empty() {
+            block = map_block(block, &mut |part| self.flat(part));
+            retarget(&mut block, &|target| self.flat_target(target));
+        }
+        let Some(lanes) = self.vectors.values().max() else { return block };
+        let lane = || vec![Index::Point(Expression::name(LANE))];
+        block = map_block(block, &mut |part| match &part.kind {
+            ExpressionKind::Name(name) if self.vectors.contains_key(name) => {
+                let base = Name::new(name.clone());
+                Expression { kind: ExpressionKind::Subscript { base, indices: lane() }, span: part.span }
+            }
+            _ => part,
+        });
+        retarget(&mut block, &|target| {
+            if self.vectors.contains_key(&target.name.text) && target.indices.is_empty() {
+                target.indices = lane();
+            }
+        });
+        let kind = StatementKind::For {
+            variable: Name::new(LANE),
+            begin: None,
+            end: Expression::integer(i64::from(*lanes)),
+            step: None,
+            body: block,
+        };
+        vec![Statement { kind, span: Span::default() }]
+    }
+
+    fn flat(&self, part: Expression) -> Expression {
+        let ExpressionKind::Subscript { base, indices } = part.kind else { return part };
+        let indices = self.flat_indices(&base.text, indices);
+        Expression { kind: ExpressionKind::Subscript { base, indices }, span: part.span }
+    }
+
+    fn flat_target(&self, target: &mut AssignmentTarget) {
+        target.indices = self.flat_indices(&target.name.text, std::mem::take(&mut target.indices));
+    }
+
+    /// Indices of tiles come last; each is added to that of its dimension.
+    fn flat_indices(&self, connector: &str, indices: Vec<Index>) -> Vec<Index> {
+        let Some(tiles) = self.tiles.get(connector) else { return indices };
+        let is_tiled = |tile: &Expression| tile.kind != ExpressionKind::Integer(1);
+        if indices.len() != tiles.len() + tiles.iter().filter(|tile| is_tiled(tile)).count() {
+            return indices;
+        }
+        let points: Vec<Expression> = indices
+            .iter()
+            .filter_map(|index| if let Index::Point(at) = index { Some(at.clone()) } else { None })
+            .collect();
+        if points.len() != indices.len() {
+            return indices;
+        }
+        let mut within = points[tiles.len()..].iter();
+        let flat = tiles.iter().zip(&points).map(|(tile, at)| {
+            match is_tiled(tile).then(|| within.next()).flatten() {
+                Some(place) => {
+                    let begin = Expression::binary(BinaryOp::Multiply, at.clone(), tile.clone());
+                    Index::Point(Expression::binary(BinaryOp::Add, begin, place.clone()))
+                }
+                None => Index::Point(at.clone()),
+            }
+        });
+        flat.collect()
+    }
+}
+
+/// Changes every left side of an assignment.
+fn retarget(block: &mut [Statement], change: &dyn Fn(&mut AssignmentTarget)) {
+    for statement in block {
+        match &mut statement.kind {
+            StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => change(target),
+            StatementKind::If { branches, otherwise } => {
+                branches.iter_mut().for_each(|(_, block)| retarget(block, change));
+                retarget(otherwise, change);
+            }
+            StatementKind::For { body, .. } | StatementKind::While { body, .. } => retarget(body, change),
+            StatementKind::Pass => {}
+        }
+    }
+}
