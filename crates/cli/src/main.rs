@@ -17,6 +17,7 @@ mod profile;
 mod reduce;
 mod run;
 mod source;
+mod strategy;
 mod terminal;
 
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ enum Command {
     Run(run::Run),
     Cache(cache::CacheCommand),
     Reduce(reduce::ReduceCommand),
+    Strategy(strategy::StrategyCommand),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Command::Run(command) => command.execute(terminal),
         Command::Cache(command) => command.execute(),
         Command::Reduce(command) => command.execute(terminal),
+        Command::Strategy(command) => command.execute(terminal),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

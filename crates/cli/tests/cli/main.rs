@@ -12,6 +12,7 @@ mod profile;
 mod programs;
 mod reduce;
 mod refusals;
+mod strategy;
 mod usage;
 
 use std::ffi::OsStr;

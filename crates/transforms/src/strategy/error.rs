@@ -8,6 +8,16 @@ pub enum ProblemError {
     /// The number of processors is 0.
     #[error("the number of processors is 0; it has to be at least 1")]
     NoProcessors,
+    /// More processors than the costs are for.
+    #[error(
+        "the costs are for {known} processors, not for {wanted}; make costs for {wanted}, or ask for at most {known}"
+    )]
+    TooManyProcessors {
+        /// How many were asked for.
+        wanted: u32,
+        /// How many the costs are for.
+        known: u32,
+    },
     /// A vertex cannot be configured in any way.
     #[error("{vertex} has no configuration; give it at least one, (1, .., 1) being serial")]
     NoConfiguration {

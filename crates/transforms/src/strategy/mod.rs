@@ -2,6 +2,7 @@
 //!
 //! A pure library over a [`Problem`]; method, proof and the slips of its sources are told in `docs/strategy.md`.
 
+mod baseline;
 mod certificate;
 mod configurations;
 mod dynamic;
@@ -12,6 +13,7 @@ mod layouts;
 mod min_plus;
 mod observer;
 mod order;
+mod picture;
 mod plan;
 mod problem;
 mod schedule;
@@ -19,12 +21,14 @@ mod search;
 mod table_pruning;
 mod tabulated;
 
+pub use baseline::{data_parallel, serial};
 pub use certificate::{Certificate, Checked, Dominated, Rejected, Table};
 pub use configurations::ConfigurationRule;
 pub use error::{ProblemError, ReadError, SearchError};
 pub use layouts::Layouts;
 pub use observer::{Observer, Progress};
 pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
+pub use picture::dot;
 pub use plan::Prediction;
 pub use problem::{Edge, End, Problem, cost, edge_cost};
 pub use search::{Algorithm, Options, Solution, predict, search};

@@ -106,6 +106,41 @@ impl Tabulated {
         Ok(problem)
     }
 
+    /// The same problem for at most so many processors: configurations with more parts are left out.
+    ///
+    /// # Errors
+    /// If no processor or no configuration is left, or there are not as many processors in the problem: the costs of more
+    /// parts are not known.
+    pub fn on_processors(&self, n_processors: u32) -> Result<Self, ProblemError> {
+        if n_processors > self.n_processors {
+            let known = self.n_processors;
+            return Err(ProblemError::TooManyProcessors { wanted: n_processors, known });
+        }
+        let fits = |parts: &[u32]| {
+            parts.iter().map(|part| u64::from(*part)).product::<u64>() <= u64::from(n_processors)
+        };
+        let kept: Vec<Vec<usize>> = self
+            .operations
+            .iter()
+            .map(|one| (0..one.configurations.len()).filter(|c| fits(&one.configurations[*c])).collect())
+            .collect();
+        let operations = self.operations.iter().zip(&kept).map(|(operation, kept)| Operation {
+            configurations: kept.iter().map(|c| operation.configurations[*c].clone()).collect(),
+            costs: kept.iter().map(|c| operation.costs[*c]).collect(),
+            ..operation.clone()
+        });
+        let edges = self.edges.iter().enumerate().map(|(index, edge)| {
+            let (rows, columns) = (&kept[edge.source], &kept[edge.target]);
+            let costs = Costs::from_fn(rows.len(), columns.len(), |row, column| {
+                let row = self.layouts(index, End::Source).of(rows[row]);
+                self.edge_cost(index, row, self.layouts(index, End::Target).of(columns[column]))
+            });
+            (*edge, costs)
+        });
+        let fewer = Tabulated::new(n_processors, operations.collect(), edges.collect())?;
+        Ok(Tabulated { model: self.model.clone(), batch: self.batch, ..fewer })
+    }
+
     /// The vertices.
     pub fn operations(&self) -> &[Operation] {
         &self.operations

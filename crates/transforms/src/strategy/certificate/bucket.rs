@@ -148,20 +148,12 @@ impl Bucket {
                 (0..layouts.n_configurations()).map(|c| layouts.of(c) * stride).collect();
             dimensions.push(Groups::of(entries.len(), &shared, *vertex, Some(&entries)));
         }
-        let last_of: Vec<Option<usize>> = shared
+        let addends: Vec<Addend> = shared
             .iter()
-            .map(|term| dimensions.iter().rposition(|one| term.scope.iter().any(|(v, _)| *v == one.vertex)))
+            .enumerate()
+            .map(|(index, term)| Addend::of(term, index, &dimensions, &own_groups))
             .collect();
-        walk(
-            &Walk {
-                shared: &shared,
-                own: &own_groups,
-                least: &least,
-                dimensions: &dimensions,
-                last_of: &last_of,
-            },
-            &mut tell,
-        );
+        walk(&least, &dimensions, &addends, &mut tell);
     }
 }
 
@@ -180,23 +172,29 @@ impl Groups {
         let part = |term: &Term<'_>, c: usize| -> usize {
             term.scope.iter().filter(|(of, _)| *of == vertex).map(|(_, places)| places[c]).sum()
         };
-        let entry = |c: usize| entries.map_or(0, |entries| entries[c]);
-        let key = |c: &usize| -> Vec<usize> {
-            terms.iter().map(|term| part(term, *c)).chain(std::iter::once(entry(*c))).collect()
-        };
-        let mut sorted: Vec<(Vec<usize>, usize)> = (0..n).map(|c| (key(&c), c)).collect();
-        sorted.sort_unstable();
-        let mut members: Vec<Vec<usize>> = Vec::new();
-        let mut previous: Option<&[usize]> = None;
-        for (key, c) in &sorted {
-            match members.last_mut() {
-                Some(last) if previous == Some(key) => last.push(*c),
-                Some(_) | None => members.push(vec![*c]),
+        // Groups are split by one term after the other: sorted by group and place, equal neighbours stay together.
+        let mut group = vec![0_usize; n];
+        let mut sorted: Vec<usize> = (0..n).collect();
+        let mut split = |by: &dyn Fn(usize) -> usize| {
+            let keys: Vec<(usize, usize)> =
+                group.iter().enumerate().map(|(c, group)| (*group, by(c))).collect();
+            sorted.sort_unstable_by_key(|c| (keys[*c], *c));
+            let mut number = 0;
+            for (place, c) in sorted.iter().enumerate() {
+                number += usize::from(place > 0 && keys[sorted[place - 1]] != keys[*c]);
+                group[*c] = number;
             }
-            previous = Some(key);
+        };
+        for term in terms.iter().filter(|term| term.scope.iter().any(|(of, _)| *of == vertex)) {
+            split(&|c| part(term, c));
         }
+        if let Some(entries) = entries {
+            split(&|c| entries[c]);
+        }
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); group.iter().max().map_or(0, |last| last + 1)];
+        group.iter().enumerate().for_each(|(c, group)| members[*group].push(c));
         let places = terms.iter().map(|term| members.iter().map(|m| part(term, m[0])).collect()).collect();
-        let entries = members.iter().map(|m| entry(m[0])).collect();
+        let entries = members.iter().map(|m| entries.map_or(0, |entries| entries[m[0]])).collect();
         Groups { vertex, members, places, entries }
     }
 
@@ -205,45 +203,67 @@ impl Groups {
     }
 }
 
-/// What [`walk`] goes over.
-struct Walk<'w> {
-    shared: &'w [Term<'w>],
-    own: &'w Groups,
-    least: &'w [f64],
-    dimensions: &'w [Groups],
-    /// The last dimension that each term is over: there it is added.
-    last_of: &'w [Option<usize>],
+/// A term in groups instead of configurations, a row over the vertex's own groups for each combination of others.
+struct Addend {
+    rows: Vec<f64>,
+    /// How many rows further the next group of each dimension is; 0 for those that the term is not over.
+    strides: Vec<usize>,
+    /// The last dimension that the term is over: there it is added.
+    last: usize,
+}
+
+impl Addend {
+    fn of(term: &Term<'_>, index: usize, dimensions: &[Groups], own: &Groups) -> Self {
+        let is_over = |one: &Groups| term.scope.iter().any(|(vertex, _)| *vertex == one.vertex);
+        let mut strides = vec![0; dimensions.len()];
+        let mut starts = vec![0];
+        for (stride, dimension) in strides.iter_mut().zip(dimensions).rev().filter(|(_, one)| is_over(one)) {
+            *stride = starts.len();
+            let parts = &dimension.places[index];
+            starts = parts.iter().flat_map(|part| starts.iter().map(move |start| part + start)).collect();
+        }
+        let (own, values) = (&own.places[index], &term.values);
+        let row = |start: usize| own.iter().map(move |place| values[start + place]);
+        let rows = starts.into_iter().flat_map(row).collect();
+        Addend { rows, strides, last: dimensions.iter().rposition(is_over).unwrap_or(0) }
+    }
 }
 
 /// Goes over all combinations of groups of the dimensions, the last going fastest. A row of sums over the vertex's own groups
 /// is kept for each dimension, so that a term is added once for what goes faster than it.
-fn walk(of: &Walk<'_>, tell: &mut impl FnMut(usize, f64)) {
-    let n = of.least.len();
-    let depth = of.dimensions.len();
-    let mut rows: Vec<Vec<f64>> = vec![of.least.to_vec(); depth + 1];
+fn walk(least: &[f64], dimensions: &[Groups], addends: &[Addend], tell: &mut impl FnMut(usize, f64)) {
+    let (n, depth) = (least.len(), dimensions.len());
+    let mut rows: Vec<Vec<f64>> = vec![least.to_vec(); depth + 1];
     let mut digits = vec![0_usize; depth];
     let mut changed = 0;
     loop {
         for dimension in changed..depth {
             let (before, after) = rows.split_at_mut(dimension + 1);
-            let row = &mut after[0];
-            row.copy_from_slice(&before[dimension]);
-            for (index, term) in of.shared.iter().enumerate() {
-                if of.last_of[index] == Some(dimension) {
-                    let fixed: usize =
-                        (0..=dimension).map(|d| of.dimensions[d].places[index][digits[d]]).sum();
-                    let own = &of.own.places[index];
-                    for group in 0..n {
-                        row[group] += term.values[fixed + own[group]];
-                    }
-                }
+            after[0].copy_from_slice(&before[dimension]);
+            for addend in addends.iter().filter(|addend| addend.last == dimension) {
+                let place: usize =
+                    addend.strides.iter().zip(&digits).map(|(stride, digit)| stride * digit).sum();
+                let row = &addend.rows[place * n..(place + 1) * n];
+                after[0].iter_mut().zip(row).for_each(|(sum, cost)| *sum += cost);
             }
         }
-        let entry = (0..depth).map(|d| of.dimensions[d].entries[digits[d]]).sum();
-        tell(entry, rows[depth].iter().copied().fold(f64::INFINITY, f64::min));
-        let Some(next) = (0..depth).rev().find(|d| digits[*d] + 1 < of.dimensions[*d].len()) else { return };
+        let entry = (0..depth).map(|d| dimensions[d].entries[digits[d]]).sum();
+        tell(entry, minimum(&rows[depth]));
+        let Some(next) = (0..depth).rev().find(|d| digits[*d] + 1 < dimensions[*d].len()) else { return };
         digits[next] += 1;
         digits[next + 1..].fill(0);
         changed = next;
     }
+}
+
+/// The least of a row, in lanes that a processor compares side by side.
+fn minimum(row: &[f64]) -> f64 {
+    let (chunks, rest) = row.as_chunks::<8>();
+    let mut lanes = [f64::INFINITY; 8];
+    for chunk in chunks {
+        for (lane, cost) in lanes.iter_mut().zip(chunk) {
+            *lane = if *cost < *lane { *cost } else { *lane };
+        }
+    }
+    lanes.into_iter().chain(rest.iter().copied()).fold(f64::INFINITY, f64::min)
 }

@@ -32,8 +32,8 @@ pub enum OrderRule {
     Exact,
 }
 
-/// Work below which no more time is spent on a better order: about a tenth of a millisecond of it.
-const CHEAP: f64 = 2e5;
+/// Work below which no more time is spent on a better order, for each vertex and for all: about what it takes to find one.
+const CHEAP: (f64, f64) = (4e3, 2e5);
 
 /// What taking all vertices out in an order costs, counted in configurations, before equal ones are merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,8 @@ fn restarts(graph: &EliminationGraph, n: u32, seed: u64) -> Vec<usize> {
 
 fn best(graph: &EliminationGraph) -> Vec<usize> {
     let mut found = greedy::order(graph, Greedy::MinVolume, None);
-    if graph.volume(&found).operations <= CHEAP.max(graph.least_operations()) {
+    let cheap = CHEAP.1 + CHEAP.0 * graph.n_vertices() as f64;
+    if graph.volume(&found).operations <= cheap.max(graph.least_operations()) {
         return found;
     }
     let rules = [Greedy::MinFill, Greedy::DependentSets, Greedy::SortNodes];
@@ -77,8 +78,8 @@ fn best(graph: &EliminationGraph) -> Vec<usize> {
         let price = (1_u64 << graph.n_on_cycles()) as f64 * 100.0;
         return if operations > price { exact::order(graph).unwrap_or(found) } else { found };
     }
-    // A restart costs about as much as some hundred operations for each vertex; a tenth of the work is spent on them.
-    let price = 300.0 * graph.n_vertices() as f64;
+    // A tenth of the work is spent on restarts.
+    let price = CHEAP.0 * graph.n_vertices() as f64;
     let n = (0.1 * graph.volume(&found).operations / price).min(1000.0) as u32;
     cheapest(graph, [found, restarts(graph, n, 0)])
 }

@@ -76,6 +76,17 @@ fn a_configuration_may_be_repeated_at_the_same_cost() {
     refused(repeated(&[vec![1.0, 2.0], vec![1.0, 3.0]]), &["0 and 1 of operation `a`", "at edge 0"]);
 }
 
+#[test]
+fn fewer_processors_leave_fewer_configurations() {
+    let problem = pair(&[vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]]).unwrap();
+    let fewer = problem.on_processors(2).unwrap();
+    assert_eq!(fewer.n_processors(), 2);
+    assert_eq!((fewer.n_configurations(0), fewer.n_configurations(1)), (2, 2));
+    assert_eq!(edge_cost(&fewer, 0, &[1, 1]), 5.0);
+    refused(problem.on_processors(9), &["for 8 processors, not for 9"]);
+    refused(problem.on_processors(0), &["processors is 0"]);
+}
+
 proptest! {
     /// Small numbers, so that many rows and columns are equal.
     #[test]

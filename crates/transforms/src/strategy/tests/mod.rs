@@ -1,6 +1,7 @@
 //! Searches as a whole: against exhaustive search on random graphs, and against the reference's optima.
 
 mod agreement;
+mod documents;
 mod given;
 
 use super::*;

@@ -1,0 +1,230 @@
+//! `sdfg strategy`: the cheapest way to spread the operations of a graph over processors.
+
+mod table;
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use sdfg_transforms::strategy::{
+    self, Algorithm, Checked, Greedy, Observer, Options, OrderRule, Prediction, Problem, ReadError,
+    SearchError, Solution, Tabulated,
+};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::{self, Destination};
+use crate::terminal::Terminal;
+
+/// Find a configuration for each operation of a computation graph so that all together cost least.
+///
+/// The graph is JSON, plain or compressed with gzip: operations with their configurations and costs, and for each edge the
+/// cost of each pair of configurations. The result is proved to be the optimum, and the proof is checked.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.dot && dot -Tsvg alexnet.dot -o alexnet.svg"
+)]
+pub(crate) struct StrategyCommand {
+    /// The graph with its costs; `-` is the standard input.
+    #[arg(long, value_name = "GRAPH")]
+    costs: String,
+    /// How many processors to use, at most as many as the costs are for; all of them if not told.
+    #[arg(short = 'p', long = "processors", value_name = "N")]
+    processors: Option<u32>,
+    /// Write one JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Write the graph, coloured by configuration, in Graphviz's language.
+    #[arg(long, value_name = "FILE")]
+    picture: Option<String>,
+    /// How the least cost is found; all algorithms find the same.
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    algorithm: AlgorithmChoice,
+    /// How the elimination order is found.
+    #[arg(long, value_enum, default_value_t, value_name = "RULE")]
+    order: OrderChoice,
+    /// Memory that tables may take, in MiB.
+    #[arg(long, default_value_t = 4096, value_name = "MIB")]
+    memory: u64,
+    /// Threads that share the work; as many as there are processors here if not told.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum AlgorithmChoice {
+    /// The dynamic program over an elimination order.
+    #[default]
+    Dynamic,
+    /// Pruning of tables over neighbourhoods, for small graphs.
+    TablePruning,
+    /// Looking at every strategy, for small graphs.
+    Exhaustive,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum OrderChoice {
+    /// The best of all rules, as long as it pays to look for better.
+    #[default]
+    Best,
+    /// Fewest unprocessed neighbours, without fill-in.
+    SortNodes,
+    /// Fewest dependents.
+    DependentSets,
+    /// Fewest new pairs of dependents.
+    MinFill,
+    /// Smallest table.
+    MinVolume,
+    /// The best of 100 orders by the smallest table with noise.
+    RandomRestarts,
+    /// The best of all orders, for small graphs.
+    Exact,
+}
+
+impl StrategyCommand {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let problem = self.read()?;
+        let options = self.options();
+        let start = Instant::now();
+        let solution = strategy::search(&problem, &options, &Messages(terminal)).map_err(failed)?;
+        let searched = start.elapsed();
+        let Solution { strategy, cost, certificate, .. } = &solution;
+        // A rejected proof would be a bug of the search, and no result.
+        let checked = certificate.check(&problem, strategy, *cost, options.n_threads).map_err(|error| {
+            Failure::program(format_args!("the proof of the result is wrong: {error}")).help(
+                "please report this with the graph; another --order or --algorithm may find a right one",
+            )
+        })?;
+        if let Some(path) = &self.picture {
+            Destination::new(Some(path)).write(strategy::dot(&problem, strategy).as_bytes())?;
+        }
+        let text = if self.json {
+            format!("{}\n", summary(&problem, &solution, &checked, searched))
+        } else {
+            table::text(&problem, &solution, &checked, searched)
+        };
+        output::print(text.as_bytes())
+    }
+
+    fn read(&self) -> Result<Tabulated, Failure> {
+        let name = &self.costs;
+        let input: Box<dyn Read> = if name == "-" {
+            Box::new(std::io::stdin().lock())
+        } else {
+            let file = File::open(name).map_err(|error| {
+                Failure::usage(format_args!("cannot read `{name}`: {error}"))
+                    .help("check the path; `-` reads the graph from the standard input")
+            })?;
+            Box::new(BufReader::new(file))
+        };
+        let wrong = |error: ReadError| {
+            Failure::usage(error).at(name).help("`docs/strategy.md` tells the format of graphs with costs")
+        };
+        let problem = Tabulated::read(input).map_err(wrong)?;
+        match self.processors {
+            Some(n) => problem.on_processors(n).map_err(|error| Failure::usage(error).at("-p")),
+            None => Ok(problem),
+        }
+    }
+
+    fn options(&self) -> Options {
+        let defaults = Options::default();
+        Options {
+            algorithm: match self.algorithm {
+                AlgorithmChoice::Dynamic => Algorithm::Dynamic,
+                AlgorithmChoice::TablePruning => Algorithm::TablePruning,
+                AlgorithmChoice::Exhaustive => Algorithm::Exhaustive,
+            },
+            order: match self.order {
+                OrderChoice::Best => OrderRule::Best,
+                OrderChoice::SortNodes => OrderRule::Greedy(Greedy::SortNodes),
+                OrderChoice::DependentSets => OrderRule::Greedy(Greedy::DependentSets),
+                OrderChoice::MinFill => OrderRule::Greedy(Greedy::MinFill),
+                OrderChoice::MinVolume => OrderRule::Greedy(Greedy::MinVolume),
+                OrderChoice::RandomRestarts => OrderRule::RandomRestarts { n: 100, seed: 0 },
+                OrderChoice::Exact => OrderRule::Exact,
+            },
+            memory_limit: self.memory.saturating_mul(1 << 20),
+            n_threads: self.threads.unwrap_or(defaults.n_threads).max(1),
+            ..defaults
+        }
+    }
+}
+
+/// Tells what is going to be done before it is.
+struct Messages(Terminal);
+
+impl Observer for Messages {
+    fn predicted(&self, prediction: &Prediction) {
+        let Prediction { n_tables, entries, bytes, operations, largest_dependent_set } = prediction;
+        self.0.note(&format!(
+            "{n_tables} tables with {entries} entries, {bytes} bytes, {operations} sums, at most {largest_dependent_set} \
+             dependents"
+        ));
+    }
+}
+
+fn failed(error: SearchError) -> Failure {
+    match &error {
+        SearchError::Memory { .. } => Failure::program(&error).help("`--memory MIB` sets the limit"),
+        SearchError::OrderTooLarge { .. } => Failure::usage(&error).at("--order"),
+        SearchError::TooManyStrategies { .. } | SearchError::Rounding => {
+            Failure::program(&error).help("leave `--algorithm` out")
+        }
+        SearchError::Problem(_) | SearchError::Overflow | SearchError::Cancelled => Failure::program(&error),
+    }
+}
+
+/// What one vertex costs by itself, and what the edges into it cost, for each vertex.
+fn shares(problem: &Tabulated, strategy: &[usize]) -> Vec<(f64, f64)> {
+    let own = |(vertex, configuration): (usize, &usize)| (problem.vertex_cost(vertex, *configuration), 0.0);
+    let mut shares: Vec<(f64, f64)> = strategy.iter().enumerate().map(own).collect();
+    for (index, edge) in problem.edges().iter().enumerate() {
+        shares[edge.target].1 += strategy::edge_cost(problem, index, strategy);
+    }
+    shares
+}
+
+/// Cost of the serial and of the data-parallel strategy, where there are such.
+fn baselines(problem: &Tabulated) -> [Option<f64>; 2] {
+    [strategy::serial(problem), strategy::data_parallel(problem)]
+        .map(|baseline| baseline.map(|choice| strategy::cost(problem, &choice)))
+}
+
+fn summary(problem: &Tabulated, solution: &Solution, checked: &Checked, searched: Duration) -> Value {
+    let shares = shares(problem, &solution.strategy);
+    let operations: Vec<Value> = problem
+        .operations()
+        .iter()
+        .zip(solution.strategy.iter().zip(shares))
+        .map(|(operation, (configuration, (compute, communication)))| {
+            json!({
+                "name": operation.name,
+                "op": operation.kind,
+                "domain": operation.domain,
+                "configuration": operation.configurations[*configuration],
+                "compute": compute,
+                "communication": communication,
+            })
+        })
+        .collect();
+    let [serial, data_parallel] = baselines(problem);
+    json!({
+        "model": problem.model,
+        "procs": problem.n_processors(),
+        "cost": solution.cost,
+        "serial": serial,
+        "data_parallel": data_parallel,
+        "operations": operations,
+        "certificate": {
+            "checked": true,
+            "bound": checked.bound,
+            "gap": checked.gap,
+            "tables": solution.certificate.tables.len(),
+            "minima": checked.n_minima,
+            "dominated": solution.certificate.dominated.len(),
+        },
+        "search_seconds": searched.as_secs_f64(),
+    })
+}

@@ -1,0 +1,67 @@
+//! The search for strategies, from a file of costs to a table, JSON and a picture.
+
+use crate::Bench;
+
+/// Two operations that are best cut alike, although the first one alone would rather not be.
+const GRAPH: &str = r#"{"model": "two", "procs": 2, "vertices": [
+  {"name": "first", "op": "FC", "domain": [8, 4], "configs": [[1, 1], [2, 1]], "costs": [3, 4]},
+  {"name": "second", "op": "FC", "domain": [8], "configs": [[1], [2]], "costs": [9, 2]}],
+  "edges": [{"source": 0, "target": 1, "costs": [[0, 5], [5, 0.5]]}]}"#;
+
+#[test]
+fn a_table_shows_each_operation_and_what_was_proved() {
+    let bench = Bench::new();
+    bench.file("two.json", GRAPH);
+    let answer = bench.run(&["strategy", "--costs", "two.json"]);
+    answer.prints(&["first      8 x 4   2 x 1", "4.0000e0", "5.0000e-1", "cost 6.5 on 2 processors"]);
+    answer.prints(&[
+        "serial: 12, 1.846",
+        "data parallel (first dimension): 6.5, 1.000",
+        "no strategy costs less than 6.5",
+    ]);
+    assert!(answer.stderr.contains("2 tables with 3 entries"), "{answer:#?}");
+    for algorithm in ["dynamic", "table-pruning", "exhaustive"] {
+        bench.run(&["strategy", "--costs", "two.json", "--algorithm", algorithm]).prints(&["cost 6.5 on"]);
+    }
+    for order in
+        ["best", "sort-nodes", "dependent-sets", "min-fill", "min-volume", "random-restarts", "exact"]
+    {
+        bench.run(&["strategy", "--costs", "two.json", "--order", order]).prints(&["cost 6.5 on"]);
+    }
+}
+
+#[test]
+fn json_is_one_object_on_standard_output() {
+    let bench = Bench::new();
+    let answer = bench.run_with(&["strategy", "--costs", "-", "--json", "-p", "1"], GRAPH, &[]);
+    answer.prints(&[]);
+    let value: serde_json::Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    assert_eq!((&value["cost"], &value["procs"]), (&12.0.into(), &1.into()));
+    assert_eq!(value["operations"][0]["configuration"], serde_json::json!([1, 1]));
+    assert_eq!(value["operations"][1]["compute"], 9.0);
+    assert_eq!(value["certificate"]["bound"], 12.0);
+    assert!(value["search_seconds"].is_f64());
+}
+
+#[test]
+fn a_picture_is_coloured_by_configuration() {
+    let bench = Bench::new();
+    bench.file("two.json", GRAPH);
+    bench.run(&["strategy", "--costs", "two.json", "--picture", "two.dot"]).prints(&["cost 6.5"]);
+    let picture = std::fs::read_to_string(bench.path("two.dot")).expect("a picture");
+    assert!(picture.starts_with("digraph \"two\"") && picture.contains("v0 -> v1"), "{picture}");
+}
+
+#[test]
+fn wrong_graphs_and_options_are_refused() {
+    let bench = Bench::new();
+    bench.run(&["strategy", "--costs", "none.json"]).fails(2, &["cannot read `none.json`"]);
+    bench.file("short.json", GRAPH.replace("[5, 0.5]", "[5]"));
+    bench
+        .run(&["strategy", "--costs", "short.json"])
+        .fails(2, &["row 1 of the costs of edge 0", "short.json"]);
+    bench.file("two.json", GRAPH);
+    bench.run(&["strategy", "--costs", "two.json", "-p", "0"]).fails(2, &["processors is 0"]);
+    bench.run(&["strategy", "--costs", "two.json", "-p", "3"]).fails(2, &["for 2 processors, not for 3"]);
+    bench.run(&["strategy", "--costs", "two.json", "--memory", "0"]).fails(1, &["limit is 0", "--memory"]);
+}
