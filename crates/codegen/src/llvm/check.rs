@@ -151,6 +151,14 @@ impl<'ctx> Function<'_, 'ctx> {
         self.trap_if(outside, &out_of_bounds(dimension, place), &[index, extent])
     }
 
+    /// Emits an access by what messages say of it: a memlet, or a copy.
+    pub(super) fn read_by<T>(&self, reader: Option<&str>, access: impl FnOnce() -> Emit<T>) -> Emit<T> {
+        let outer = self.reader.replace(reader.map(str::to_owned));
+        let result = access();
+        self.reader.replace(outer);
+        result
+    }
+
     /// Ends the run if an element is not there, or was never written where its value is used; notes that it was written.
     pub(super) fn look_at(&self, place: &Place<'ctx>, access: Access) -> Emit<()> {
         let Some(Element { buffer: id, position }) = place.checked else { return Ok(()) };
@@ -186,8 +194,11 @@ impl<'ctx> Function<'_, 'ctx> {
             let known = self.builder.build_load(self.emitter.i8(), byte, "")?.into_int_value();
             relaxed(known.as_instruction())?;
             let undefined = self.compare(IntPredicate::EQ, known, self.emitter.i8().const_zero())?;
+            let reader = self.reader.borrow();
+            let reader =
+                reader.as_deref().map_or(String::new(), |reader| format!(": {} reads it", escaped(reader)));
             let message = format!(
-                "undefined read: element %ld of `{}`, in the order of memory, was never written",
+                "undefined read: element %ld of `{}`, in the order of memory, was never written{reader}",
                 self.emitter.plan.buffer(id).name
             );
             self.trap_if(undefined, &message, &[position])?;

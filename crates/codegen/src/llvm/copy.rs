@@ -22,7 +22,8 @@ impl<'ctx> Function<'_, 'ctx> {
             && matches!(copy.write, Resolved::Store)
             && dimensions.last().is_some_and(|d| d.from_stride.is_one() && d.to_stride.is_one());
         let block = if is_block { dimensions.pop() } else { None };
-        self.copy_dimensions(copy, &dimensions, block.as_ref(), from, to)
+        let reader = format!("the copy at `{}`", copy.label);
+        self.read_by(Some(&reader), || self.copy_dimensions(copy, &dimensions, block.as_ref(), from, to))
     }
 
     fn copy_dimensions(

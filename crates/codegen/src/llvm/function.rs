@@ -92,6 +92,8 @@ pub(super) struct Function<'e, 'ctx> {
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
+    /// The memlet or copy whose accesses are being written, for messages.
+    pub(super) reader: RefCell<Option<String>>,
     pub(super) timers: Timers<'ctx>,
     /// Where what is written comes from, if debuggers are told.
     pub(super) location: Cell<Option<DILocation<'ctx>>>,
@@ -137,6 +139,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             task: Cell::new(emitter.pointer().const_null()),
             overflow: Cell::new(None),
             fallible: Cell::new(false),
+            reader: RefCell::new(None),
             timers: Timers::default(),
             location: Cell::new(location),
         })

@@ -191,7 +191,7 @@ impl<'ctx> Function<'_, 'ctx> {
         };
         let indices = self.indices(names, indices)?;
         self.check_access(names, connector, part, &indices)?;
-        self.load(&self.strided_place(part, &indices)?)
+        self.read_by(names.memlet(connector.index()), || self.load(&self.strided_place(part, &indices)?))
     }
 
     /// `and` and `or`: the right operand is evaluated only if the left one does not decide. Without loads nothing can

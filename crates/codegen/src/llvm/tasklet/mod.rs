@@ -76,7 +76,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 let store = || -> Emit<()> {
                     names.check(number).map_or(Ok(()), |check| self.check(check))?;
                     let value = self.load_slots(&output.value)?;
-                    self.write(&self.place(to)?, &value, write)
+                    self.read_by(names.memlet(number), || self.write(&self.place(to)?, &value, write))
                 };
                 match output.assigned {
                     None => store()?,
@@ -139,10 +139,10 @@ impl<'ctx> Function<'_, 'ctx> {
             .enumerate()
             .map(|(number, binding)| match binding {
                 Binding::Load(location) => {
-                    if let Some(Some(check)) = checks.get(number) {
-                        self.check(check)?;
-                    }
-                    Ok(Some(self.load(&self.place(location)?)?))
+                    let check = checks.get(number).and_then(Option::as_ref);
+                    check.map_or(Ok(()), |check| self.check(check))?;
+                    let memlet = check.map(|check| check.memlet.as_str());
+                    self.read_by(memlet, || Ok(Some(self.load(&self.place(location)?)?)))
                 }
                 Binding::Store { .. }
                 | Binding::View(_)
@@ -195,6 +195,11 @@ impl<'ctx> Names<'_, 'ctx> {
     /// What is looked at when a connector's elements are accessed.
     fn check(&self, connector: usize) -> Option<&Check> {
         self.checks.get(connector)?.as_ref()
+    }
+
+    /// The memlet at a connector, if its accesses are looked at.
+    fn memlet(&self, connector: usize) -> Option<&str> {
+        self.check(connector).map(|check| check.memlet.as_str())
     }
 
     fn unbound(&self, id: ConnectorId) -> String {

@@ -30,7 +30,8 @@ impl<'ctx> Function<'_, 'ctx> {
                 let indices = self.indices(names, indices)?;
                 let value = self.expression(names, value)?;
                 self.check_access(names, *connector, to, &indices)?;
-                self.write(&self.strided_place(to, &indices)?, &value, write)
+                let memlet = names.memlet(connector.index());
+                self.read_by(memlet, || self.write(&self.strided_place(to, &indices)?, &value, write))
             }
             TypedStatement::Push { connector, value } => {
                 let value = self.expression(names, value)?;
