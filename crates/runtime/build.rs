@@ -5,12 +5,10 @@
 
 use std::path::Path;
 
-const SOURCES: [&str; 3] = ["stream", "task", "profile"];
+const SOURCES: [&str; 4] = ["stream", "task", "profile", "processor"];
 
 fn main() {
-    for path in ["stream.c", "task.c", "profile.c", "runtime.h", "task.h", "profile.h", "stack.h"] {
-        println!("cargo:rerun-if-changed=src/c/{path}");
-    }
+    println!("cargo:rerun-if-changed=src/c");
     let folder = std::env::var("OUT_DIR").expect("cargo names the folder for what a build script makes");
     // In front of the names of variables, and what is instrumented for.
     for (prefix, sanitizer) in [("", None), ("ADDRESS_", Some("address")), ("THREAD_", Some("thread"))] {

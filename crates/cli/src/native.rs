@@ -10,7 +10,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
-use sdfg_codegen::llvm::{CompileOptions, Cpu, LlvmError, OptLevel, compile};
+use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
@@ -28,9 +28,10 @@ pub(crate) struct NativeOptions {
     /// How much to optimise: `fast` compiles quickest to code that is not slow.
     #[arg(short = 'O', long = "opt", value_enum, default_value = "3", value_name = "LEVEL")]
     level: Level,
-    /// The processor by LLVM's name for it (x86-64-v3, znver4, ...); `host` is this machine's.
-    #[arg(long, default_value = "host", value_name = "NAME")]
-    cpu: String,
+    /// The processor by LLVM's name for it (x86-64-v3, znver4, ...); `host` is this machine's. Several levels of x86-64, as in
+    /// `x86-64-v2,x86-64-v4`, give code with a version for each, of which the best that the processor has is run.
+    #[arg(long, default_value = "host", value_name = "NAMES", value_delimiter = ',')]
+    cpu: Vec<String>,
     /// Features of the processor to add or leave out, as in `+avx2,-fma`; needs --cpu.
     #[arg(long, default_value = "", value_name = "LIST", allow_hyphen_values = true)]
     features: String,
@@ -151,15 +152,26 @@ impl NativeOptions {
         validate(sdfg).map_err(|rejected| Failure::findings(source.render(&rejected.diagnostics, terminal)))
     }
 
+    fn processor(&self) -> Result<Cpu, Failure> {
+        if let [one] = self.cpu.as_slice() {
+            return match (Cpu::named(one), self.features.as_str()) {
+                (cpu, "") => Ok(cpu),
+                (Cpu::Named { name, .. }, features) => Ok(Cpu::Named { name, features: features.to_owned() }),
+                (Cpu::Host | Cpu::Levels(_), _) => Err(Failure::usage("--features needs --cpu")
+                    .help("name the processor that the features are added to, as in `--cpu x86-64-v3`")),
+            };
+        }
+        if !self.features.is_empty() {
+            return Err(Failure::usage("--features cannot be given for several processors")
+                .help("leave it out, or name one processor with --cpu"));
+        }
+        let levels: Result<Vec<CpuLevel>, LlvmError> =
+            self.cpu.iter().map(|name| CpuLevel::named(name)).collect();
+        levels.map(Cpu::levels).map_err(|error| uncompiled(&error))
+    }
+
     fn compile_options(&self) -> Result<CompileOptions, Failure> {
-        let cpu = match (Cpu::named(&self.cpu), self.features.as_str()) {
-            (cpu, "") => cpu,
-            (Cpu::Host, _) => {
-                return Err(Failure::usage("--features needs --cpu")
-                    .help("name the processor that the features are added to, as in `--cpu x86-64-v3`"));
-            }
-            (Cpu::Named { name, .. }, features) => Cpu::Named { name, features: features.to_owned() },
-        };
+        let cpu = self.processor()?;
         Ok(CompileOptions {
             level: match self.level {
                 Level::O0 => OptLevel::O0,
@@ -216,9 +228,11 @@ pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
             let what = format_args!("`{name}` is not a processor that code can be generated for{similar}");
             Failure::usage(what).help(format_args!("give --cpu host, {}", known.join(", ")))
         }
-        LlvmError::UnknownFeature { .. } | LlvmError::UnsupportedHost { .. } | LlvmError::NoTarget { .. } => {
-            Failure::usage(error)
-        }
+        LlvmError::UnknownFeature { .. }
+        | LlvmError::NoLevel { .. }
+        | LlvmError::NoLevels { .. }
+        | LlvmError::UnsupportedHost { .. }
+        | LlvmError::NoTarget { .. } => Failure::usage(error),
         // The others are about the program.
         _ => Failure::program(error),
     }

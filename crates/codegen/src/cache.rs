@@ -22,6 +22,7 @@ const OPENMP: u8 = 1;
 const RUNTIME: u8 = 2;
 const VECTOR_MATHEMATICS: u8 = 4;
 const PROFILE: u8 = 8;
+const PROCESSOR: u8 = 16;
 
 /// What an object in a cache begins with: a change of the layout below changes it.
 const MAGIC: &[u8] = b"sdfg object 1\n";
@@ -91,10 +92,17 @@ impl Cache {
             let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
             let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
             let externals = plan.externals.clone();
-            let profile = needs & PROFILE != 0;
+            let (profile, processor) = (needs & PROFILE != 0, needs & PROCESSOR != 0);
             let sanitizer = options.sanitizer;
-            let requirements =
-                Requirements { openmp, runtime, profile, vector_mathematics, sanitizer, externals };
+            let requirements = Requirements {
+                openmp,
+                runtime,
+                profile,
+                processor,
+                vector_mathematics,
+                sanitizer,
+                externals,
+            };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
         let object = llvm::compile(plan, options)?;
@@ -149,12 +157,14 @@ impl Cache {
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        let Requirements { openmp, runtime, profile, vector_mathematics, .. } = object.requirements;
+        let Requirements { openmp, runtime, profile, processor, vector_mathematics, .. } =
+            object.requirements;
         let mut payload = vec![
             (u8::from(openmp) * OPENMP)
                 | (u8::from(runtime) * RUNTIME)
                 | (u8::from(vector_mathematics) * VECTOR_MATHEMATICS)
-                | (u8::from(profile) * PROFILE),
+                | (u8::from(profile) * PROFILE)
+                | (u8::from(processor) * PROCESSOR),
         ];
         payload.extend_from_slice(&object.bytes);
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
@@ -330,11 +340,29 @@ mod tests {
             let first = cache.compile(plan, &fast).unwrap();
             let second = cache.compile(plan, &fast).unwrap();
             assert_eq!(first.requirements, second.requirements);
-            let Requirements { runtime, profile, vector_mathematics, .. } = second.requirements;
+            let Requirements { runtime, profile, processor, vector_mathematics, .. } = second.requirements;
+            assert!(!processor);
             needs.push([runtime, vector_mathematics, profile]);
         }
         assert_eq!(needs, [[true, false, false], [false, true, false], [false, false, true]]);
         assert_eq!(cache.contents().unwrap().objects, 3);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn versions_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        let versions = |levels: &[llvm::Level]| CompileOptions {
+            cpu: llvm::Cpu::levels(levels.iter().copied()),
+            ..quick()
+        };
+        let several = versions(&[llvm::Level::V2, llvm::Level::V3]);
+        let first = cache.compile(&plan(PROGRAM), &several).unwrap();
+        let second = cache.compile(&plan(PROGRAM), &several).unwrap();
+        assert!(second.requirements.processor && first.bytes == second.bytes);
+        cache.compile(&plan(PROGRAM), &versions(&[llvm::Level::V2, llvm::Level::V4])).unwrap();
+        assert_eq!(cache.contents().unwrap().objects, 2);
     }
 
     #[test]

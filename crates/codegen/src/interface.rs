@@ -151,16 +151,19 @@ pub enum Status {
     InvalidArgument,
     /// The program came to a point that has no meaning, such as a wait for data that nobody sends.
     Trap,
+    /// The code has no version for the processor, or for the one that the variable `SDFG_CPU` names.
+    UnsupportedProcessor,
 }
 
 impl Status {
     /// Every status, in the order of its code.
-    pub const ALL: [Status; 5] = [
+    pub const ALL: [Status; 6] = [
         Status::Success,
         Status::InvalidConfiguration,
         Status::OutOfMemory,
         Status::InvalidArgument,
         Status::Trap,
+        Status::UnsupportedProcessor,
     ];
 
     /// The number in C.
@@ -171,6 +174,7 @@ impl Status {
             Status::OutOfMemory => 2,
             Status::InvalidArgument => 3,
             Status::Trap => 4,
+            Status::UnsupportedProcessor => 5,
         }
     }
 
@@ -187,6 +191,7 @@ impl Status {
             Status::OutOfMemory => "OUT_OF_MEMORY",
             Status::InvalidArgument => "INVALID_ARGUMENT",
             Status::Trap => "TRAP",
+            Status::UnsupportedProcessor => "UNSUPPORTED_PROCESSOR",
         }
     }
 
@@ -198,6 +203,9 @@ impl Status {
             Status::OutOfMemory => "memory could not be allocated",
             Status::InvalidArgument => "an argument is outside what the program accepts",
             Status::Trap => "the program came to a point that has no meaning",
+            Status::UnsupportedProcessor => {
+                "the code has no version for this processor, or for the one that SDFG_CPU names"
+            }
         }
     }
 }

@@ -24,7 +24,9 @@ impl Requirements {
     /// The objects of this project's runtime that the code needs, with their names.
     pub(crate) fn runtime_objects(&self) -> impl Iterator<Item = (&'static str, &'static [u8])> {
         let runtime = self.runtime.then_some(sdfg_runtime::objects(self.sanitizer)).into_iter().flatten();
-        runtime.chain(self.profile.then_some(sdfg_runtime::profile(self.sanitizer)))
+        runtime
+            .chain(self.profile.then_some(sdfg_runtime::profile(self.sanitizer)))
+            .chain(self.processor.then_some(sdfg_runtime::PROCESSOR))
     }
 }
 
@@ -37,6 +39,8 @@ pub struct Requirements {
     pub runtime: bool,
     /// The code has timers, which are functions of `sdfg-runtime`.
     pub profile: bool,
+    /// The code has several versions, among which a function of `sdfg-runtime` chooses.
+    pub processor: bool,
     /// The code may call glibc's functions of vectors, `libmvec`.
     pub vector_mathematics: bool,
     /// The code calls the runtime of a sanitizer, which the process that loads it has to bring.

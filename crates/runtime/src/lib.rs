@@ -1,4 +1,5 @@
-//! What generated code calls, behind a C ABI: streams, processing elements, tasks that wait for each other, and timers.
+//! What generated code calls, behind a C ABI: streams, processing elements, tasks that wait for each other, timers, and what
+//! processor there is.
 //!
 //! The sources are C (`src/c`), because they become part of every compiled library that needs them, which no Rust toolchain ever sees. Their
 //! objects are in this crate as bytes: they are handed to the loader in process, or linked to a library on disk.
@@ -42,6 +43,10 @@ pub const fn profile(sanitizer: Option<Sanitizer>) -> (&'static str, &'static [u
     };
     ("profile", bytes)
 }
+
+/// The object file that knows which version of a program the processor runs: only programs with several need it, and it has
+/// nothing that a sanitizer would look at.
+pub const PROCESSOR: (&str, &[u8]) = ("processor", include_bytes!(env!("SDFG_RUNTIME_PROCESSOR")));
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,15 @@ fn repository(path: &str) -> PathBuf {
 
 /// A folder with the package of `laplace` in `package`.
 fn laplace() -> Bench {
+    laplace_for("host")
+}
+
+/// The same for processors.
+fn laplace_for(processors: &str) -> Bench {
     let bench = Bench::new();
-    let program = repository("programs/laplace.sdft");
-    bench.run(&["compile", &program.display().to_string(), "--emit", "package", "-o", "package"]).prints(&[]);
+    let program = repository("programs/laplace.sdft").display().to_string();
+    let command = ["compile", &program, "--emit", "package", "-o", "package", "--cpu", processors];
+    bench.run(&command).prints(&[]);
     bench
 }
 
@@ -62,6 +68,48 @@ fn a_package_is_complete_and_the_same_every_time() {
     bench.file("taken", "");
     let refused = bench.run(&["compile", "double.sdft", "--emit", "package", "-o", "taken"]);
     refused.fails(2, &["cannot make the folder `taken/include`", "-o FOLDER"]);
+}
+
+/// What callers see does not tell how many versions there are.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_package_with_versions_is_used_as_any_other() {
+    let (one, several) = (laplace(), laplace_for("x86-64,x86-64-v3"));
+    let read = |bench: &Bench, path: &str| {
+        std::fs::read(bench.path(&format!("package/{path}"))).unwrap_or_else(|e| panic!("{path}: {e}"))
+    };
+    for path in [
+        "include/laplace.h",
+        "include/laplace_sdfg.f90",
+        "lib/pkgconfig/laplace.pc",
+        "lib/cmake/laplace/laplace-config.cmake",
+    ] {
+        assert!(read(&one, path) == read(&several, path), "{path} differs");
+    }
+    let again = laplace_for("x86-64-v3,x86-64");
+    assert!(read(&several, "lib/liblaplace.so") == read(&again, "lib/liblaplace.so"));
+    let source = repository("examples/embedding/main.c").display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", several.path("package/lib").display());
+    let cc = ["cc", &source, "-Ipackage/include", "-Lpackage/lib", "-llaplace", &rpath, "-o", "main"];
+    let level = |name: &str| ("SDFG_CPU", PathBuf::from(name));
+    tool(&several, &cc, level("")).expect("there is a C compiler");
+    for name in ["", "x86-64", "x86-64-v3"] {
+        assert_eq!(tool(&several, &["./main"], level(name)).as_deref(), Some("laplace: ok\n"), "{name}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn versions_run_in_process() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let run = ["run", "double.sdft", "--set", "N=3", "-i", "A=ones", "--cpu", "x86-64,x86-64-v3"];
+    for name in ["", "x86-64"] {
+        bench.run_with(&run, "", &[("SDFG_CPU", name)]).prints(&["2.0, 2.0, 2.0"]);
+    }
+    bench
+        .run_with(&run, "", &[("SDFG_CPU", "x86_64")])
+        .fails(2, &["the code has no version for this processor, or for the one that SDFG_CPU names"]);
 }
 
 #[test]

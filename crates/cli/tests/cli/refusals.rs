@@ -157,6 +157,12 @@ fn tools_and_options_that_are_wrong() {
     bench.run_with(&compile, "", &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
     let processor = ["compile", "double.sdft", "--cpu", "x86-64-v33", "-o", "x.so"];
     bench.run(&processor).fails(2, &["`x86-64-v33` is not a processor", "help: give --cpu host"]);
+    bench
+        .run(&["compile", "double.sdft", "--cpu", "x86-64-v2,znver4", "-o", "x.so"])
+        .fails(2, &["`znver4` cannot be one of several processors", "expected x86-64, x86-64-v2"]);
+    bench
+        .run(&["compile", "double.sdft", "--cpu", "x86-64-v2,x86-64-v3", "--features", "+fma", "-o", "x.so"])
+        .fails(2, &["--features cannot be given for several processors"]);
     bench.run(&["compile", "double.sdft", "-o", "-"]).fails(2, &["libraries are written to files only"]);
     bench.run(&["compile", "double.sdft", "--emit", "exe", "-o", "x"]).fails(2, &["llvm-ir"]);
     bench

@@ -15,6 +15,7 @@ use super::check::MESSAGE;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
 use super::uses::Uses;
+use super::version::Called;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
 use crate::plan::{Allocation, Buffer, BufferId};
 
@@ -53,6 +54,7 @@ impl<'ctx> Emitter<'ctx> {
         if self.plan.checked {
             fields.push(self.context.i8_type().array_type(MESSAGE).into());
         }
+        fields.extend((!self.versions().is_empty()).then(|| BasicTypeEnum::from(self.i32())));
         // Last, so that the others are where they are without it.
         fields.extend(self.plan.profile.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         self.context.struct_type(&fields, false)
@@ -148,6 +150,15 @@ impl<'ctx> Emitter<'ctx> {
             })
         })?;
 
+        let version = match self.versions() {
+            [] => None,
+            [..] => {
+                let version = f.best_version()?;
+                let none = f.compare(IntPredicate::SLT, version, i32.const_zero())?;
+                return_if(none, Status::UnsupportedProcessor)?;
+                Some(version)
+            }
+        };
         let handle_type = self.handle_type();
         let calloc = self.declare("calloc", Some(pointer.into()), &[i64.into(), i64.into()]);
         let size = handle_type.size_of().ok_or_else(|| self.defect("the handle has a size"))?;
@@ -157,6 +168,9 @@ impl<'ctx> Emitter<'ctx> {
         f.builder.build_store(f.handle_field(ERROR)?, self.text(""))?;
         let threads = f.builder.build_load(i32, threads, "")?;
         f.builder.build_store(f.handle_field(THREADS)?, threads)?;
+        if let Some(version) = version {
+            f.builder.build_store(f.version_field()?, version)?;
+        }
         if let Some(profile) = &self.plan.profile {
             f.open_profile(profile)?;
         }
@@ -238,19 +252,15 @@ impl<'ctx> Emitter<'ctx> {
             f.bind_persistent(buffer, BUFFERS + index as u32)?;
         }
         f.bind_arena()?;
-        let (body, arguments) = self.body_function(&f)?;
-        let status = f.call(body, &arguments)?;
-        f.builder.build_store(f.status, status)?;
+        f.call_version(|suffix| self.body_function(&f, suffix))?;
         f.finish(Returns::Status)?;
         Ok(value)
     }
 
     /// The function with the program's statements, and its arguments in `outer`: all memory comes as parameters that are
     /// known not to overlap. Buffers that take turns in one slot are one parameter, so that their accesses keep their order.
-    fn body_function(
-        &self,
-        outer: &Function<'_, 'ctx>,
-    ) -> Emit<(FunctionValue<'ctx>, Vec<BasicMetadataValueEnum<'ctx>>)> {
+    /// `suffix` tells its versions apart.
+    fn body_function(&self, outer: &Function<'_, 'ctx>, suffix: &str) -> Emit<Called<'ctx>> {
         let uses = Uses::of_body(self.plan, &self.plan.body);
         let slots = self.plan.slot_of_buffers();
         let mut parameters: Vec<(Option<usize>, Vec<BufferId>)> = Vec::new();
@@ -269,7 +279,7 @@ impl<'ctx> Emitter<'ctx> {
             arguments.push(outer.base(*buffer)?.into());
         }
         let types: Vec<_> = arguments.iter().map(|argument| argument.get_type().into()).collect();
-        let name = format!("{}.body", self.plan.name);
+        let name = format!("{}.body{suffix}", self.plan.name);
         let value = self.define(&name, self.i32().fn_type(&types, false), Linkage::Internal);
         // Inlined it would lose what its parameters are known for.
         self.attribute(value, AttributeLoc::Function, "noinline", 0);
@@ -379,6 +389,12 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Where the handle has the message of a checked program.
     pub(super) fn message_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(BUFFERS + self.emitter.persistent_buffers().count() as u32)
+    }
+
+    /// Where the handle has the number of its version, of programs with several.
+    pub(super) fn version_field(&self) -> Emit<PointerValue<'ctx>> {
+        let behind = self.emitter.persistent_buffers().count() + usize::from(self.emitter.plan.checked);
+        self.handle_field(BUFFERS + behind as u32)
     }
 
     /// Where the handle has its status.

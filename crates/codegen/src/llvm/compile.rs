@@ -23,6 +23,7 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
             openmp: emitter.uses_openmp(),
             runtime: emitter.uses_runtime(),
             profile: plan.profile.is_some(),
+            processor: emitter.asks_for_processor(),
             vector_mathematics: emitter.uses_vector_mathematics(),
             sanitizer: options.sanitizer,
             externals: plan.externals.clone(),

@@ -18,6 +18,7 @@ use sdfg::ir::FloatMode;
 
 use super::debug::Debug;
 use super::error::LlvmError;
+use super::level::Level;
 use super::machine::Machine;
 use super::options::CompileOptions;
 use crate::plan::Plan;
@@ -34,6 +35,8 @@ pub(super) struct Emitter<'ctx> {
     pub(super) plan: &'ctx Plan,
     pub(super) options: &'ctx CompileOptions,
     machine: &'ctx Machine,
+    /// The level that functions are written for now, if it is not the processor of the module.
+    pub(super) level: Cell<Option<Level>>,
     /// Whether a function of the OpenMP runtime was declared.
     openmp: Cell<bool>,
     /// Declared functions that the optimiser may call, by name.
@@ -66,6 +69,7 @@ impl<'ctx> Emitter<'ctx> {
             plan,
             options,
             machine,
+            level: Cell::new(None),
             openmp: Cell::new(false),
             runtime: Cell::new(false),
             kept: RefCell::default(),
@@ -204,7 +208,7 @@ impl<'ctx> Emitter<'ctx> {
         self.mark_instrumented(function);
         for (key, value) in [
             // The target machine's own setting does not reach everything: inlining compares these.
-            ("target-cpu", self.machine.cpu()),
+            ("target-cpu", self.level.get().map_or(self.machine.cpu(), |level| level.name())),
             ("target-features", self.machine.features()),
         ] {
             if !value.is_empty() {

@@ -2,6 +2,7 @@
 
 use inkwell::builder::BuilderError;
 
+use super::level::Level;
 use crate::interface::InterfaceError;
 
 /// Why LLVM produced no code.
@@ -20,6 +21,23 @@ pub enum LlvmError {
         name: String,
         /// The names that LLVM knows.
         known: Vec<String>,
+    },
+    /// One of several processors that is no level of x86-64.
+    #[error(
+        "`{name}` cannot be one of several processors, as code cannot tell at run time whether it has it: expected {}",
+        Level::ALL.map(Level::name).join(", ")
+    )]
+    NoLevel {
+        /// What was given.
+        name: String,
+    },
+    /// Levels of x86-64 on another architecture, or none.
+    #[error(
+        "code for several levels of x86-64 needs at least one of them and an x86-64 machine; this one is `{triple}`"
+    )]
+    NoLevels {
+        /// LLVM's target triple of this machine.
+        triple: String,
     },
     /// A feature that cannot be added or removed.
     #[error("`{feature}` is not a processor feature to add or remove: expected a list as in `+avx2,-fma`")]

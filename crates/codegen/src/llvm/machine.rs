@@ -14,6 +14,7 @@ use inkwell::targets::{
 };
 
 use super::error::LlvmError;
+use super::level::Level;
 use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};
 use super::processor::{check_features, check_name};
 use super::sanitizer;
@@ -60,6 +61,13 @@ impl Machine {
                 check_name(&triple_text(&triple), name)?;
                 check_features(&triple_text(&triple), features)?;
                 (name.clone(), sorted_features(features))
+            }
+            Cpu::Levels(levels) => {
+                if levels.is_empty() || !triple_text(&triple).starts_with("x86_64") {
+                    return Err(LlvmError::NoLevels { triple: triple_text(&triple) });
+                }
+                // What finds the right version runs on every processor.
+                (Level::V1.name().to_owned(), String::new())
             }
         };
         let target = Target::from_triple(&triple)

@@ -18,6 +18,7 @@ mod error;
 mod external;
 mod function;
 mod index;
+mod level;
 mod loops;
 mod machine;
 mod memory;
@@ -35,6 +36,7 @@ mod task;
 mod tasklet;
 mod uses;
 mod value;
+mod version;
 mod write;
 
 #[cfg(test)]
@@ -42,5 +44,6 @@ mod tests;
 
 pub use compile::{assembly, compile, llvm_ir};
 pub use error::LlvmError;
+pub use level::Level;
 pub(crate) use machine::{Machine, llvm_version};
 pub use options::{CompileOptions, Cpu, OptLevel, ParseOptLevelError, Sanitizer};

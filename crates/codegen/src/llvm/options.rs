@@ -2,6 +2,7 @@
 //!
 //! They stand apart from the emitter because the command line and the benchmarks speak of them too.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -9,6 +10,7 @@ use std::str::FromStr;
 use sdfg::ir::FloatMode;
 pub use sdfg_runtime::Sanitizer;
 
+use super::level::Level;
 use crate::lower::{DEFAULT_THRESHOLD, Target};
 
 /// How much time is spent on making the code fast.
@@ -63,12 +65,21 @@ pub enum Cpu {
         /// Features to add or remove, as in `+avx2,-fma`; empty for what the name implies.
         features: String,
     },
+    /// Several levels of x86-64, ascending: the code of the program is there for each, and a handle has that of the best that the
+    /// processor it is made on supports. [`Cpu::levels`] makes it.
+    Levels(Vec<Level>),
 }
 
 impl Cpu {
     /// The processor with LLVM's name `name`, with the features that the name implies; `host` is this machine.
     pub fn named(name: &str) -> Self {
         if name == "host" { Cpu::Host } else { Cpu::Named { name: name.to_owned(), features: String::new() } }
+    }
+
+    /// Several levels, in any order.
+    pub fn levels(levels: impl IntoIterator<Item = Level>) -> Self {
+        let ascending: BTreeSet<Level> = levels.into_iter().collect();
+        Cpu::Levels(ascending.into_iter().collect())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::llvm::{CompileOptions, Cpu, OptLevel, assembly, compile, llvm_ir};
 use crate::load::{CallError, Library};
 use crate::plan::{Plan, Profile, Region, RegionId, RegionKind, Statement};
 
-fn check(library: &Library) {
+pub(super) fn check(library: &Library) {
     let x: Vec<f64> = (0..1000).map(f64::from).collect();
     let mut y = vec![1.0; 1000];
     library.call().scalar("a", 2.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000]).run().unwrap();

@@ -7,3 +7,5 @@ mod files;
 mod parallel;
 mod plans;
 mod references;
+#[cfg(target_arch = "x86_64")]
+mod versions;
