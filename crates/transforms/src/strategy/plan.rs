@@ -97,17 +97,28 @@ impl Plan {
         let vertex = step.vertex;
         let mut own: Option<Layouts> = None;
         let mut dependents: Vec<Dependent> = Vec::new();
+        let mut take = |of: usize, layouts: &Layouts| {
+            let known = if of == vertex {
+                own.as_mut()
+            } else {
+                dependents.iter_mut().find(|one| one.vertex == of).map(|one| &mut one.layouts)
+            };
+            match known {
+                Some(known) => *known = known.refined(layouts),
+                None if of == vertex => own = Some(layouts.clone()),
+                None => dependents.push(Dependent { vertex: of, layouts: layouts.clone() }),
+            }
+        };
         for factor in &step.joint {
-            for (of, layouts) in self.scope(problem, *factor) {
-                let known = if of == vertex {
-                    own.as_mut()
-                } else {
-                    dependents.iter_mut().find(|one| one.vertex == of).map(|one| &mut one.layouts)
-                };
-                match known {
-                    Some(known) => *known = known.refined(layouts),
-                    None if of == vertex => own = Some(layouts.clone()),
-                    None => dependents.push(Dependent { vertex: of, layouts: layouts.clone() }),
+            match *factor {
+                Factor::Edge { edge, .. } => {
+                    let ends = problem.edges()[edge];
+                    [End::Source, End::Target]
+                        .into_iter()
+                        .for_each(|end| take(ends.vertex(end), problem.layouts(edge, end)));
+                }
+                Factor::Table(table) => {
+                    self.steps[table].dependents.iter().for_each(|one| take(one.vertex, &one.layouts));
                 }
             }
         }

@@ -65,6 +65,11 @@ pub trait Problem: Sync {
     /// Cost of a vertex in one of its configurations.
     fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64;
 
+    /// Costs of all configurations of a vertex, where they are at hand.
+    fn vertex_costs(&self, _vertex: usize) -> Option<&[f64]> {
+        None
+    }
+
     /// All edges.
     fn edges(&self) -> &[Edge];
 

@@ -109,6 +109,26 @@ pub(super) fn problem(number: u64, max_vertices: usize, max_configurations: usiz
     Tabulated::new(64, operations, edges).expect("random problems make sense")
 }
 
+/// A problem in which each vertex is joined to the `width` ones before it.
+pub(super) fn band(n: usize, size: usize, width: usize) -> Tabulated {
+    let mut random = Random::new((n * size * width) as u64);
+    let operation = |v: usize, random: &mut Random| Operation {
+        name: format!("v{v}"),
+        kind: "Band".to_owned(),
+        domain: vec![1024],
+        configurations: (1..=size as u32).map(|parts| vec![parts]).collect(),
+        costs: (0..size).map(|_| random.fraction()).collect(),
+    };
+    let operations = (0..n).map(|v| operation(v, &mut random)).collect();
+    let pairs = (1..n).flat_map(|v| (v.saturating_sub(width)..v).map(move |u| (u, v)));
+    let edges = pairs
+        .map(|(source, target)| {
+            (Edge { source, target }, Costs::from_fn(size, size, |_, _| random.fraction()))
+        })
+        .collect();
+    Tabulated::new(1024, operations, edges).expect("a band makes sense")
+}
+
 /// How many random cases a test takes: some, or as many as the variable `SDFG_STRATEGY_CASES` says.
 pub(super) fn n_cases(usual: u64) -> u64 {
     match std::env::var("SDFG_STRATEGY_CASES") {

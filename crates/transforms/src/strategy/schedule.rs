@@ -15,6 +15,13 @@ pub(super) struct Schedule {
     pub(super) together: Vec<usize>,
 }
 
+impl Schedule {
+    /// One thread does everything.
+    pub(super) fn of_one_thread(n_steps: usize) -> Self {
+        Schedule { apart: vec![(0..n_steps).collect()], together: Vec::new() }
+    }
+}
+
 /// How often the largest subtree is divided, for each thread, to find a better balance.
 const DIVISIONS: usize = 32;
 

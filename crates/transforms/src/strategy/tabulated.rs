@@ -208,6 +208,10 @@ impl Problem for Tabulated {
         self.operations[vertex].costs[configuration]
     }
 
+    fn vertex_costs(&self, vertex: usize) -> Option<&[f64]> {
+        Some(&self.operations[vertex].costs)
+    }
+
     fn edges(&self) -> &[Edge] {
         &self.edges
     }

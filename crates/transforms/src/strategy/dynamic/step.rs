@@ -18,7 +18,7 @@ pub(super) struct Ready<'d> {
     step: &'d Step,
     problem: &'d dyn Problem,
     /// Least cost of the vertex by itself in each of its layouts.
-    own: Vec<f64>,
+    own: Cow<'d, [f64]>,
     factors: Factors<'d>,
 }
 
@@ -44,9 +44,10 @@ struct LaidOut<'d> {
 }
 
 impl<'d> Ready<'d> {
-    pub(super) fn new(dynamic: &'d Dynamic<'_>, index: usize) -> Result<Self, SearchError> {
+    /// A step, with what its vertex costs by itself in each configuration.
+    pub(super) fn new(dynamic: &'d Dynamic<'_>, index: usize, own: &'d [f64]) -> Result<Self, SearchError> {
         let (problem, step) = (dynamic.problem, &dynamic.plan.steps[index]);
-        let own = merge(dynamic.own_costs(index)?, &step.own);
+        let own = merge(own, &step.own);
         let factors = match *step.joint.as_slice() {
             [] => Factors::None,
             [Factor::Edge { edge, end }] => match problem.edge_table(edge) {
@@ -188,14 +189,14 @@ impl LaidOut<'_> {
 }
 
 /// The least of the costs of configurations with the same layout.
-fn merge(costs: Vec<f64>, layouts: &Layouts) -> Vec<f64> {
-    let Some(map) = layouts.map() else { return costs };
+fn merge<'c>(costs: &'c [f64], layouts: &Layouts) -> Cow<'c, [f64]> {
+    let Some(map) = layouts.map() else { return Cow::Borrowed(costs) };
     let mut merged = vec![f64::INFINITY; layouts.len()];
     for (cost, layout) in costs.iter().zip(map) {
         let least = &mut merged[*layout as usize];
         *least = least.min(*cost);
     }
-    merged
+    Cow::Owned(merged)
 }
 
 /// Brings a factor into the layouts of a step, without copying where it is in them already.

@@ -25,7 +25,7 @@ pub(super) fn order(graph: &EliminationGraph) -> Option<Vec<usize>> {
     let joined: Vec<u32> = core
         .iter()
         .map(|vertex| {
-            let inside = graph.neighbours()[*vertex].iter().filter_map(|other| place[*other as usize]);
+            let inside = graph.neighbours(*vertex).iter().filter_map(|other| place[*other as usize]);
             inside.fold(0, |mask, other| mask | 1 << other)
         })
         .collect();

@@ -9,8 +9,10 @@ use crate::strategy::problem::{End, Problem};
 /// Which vertices are joined, without direction, loops or repetition, and how many configurations each has.
 #[derive(Clone, Debug)]
 pub struct EliminationGraph {
-    /// Sorted, for each vertex.
-    neighbours: Vec<Vec<u32>>,
+    /// Where the neighbours of each vertex begin in `neighbours`, and where the last ones end.
+    starts: Vec<usize>,
+    /// Of one vertex after the other, sorted.
+    neighbours: Vec<u32>,
     /// How many configurations of each vertex are different to its edges.
     sizes: Vec<f64>,
 }
@@ -19,37 +21,41 @@ impl EliminationGraph {
     /// The graph of a problem. Configurations that no edge tells apart count once.
     pub fn of(problem: &dyn Problem) -> Self {
         let n = problem.n_vertices();
-        let mut neighbours = vec![Vec::new(); n];
+        let mut pairs = Vec::with_capacity(2 * problem.edges().len());
         let mut classes: Vec<Option<Layouts>> = vec![None; n];
         for (index, edge) in problem.edges().iter().enumerate().filter(|(_, edge)| !edge.is_loop()) {
             for end in [End::Source, End::Target] {
-                let vertex = edge.vertex(end);
-                neighbours[vertex].push(edge.vertex(end.other()) as u32);
+                pairs.push((edge.vertex(end), edge.vertex(end.other())));
                 let layouts = problem.layouts(index, end);
-                let class = &mut classes[vertex];
+                let class = &mut classes[edge.vertex(end)];
                 *class = Some(class.as_ref().map_or_else(|| layouts.clone(), |class| class.refined(layouts)));
             }
         }
         let size = |classes: &Option<Layouts>| classes.as_ref().map_or(1, Layouts::len) as f64;
-        EliminationGraph::new(neighbours, classes.iter().map(size).collect())
+        EliminationGraph::new(pairs, classes.iter().map(size).collect())
     }
 
-    /// A graph from the neighbours of each vertex, in any order, on both sides, and how many configurations it has.
-    pub(super) fn new(mut neighbours: Vec<Vec<u32>>, sizes: Vec<f64>) -> Self {
-        for list in &mut neighbours {
-            list.sort_unstable();
-            list.dedup();
+    /// A graph from its pairs of neighbours, each in both directions, and how many configurations each vertex has.
+    pub(super) fn new(mut pairs: Vec<(usize, usize)>, sizes: Vec<f64>) -> Self {
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut starts = vec![0; sizes.len() + 1];
+        pairs.iter().for_each(|(vertex, _)| starts[vertex + 1] += 1);
+        for vertex in 0..sizes.len() {
+            starts[vertex + 1] += starts[vertex];
         }
-        EliminationGraph { neighbours, sizes }
+        let neighbours = pairs.into_iter().map(|(_, other)| other as u32).collect();
+        EliminationGraph { starts, neighbours, sizes }
     }
 
     /// How many vertices there are.
     pub fn n_vertices(&self) -> usize {
-        self.neighbours.len()
+        self.sizes.len()
     }
 
-    pub(super) fn neighbours(&self) -> &[Vec<u32>] {
-        &self.neighbours
+    /// The neighbours of a vertex, sorted.
+    pub(super) fn neighbours(&self, vertex: usize) -> &[u32] {
+        &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }
 
     pub(super) fn size(&self, vertex: u32) -> f64 {
@@ -69,24 +75,16 @@ impl EliminationGraph {
         volume
     }
 
-    /// Operations that every order needs: those of each edge. Orders without fill-in have no more than about these.
-    pub(super) fn least_operations(&self) -> f64 {
-        let pairs = self.neighbours.iter().zip(&self.sizes);
-        let twice: f64 =
-            pairs.map(|(list, size)| list.iter().map(|other| size * self.size(*other)).sum::<f64>()).sum();
-        0.5 * twice
-    }
-
     /// The vertices that are on no cycle and connect none, from the outside inwards: eliminating one of them first costs
     /// nothing but its own edge. From both ends of a chain in turns, so that they can be worked on side by side.
     pub(super) fn trees(&self) -> Vec<usize> {
-        let mut degree: Vec<usize> = self.neighbours.iter().map(Vec::len).collect();
+        let mut degree: Vec<usize> = self.starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mut queue: VecDeque<usize> = (0..degree.len()).filter(|vertex| degree[*vertex] <= 1).collect();
         let mut queued: Vec<bool> = degree.iter().map(|degree| *degree <= 1).collect();
         let mut order = Vec::new();
         while let Some(vertex) = queue.pop_front() {
             order.push(vertex);
-            for &other in &self.neighbours[vertex] {
+            for &other in self.neighbours(vertex) {
                 let other = other as usize;
                 degree[other] = degree[other].saturating_sub(1);
                 if degree[other] <= 1 && !queued[other] {
@@ -112,7 +110,8 @@ pub(super) struct Elimination {
 
 impl Elimination {
     pub(super) fn new(graph: &EliminationGraph) -> Self {
-        Elimination { neighbours: graph.neighbours.clone() }
+        let lists = (0..graph.n_vertices()).map(|vertex| graph.neighbours(vertex).to_vec());
+        Elimination { neighbours: lists.collect() }
     }
 
     /// Takes a vertex out and joins its neighbours to each other, which it returns.

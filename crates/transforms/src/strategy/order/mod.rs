@@ -64,9 +64,13 @@ fn restarts(graph: &EliminationGraph, n: u32, seed: u64) -> Vec<usize> {
 }
 
 fn best(graph: &EliminationGraph) -> Vec<usize> {
+    let trees = graph.trees();
+    if trees.len() == graph.n_vertices() {
+        return trees;
+    }
     let mut found = greedy::order(graph, Greedy::MinVolume, None);
     let cheap = CHEAP.1 + CHEAP.0 * graph.n_vertices() as f64;
-    if graph.volume(&found).operations <= cheap.max(graph.least_operations()) {
+    if graph.volume(&found).operations <= cheap {
         return found;
     }
     let rules = [Greedy::MinFill, Greedy::DependentSets, Greedy::SortNodes];

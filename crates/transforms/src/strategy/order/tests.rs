@@ -8,16 +8,14 @@ use super::*;
 fn graphs(max: usize) -> impl Strategy<Value = EliminationGraph> {
     (1..=max).prop_flat_map(|n| {
         let sizes = prop::collection::vec((1_u8..6).prop_map(f64::from), n);
-        let pairs = prop::collection::vec((0..n as u32, 0..n as u32), 0..3 * n);
-        (sizes, pairs).prop_map(|(sizes, pairs)| {
-            let mut neighbours = vec![Vec::new(); sizes.len()];
-            for (a, b) in pairs.into_iter().filter(|(a, b)| a != b) {
-                neighbours[a as usize].push(b);
-                neighbours[b as usize].push(a);
-            }
-            EliminationGraph::new(neighbours, sizes)
-        })
+        let pairs = prop::collection::vec((0..n, 0..n), 0..3 * n);
+        (sizes, pairs).prop_map(|(sizes, pairs)| joined(&pairs, sizes))
     })
+}
+
+fn joined(pairs: &[(usize, usize)], sizes: Vec<f64>) -> EliminationGraph {
+    let different = pairs.iter().filter(|(a, b)| a != b);
+    EliminationGraph::new(different.flat_map(|(a, b)| [(*a, *b), (*b, *a)]).collect(), sizes)
 }
 
 fn permutations(n: usize) -> Vec<Vec<usize>> {
@@ -71,30 +69,25 @@ proptest! {
 #[test]
 fn a_grid_is_eliminated_along_its_short_side() {
     let (rows, columns) = (3, 30);
-    let mut neighbours = vec![Vec::new(); rows * columns];
-    let mut join = |a: usize, b: usize| {
-        neighbours[a].push(b as u32);
-        neighbours[b].push(a as u32);
-    };
+    let mut pairs = Vec::new();
     for row in 0..rows {
         for column in 0..columns {
             let vertex = row * columns + column;
             if row + 1 < rows {
-                join(vertex, vertex + columns);
+                pairs.push((vertex, vertex + columns));
             }
             if column + 1 < columns {
-                join(vertex, vertex + 1);
+                pairs.push((vertex, vertex + 1));
             }
         }
     }
-    let graph = EliminationGraph::new(neighbours, vec![10.0; rows * columns]);
+    let graph = joined(&pairs, vec![10.0; rows * columns]);
     let volume = graph.volume(&order(&graph, OrderRule::Best).unwrap());
     assert!(volume.operations <= 90.0 * 1e4, "{volume:?}");
 }
 
 #[test]
 fn a_chain_is_worked_on_from_both_ends() {
-    let neighbours = vec![vec![1], vec![0, 2], vec![1, 3], vec![2, 4], vec![3]];
-    let graph = EliminationGraph::new(neighbours, vec![5.0; 5]);
+    let graph = joined(&[(0, 1), (1, 2), (2, 3), (3, 4)], vec![5.0; 5]);
     assert_eq!(order(&graph, OrderRule::Best).unwrap(), [0, 4, 1, 3, 2]);
 }

@@ -49,3 +49,119 @@ fn threads_and_repetition_change_nothing() {
         }
     }
 }
+
+/// A chain and a band, large enough that threads share subtrees and entries of tables.
+#[test]
+fn threads_change_nothing_where_they_are_used() {
+    for (n, size, width) in [(400, 60, 1), (6, 110, 2)] {
+        let problem = random::band(n, size, width);
+        let first = search(&problem, &small(), &()).unwrap();
+        assert!(first.prediction.operations > 1_000_000, "{:?}", first.prediction);
+        for n_threads in [2, 3] {
+            let found = search(&problem, &Options { n_threads, ..Options::default() }, &()).unwrap();
+            assert_eq!(found, first);
+            let Solution { strategy, cost, certificate, .. } = &found;
+            certificate.check(&problem, strategy, *cost, n_threads).unwrap();
+        }
+    }
+}
+
+/// Ends the search as soon as so many operations are done.
+struct Until(u64);
+
+impl Observer for Until {
+    fn progress(&self, progress: Progress) -> std::ops::ControlFlow<()> {
+        assert!(progress.done <= progress.total);
+        if progress.done >= self.0 {
+            std::ops::ControlFlow::Break(())
+        } else {
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+}
+
+#[test]
+fn a_search_that_is_cancelled_or_too_large_says_so() {
+    let problem = random::band(40, 20, 2);
+    for n_threads in [1, 2] {
+        let options = Options { n_threads, ..Options::default() };
+        assert_eq!(search(&problem, &options, &Until(1000)), Err(SearchError::Cancelled));
+    }
+    let prediction = predict(&problem, &small()).unwrap();
+    let limited = |memory_limit| search(&problem, &Options { memory_limit, ..small() }, &());
+    assert!(limited(prediction.bytes).is_ok());
+    let needed = prediction.bytes;
+    match limited(needed - 1) {
+        Err(SearchError::Memory { needed: told, limit, .. }) => {
+            assert_eq!((told, limit), (needed, needed - 1))
+        }
+        other => panic!("{other:?}"),
+    }
+    let exhaustive = Options { algorithm: Algorithm::Exhaustive, ..small() };
+    assert!(matches!(search(&problem, &exhaustive, &()), Err(SearchError::TooManyStrategies { .. })));
+    let pruning = Options { algorithm: Algorithm::TablePruning, memory_limit: 1 << 20, ..small() };
+    assert!(matches!(search(&problem, &pruning, &()), Err(SearchError::Memory { .. })));
+    let exact = Options { order: OrderRule::Exact, ..small() };
+    assert_eq!(search(&problem, &exact, &()), Err(SearchError::OrderTooLarge { n_vertices: 40 }));
+}
+
+/// A problem whose costs are computed when they are asked for, with layouts, and one that is wrong.
+struct Computed {
+    edges: Vec<Edge>,
+    layouts: Layouts,
+    wrong: f64,
+}
+
+impl Problem for Computed {
+    fn n_vertices(&self) -> usize {
+        4
+    }
+
+    fn n_configurations(&self, _vertex: usize) -> usize {
+        6
+    }
+
+    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64 {
+        ((vertex * 5 + configuration * 7) % 11) as f64
+    }
+
+    fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    fn layouts(&self, _edge: usize, _end: End) -> &Layouts {
+        &self.layouts
+    }
+
+    fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
+        match (edge, source_layout, target_layout) {
+            (0, 2, 2) => self.wrong,
+            _ => ((edge * 3 + source_layout * 5 + target_layout * 2) % 7) as f64,
+        }
+    }
+}
+
+#[test]
+fn computed_costs_give_what_stored_ones_do_and_are_checked() {
+    let chain = [(0, 1), (2, 1), (3, 2)];
+    for pairs in [&chain[..], &[(0, 1), (1, 2), (2, 0), (3, 0), (3, 2), (1, 1)]] {
+        let edges: Vec<Edge> =
+            pairs.iter().map(|(source, target)| Edge { source: *source, target: *target }).collect();
+        let computed =
+            |wrong| Computed { edges: edges.clone(), layouts: Layouts::by_key([0, 1, 0, 2, 1, 2]), wrong };
+        let right = computed(0.5);
+        let expected = search(&right, &Options { algorithm: Algorithm::Exhaustive, ..small() }, &()).unwrap();
+        let found = search(&right, &small(), &()).unwrap();
+        assert_near(found.cost, expected.cost, "computed costs");
+        accepted(&right, &found);
+        for wrong in [f64::NAN, -1.0] {
+            let answer = search(&computed(wrong), &Options { order: OrderRule::Exact, ..small() }, &());
+            match answer {
+                Err(SearchError::Problem(ProblemError::EdgeCost { edge: 0, row: 2, column: 2, .. })) => {}
+                // It was never needed.
+                Ok(solution) => assert_eq!(solution.cost, expected.cost),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
