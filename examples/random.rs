@@ -1,14 +1,21 @@
 //! Random programs through the interpreter and native code: `cargo xtask random --programs 2000 --seed 1`.
 //!
-//! With `--faulty 500`, that many programs in which a memlet is moved follow: checked native code refuses what the
-//! interpreter refuses. Prints each failure with the smallest program that shows it, then how many programs agreed and
-//! how many of them had what; the exit status says whether all agreed.
+//! Each is compiled at levels 0 and 3, checked and unchecked, and run with one thread and with two. Each that agrees is
+//! also given a race, which validation or the interpreter has to refuse. With `--faulty 500`, that many programs in which a
+//! memlet is moved follow: checked native code refuses what the interpreter refuses. Prints each failure with the smallest
+//! program that shows it, then how many programs agreed and how many of them had what; the exit status says whether all
+//! agreed.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use sdfg_programs::random::{Failure, Outcome, Verdict, check, check_faulty, reduced};
+use sdfg_programs::random::{
+    Effort, Failure, Features, Outcome, Race, Verdict, check, check_faulty, check_race, reduced,
+};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -25,30 +32,107 @@ fn main() -> ExitCode {
             }
         }
     }
-    let (mut agreed, mut trivial, mut failed) = (0u64, 0u64, 0u64);
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut counts = Counts::default();
     // Trivial programs show nothing: others take their place.
-    while agreed + failed < programs {
-        match check(seed) {
-            Ok(Outcome::Agreed(features)) => {
-                agreed += 1;
-                features.into_iter().for_each(|feature| *counts.entry(feature).or_insert(0u64) += 1);
-            }
-            Ok(Outcome::Trivial) => trivial += 1,
-            Err(failure) => {
-                failed += 1;
-                show(&failure);
+    while counts.agreed + counts.failed < programs {
+        let end = seed + programs - counts.agreed - counts.failed;
+        counts.add(of_all(seed..end, one));
+        seed = end;
+    }
+    counts.print();
+    let failed = counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What became of the programs.
+#[derive(Default)]
+struct Counts {
+    agreed: u64,
+    trivial: u64,
+    failed: u64,
+    features: BTreeMap<&'static str, u64>,
+    /// Races that validation refused, that the interpreter refused, and that did not happen.
+    races: [u64; 3],
+}
+
+/// What became of one program: `None` if it is trivial or failed.
+type One = Result<Option<(Features, Race)>, ()>;
+
+fn one(seed: u64) -> One {
+    let failed = |failure: Box<Failure>| show(&failure);
+    match check(seed, Effort::Full).map_err(failed)? {
+        Outcome::Trivial => Ok(None),
+        Outcome::Agreed(features) => {
+            let race = check_race(seed).map_err(|failure| println!("{failure}"))?;
+            Ok(Some((features, race)))
+        }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, found: Vec<One>) {
+        for one in found {
+            match one {
+                Err(()) => self.failed += 1,
+                Ok(None) => self.trivial += 1,
+                Ok(Some((features, race))) => {
+                    self.agreed += 1;
+                    features.into_iter().for_each(|feature| *self.features.entry(feature).or_insert(0) += 1);
+                    match race {
+                        Race::Rejected => self.races[0] += 1,
+                        Race::Trapped => self.races[1] += 1,
+                        Race::Absent => self.races[2] += 1,
+                        Race::Unknown => {}
+                    }
+                }
             }
         }
-        seed += 1;
     }
-    println!("{agreed} programs agree, {failed} do not, {trivial} were trivial and not counted");
-    for (feature, count) in counts {
-        println!("{count:8} with: {feature}");
+
+    fn print(&self) {
+        println!(
+            "{} programs agree, {} do not, {} were trivial and not counted",
+            self.agreed, self.failed, self.trivial
+        );
+        for (feature, count) in &self.features {
+            println!("{count:8} with: {feature}");
+        }
+        let [rejected, trapped, absent] = self.races;
+        println!(
+            "races planted in {}: {rejected} refused by validation, {trapped} by the interpreter, {absent} did not happen",
+            rejected + trapped + absent
+        );
     }
-    let (mut refused, mut fine, mut unknown) = (0u64, 0u64, 0u64);
-    for seed in seed..seed + faulty {
-        match check_faulty(seed) {
+}
+
+/// What a function gives for all seeds, in their order. As many threads work as there are processors.
+fn of_all<T: Send>(seeds: Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let next = AtomicU64::new(seeds.start);
+    let found = Mutex::new(BTreeMap::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        break;
+                    }
+                    let result = of(seed);
+                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(seed, result);
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// Programs with a moved memlet; how many fail.
+fn moved_memlets(seeds: Range<u64>) -> u64 {
+    let programs = seeds.end - seeds.start;
+    let (mut refused, mut fine, mut unknown, mut failed) = (0u64, 0u64, 0u64, 0u64);
+    for verdicts in of_all(seeds, check_faulty) {
+        match verdicts {
             Ok(verdicts) => verdicts.into_iter().for_each(|verdict| match verdict {
                 Verdict::Refused => refused += 1,
                 Verdict::Agreed => fine += 1,
@@ -60,20 +144,18 @@ fn main() -> ExitCode {
             }
         }
     }
-    if faulty > 0 {
-        println!(
-            "{faulty} programs with a moved memlet: {refused} runs refused, {fine} agree, {unknown} not compared"
-        );
-    }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!(
+        "{programs} programs with a moved memlet: {refused} runs refused, {fine} agree, {unknown} not compared"
+    );
+    failed
 }
 
 fn show(failure: &Failure) {
-    println!("{failure}");
-    match reduced(failure) {
-        Some(smaller) => {
-            println!("the smallest program that fails so: {}\n{}", smaller.what, smaller.source_text)
-        }
-        None => println!("it does not fail again"),
+    match reduced(failure, Effort::Full) {
+        Some(smaller) => println!(
+            "{failure}\nthe smallest program that fails so: {}\n{}",
+            smaller.what, smaller.source_text
+        ),
+        None => println!("{failure}\nit does not fail again"),
     }
 }

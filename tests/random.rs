@@ -1,13 +1,15 @@
 //! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
 
 use sdfg_codegen::lower::{Target, lower};
-use sdfg_programs::random::{Outcome, Verdict, check, check_faulty, check_orders, generate};
+use sdfg_programs::random::{
+    Effort, Operations, Outcome, Verdict, check, check_faulty, check_orders, generate,
+};
 
 #[test]
 fn native_code_agrees_with_the_interpreter() {
     let mut agreed = 0;
     for seed in 1_000_000..1_000_060 {
-        match check(seed) {
+        match check(seed, Effort::Sample) {
             Ok(Outcome::Agreed(_)) => agreed += 1,
             Ok(Outcome::Trivial) => {}
             Err(failure) => panic!("{failure}"),
@@ -21,7 +23,7 @@ fn native_code_agrees_with_the_interpreter() {
 fn transients_share_memory_in_many_programs() {
     let shares = |seed: &u64| {
         let sdfg = sdfg::text::parse("random.sdft", &generate(*seed)).unwrap_or_else(|e| panic!("{e:?}"));
-        let expanded = sdfg_library::expand(&sdfg, &sdfg_library::BuiltIn).unwrap_or_else(|e| panic!("{e}"));
+        let expanded = sdfg_library::expand(&sdfg, &Operations).unwrap_or_else(|e| panic!("{e}"));
         let program = sdfg::validate::validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
         let plan = lower(&program, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
         plan.slots.iter().any(|slot| slot.buffers.len() > 1)

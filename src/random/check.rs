@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 
+use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order, Report};
 use sdfg::reduce::{Candidate, reduce};
 use sdfg::tensor::Tensor;
@@ -14,6 +15,7 @@ use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
 use super::features::{Features, features};
 use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
+use super::operations::Operations;
 use super::rng::Rng;
 
 /// What came of a random program.
@@ -23,6 +25,15 @@ pub enum Outcome {
     Agreed(Features),
     /// They agree, but no change of an input that was tried changes an output.
     Trivial,
+}
+
+/// How a program is compiled to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Twice, one of them checked, at levels that take turns with the seed.
+    Sample,
+    /// At levels 0 and 3, checked and unchecked.
+    Full,
 }
 
 /// Why a random program is evidence of a fault, with its text.
@@ -50,27 +61,27 @@ const ORDERS: u64 = 2;
 ///
 /// # Errors
 /// [`Failure`] if the program is refused, traps or gives different results.
-pub fn check(seed: u64) -> Result<Outcome, Box<Failure>> {
+pub fn check(seed: u64, effort: Effort) -> Result<Outcome, Box<Failure>> {
     on_program(seed, |program, sizes, rng| {
         let arguments = inputs(program.sdfg(), sizes, rng);
         let expected = in_all_orders(program, &arguments, seed, ORDERS)?;
-        compare(seed, program, &arguments, &expected)?;
-        if depends_on_inputs(program, &arguments, &expected, sizes, rng)? {
-            let (_, report) = run(program, arguments, Order::Fixed)?;
-            return Ok(Outcome::Agreed(features(program.sdfg(), &report)));
+        if !depends_on_inputs(program, &arguments, &expected, sizes, rng)? {
+            return Ok(Outcome::Trivial);
         }
-        Ok(Outcome::Trivial)
+        compare(seed, effort, program, &arguments, &expected)?;
+        let (_, report) = run(program, arguments, Order::Fixed)?;
+        Ok(Outcome::Agreed(features(program.sdfg(), &report, sizes)))
     })
 }
 
 /// A smaller program that fails as [`check`] found the program of a failure to fail; `None` if there is none.
-pub fn reduced(failure: &Failure) -> Option<Failure> {
+pub fn reduced(failure: &Failure, effort: Effort) -> Option<Failure> {
     let Failure { seed, sizes, .. } = *failure;
-    let program = validate(sdfg::text::parse("random.sdft", &failure.source_text).ok()?).ok()?;
+    let program = validated(&failure.source_text).ok()?;
     let problem = |program: &Validated| {
         let arguments = inputs(program.sdfg(), sizes, &mut Rng::new(seed ^ 0x5eed));
         let expected = in_all_orders(program, &arguments, seed, ORDERS);
-        expected.and_then(|expected| compare(seed, program, &arguments, &expected)).err()
+        expected.and_then(|expected| compare(seed, effort, program, &arguments, &expected)).err()
     };
     let first = problem(&program)?;
     let fails = |candidate: &Candidate<'_>| -> Result<bool, Infallible> {
@@ -82,12 +93,12 @@ pub fn reduced(failure: &Failure) -> Option<Failure> {
     Some(Failure { seed, sizes, what, source_text: sdfg::text::print(smallest.program.sdfg()) })
 }
 
-/// What sort of failure a message is about: the first word, or that results differ.
+/// What sort of failure a message is about: its text up to the first name or number, or that results differ.
 fn kind(what: &str) -> &str {
     if what.contains(" differs ") {
         "differs"
     } else {
-        what.split([' ', ':', ',']).next().unwrap_or_default()
+        what.split(|c: char| c == '`' || c.is_ascii_digit()).next().unwrap_or_default()
     }
 }
 
@@ -110,11 +121,16 @@ fn on_program<T>(
     let source_text = generate(seed);
     let mut rng = Rng::new(seed ^ 0x5eed);
     let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
-    sdfg::text::parse("random.sdft", &source_text)
-        .map_err(|errors| format!("not parsed: {errors:?}"))
-        .and_then(|sdfg| validate(sdfg).map_err(|rejected| format!("rejected: {rejected}")))
+    validated(&source_text)
         .and_then(|program| check(&program, sizes, &mut rng))
         .map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
+}
+
+/// Reads a program.
+pub(super) fn validated(source_text: &str) -> Result<Validated, String> {
+    let sdfg =
+        sdfg::text::parse("random.sdft", source_text).map_err(|errors| format!("not parsed: {errors:?}"))?;
+    validate(sdfg).map_err(|rejected| format!("rejected: {}", rejected.render(None, Style::Plain)))
 }
 
 /// What the interpreter gives in its fixed order, which must be what it gives in `count` random ones.
@@ -148,6 +164,7 @@ pub(super) fn difference<'a>(
 
 fn compare(
     seed: u64,
+    effort: Effort,
     program: &Validated,
     arguments: &Arguments,
     expected: &Arguments,
@@ -155,12 +172,11 @@ fn compare(
     // Timers change no result; every seventh program has some.
     let timers = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
     let timers = seed.is_multiple_of(7).then_some(timers);
-    // Levels take turns; what is checked is compiled by another level than what is not.
-    let level = |turn: u64| OptLevel::ALL[(turn % OptLevel::ALL.len() as u64) as usize];
-    for (checked, level) in [(false, level(seed)), (true, level(seed / 2))] {
+    let expanded = expanded(program)?;
+    for (checked, level) in compilations(seed, effort) {
         // Programs are small: without this, no threads would be started.
         let options = CompileOptions { level, checked, parallel_threshold: 0, ..CompileOptions::default() };
-        let library = compile(program, &options, timers.filter(|_| !checked))?;
+        let library = compile(&expanded, &options, timers.filter(|_| !checked))?;
         for threads in [1, 2] {
             let how = format!("level {level}, {threads} threads{}", if checked { ", checked" } else { "" });
             let mut actual = arguments.clone();
@@ -172,6 +188,19 @@ fn compare(
         }
     }
     Ok(())
+}
+
+/// Whether checked, and the level.
+fn compilations(seed: u64, effort: Effort) -> Vec<(bool, OptLevel)> {
+    let level = |turn: u64| OptLevel::ALL[(turn % OptLevel::ALL.len() as u64) as usize];
+    match effort {
+        // What is checked is compiled by another level than what is not.
+        Effort::Sample => vec![(false, level(seed)), (true, level(seed / 2))],
+        Effort::Full => [OptLevel::O0, OptLevel::O3]
+            .into_iter()
+            .flat_map(|level| [(false, level), (true, level)])
+            .collect(),
+    }
 }
 
 /// Whether a change of some input changes another container.
@@ -204,23 +233,38 @@ fn interpret(program: &Validated, arguments: Arguments, order: Order) -> Result<
 
 fn run(program: &Validated, mut arguments: Arguments, order: Order) -> Result<(Arguments, Report), String> {
     let mut interpreter = Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
-    let options = Options { order, step_limit: Some(2_000_000), ..Options::default() };
+    let options =
+        Options { order, step_limit: Some(2_000_000), libraries: Some(&Operations), ..Options::default() };
     let report = interpreter.run(&mut arguments, &options);
     let report = report.map_err(|error| format!("interpreter: {error}"))?;
     Ok((arguments, report))
 }
 
+/// The program without reductions and library nodes, as native code wants it.
+pub(super) fn expanded(program: &Validated) -> Result<Validated, String> {
+    let expanded = sdfg_library::expand(program.sdfg(), &Operations).map_err(|error| error.to_string())?;
+    validate(expanded).map_err(|rejected| {
+        format!("the expanded program is rejected: {}", rejected.render(None, Style::Plain))
+    })
+}
+
+/// Native code for an expanded program.
 pub(super) fn compile(
-    program: &Validated,
+    expanded: &Validated,
     options: &CompileOptions,
     instrumentation: Option<Instrumentation>,
 ) -> Result<Library, String> {
-    let expanded =
-        sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn).map_err(|error| error.to_string())?;
-    let expanded =
-        validate(expanded).map_err(|rejected| format!("the expanded program is rejected: {rejected}"))?;
-    let plan = lower(&expanded, &Target { instrumentation, ..options.target() })
+    let plan = lower(expanded, &Target { instrumentation, ..options.target() })
         .map_err(|error| format!("not lowered: {error}"))?;
     let object = llvm::compile(&plan, options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))
+}
+
+/// Whether a program runs in the interpreter, in several orders.
+#[cfg(test)]
+pub(super) fn interprets(seed: u64, source_text: &str) -> Result<(), String> {
+    let program = validated(source_text)?;
+    let mut rng = Rng::new(seed);
+    let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
+    in_all_orders(&program, &inputs(program.sdfg(), sizes, &mut rng), seed, ORDERS).map(|_| ())
 }

@@ -1,103 +1,163 @@
-//! Steps of random programs at the corners of memory: copies within one container, small memory that threads share, writes
-//! that are left out, sizes that the program computes.
+//! Memory at the corners: small and shared by threads, of a size that the program computes or that grows, of every lifetime,
+//! with constant contents.
 
-use sdfg::dtype::ScalarType;
+use sdfg::dtype::ScalarKind;
 
-use super::expression::condition;
+use super::expression::expression;
 use super::generate::Generator;
 
 impl Generator {
-    /// A copy from one part of a container to another, which may overlap.
-    pub(super) fn copy_in_place(&mut self) {
-        let state = self.label("s");
-        let memlet = self.rng.pick(&[
-            "C[0:N - 1, 0:M] -> C[1:N, 0:M]",
-            "C[1:N, 0:M] -> C[0:N - 1, 0:M]",
-            "C[N - 1:-1:-1, 0:M] -> C[0:N, 0:M]",
-            "C[0:N, M - 1:-1:-1] -> C[0:N, 0:M]",
-            "C[0, 0:min(N, M)] -> C[0:min(N, M), 0]",
-            "C[0:N:2, 0:M] -> C[0:N:2, M - 1:-1:-1]",
-        ]);
-        let resolution = self.rng.pick(&["", "", " wcr(max)", " wcr(min)"]);
-        self.open(&format!("state {state}"));
-        self.line("access x = C");
-        self.line("access y = C");
-        self.line(&format!("x -> y: {memlet}{resolution}"));
-        self.close();
-    }
-
     /// A small transient that all threads of a map read.
     pub(super) fn shared_memory(&mut self) {
-        let (fill, state, map) = (self.label("s"), self.label("s"), self.label("m"));
-        let schedule = self.schedule();
-        let ty = self.others;
-        self.open(&format!("state {fill}"));
-        self.line("access total");
-        self.line("access small");
-        self.line("tasklet fill (n) -> (o) { o[0] = n; o[1] = 3; o[2] = n - 5 }");
-        self.line("total -> fill.n: total[0]");
-        self.line("fill.o -> small");
-        self.close();
-        self.open(&format!("state {state}"));
-        self.line("access small");
-        self.line("access src = W");
-        self.line("access dst = W");
-        self.open(&format!("map {map} [j = 0:M]{schedule}"));
-        self.line(&format!("tasklet t (w, s) -> (o) {{ o = w - {ty}(s) }}"));
-        self.line(&format!("{map}.W -> t.w: W[j]"));
-        self.line(&format!("{map}.small -> t.s: small[j % 3]"));
-        self.line(&format!("t.o -> {map}.W: W[j]"));
-        self.close();
-        self.line(&format!("src -> {map}.W"));
-        self.line(&format!("small -> {map}.small"));
-        self.line(&format!("{map}.W -> dst"));
-        self.close();
-    }
-
-    /// Combinations that a condition may leave out, also all of them.
-    pub(super) fn conditional(&mut self) {
-        let (state, map) = (self.label("s"), self.label("m"));
-        let schedule = self.schedule();
-        let ty = self.others;
-        let resolutions: &[&str] = if ty.is_float() {
-            &["min", "max", "and", "or", "xor"]
-        } else {
-            &["sum", "min", "max", "and", "or", "xor", "bitand", "bitor", "bitxor"]
-        };
-        let resolution = self.rng.pick(resolutions);
-        let target = self.rng.pick(&["hist[0]", "hist[(i + 2 * j) % 8]", "W[j]", "W[0]"]);
-        let name = target.split('[').next().unwrap_or(target);
-        let order = self.rng.pick(&["i = 0:N, j = 0:M", "j = 0:M, i = j:N", "i = N - 1:-1:-1, j = 0:M"]);
-        let names = vec![("c".to_owned(), ty), ("i".to_owned(), ScalarType::I64)];
-        let condition = condition(&mut self.rng, ty, &names);
-        self.open(&format!("state {state}"));
-        self.line("access src = C");
-        self.line(&format!("access dst = {name}"));
-        self.open(&format!("map {map} [{order}]{schedule}"));
-        self.open("tasklet t (c) -> (o)");
-        self.line(&format!("if {condition}:"));
-        self.line("  o = c");
-        self.close();
-        self.line(&format!("{map}.C -> t.c: C[i, j]"));
-        self.line(&format!("t.o -> {map}.out: {target} wcr({resolution}) atmost(1)"));
-        self.close();
-        self.line(&format!("src -> {map}.C"));
-        self.line(&format!("{map}.out -> dst"));
-        self.close();
+        self.write(
+            &[],
+            "
+            transient array $small: i64[3]
+            state $fill {
+              access total
+              access $small
+              tasklet fill (n) -> (o) { o[0] = n; o[1] = 3; o[2] = n - 5 }
+              total -> fill.n: total[0]
+              fill.o -> $small
+            }
+            state $s {
+              access $small
+              access src = W
+              access dst = W
+              map $m [j = 0:M]$SCHEDULE {
+                tasklet t (w, s) -> (o) { o = w - $TY(s) }
+                $m.W -> t.w: W[j]
+                $m.small -> t.s: $small[j % 3]
+                t.o -> $m.W: W[j]
+              }
+              src -> $m.W
+              $small -> $m.small
+              $m.W -> dst
+            }",
+        );
     }
 
     /// A transient whose size is an assigned symbol.
     pub(super) fn computed_size(&mut self) {
-        let (first, second) = (self.label("s"), self.label("s"));
-        self.open(&format!("state {first}"));
-        self.close();
-        self.line(&format!("-> {second} with (size = M // 2 + 1)"));
-        self.open(&format!("state {second}"));
-        self.line("access x = W");
-        self.line("access late");
-        self.line("access y = W");
-        self.line("x -> late: W[0:size] -> late[0:size]");
-        self.line("late -> y: late[size - 1:-1:-1] -> W[M - size:M]");
-        self.close();
+        self.write(
+            &[],
+            "
+            transient array $late: $TY[$size]
+            state $s1 {}
+            -> $s2 with ($size = M // 2 + 1)
+            state $s2 {
+              access x = W
+              access $late
+              access y = W
+              x -> $late: W[0:$size] -> $late[0:$size]
+              $late -> y: $late[$size - 1:-1:-1] -> W[M - $size:M]
+            }",
+        );
+    }
+
+    /// A transient of a state whose size grows with each execution.
+    pub(super) fn growing_transient(&mut self) {
+        let range = self.rng.pick(&["1:M + 1", "M:0:-1", "1:M:2"]);
+        self.write(
+            &[("range", range)],
+            "
+            transient array $part: $TY[$k] lifetime(state)
+            for $loop: $k = $range {
+              state $s {
+                access W
+                access $part
+                access dst = W
+                W -> $part: W[0:$k] -> $part[0:$k]
+                $part -> dst: $part[0:$k] -> W[M - $k:M]
+              }
+            }",
+        );
+    }
+
+    /// A transient that is filled in one state and used in the next, or all in one.
+    pub(super) fn lifetimes(&mut self) {
+        let kept = self.label("kept");
+        let lifetime = self.rng.pick(&["persistent", "persistent", "sdfg", "state"]);
+        let names = vec![("x".to_owned(), self.others), ("w".to_owned(), self.others)];
+        let value = expression(&mut self.rng, self.others, &names, 2);
+        // Contents of a transient of a state do not reach the next one.
+        let (border, order) = match lifetime {
+            "state" => ("access src = W", "order W -> src"),
+            _ => ("} ; state $use { access $kept ; access src = W", ""),
+        };
+        let border = border.replace("$use", &self.label("use")).replace("$kept", &kept);
+        self.write(
+            &[
+                ("kept", &kept),
+                ("lifetime", lifetime),
+                ("value", &value),
+                ("border", &border),
+                ("order", order),
+            ],
+            "
+            transient array $kept: $TY[M] lifetime($lifetime)
+            state $s {
+              access W
+              access $kept
+              W -> $kept: W[M - 1:-1:-1] -> $kept[0:M]
+              $border
+              access dst = W
+              map $m [j = 0:M]$SCHEDULE {
+                tasklet t (x, w) -> (o) { o = $value }
+                $m.kept -> t.x: $kept[j]
+                $m.W -> t.w: W[j]
+                t.o -> $m.W: W[j]
+              }
+              $kept -> $m.kept
+              src -> $m.W
+              $m.W -> dst
+              $order
+            }",
+        );
+    }
+
+    /// Constant arrays, of which one has strides, and a constant scalar in code and in a condition.
+    pub(super) fn constants(&mut self) {
+        let mut value = || match self.others.kind() {
+            ScalarKind::Float | ScalarKind::Complex => format!("{}.5", self.rng.below(4)),
+            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => self.rng.below(9).to_string(),
+        };
+        let three = format!("{}, {}, {}", value(), value(), value());
+        let four = format!("{}, {}, {}, {}", value(), value(), value(), value());
+        let bound = self.rng.pick(&["2", "5"]);
+        self.write(
+            &[("three", &three), ("four", &four), ("bound", bound)],
+            "
+            constant array $table: $TY[3] = [$three]
+            constant array $square: $TY[2, 2] strides(1, 2) = [$four]
+            constant scalar $five: i32 = 5
+            if $c: $five > $bound and $table[1] != $TY(7) {
+              state $s {
+                access $table
+                access $square
+                access $five
+                access src = W
+                access dst = W
+                map $m [j = 0:M]$SCHEDULE {
+                  tasklet t (a, b, c, w) -> (o) { o = a * w + b - $TY(c) }
+                  $m.table -> t.a: $table[j % 3]
+                  $m.square -> t.b: $square[j % 2, 1]
+                  $m.five -> t.c: $five
+                  $m.W -> t.w: W[j]
+                  t.o -> $m.W: W[j]
+                }
+                $table -> $m.table
+                $square -> $m.square
+                $five -> $m.five
+                src -> $m.W
+                $m.W -> dst
+              }
+            }
+            state $copy {
+              access $square
+              access hist
+              $square -> hist: $square[0:2, 1] -> hist[6:8]
+            }",
+        );
     }
 }

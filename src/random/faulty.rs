@@ -9,9 +9,10 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, OptLevel};
 
-use super::check::{Failure, compile, difference};
+use super::check::{Failure, compile, difference, expanded};
 use super::generate::generate;
 use super::inputs::{Sizes, inputs};
+use super::operations::Operations;
 use super::rng::Rng;
 
 /// What checked native code did with a program in which a memlet is moved.
@@ -61,7 +62,9 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
     let printed = || Some(sdfg::text::print(program.sdfg()));
     let level = if seed.is_multiple_of(2) { OptLevel::O0 } else { OptLevel::Quick };
     let options = CompileOptions { level, checked: true, parallel_threshold: 0, ..CompileOptions::default() };
-    let library = compile(&program, &options, None).map_err(|what| (what, printed()))?;
+    let library = expanded(&program)
+        .and_then(|expanded| compile(&expanded, &options, None))
+        .map_err(|what| (what, printed()))?;
     let mut verdicts = Vec::new();
     for shift in [0, 1, -1, 3] {
         let mut arguments = inputs(program.sdfg(), sizes, rng);
@@ -98,7 +101,7 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
 fn interpreted(program: &Validated, arguments: &Arguments) -> Result<Result<Arguments, Box<Trap>>, String> {
     let mut arguments = arguments.clone();
     let mut interpreter = Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
-    let options = Options { step_limit: Some(2_000_000), ..Options::default() };
+    let options = Options { step_limit: Some(2_000_000), libraries: Some(&Operations), ..Options::default() };
     match interpreter.run(&mut arguments, &options) {
         Ok(_) => Ok(Ok(arguments)),
         Err(RunError::Trap(trap)) => Ok(Err(trap)),

@@ -1,177 +1,195 @@
-//! What a random program contains, and what its run reached: agreement says little about what no program has.
+//! What a random program contains: agreement says little about what no program has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::interpret::Report;
 use sdfg::ir::{
-    BlockKind, ConflictResolution, ContainerKind, Flow, Lifetime, Map, NodeKind, Place, Schedule, Sdfg,
-    Sharing, State, Volume,
+    Block, BlockKind, ConflictResolution, Container, ContainerKind, Edge, Flow, Lifetime, Loop, Map, NodeId,
+    NodeKind, Schedule, Sdfg, Sharing, State, Storage, Tasklet, TaskletBody, Volume,
 };
-use sdfg::symbolic::Expr;
+use sdfg::syntax::Expression;
+use sdfg::tasklet::Dialect;
+
+use super::inputs::Sizes;
+use super::reached::reached;
 
 /// The names of the features of a program and its run, from a fixed list.
 pub type Features = BTreeSet<&'static str>;
 
-/// The features of a program, and with what the interpreter reported of a run, of that run.
-pub fn features(sdfg: &Sdfg, report: &Report) -> Features {
+/// The features of a program, and with what the interpreter reported of a run with these sizes, of that run.
+pub fn features(sdfg: &Sdfg, report: &Report, sizes: Sizes) -> Features {
     let mut found = Features::new();
-    of_program(sdfg, &mut found);
-    of_run(sdfg, report, &mut found);
+    of_program(sdfg, 0, &mut found);
+    reached(sdfg, report, sizes, &mut found);
     found
 }
 
-fn of_program(sdfg: &Sdfg, found: &mut Features) {
+/// The features of an SDFG with so many others around it.
+fn of_program(sdfg: &Sdfg, depth: usize, found: &mut Features) {
+    found.extend((depth > 2).then_some("nested SDFGs three deep or more"));
     for (_, container) in sdfg.containers() {
-        found.extend(match &container.kind {
-            ContainerKind::Scalar => None,
-            ContainerKind::Array(layout) => {
-                let is_dense = sdfg::ir::Layout::packed(layout.shape.clone()) == *layout;
-                (!is_dense).then_some("layout of its own")
-            }
-            ContainerKind::Stream { capacity: Some(_), .. } => Some("bounded stream"),
-            ContainerKind::Stream { capacity: None, shape } if shape.is_empty() => Some("stream"),
-            ContainerKind::Stream { .. } => Some("array of streams"),
-            ContainerKind::View(_) => Some("view"),
-            ContainerKind::Reference(_) => Some("reference"),
-        });
-        if container.constant.is_some() {
-            found.insert("constant");
-        }
-        if container.transient {
-            found.insert(match container.lifetime {
-                Lifetime::Scope => "transient",
-                Lifetime::State => "transient of a state",
-                Lifetime::Sdfg => "transient of a call",
-                Lifetime::Persistent => "persistent transient",
-                Lifetime::External => "transient of the caller",
-            });
-        }
-        if container.element.lanes() > 1 {
-            found.insert("vector type");
-        }
-        found.insert(container.element.lane().name());
+        of_container(container, found);
     }
+    let is_used = |id| sdfg.states().any(|(_, state)| state.accesses_of(id).next().is_some());
+    let mut scalars = sdfg.arguments().filter(|(_, one)| matches!(one.kind, ContainerKind::Scalar));
+    found.extend((depth == 0 && scalars.any(|(id, _)| is_used(id))).then_some("scalar argument"));
     for (_, block) in sdfg.blocks() {
-        found.extend(match block.kind {
-            BlockKind::State(_) => None,
-            BlockKind::Loop(_) => Some("loop"),
-            BlockKind::Branch(_) => Some("branch"),
-            BlockKind::Break | BlockKind::Continue => Some("jump in a loop"),
-            BlockKind::Return => Some("return"),
-        });
+        of_block(block, found);
     }
     for (_, state) in sdfg.states() {
-        of_state(state, found);
+        of_state(state, depth, found);
+        found.extend((n_components(state) > 1).then_some("several components in a state"));
     }
+    let reads = |expression: &Expression| {
+        expression.names().into_iter().any(|name| sdfg.find_container(name).is_some())
+    };
+    let mut assignments = sdfg.transitions().flat_map(|(_, transition)| &transition.assignments);
+    found.extend(assignments.any(|(_, value)| reads(value)).then_some("symbol from data"));
 }
 
-fn of_state(state: &State, found: &mut Features) {
+fn of_container(container: &Container, found: &mut Features) {
+    found.extend(match &container.kind {
+        ContainerKind::Scalar => None,
+        ContainerKind::Array(layout) => (!layout.is_packed()).then_some("layout of its own"),
+        ContainerKind::Stream { capacity: Some(_), .. } => Some("bounded stream"),
+        ContainerKind::Stream { capacity: None, shape } if shape.is_empty() => Some("stream"),
+        ContainerKind::Stream { .. } => Some("array of streams"),
+        ContainerKind::View(_) => Some("view"),
+        ContainerKind::Reference(_) => Some("reference"),
+    });
+    found.extend(container.constant.is_some().then_some("constant"));
+    if container.transient {
+        found.insert(match container.lifetime {
+            Lifetime::Scope => "transient",
+            Lifetime::State => "transient of a state",
+            Lifetime::Sdfg => "transient of a call",
+            Lifetime::Persistent => "persistent transient",
+            Lifetime::External => "transient of the caller",
+        });
+    }
+    found.extend((container.storage != Storage::Default).then_some("storage of its own"));
+    found.extend((container.element.lanes() > 1).then_some("vector type"));
+    found.insert(container.element.lane().name());
+}
+
+fn of_block(block: &Block, found: &mut Features) {
+    found.extend(match &block.kind {
+        BlockKind::State(_) => None,
+        BlockKind::Loop(Loop { test_after: true, .. }) => Some("loop with the test behind"),
+        BlockKind::Loop(Loop { unroll: true, .. }) => Some("loop to be unrolled"),
+        BlockKind::Loop(Loop { symbol: None, .. }) => Some("loop without a symbol"),
+        BlockKind::Loop(_) => Some("loop"),
+        BlockKind::Branch(_) => Some("branch"),
+        BlockKind::Break => Some("break"),
+        BlockKind::Continue => Some("continue"),
+        BlockKind::Return => Some("return"),
+    });
+}
+
+fn of_state(state: &State, depth: usize, found: &mut Features) {
     for (_, node) in state.nodes() {
-        found.extend(match &node.kind {
-            NodeKind::Access(_) | NodeKind::Tasklet(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {
-                None
+        let feature = match &node.kind {
+            NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => None,
+            NodeKind::Tasklet(tasklet) => of_tasklet(tasklet),
+            NodeKind::MapEntry(map) => {
+                of_map(map, found);
+                (map.ranges.rank() > 1).then_some("map of several dimensions")
             }
-            NodeKind::MapEntry(map) => (map.ranges.rank() > 1).then_some("map of several dimensions"),
             NodeKind::ConsumeEntry(consume) => Some(match &consume.condition {
                 Some(_) => "consume scope with a condition",
                 None => "consume scope",
             }),
-            NodeKind::Nested(_) => Some("nested SDFG"),
+            NodeKind::Nested(nested) => {
+                of_program(&nested.sdfg, depth + 1, found);
+                Some("nested SDFG")
+            }
             NodeKind::Reduce(_) => Some("reduction"),
             NodeKind::Library(_) => Some("library node"),
-        });
-        if let NodeKind::MapEntry(map) = &node.kind {
-            of_map(map, found);
-        } else if let NodeKind::Nested(nested) = &node.kind {
-            of_program(&nested.sdfg, found);
-        }
+        };
+        found.extend(feature);
     }
     for (_, edge) in state.edges() {
-        found.extend(match &edge.memlet.flow {
-            Flow::Copy { .. } => Some("copy"),
-            Flow::Value => Some("value between nodes"),
-            Flow::Order => Some("order edge"),
-            Flow::Read(_) | Flow::Write { .. } | Flow::Bind(_) => None,
-        });
-        found.extend(edge.memlet.resolution().map(|resolution| {
-            if matches!(resolution, ConflictResolution::Custom(_)) {
-                "custom resolution"
-            } else if matches!(resolution, ConflictResolution::MinLocation | ConflictResolution::MaxLocation)
-            {
-                "resolution with a location"
-            } else {
-                "resolution"
-            }
-        }));
-        found.extend(match &edge.memlet.volume {
-            Volume::Exact(_) => None,
-            Volume::AtMost(_) => Some("volume with a bound"),
-            Volume::Dynamic => Some("dynamic volume"),
-        });
-        for access in edge.memlet.accesses() {
-            if let Place::Elements(subset) = &access.place
-                && subset.0.iter().any(|range| !range.tile.is_one())
-            {
-                found.insert("tiles");
-            }
-        }
-        let enters = matches!(state.node(edge.dst).kind, NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_));
-        if enters && edge.dst_connector.as_ref().is_some_and(|name| !name.starts_with("IN_")) {
-            found.insert("range from data");
-        }
+        of_edge(state, edge, found);
     }
 }
 
+fn of_tasklet(tasklet: &Tasklet) -> Option<&'static str> {
+    match &tasklet.body {
+        TaskletBody::Code(code) => (code.dialect() == Dialect::C).then_some("arithmetic of C"),
+        TaskletBody::External(_) => Some("external function"),
+    }
+}
+
+fn of_edge(state: &State, edge: &Edge, found: &mut Features) {
+    let of_nested = |node: NodeId| matches!(state.node(node).kind, NodeKind::Nested(_));
+    found.extend(match &edge.memlet.flow {
+        Flow::Copy { .. } => Some("copy"),
+        Flow::Value if of_nested(edge.src) || of_nested(edge.dst) => Some("value of a nested SDFG"),
+        Flow::Value => Some("value between tasklets"),
+        Flow::Order => Some("order edge"),
+        Flow::Read(_) | Flow::Write { .. } | Flow::Bind(_) => None,
+    });
+    found.extend(edge.memlet.resolution().map(|resolution| match resolution {
+        ConflictResolution::Custom(_) => "custom resolution",
+        ConflictResolution::MinLocation | ConflictResolution::MaxLocation => "resolution with a location",
+        ConflictResolution::Replace => "resolution by any value",
+        ConflictResolution::Sum
+        | ConflictResolution::Product
+        | ConflictResolution::Min
+        | ConflictResolution::Max
+        | ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::BitAnd
+        | ConflictResolution::BitOr
+        | ConflictResolution::BitXor => "resolution",
+    }));
+    found.extend(match &edge.memlet.volume {
+        Volume::Exact(_) => None,
+        Volume::AtMost(_) => Some("volume with a bound"),
+        Volume::Dynamic => Some("dynamic volume"),
+    });
+    found.extend(edge.memlet.declared.then_some("declared outer memlet"));
+    for range in edge.memlet.accesses().flat_map(|access| &access.subset().0) {
+        found.extend((!range.tile.is_one()).then_some("tiles in a memlet"));
+        let is_downwards = range.step.as_int().is_some_and(|step| step < 0);
+        found.extend(is_downwards.then_some("memlet downwards"));
+    }
+    let enters = matches!(state.node(edge.dst).kind, NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_));
+    let has_name = edge.dst_connector.as_ref().is_some_and(|name| !name.starts_with("IN_"));
+    found.extend((enters && has_name).then_some("range from data"));
+}
+
 fn of_map(map: &Map, found: &mut Features) {
-    let schedules = [
-        (Schedule::Sequential, "sequential map"),
-        (Schedule::Unrolled, "unrolled map"),
-        (Schedule::Simd, "vectorised map"),
-    ];
-    found.extend(
-        schedules.into_iter().filter(|(schedule, _)| *schedule == map.schedule).map(|(_, name)| name),
-    );
+    found.extend(match map.schedule {
+        Schedule::Sequential => Some("sequential map"),
+        Schedule::Unrolled => Some("unrolled map"),
+        Schedule::Simd => Some("vectorised map"),
+        Schedule::Default
+        | Schedule::CpuMulticore
+        | Schedule::GpuGrid
+        | Schedule::GpuBlock
+        | Schedule::FpgaDevice
+        | Schedule::FpgaReplicated
+        | Schedule::Mpi => None,
+    });
     found.extend((map.parallelism.sharing != Sharing::default()).then_some("sharing of its own"));
     for range in &map.ranges.0 {
-        let is_downwards = range.step.as_int().is_some_and(|step| step < 0);
-        found.extend(is_downwards.then_some("range downwards"));
+        let step = range.step.as_int();
+        found.extend(step.is_some_and(|step| step < 0).then_some("range downwards"));
+        found.extend(step.is_none_or(|step| step > 1).then_some("range with steps"));
         let is_triangular = range.free_symbols().iter().any(|symbol| map.params.contains(symbol));
         found.extend(is_triangular.then_some("triangular map"));
     }
 }
 
-/// What the run reached in the outermost SDFG: memlets that had to move something and moved nothing, and elements that were combined
-/// into more than once.
-fn of_run(sdfg: &Sdfg, report: &Report, found: &mut Features) {
-    let moved: BTreeSet<String> = report.moved.iter().map(|moved| moved.path.to_string()).collect();
-    for (path, _) in &report.blocks {
-        let name = path.to_string();
-        let state = sdfg.states().find(|(_, state)| name == format!("{}/{}", sdfg.name, state.label));
-        let Some((_, state)) = state else { continue };
-        let is_missing = |(id, edge): (sdfg::ir::EdgeId, &sdfg::ir::Edge)| {
-            let is_sure =
-                matches!(edge.memlet.volume, Volume::Exact(_)) && edge.memlet.accesses().next().is_some();
-            let end = |node, connector: &Option<String>| {
-                let label = &state.node(node).label;
-                connector.as_ref().map_or(label.clone(), |connector| format!("{label}.{connector}"))
-            };
-            let (from, to) = (end(edge.src, &edge.src_connector), end(edge.dst, &edge.dst_connector));
-            is_sure
-                && sdfg::analysis::is_leaf(state, id)
-                && !moved.contains(&format!("{name}/{from} -> {to}"))
-        };
-        if state.edges().any(is_missing) {
-            found.insert("an empty range was reached");
+/// How many parts a state has that no path joins.
+fn n_components(state: &State) -> usize {
+    let mut part: BTreeMap<NodeId, NodeId> = state.nodes().map(|(id, _)| (id, id)).collect();
+    for (_, edge) in state.edges() {
+        if let (Some(from), Some(to)) = (part.get(&edge.src).copied(), part.get(&edge.dst).copied()) {
+            part.values_mut().filter(|one| **one == from).for_each(|one| *one = to);
         }
     }
-    for moved in report.moved.iter().filter(|moved| moved.writes && moved.memlet.contains("wcr(")) {
-        // More than the whole container: some element at least twice.
-        let name = moved.memlet.split(['[', ' ']).next().unwrap_or_default();
-        let Some(id) = sdfg.find_container(name) else { continue };
-        let extents = sdfg.container(id).shape().iter().map(Expr::as_int);
-        let elements = extents.product::<Option<i64>>().and_then(|elements| u64::try_from(elements).ok());
-        if elements.is_some_and(|elements| moved.elements > elements) {
-            found.insert("a resolution met a collision");
-        }
-    }
+    part.into_values().collect::<BTreeSet<_>>().len()
 }

@@ -19,19 +19,28 @@ pub struct Sizes {
     pub m: i64,
 }
 
+impl Sizes {
+    /// The value of an expression over `N` and `M`; `None` if it has other symbols.
+    pub(super) fn value(self, expr: &Expr) -> Option<i64> {
+        expr.eval(&|symbol| match symbol.as_str() {
+            "N" => Some(self.n),
+            "M" => Some(self.m),
+            _ => None,
+        })
+        .ok()
+    }
+}
+
 /// Arguments of a random program: small dyadic numbers, so that sums and products of few of them are exact.
 pub fn inputs(sdfg: &Sdfg, sizes: Sizes, rng: &mut Rng) -> Arguments {
     let mut arguments = Arguments::new();
-    arguments.set_symbol("N", sizes.n).set_symbol("M", sizes.m);
+    for (name, value) in [("N", sizes.n), ("M", sizes.m)] {
+        if sdfg.symbols().any(|(symbol, _)| symbol.as_str() == name) {
+            arguments.set_symbol(name, value);
+        }
+    }
     for (_, container) in sdfg.arguments() {
-        let extent = |expr: &Expr| {
-            let value = expr.eval(&|symbol| match symbol.as_str() {
-                "N" => Some(sizes.n),
-                "M" => Some(sizes.m),
-                _ => None,
-            });
-            value.unwrap_or(0)
-        };
+        let extent = |extent: &Expr| sizes.value(extent).unwrap_or(0);
         let shape: Vec<i64> = container.shape().iter().map(extent).collect();
         let count = shape.iter().product::<i64>().max(0);
         let mut bytes = Vec::new();

@@ -1,21 +1,48 @@
 //! Random programs that hold native code against the interpreter.
 //!
 //! A program counts only if changing some input changes an output; otherwise agreement would show nothing.
+//!
+//! ```text
+//! generate    a program is steps in control flow; where it has got to
+//! control     loops, branches, jumps          maps, tiles        maps over fields
+//! resolutions conflicting writes              copies, aliases    copies, views, references
+//! transients  fields handed on                corners, lanes     memory of every kind, vectors, truth values
+//! calls       nested SDFGs, values            operations         library nodes
+//! streams, consume                            components         queues; parts of a state beside each other
+//! expression  code of tasklets                inputs, rng        values of arguments, random numbers
+//! check       a program three ways            faulty, races      programs made wrong
+//! features    what a program contains         reached            what its run reached
+//! ```
 
+mod aliases;
+mod calls;
 mod check;
+mod components;
+mod consume;
+mod control;
+mod copies;
 mod corners;
 mod expression;
 mod faulty;
 mod features;
 mod generate;
 mod inputs;
+mod lanes;
+mod maps;
+mod operations;
+mod races;
+mod reached;
+mod resolutions;
 mod rng;
 mod streams;
+mod tiles;
 mod transients;
 
-pub use check::{Failure, Outcome, check, check_orders, reduced};
+pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
 pub use faulty::{Verdict, check_faulty};
 pub use features::{Features, features};
 pub use generate::generate;
 pub use inputs::{Sizes, inputs, same};
+pub use operations::Operations;
+pub use races::{Race, check_race};
 pub use rng::Rng;

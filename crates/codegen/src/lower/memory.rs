@@ -153,8 +153,11 @@ impl<'g> Lowering<'g> {
         }
         let allocated = self.new_variable(&format!("{}_allocated", container.name), ScalarType::I64);
         brackets.0.push(Statement::Let { variable: allocated.clone(), value: Expr::zero() });
-        brackets.1.insert(0, Statement::Free(buffer));
-        brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
+        // What no state uses, none allocates.
+        if frame.sdfg.states().any(|(_, state)| state.accesses_of(id).next().is_some()) {
+            brackets.1.insert(0, Statement::Free(buffer));
+            brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
+        }
         let kept = kept.into_iter().map(|(variable, symbol, _)| (variable, symbol)).collect();
         frame.late.push(Late { container: id, buffer, allocated, kept });
         Ok(())

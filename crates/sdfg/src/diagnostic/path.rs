@@ -80,7 +80,7 @@ impl End {
 
 impl Element {
     /// An edge of a state as the text form writes it.
-    pub(crate) fn edge(state: &State, edge: &Edge) -> Self {
+    pub fn edge(state: &State, edge: &Edge) -> Self {
         Element::Edge {
             source: End::of(state, edge.src, edge.src_connector.as_deref()),
             destination: End::of(state, edge.dst, edge.dst_connector.as_deref()),

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::edge::{remove_path, tidy};
 use super::scope::{check_entering, check_leaving};
-use super::subgraph::Subgraph;
+use super::subgraph::{Subgraph, cannot_cross};
 use super::{EditError, connect, expect_state, order};
-use crate::analysis::ScopeTree;
 use crate::analysis::accesses::control_flow_reads;
 use crate::analysis::symbols::{UNDECLARED_SYMBOL, free_symbols, symbol_types_in};
+use crate::analysis::{ScopeTree, consumed_by};
 use crate::ir::{
     Access, Connector, ContainerId, Edge, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId, NodeKind,
     ScopeExit, Sdfg, State, StateId, Volume,
@@ -38,6 +38,13 @@ pub fn wrap_in_nested(
     }
     let subgraph = Subgraph::of(graph, nodes)?;
     subgraph.entering.iter().try_for_each(|edge| check_entering(graph, *edge))?;
+    if let Some(edge) = subgraph.entering.iter().find(|edge| consumed_by(graph, **edge).is_some()) {
+        return Err(cannot_cross(
+            graph,
+            *edge,
+            "the element that a consume scope took is no part of a container",
+        ));
+    }
     subgraph.leaving.iter().try_for_each(|edge| check_leaving(graph, *edge))?;
     check_conditions(sdfg, subgraph.nodes.iter().map(|id| graph.node(*id)))?;
     let tree = ScopeTree::of(graph);

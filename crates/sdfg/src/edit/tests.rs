@@ -346,3 +346,29 @@ fn a_call_gets_what_its_nodes_used() {
     inline_nested(&mut program.sdfg, state, call).unwrap();
     assert_eq!(program.text(), Program::new(STENCIL).text());
 }
+
+#[test]
+fn what_a_consume_scope_took_enters_no_nested_sdfg() {
+    let mut program = Program::new(
+        "sdfg p {
+           scalar n: i64
+           transient stream S: i64
+           state s {
+             access n
+             access S
+             consume c [p = 0:2] {
+               tasklet t (x) -> (y) { y = x }
+               c.stream -> t.x: S
+               t.y -> c.n: n wcr(sum)
+             }
+             S -> c.stream
+             c.n -> n
+           }
+         }",
+    );
+    let (state, t) = (program.state, program.node("t"));
+    let before = text::print(&program.sdfg);
+    let refused = wrap_in_nested(&mut program.sdfg, state, &BTreeSet::from([t]), "call");
+    assert!(matches!(refused, Err(EditError::CannotCross { .. })), "{refused:?}");
+    assert_eq!(text::print(&program.sdfg), before);
+}

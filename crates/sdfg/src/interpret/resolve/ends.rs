@@ -10,7 +10,7 @@ use super::super::program::{
 use super::super::shadow::AccessKind;
 use super::{Context, ResolveError, Resolver, StateContext};
 use crate::analysis::{consumed_by, memlet_path};
-use crate::diagnostic::{Element, ElementPath, End};
+use crate::diagnostic::{Element, ElementPath};
 use crate::dtype::ElementType;
 use crate::ir::{Access, ConflictResolution, EdgeId, Flow, NodeId};
 use crate::symbolic::Symbol;
@@ -28,15 +28,7 @@ pub(super) struct Accessing {
 impl Resolver {
     /// The path of an edge.
     pub(super) fn edge_path(&self, inner: &StateContext<'_>, edge: EdgeId) -> ElementPath {
-        let edge = inner.state.edge(edge);
-        let end = |node: NodeId, connector: &Option<String>| End {
-            node: inner.state.node(node).label.clone(),
-            connector: connector.clone(),
-        };
-        inner.path.to(Element::Edge {
-            source: end(edge.src, &edge.src_connector),
-            destination: end(edge.dst, &edge.dst_connector),
-        })
+        inner.path.to(Element::edge(inner.state, inner.state.edge(edge)))
     }
 
     /// Resolves one end of the memlet of an edge.
