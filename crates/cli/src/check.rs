@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use sdfg::diagnostic::Diagnostic;
 use sdfg::diagnostic::wire::Report;
 use sdfg::validate::validate;
+use sdfg_dace::Finding;
 
 use crate::failure::Failure;
 use crate::output;
@@ -39,18 +40,25 @@ impl Check {
         let (mut faulty, mut rendered) = (0, String::new());
         for path in &self.programs {
             let source = Source::read(path)?;
-            let found = diagnose(&source);
+            let (found, told) = diagnose(&source);
             let errors = found.iter().filter(|finding| finding.is_error()).count();
-            let warnings = found.len() - errors;
+            let refusals = told.iter().filter(|finding| finding.is_error).count();
+            let warnings = found.len() - errors + told.len() - refusals;
+            let errors = errors + refusals;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
+            rendered.extend(told.iter().map(|finding| format!("{finding}\n")));
+            reports.extend(told.iter().map(report));
             rendered.push_str(&source.render(&found, terminal));
             reports.extend(source.pinpoint(found).iter().map(Report::from));
             summary.push_str(&format!("{}: {}\n", source.name, counted(errors, warnings)));
         }
         match self.format {
             Format::Text => {
-                if let Some(first) = reports.first() {
+                if !reports.is_empty() {
                     terminal.message(&rendered);
+                }
+                // Findings about files of DaCe's say all that there is to say.
+                if let Some(first) = reports.iter().find(|report| !report.code.starts_with('D')) {
                     terminal.note(&format!("`sdfg explain {}` tells more", first.code));
                 }
                 output::print(summary.as_bytes())?;
@@ -70,13 +78,33 @@ impl Check {
     }
 }
 
-fn diagnose(source: &Source) -> Vec<Diagnostic> {
-    match source.diagnosed() {
+/// What is wrong with a program, and what a file of DaCe's holds that is not supported or not honoured.
+fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>) {
+    let (graph, told) = match source.import() {
+        Some(Ok(import)) => (Ok(import.sdfg), import.report.findings),
+        Some(Err(refused)) => return (Vec::new(), refused.report.findings),
+        None => (source.diagnosed(), Vec::new()),
+    };
+    let found = match graph.map(validate) {
         Err(syntax) => syntax,
-        Ok(sdfg) => match validate(sdfg) {
-            Ok(validated) => validated.warnings().to_vec(),
-            Err(rejected) => rejected.diagnostics,
-        },
+        Ok(Ok(validated)) => validated.warnings().to_vec(),
+        Ok(Err(rejected)) => rejected.diagnostics,
+    };
+    (found, told)
+}
+
+/// A finding about a file of DaCe's as tools read it.
+fn report(finding: &Finding) -> Report {
+    Report {
+        code: finding.code.name(),
+        severity: if finding.is_error { "error" } else { "warning" },
+        message: finding.message.clone(),
+        path: finding.path.clone(),
+        location: None,
+        excerpt: None,
+        notes: Vec::new(),
+        suggestion: None,
+        related: Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading programs: from a file or the standard input, as text or JSON, up to a checked program.
+//! Reading programs: from a file or the standard input, as text, JSON or a file of DaCe's, up to a checked program.
 
 use std::io::Read;
 
@@ -6,6 +6,7 @@ use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
+use sdfg_dace::{Import, Refused};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -18,7 +19,16 @@ const STDIN: &str = "<stdin>";
 pub(crate) struct Source {
     /// The file as the user named it; `<stdin>` for the standard input.
     pub(crate) name: String,
-    text: String,
+    content: Content,
+}
+
+/// What a program was written as, which the content tells.
+#[derive(Debug)]
+enum Content {
+    Text(String),
+    Json(String),
+    /// A `.sdfg` file, compressed or not.
+    Dace(Vec<u8>),
 }
 
 impl Source {
@@ -36,48 +46,66 @@ impl Source {
             Failure::usage(format_args!("cannot read `{name}`: {error}"))
                 .help("check the path; `-` reads the program from the standard input")
         })?;
+        if sdfg_dace::is_dace(&bytes) {
+            return Ok(Source { name, content: Content::Dace(bytes) });
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::usage(format_args!("`{name}` is no text: byte {at} is not UTF-8"))
-                .help("give a program in the text form (.sdft) or as JSON")
+                .help("give a program in the text form (.sdft), as JSON, or a file of DaCe's (.sdfg)")
         })?;
-        Ok(Source { name, text: text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned) })
+        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
+        // No text program begins with a brace.
+        let is_json = text.trim_start().starts_with('{');
+        Ok(Source { name, content: if is_json { Content::Json(text) } else { Content::Text(text) } })
     }
 
     /// A program in the text form that was written to a file.
     pub(crate) fn from_text(name: String, text: String) -> Self {
-        Source { name, text }
+        Source { name, content: Content::Text(text) }
     }
 
     /// Whether the lines of the file are those of the program.
     pub(crate) fn has_lines(&self) -> bool {
-        !self.is_json() && self.name != STDIN
+        matches!(self.content, Content::Text(_)) && self.name != STDIN
     }
 
-    /// Whether the content is JSON: no text program begins with a brace.
-    fn is_json(&self) -> bool {
-        self.text.trim_start().starts_with('{')
+    /// What a file of DaCe's is read as, or all that is wrong with it; `None` for other programs.
+    pub(crate) fn import(&self) -> Option<Result<Import, Refused>> {
+        let Content::Dace(bytes) = &self.content else { return None };
+        Some(sdfg_dace::read(bytes, &sdfg_dace::Options::default()))
     }
 
     /// The graph, which may still be wrong.
     pub(crate) fn parse(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
-        if self.is_json() {
-            return json::parse(&self.text).map_err(|error| Failure::program(error).at(&self.name));
+        match &self.content {
+            Content::Json(text) => json::parse(text).map_err(|error| Failure::program(error).at(&self.name)),
+            Content::Text(text) => text::parse(&self.name, text).map_err(|errors| {
+                let found: Vec<Diagnostic> = errors.iter().map(Diagnostic::text).collect();
+                Failure::findings(self.render(&found, terminal))
+            }),
+            Content::Dace(bytes) => match sdfg_dace::read(bytes, &sdfg_dace::Options::default()) {
+                Ok(import) => Ok(import.sdfg),
+                Err(refused) => Err(Failure::findings(refused.report.to_string())),
+            },
         }
-        text::parse(&self.name, &self.text).map_err(|errors| {
-            let found: Vec<Diagnostic> = errors.iter().map(Diagnostic::text).collect();
-            Failure::findings(self.render(&found, terminal))
-        })
     }
 
     /// The graph, which may still be wrong, or the errors of syntax.
     pub(crate) fn diagnosed(&self) -> Result<Sdfg, Vec<Diagnostic>> {
-        if self.is_json() {
-            return json::parse(&self.text).map_err(|error| {
-                vec![Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string())]
-            });
+        let syntax = |error: &dyn std::fmt::Display| {
+            vec![Diagnostic::error(Code::Syntax, ElementPath::default(), error.to_string())]
+        };
+        match &self.content {
+            Content::Json(text) => json::parse(text).map_err(|error| syntax(&error)),
+            Content::Text(text) => {
+                text::parse(&self.name, text).map_err(|errors| errors.iter().map(Diagnostic::text).collect())
+            }
+            Content::Dace(bytes) => {
+                let read = sdfg_dace::read(bytes, &sdfg_dace::Options::default());
+                read.map(|import| import.sdfg).map_err(|error| syntax(&error))
+            }
         }
-        text::parse(&self.name, &self.text).map_err(|errors| errors.iter().map(Diagnostic::text).collect())
     }
 
     /// The program with the proof that it is valid. Warnings are shown.
@@ -96,13 +124,17 @@ impl Source {
 
     /// Findings with the place of the piece of code that they are about.
     pub(crate) fn pinpoint(&self, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        found.into_iter().map(|finding| finding.pinpoint(&self.name, &self.text)).collect()
+        let Content::Text(text) = &self.content else { return found };
+        found.into_iter().map(|finding| finding.pinpoint(&self.name, text)).collect()
     }
 
     /// Findings with carets under the source.
     pub(crate) fn render(&self, found: &[Diagnostic], terminal: Terminal) -> String {
         // The positions of a JSON document mean nothing to its reader.
-        let source = (!self.is_json()).then_some((self.name.as_str(), self.text.as_str()));
+        let source = match &self.content {
+            Content::Text(text) => Some((self.name.as_str(), text.as_str())),
+            Content::Json(_) | Content::Dace(_) => None,
+        };
         render(found, source, terminal.style())
     }
 }
