@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sdfg_transforms::strategy::{
-    ConfigurationRule, Costs, Edge, End, Layouts, Operation, Options, Problem, SearchError, Tabulated,
-    predict, search,
+    ConfigurationRule, Costs, Dominance, Edge, End, Greedy, Layouts, Operation, Options, OrderRule, Problem,
+    SearchError, Tabulated, predict, search,
 };
 
 fn main() {
@@ -23,6 +23,7 @@ fn main() {
     growing();
     println!("\nmany configurations, edge costs by the layout of a shared tensor of 4 dimensions:");
     many_configurations();
+    gains();
 }
 
 /// The time of a search, repeated until half a second has passed: the least, and the median.
@@ -67,18 +68,23 @@ fn shown(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 
-fn given() {
+/// A given graph, with the time that reading it took.
+fn read(name: &str) -> Option<(Tabulated, Duration)> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/strategy");
     let folder = std::env::var_os("SDFG_STRATEGY").map_or(beside, PathBuf::from);
+    let path = folder.join(format!("{name}.json.gz"));
+    let Ok(file) = File::open(&path) else {
+        println!("{name}: {} is not there; SDFG_STRATEGY names the folder of the graphs", path.display());
+        return None;
+    };
+    let start = Instant::now();
+    let problem = Tabulated::read(file).expect("a graph");
+    Some((problem, start.elapsed()))
+}
+
+fn given() {
     for (name, reference, goal) in [("alexnet.8", "80 ms", "0.2 ms"), ("inception3.8", "5600 ms", "5 ms")] {
-        let path = folder.join(format!("{name}.json.gz"));
-        let Ok(file) = File::open(&path) else {
-            println!("{name}: {} is not there; SDFG_STRATEGY names the folder of the graphs", path.display());
-            continue;
-        };
-        let start = Instant::now();
-        let problem = Tabulated::read(file).expect("a graph");
-        let read = start.elapsed();
+        let Some((problem, read)) = read(name) else { continue };
         let (all, merged) = problem.n_edge_costs();
         report(name, &problem, goal);
         println!("  reference {reference}; read in {}; {all} edge costs, {merged} merged", shown(read));
@@ -210,6 +216,81 @@ fn many_configurations() {
         let name = format!("10 operations of {n} configurations, {kind}");
         let prediction = predict(&problem, &Options::default()).expect("an order");
         println!("{name}: {} sums", prediction.operations);
-        report(&name, &problem, "");
+        // Without merging the hard case has a hundred times as many: some seconds, and a minute to check.
+        if prediction.operations < 500_000_000 {
+            report(&name, &problem, "");
+        }
+    }
+}
+
+/// A problem with its layouts hidden: nothing is merged.
+struct Unmerged<'p>(&'p Tabulated, Vec<[Layouts; 2]>);
+
+impl<'p> Unmerged<'p> {
+    fn new(problem: &'p Tabulated) -> Self {
+        let distinct = |vertex| Layouts::distinct(problem.n_configurations(vertex));
+        let layouts = problem.edges().iter().map(|edge| [distinct(edge.source), distinct(edge.target)]);
+        Unmerged(problem, layouts.collect())
+    }
+}
+
+impl Problem for Unmerged<'_> {
+    fn n_vertices(&self) -> usize {
+        self.0.n_vertices()
+    }
+
+    fn n_configurations(&self, vertex: usize) -> usize {
+        self.0.n_configurations(vertex)
+    }
+
+    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64 {
+        self.0.vertex_cost(vertex, configuration)
+    }
+
+    fn edges(&self) -> &[Edge] {
+        self.0.edges()
+    }
+
+    fn layouts(&self, edge: usize, end: End) -> &Layouts {
+        &self.1[edge][usize::from(end == End::Target)]
+    }
+
+    fn edge_cost(&self, edge: usize, source: usize, target: usize) -> f64 {
+        let layout = |end, configuration| self.0.layouts(edge, end).of(configuration);
+        self.0.edge_cost(edge, layout(End::Source, source), layout(End::Target, target))
+    }
+}
+
+/// What merging, dominance and orders gain on the largest given graph.
+fn gains() {
+    let Some((problem, _)) = read("inception3.8") else { return };
+    println!("\nInceptionV3, sums by elimination order, each configuration apart and merged:");
+    let rules = [
+        ("sort-nodes", OrderRule::Greedy(Greedy::SortNodes)),
+        ("dependent-sets", OrderRule::Greedy(Greedy::DependentSets)),
+        ("min-fill", OrderRule::Greedy(Greedy::MinFill)),
+        ("min-volume", OrderRule::Greedy(Greedy::MinVolume)),
+        ("random-restarts", OrderRule::RandomRestarts { n: 100, seed: 0 }),
+        ("best", OrderRule::Best),
+    ];
+    let unmerged = Unmerged::new(&problem);
+    for (name, order) in rules {
+        let sums = |problem: &dyn Problem| {
+            predict(problem, &Options { order, ..Options::default() }).expect("an order").operations
+        };
+        println!("  {name:<16} {:>12} {:>12}", sums(&unmerged), sums(&problem));
+    }
+    println!("InceptionV3, dominated configurations:");
+    for dominance in [Dominance::Never, Dominance::Always] {
+        let options = Options { dominance, ..Options::default() };
+        let start = Instant::now();
+        let solution = search(&problem, &options, &()).expect("a small graph");
+        let (time, left_out) = (start.elapsed(), solution.certificate.dominated.len());
+        let all: usize = (0..problem.n_vertices()).map(|vertex| problem.n_configurations(vertex)).sum();
+        println!(
+            "  {dominance:?}: {left_out} of {all} left out, {} sums, {}",
+            solution.prediction.operations,
+            shown(time)
+        );
     }
 }

@@ -5,6 +5,7 @@
 mod baseline;
 mod certificate;
 mod configurations;
+mod dominance;
 mod dynamic;
 mod error;
 mod exhaustive;
@@ -31,7 +32,7 @@ pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
 pub use picture::dot;
 pub use plan::Prediction;
 pub use problem::{Edge, End, Problem, cost, edge_cost};
-pub use search::{Algorithm, Options, Solution, predict, search};
+pub use search::{Algorithm, Dominance, Options, Solution, predict, search};
 pub use tabulated::{Costs, Operation, Tabulated};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The search: a problem and what is wanted of it in, a strategy with its evidence out.
 
-use super::certificate::{Certificate, Table};
+use super::certificate::{Certificate, Dominated, Table};
+use super::dominance;
 use super::dynamic::Dynamic;
 use super::error::SearchError;
 use super::exhaustive;
@@ -22,6 +23,18 @@ pub enum Algorithm {
     Exhaustive,
 }
 
+/// When configurations that are never better than another one are left out before tables are filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dominance {
+    /// If finding them is much less work than the tables, or the tables would not fit.
+    #[default]
+    WhereItPays,
+    /// In any case.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// What is wanted of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -29,6 +42,8 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// How the elimination order is found.
     pub order: OrderRule,
+    /// When configurations that are never better than another one are left out.
+    pub dominance: Dominance,
     /// Bytes that tables may take.
     pub memory_limit: u64,
     /// Threads that share the work; the result is the same for any number.
@@ -43,6 +58,7 @@ impl Default for Options {
         Options {
             algorithm: Algorithm::Dynamic,
             order: OrderRule::Best,
+            dominance: Dominance::WhereItPays,
             memory_limit: 4 << 30,
             n_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             strategy_limit: 1e8,
@@ -80,17 +96,28 @@ pub fn search(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Solution, SearchError> {
-    let plan = plan(problem, options)?;
+    let mut plan = plan(problem, options)?;
+    let reduced = pays(problem, options, &plan.prediction()).then(|| dominance::reduce(problem));
+    if let Some(reduced) = &reduced {
+        plan = self::plan(reduced, options)?;
+    }
     let prediction = plan.prediction();
     observer.predicted(&prediction);
     if prediction.bytes > options.memory_limit {
         let (needed, limit) = (prediction.bytes, options.memory_limit);
         return Err(SearchError::Memory { what: "the dynamic program", needed, limit });
     }
-    let dynamic = Dynamic::new(problem, &plan, options.n_threads, observer);
+    let searched: &dyn Problem = reduced.as_ref().map_or(problem, |reduced| reduced);
+    let dynamic = Dynamic::new(searched, &plan, options.n_threads, observer);
     dynamic.fill()?;
     let strategy = match options.algorithm {
-        Algorithm::Dynamic => dynamic.strategy()?,
+        Algorithm::Dynamic => {
+            let mut strategy = dynamic.strategy()?;
+            if let Some(reduced) = &reduced {
+                strategy.iter_mut().zip(&reduced.kept).for_each(|(c, kept)| *c = kept[*c]);
+            }
+            strategy
+        }
         Algorithm::TablePruning => {
             table_pruning::search(problem, options.memory_limit, options.strategy_limit)?
         }
@@ -101,8 +128,25 @@ pub fn search(
         return Err(SearchError::Overflow);
     }
     let tables = dynamic.into_tables();
-    let certificate = certificate(plan, tables);
-    Ok(Solution { strategy, cost, certificate, prediction })
+    let dominated = reduced.map_or_else(Vec::new, |reduced| reduced.dominated);
+    Ok(Solution { strategy, cost, certificate: certificate(plan, tables, dominated), prediction })
+}
+
+/// Whether dominated configurations are to be looked for.
+fn pays(problem: &dyn Problem, options: &Options, prediction: &Prediction) -> bool {
+    /// How many times more work tables have to be: few configurations may turn out to be dominated.
+    const MUCH: f64 = 8.0;
+    /// Differences that take some seconds: more of them are not tried in order to make tables fit.
+    const TOO_MANY: f64 = 1e10;
+    match options.dominance {
+        Dominance::Always => true,
+        Dominance::Never => false,
+        Dominance::WhereItPays => {
+            let price = dominance::price(problem);
+            let fits = prediction.bytes <= options.memory_limit;
+            prediction.operations as f64 > MUCH * price || (!fits && price < TOO_MANY)
+        }
+    }
 }
 
 fn plan(problem: &dyn Problem, options: &Options) -> Result<Plan, SearchError> {
@@ -113,11 +157,11 @@ fn plan(problem: &dyn Problem, options: &Options) -> Result<Plan, SearchError> {
 }
 
 /// The tables of the dynamic program are the evidence.
-fn certificate(plan: Plan, tables: Vec<Vec<f64>>) -> Certificate {
+fn certificate(plan: Plan, tables: Vec<Vec<f64>>, dominated: Vec<Dominated>) -> Certificate {
     let table = |(step, minima): (super::plan::Step, Vec<f64>)| Table {
         vertex: step.vertex,
         dependents: step.dependents.into_iter().map(|one| (one.vertex, one.layouts)).collect(),
         minima,
     };
-    Certificate { dominated: Vec::new(), tables: plan.steps.into_iter().zip(tables).map(table).collect() }
+    Certificate { dominated, tables: plan.steps.into_iter().zip(tables).map(table).collect() }
 }

@@ -69,10 +69,10 @@ pub struct Tabulated {
 
 /// Costs of an edge, of which equal rows and equal columns are kept once.
 #[derive(Clone, Debug, PartialEq)]
-struct EdgeTable {
+pub(super) struct EdgeTable {
     source: Layouts,
     target: Layouts,
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 impl Tabulated {
@@ -217,15 +217,11 @@ impl Problem for Tabulated {
     }
 
     fn layouts(&self, edge: usize, end: End) -> &Layouts {
-        match end {
-            End::Source => &self.tables[edge].source,
-            End::Target => &self.tables[edge].target,
-        }
+        self.tables[edge].layouts(end)
     }
 
     fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
-        let table = &self.tables[edge];
-        table.values[source_layout * table.target.len() + target_layout]
+        self.tables[edge].cost(source_layout, target_layout)
     }
 
     fn edge_table(&self, edge: usize) -> Option<&[f64]> {
@@ -238,8 +234,21 @@ impl Problem for Tabulated {
 }
 
 impl EdgeTable {
+    /// Which configurations of one end are the same.
+    pub(super) fn layouts(&self, end: End) -> &Layouts {
+        match end {
+            End::Source => &self.source,
+            End::Target => &self.target,
+        }
+    }
+
+    /// The cost between two layouts.
+    pub(super) fn cost(&self, source_layout: usize, target_layout: usize) -> f64 {
+        self.values[source_layout * self.target.len() + target_layout]
+    }
+
     /// Keeps equal rows and equal columns once. The values have `n_rows * n_columns` entries.
-    fn merging(n_rows: usize, n_columns: usize, values: Vec<f64>) -> Self {
+    pub(super) fn merging(n_rows: usize, n_columns: usize, values: Vec<f64>) -> Self {
         let source =
             equal_lines(n_rows, |row| values[row * n_columns..(row + 1) * n_columns].iter().copied());
         let target = equal_lines(n_columns, |column| values.iter().skip(column).step_by(n_columns).copied());

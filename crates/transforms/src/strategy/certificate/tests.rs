@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::strategy::random::{self, Random};
-use crate::strategy::{Options, Solution, problem, search};
+use crate::strategy::{Dominance, Options, Solution, problem, search};
 
 /// Something that is done to tables.
 type Change<'c> = dyn Fn(&mut Vec<Table>) + 'c;
 
 fn solved(problem: &dyn Problem) -> Solution {
-    search(problem, &Options { n_threads: 1, ..Options::default() }, &()).expect("a small problem")
+    search(problem, &Options { n_threads: 1, dominance: Dominance::Never, ..Options::default() }, &())
+        .expect("a small problem")
 }
 
 fn check(problem: &dyn Problem, solution: &Solution) -> Result<Checked, Rejected> {
@@ -158,6 +159,37 @@ fn configurations_that_are_left_out_have_to_be_dominated() {
                 assert!(matches!(answer, Err(Rejected::Dominance { .. })), "case {number}: {answer:?}");
                 n_rejected += 1;
             }
+        }
+    }
+    assert!(n_rejected > 100, "{n_rejected}");
+}
+
+#[test]
+fn what_is_left_out_has_to_be_told_in_an_order_in_which_it_follows() {
+    let mut n_rejected = 0;
+    for number in 0..random::n_cases(200) {
+        let problem = random::problem(number, 5, 4);
+        let options = Options { n_threads: 1, dominance: Dominance::Always, ..Options::default() };
+        let solution = search(&problem, &options, &()).unwrap();
+        check(&problem, &solution).unwrap();
+        for index in 0..solution.certificate.dominated.len() {
+            let mut silent = solution.clone();
+            let one = silent.certificate.dominated.remove(index);
+            // Where no table depends on the vertex, the evidence is right without.
+            let vertices = |table: &Table| table.dependents.iter().any(|(vertex, _)| *vertex == one.vertex);
+            if silent.certificate.tables.iter().any(vertices) {
+                rejected(&problem, &silent, &format!("case {number}: a configuration left out silently"));
+            }
+            let mut by_itself = solution.clone();
+            by_itself.certificate.dominated[index].by = one.configuration;
+            rejected(&problem, &by_itself, &format!("case {number}: a configuration that dominates itself"));
+            let mut twice = solution.clone();
+            twice.certificate.dominated.push(one);
+            rejected(&problem, &twice, &format!("case {number}: a configuration left out twice"));
+            let mut unknown = solution.clone();
+            unknown.certificate.dominated[index].vertex = problem.n_vertices();
+            rejected(&problem, &unknown, &format!("case {number}: a vertex that is not there"));
+            n_rejected += 1;
         }
     }
     assert!(n_rejected > 100, "{n_rejected}");

@@ -28,9 +28,11 @@ fn all_algorithms_find_what_exhaustive_search_finds() {
         let expected = search(&problem, &exhaustive, &()).unwrap();
         accepted(&problem, &expected);
         let order = orders()[number as usize % orders().len()];
-        let found = search(&problem, &Options { order, ..small() }, &()).unwrap();
-        assert_near(found.cost, expected.cost, &format!("case {number}, {order:?}"));
-        accepted(&problem, &found);
+        for dominance in [Dominance::Never, Dominance::Always] {
+            let found = search(&problem, &Options { order, dominance, ..small() }, &()).unwrap();
+            assert_near(found.cost, expected.cost, &format!("case {number}, {order:?}, {dominance:?}"));
+            accepted(&problem, &found);
+        }
         let pruning = Options { algorithm: Algorithm::TablePruning, ..small() };
         let pruned = search(&problem, &pruning, &()).unwrap();
         assert_near(pruned.cost, expected.cost, &format!("case {number}, table pruning"));
@@ -66,6 +68,32 @@ fn threads_change_nothing_where_they_are_used() {
     }
 }
 
+/// A vertex that costs far too much in most configurations: without them the tables fit.
+#[test]
+fn dominated_configurations_are_left_out_where_tables_would_not_fit() {
+    let band = random::band(10, 12, 3);
+    let operations: Vec<Operation> = band
+        .operations()
+        .iter()
+        .map(|one| Operation {
+            costs: one.costs.iter().enumerate().map(|(c, cost)| cost + 9.0 * (c / 4) as f64).collect(),
+            ..one.clone()
+        })
+        .collect();
+    let edge = |(index, edge): (usize, &Edge)| {
+        (*edge, Costs::from_fn(12, 12, |row, column| band.edge_cost(index, row, column)))
+    };
+    let edges = band.edges().iter().enumerate().map(edge).collect();
+    let problem = Tabulated::new(1024, operations, edges).unwrap();
+    let whole = search(&problem, &Options { dominance: Dominance::Never, ..small() }, &()).unwrap();
+    let memory_limit = whole.prediction.bytes / 8;
+    let found = search(&problem, &Options { memory_limit, ..small() }, &()).unwrap();
+    assert!(found.prediction.bytes <= memory_limit);
+    assert_near(found.cost, whole.cost, "without dominated configurations");
+    assert!(found.certificate.dominated.len() >= 80, "{}", found.certificate.dominated.len());
+    accepted(&problem, &found);
+}
+
 /// Ends the search as soon as so many operations are done.
 struct Until(u64);
 
@@ -88,7 +116,8 @@ fn a_search_that_is_cancelled_or_too_large_says_so() {
         assert_eq!(search(&problem, &options, &Until(1000)), Err(SearchError::Cancelled));
     }
     let prediction = predict(&problem, &small()).unwrap();
-    let limited = |memory_limit| search(&problem, &Options { memory_limit, ..small() }, &());
+    let never = Options { dominance: Dominance::Never, ..small() };
+    let limited = |memory_limit| search(&problem, &Options { memory_limit, ..never.clone() }, &());
     assert!(limited(prediction.bytes).is_ok());
     let needed = prediction.bytes;
     match limited(needed - 1) {
