@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod decode;
+mod floats;
 mod lower;
 mod model;
 mod report;
@@ -82,7 +83,8 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
 fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
     let document =
         wire::parse(bytes).map_err(|error| log.error(Code::NotAFile, &"file", error.to_string()))?;
-    let (program, structs) = decode::decode(&document, log)?;
+    let (mut program, structs) = decode::decode(&document, log)?;
+    floats::to_scalars(&mut program, log)?;
     let mut sdfg = lower::lower(&program, &structs, options, log)?;
     if options.raise {
         sdfg::control::raise(&mut sdfg);

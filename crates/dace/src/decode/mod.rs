@@ -3,6 +3,7 @@
 //! Versions are told apart by what is there, not by number: `$` before symbols, `scope_exits` for `scope_exit`, `View` for
 //! `ArrayView`. A property that is neither read nor known to mean nothing is noted in the report.
 
+mod blas;
 mod control;
 mod descriptor;
 mod memlet;

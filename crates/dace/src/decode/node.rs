@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use sdfg::ir::{Parallelism, Schedule, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
 
+use super::blas::library_node;
 use super::{ANYWHERE, Decoder};
 use crate::model::{Consume, Dtype, Map, Node, NodeKind};
 use crate::report::{Code, Failed};
@@ -121,6 +122,9 @@ impl Decoder<'_> {
         }
         if !attributes.optional_list("state_fields")?.is_empty() {
             return Err(self.log.error(Code::ForeignCode, place, "tasklets with a state are not supported"));
+        }
+        if let Some((class, properties)) = (language == "CPP").then(|| library_node(&code)).flatten() {
+            return Ok(NodeKind::Library { class, properties });
         }
         Ok(NodeKind::Tasklet { code, language })
     }

@@ -193,7 +193,8 @@ impl<'a> Frame<'a> {
                 ty @ (ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::I8 | ScalarType::I16),
             ) => Expression::call(ty.name(), vec![value]),
             Some(ScalarType::Bool) => Expression::call("bool", vec![value]),
-            _ => value,
+            _ if self.is_integer(&value) => value,
+            _ => Expression::call("int64", vec![value]),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use sdfg::analysis::bound_dimensions;
 use sdfg::ir::{Access, ContainerId, ContainerKind, Layout, Memlet, NodeKind, Volume};
-use sdfg::symbolic::{Expr, Symbol};
+use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
 use super::Frame;
 use super::state::{End, Graph};
@@ -116,13 +116,17 @@ impl<'a> Frame<'a> {
         let Some(kept) = bound_dimensions(access.subset(), layout.shape.len()) else {
             return true;
         };
+        let known = Assumptions::new();
         let strides = self.sdfg.container(outer.id).kind.layout().map(|layout| layout.strides.clone());
         for ((dimension, extent), stride) in kept.into_iter().zip(&layout.shape).zip(&layout.strides) {
             let Some(range) = access.subset().0.get(dimension) else { return true };
             let (size, is_index) = (range.size(), range.is_index());
-            if let (Some(inside), Some(outside)) = (extent.as_int(), size.as_int())
-                && inside > outside
-            {
+            let spare = &size - extent;
+            let fits = spare
+                .as_int()
+                .map(|spare| spare >= 0)
+                .or_else(|| spare.is_nonnegative(&known).is_refuted().then_some(false));
+            if fits == Some(false) {
                 return true;
             }
             if is_index && !extent.is_one() {

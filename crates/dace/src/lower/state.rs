@@ -399,6 +399,11 @@ impl<'a> Frame<'a> {
         if out_of == Some("views") {
             return self.bind(graph, edge, from, to);
         }
+        match self.views(graph, edge, from, to) {
+            Some(true) => return self.bind(graph, edge, to, from),
+            Some(false) => return self.bind(graph, edge, from, to),
+            None => {}
+        }
         let memlet = &edge.memlet;
         let named = memlet.data.as_deref();
         let is_source = if from.name == to.name {

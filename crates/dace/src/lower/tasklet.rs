@@ -14,7 +14,7 @@ use super::Frame;
 use super::state::{End, Graph};
 use crate::model;
 use crate::report::{Code, Failed};
-use crate::text::{map_block, statements};
+use crate::text::{assignments, map_block, statements};
 
 impl<'a> Frame<'a> {
     /// The statements of a tasklet, with constants put in.
@@ -24,13 +24,15 @@ impl<'a> Frame<'a> {
         code: &str,
         language: &str,
     ) -> Result<Vec<Statement>, Failed> {
-        if language != "Python" {
+        let translated = if language == "CPP" { assignments(code) } else { None };
+        if language != "Python" && translated.is_none() {
             let line = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
             let message = format!("tasklets in {language} are not supported: `{line}`");
             return Err(self.log().error(Code::Language, &node.path, message));
         }
+        let code = translated.as_deref().unwrap_or(code);
         let block = statements(code, self.shared.structs, &node.path, self.log())?;
-        self.know_functions(node, &block)?;
+        self.know_functions(node, &block, language)?;
         if self.literals.is_empty() {
             return Ok(block);
         }
@@ -42,7 +44,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Functions that code calls are known, or elements of an input.
-    fn know_functions(&self, node: &model::Node, block: &[Statement]) -> Result<(), Failed> {
+    fn know_functions(&self, node: &model::Node, block: &[Statement], language: &str) -> Result<(), Failed> {
         let mut unknown = None;
         visit_block(block, &mut |part| {
             if let ExpressionKind::Call { function, .. } = &part.kind
@@ -56,7 +58,8 @@ impl<'a> Frame<'a> {
             None => Ok(()),
             Some(name) => {
                 let message = format!("the function `{name}` is not supported");
-                Err(self.log().error(Code::Expression, &node.path, message))
+                let code = if language == "Python" { Code::Expression } else { Code::Language };
+                Err(self.log().error(code, &node.path, message))
             }
         }
     }

@@ -10,7 +10,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::Frame;
 use super::state::{End, Graph};
 use super::tasklet::first_element;
-use crate::model;
+use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed};
 
 /// How a layout of its own relates to a part of a container that it begins at.
@@ -57,6 +57,57 @@ impl<'a> Frame<'a> {
         let ends = self.bare_ends(graph, edge);
         graph.join(ends.0, ends.1, Memlet::bind(self.access(target, subset)));
         Ok(())
+    }
+
+    /// Whether an edge without a connector that says so makes a view of the node at its end (`true`) or begin.
+    ///
+    /// DaCe's rules: a view with one edge is bound by it; one with one edge in and one out by the edge whose memlet does
+    /// not name the view, else by the one that comes in.
+    pub(super) fn views(
+        &self,
+        graph: &Graph<'a>,
+        edge: &'a model::Edge,
+        from: End<'a>,
+        to: End<'a>,
+    ) -> Option<bool> {
+        let edges = &graph.model.edges;
+        let is_bound = |node: usize| {
+            edges.iter().any(|other| {
+                (other.dst == node && other.dst_connector.as_deref() == Some("views"))
+                    || (other.src == node && other.src_connector.as_deref() == Some("views"))
+            })
+        };
+        let is_view =
+            |end: End<'_>, node: usize| end.descriptor.kind == DescriptorKind::View && !is_bound(node);
+        let moves = |other: &&model::Edge| other.memlet.data.is_some();
+        let into = |node: usize| {
+            edges.iter().filter(moves).filter(move |other| other.dst == node).collect::<Vec<_>>()
+        };
+        let out_of = |node: usize| {
+            edges.iter().filter(moves).filter(move |other| other.src == node).collect::<Vec<_>>()
+        };
+        let chosen = |node: usize, name: &str| -> Option<&model::Edge> {
+            match (into(node).as_slice(), out_of(node).as_slice()) {
+                ([only], []) | ([], [only]) => Some(only),
+                ([incoming], [outgoing]) => {
+                    let names_view = |other: &model::Edge| other.memlet.data.as_deref() == Some(name);
+                    if names_view(incoming) && !names_view(outgoing) {
+                        Some(outgoing)
+                    } else {
+                        Some(incoming)
+                    }
+                }
+                ([incoming], _) => Some(incoming),
+                (_, [outgoing]) => Some(outgoing),
+                _ => None,
+            }
+        };
+        let is_chosen =
+            |node: usize, name: &str| chosen(node, name).is_some_and(|found| std::ptr::eq(found, edge));
+        if is_view(to, edge.dst) && is_chosen(edge.dst, to.name) {
+            return Some(true);
+        }
+        (is_view(from, edge.src) && is_chosen(edge.src, from.name)).then_some(false)
     }
 
     /// The ends of an edge, without connectors at access nodes.

@@ -8,9 +8,13 @@ use sdfg::syntax::{
     parse_expression, parse_lambda,
 };
 
+use super::lines::plain_lines;
 use super::modern::plain;
 use super::{Structs, map_block, map_expression};
 use crate::report::{Code, Failed, Log};
+
+/// The name of a conversion to the type of what is assigned, which assignments do anyway.
+pub(super) const CONVERSION: &str = "__converted";
 
 /// An expression of code: a condition, or the right side of an assignment.
 pub(crate) fn expression(
@@ -33,7 +37,6 @@ pub(crate) fn statements(
     log: &Log,
 ) -> Result<Block, Failed> {
     let ready = prepared(text, structs, place, log)?;
-    let ready = with_assignments(&ready);
     let parsed = parse_block(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
     Ok(map_block(parsed, &mut |part| spelled(part, structs)))
 }
@@ -60,7 +63,7 @@ pub(crate) fn lambda(
 }
 
 fn prepared(text: &str, structs: &Structs, place: &dyn Display, log: &Log) -> Result<String, Failed> {
-    structs.constructors(text).ok_or_else(|| {
+    structs.constructors(&plain_lines(text)).ok_or_else(|| {
         log.error(Code::Expression, place, format!("`{text}` makes a struct in a way that is not understood"))
     })
 }
@@ -68,30 +71,6 @@ fn prepared(text: &str, structs: &Structs, place: &dyn Display, log: &Log) -> Re
 fn refuse(text: &str, errors: &[ParseError], place: &dyn Display, log: &Log) -> Failed {
     let why = errors.first().map_or_else(String::new, ToString::to_string);
     log.error(Code::Expression, place, format!("`{text}`: {why}"))
-}
-
-/// Calls that write their last arguments, as assignments: each stands in a line of its own.
-fn with_assignments(text: &str) -> String {
-    let lines = text.lines().map(|line| {
-        let written = line.trim();
-        let indent = &line[..line.len() - line.trim_start().len()];
-        let call = |name: &str| written.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
-        let parts =
-            |inner: &str| -> Vec<String> { inner.split(',').map(|part| part.trim().to_owned()).collect() };
-        match (call("py_divmod").map(parts), call("np_modf").map(parts)) {
-            (Some(p), _) if p.len() == 4 => {
-                format!(
-                    "{indent}{} = py_floor({1}, {2})\n{indent}{3} = py_mod({1}, {2})",
-                    p[2], p[0], p[1], p[3]
-                )
-            }
-            (_, Some(p)) if p.len() == 3 => {
-                format!("{indent}{1} = {0} - trunc({0})\n{indent}{2} = trunc({0})", p[0], p[1], p[2])
-            }
-            _ => line.to_owned(),
-        }
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// DaCe's and SymPy's spellings in ours.
@@ -103,6 +82,12 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
     match expression.kind {
         ExpressionKind::Call { function, arguments } => {
             let name = function.text.strip_prefix("dace.math.").unwrap_or(&function.text);
+            if name == CONVERSION {
+                return match <[Expression; 1]>::try_from(arguments) {
+                    Ok([value]) => value,
+                    Err(parts) => Expression::call("complex", parts),
+                };
+            }
             match operator(name, &arguments) {
                 Some(kind) => Expression { kind, span },
                 None => Expression { kind: ExpressionKind::Call { function, arguments }, span },
@@ -175,6 +160,14 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
         "bitwise_xor" => binary(BinaryOp::BitXor),
         "bitwise_invert" | "bitwise_not" => match arguments {
             [operand] => Some(Expression::unary(UnaryOp::Invert, operand.clone()).kind),
+            _ => None,
+        },
+        "ldexp" => match arguments {
+            [value, exponent] => {
+                let scale =
+                    Expression::call("exp2", vec![Expression::call("float64", vec![exponent.clone()])]);
+                Some(Expression::binary(BinaryOp::Multiply, value.clone(), scale).kind)
+            }
             _ => None,
         },
         "ipow" | "Pow" => binary(BinaryOp::Power),
@@ -255,7 +248,7 @@ mod tests {
             ("__out = (__in1 ** dace.float64(2))", "__out = __in1 ** 2"),
             ("o = IfExpr(Lt(i, 3), AND(a, b), Not(c))", "o = a and b if i < 3 else not c"),
             ("o = _pair(val=max(x.val, 1), idx=x.idx)", "o = lanes(lane(x, 0), max(lane(x, 1), 1))"),
-            ("py_divmod(a, b, q, r)", "q = py_floor(a, b)\nr = py_mod(a, b)"),
+            ("o = decltype(o)(a, b) * decltype(o)(1)", "o = complex(a, b) * 1"),
         ] {
             assert_eq!(read(text).trim_end(), expected);
         }

@@ -4,12 +4,15 @@
 //! rewritten in the tree, and a few forms that are no Python of ours, which are rewritten in the text before.
 
 mod code;
+mod cpp;
+mod lines;
 mod modern;
 mod rewrite;
 mod structs;
 mod symbolic;
 
 pub(crate) use code::{expression, lambda, resolution, statements};
+pub(crate) use cpp::assignments;
 pub(crate) use rewrite::{map_block, map_expression};
 pub(crate) use structs::Structs;
 pub(crate) use symbolic::symbolic;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use sdfg::symbolic::{Expr, NotPureKind, Symbol};
+use sdfg::symbolic::{Assumptions, Expr, NotPureKind, Symbol};
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, parse_expression};
 
 use super::map_expression;
@@ -29,6 +29,13 @@ pub(crate) fn symbolic(text: &str, place: &dyn Display, log: &Log) -> Result<Exp
         .map_err(|errors| refuse(errors.first().map_or_else(String::new, ToString::to_string)))?;
     let tree = map_expression(parsed, &mut spelled);
     let error = match Expr::from_expression(&tree) {
+        // What is a fraction for some values is rounded down as a whole, as the quotients of C++ are.
+        Ok(expr)
+            if *expr.view().denominator != 1.into() && !expr.is_integral(&Assumptions::new()).is_proved() =>
+        {
+            log.note(Code::Approximated, place, format!("`{trimmed}` may be a fraction and is rounded down"));
+            return Ok(expr.floor_div(&Expr::one()));
+        }
         Ok(expr) => return Ok(expr),
         Err(error) => error,
     };

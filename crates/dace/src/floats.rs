@@ -1,0 +1,404 @@
+//! Symbols that are no integers, as scalar containers.
+//!
+//! DaCe's symbols may be floats: a value that is read from data on an edge between states and used in code later. Ours are
+//! integers. So such a symbol becomes a scalar of the model before it is lowered: its assignments become states with a
+//! tasklet, code that names it gets a connector, and nested SDFGs get it as an argument.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{Lifetime, Storage};
+use sdfg::symbolic::Expr;
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
+
+use crate::model::{
+    Block, BlockKind, Descriptor, DescriptorKind, Dtype, Edge, InterstateEdge, Memlet, Node, NodeKind,
+    Program, Region, State,
+};
+use crate::report::{Code, Failed, Log};
+use crate::text::map_expression;
+
+/// Makes scalars of the symbols of a program, and of those of its nested SDFGs, that are no integers.
+pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed> {
+    let floats = floats(program);
+    let assigned: BTreeSet<String> = assignments(&program.body).map(|(name, _)| name.clone()).collect();
+    let mut used = BTreeSet::new();
+    if !floats.is_empty() {
+        collect_names(&program.body, &mut used);
+    }
+    for (name, dtype) in &floats {
+        program.symbols.shift_remove(name);
+        // Tables of symbols list what was there before a program was simplified, too.
+        if !used.contains(name) && !assigned.contains(name) {
+            continue;
+        }
+        program.containers.insert(name.clone(), scalar(dtype.clone(), assigned.contains(name)));
+    }
+    let names: BTreeSet<&str> = floats.keys().map(String::as_str).collect();
+    region(&mut program.body, &program.containers, &names, log)
+}
+
+/// Names in conditions, values and code of a region.
+fn collect_names(region: &Region, found: &mut BTreeSet<String>) {
+    let mut add = |expression: &Expression| found.extend(expression.names().into_iter().map(str::to_owned));
+    for edge in &region.edges {
+        edge.condition.iter().chain(edge.assignments.iter().map(|(_, value)| value)).for_each(&mut add);
+    }
+    for block in &region.blocks {
+        match &block.kind {
+            BlockKind::Loop(repeated) => {
+                [Some(&repeated.condition), repeated.init.as_ref(), repeated.update.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .for_each(&mut add);
+            }
+            BlockKind::Conditional(branches) => {
+                branches.iter().flat_map(|(condition, _)| condition).for_each(&mut add)
+            }
+            BlockKind::State(_)
+            | BlockKind::Group(_)
+            | BlockKind::Break
+            | BlockKind::Continue
+            | BlockKind::Return => {}
+        }
+    }
+    for block in &region.blocks {
+        if let BlockKind::State(state) = &block.kind {
+            for node in &state.nodes {
+                match &node.kind {
+                    NodeKind::Tasklet { code, .. } => found.extend(words(code).map(str::to_owned)),
+                    NodeKind::Nested { mapping, .. } => {
+                        found.extend(mapping.iter().flat_map(|(_, value)| words(value)).map(str::to_owned));
+                    }
+                    NodeKind::Access { .. }
+                    | NodeKind::MapEntry(_)
+                    | NodeKind::MapExit(_)
+                    | NodeKind::ConsumeEntry(_)
+                    | NodeKind::ConsumeExit(_)
+                    | NodeKind::Library { .. } => {}
+                }
+            }
+        }
+        parts(&block.kind).into_iter().for_each(|part| collect_names(part, found));
+    }
+}
+
+/// A scalar of a type; one that nothing inside assigns comes from the caller.
+fn scalar(dtype: Dtype, transient: bool) -> Descriptor {
+    Descriptor {
+        kind: DescriptorKind::Scalar,
+        dtype,
+        shape: vec![Expr::one()],
+        strides: vec![Expr::one()],
+        offset: vec![Expr::zero()],
+        start_offset: Expr::zero(),
+        total_size: Expr::one(),
+        transient,
+        storage: Storage::Default,
+        lifetime: Lifetime::Sdfg,
+    }
+}
+
+/// Symbols with a type that is no integer: declared so, or not declared and assigned a value that is none.
+fn floats(program: &Program) -> BTreeMap<String, Dtype> {
+    let is_real = |ty: ScalarType| ty.is_float() || ty.is_complex();
+    let declared = program.symbols.iter().filter(|(_, ty)| is_real(ty.element.lane()));
+    let mut floats: BTreeMap<String, Dtype> = declared.map(|(name, ty)| (name.clone(), ty.clone())).collect();
+    loop {
+        let mut found = Vec::new();
+        for (name, value) in assignments(&program.body) {
+            if program.symbols.contains_key(name) || floats.contains_key(name) {
+                continue;
+            }
+            if let Some(ty) = type_of(value, program, &floats).filter(|ty| is_real(*ty)) {
+                found.push((name.clone(), Dtype::of(ty)));
+            }
+        }
+        if found.is_empty() {
+            return floats;
+        }
+        floats.extend(found);
+    }
+}
+
+/// Every assignment between blocks of a region, with the regions in it.
+fn assignments(region: &Region) -> Box<dyn Iterator<Item = &(String, Expression)> + '_> {
+    let own = region.edges.iter().flat_map(|edge| &edge.assignments);
+    let inner = region.blocks.iter().flat_map(|block| parts(&block.kind)).flat_map(assignments);
+    Box::new(own.chain(inner))
+}
+
+fn parts(kind: &BlockKind) -> Vec<&Region> {
+    match kind {
+        BlockKind::Loop(repeated) => vec![&repeated.body],
+        BlockKind::Conditional(branches) => branches.iter().map(|(_, part)| part).collect(),
+        BlockKind::Group(part) => vec![part],
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+    }
+}
+
+/// The widest type of what a value is made of; `None` if that is integers and symbols only.
+fn type_of(value: &Expression, program: &Program, floats: &BTreeMap<String, Dtype>) -> Option<ScalarType> {
+    let named = |name: &str| {
+        let container = program.containers.get(name).map(|found| found.dtype.element.lane());
+        container.or_else(|| floats.get(name).map(|ty| ty.element.lane()))
+    };
+    let widest = |types: &mut dyn Iterator<Item = Option<ScalarType>>| {
+        types.flatten().max_by_key(|ty| (ty.kind(), ty.size()))
+    };
+    let of = |value: &Expression| type_of(value, program, floats);
+    match &value.kind {
+        ExpressionKind::Integer(_) | ExpressionKind::Bool(_) | ExpressionKind::Compare { .. } => None,
+        ExpressionKind::Float(_) => Some(ScalarType::F64),
+        ExpressionKind::Imaginary(_) => Some(ScalarType::Complex128),
+        ExpressionKind::Name(name) => named(name),
+        ExpressionKind::Subscript { base, .. } => named(&base.text),
+        ExpressionKind::Unary { operand, .. } => of(operand),
+        ExpressionKind::Binary { op: BinaryOp::And | BinaryOp::Or, .. } => None,
+        ExpressionKind::Binary { left, right, .. } => widest(&mut [of(left), of(right)].into_iter()),
+        ExpressionKind::Conditional { then, otherwise, .. } => {
+            widest(&mut [of(then), of(otherwise)].into_iter())
+        }
+        ExpressionKind::Call { function, arguments } => {
+            let name = function.text.rsplit('.').next().unwrap_or_default();
+            if ["int", "uint", "bool"].iter().any(|kind| name.starts_with(kind)) {
+                return None;
+            }
+            if let Some(ty) = named(name) {
+                return Some(ty);
+            }
+            let rounded =
+                matches!(name, "min" | "max" | "Min" | "Max" | "abs" | "Abs" | "floor" | "ceil" | "ceiling");
+            let own = widest(&mut arguments.iter().map(of));
+            own.or_else(|| (!rounded && name.starts_with("float")).then_some(ScalarType::F64))
+        }
+    }
+}
+
+/// Changes the states and edges of a region.
+fn region(
+    found: &mut Region,
+    containers: &IndexMap<String, Descriptor>,
+    floats: &BTreeSet<&str>,
+    log: &Log,
+) -> Result<(), Failed> {
+    for block in &mut found.blocks {
+        match &mut block.kind {
+            BlockKind::State(found) => state(found, floats, log)?,
+            BlockKind::Loop(repeated) => region(&mut repeated.body, containers, floats, log)?,
+            BlockKind::Conditional(branches) => {
+                for (_, part) in branches {
+                    region(part, containers, floats, log)?;
+                }
+            }
+            BlockKind::Group(part) => region(part, containers, floats, log)?,
+            BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+        }
+    }
+    for at in 0..found.edges.len() {
+        split(found, at, containers, floats);
+    }
+    Ok(())
+}
+
+/// Makes states of the assignments of an edge to scalars; what comes between them stays on edges.
+fn split(region: &mut Region, at: usize, containers: &IndexMap<String, Descriptor>, floats: &BTreeSet<&str>) {
+    let edge = &mut region.edges[at];
+    if !edge.assignments.iter().any(|(name, _)| floats.contains(name.as_str())) {
+        return;
+    }
+    let (last, path) = (edge.dst, edge.path.clone());
+    // The list of edges grows at its end, so that the edge keeps its turn.
+    let mut current = at;
+    for (name, value) in std::mem::take(&mut edge.assignments) {
+        if !floats.contains(name.as_str()) {
+            region.edges[current].assignments.push((name, value));
+            continue;
+        }
+        let block = region.blocks.len();
+        let kind = BlockKind::State(assignment(&name, &value, containers, &path));
+        region.blocks.push(Block { label: format!("assign_{name}"), kind });
+        region.edges[current].dst = block;
+        current = region.edges.len();
+        region.edges.push(InterstateEdge {
+            src: block,
+            dst: last,
+            condition: None,
+            assignments: Vec::new(),
+            path: path.clone(),
+        });
+    }
+}
+
+/// A state that computes a scalar.
+fn assignment(
+    name: &str,
+    value: &Expression,
+    containers: &IndexMap<String, Descriptor>,
+    path: &str,
+) -> State {
+    let mut reads: BTreeSet<String> = BTreeSet::new();
+    let value = map_expression(value.clone(), &mut |part| {
+        let part = element(part, containers);
+        reads.extend(part.own_name().filter(|name| containers.contains_key(*name)).map(str::to_owned));
+        part
+    });
+    let node = |label: &str, kind| Node {
+        label: label.to_owned(),
+        kind,
+        inputs: IndexMap::new(),
+        outputs: IndexMap::new(),
+        path: path.to_owned(),
+    };
+    let access = |data: &str| node(data, NodeKind::Access { data: data.to_owned(), setzero: false });
+    let (code, language) = (format!("__out = {value}"), "Python".to_owned());
+    let mut tasklet = node("assign", NodeKind::Tasklet { code, language });
+    tasklet.inputs = reads.iter().map(|name| (name.clone(), None)).collect();
+    tasklet.outputs = IndexMap::from([("__out".to_owned(), None)]);
+    let mut state = State { nodes: vec![tasklet, access(name)], edges: Vec::new() };
+    state.edges.push(edge((0, Some("__out")), (1, None), name, path));
+    for read in reads {
+        state.nodes.push(access(&read));
+        state.edges.push(edge((state.nodes.len() - 1, None), (0, Some(&read)), &read, path));
+    }
+    state
+}
+
+/// A read of an element as the code of a tasklet has it that is given the whole container.
+fn element(part: Expression, containers: &IndexMap<String, Descriptor>) -> Expression {
+    let span = part.span;
+    let (base, indices) = match part.kind {
+        ExpressionKind::Subscript { base, indices } => (base, indices),
+        ExpressionKind::Call { function, arguments } if containers.contains_key(&function.text) => {
+            (function, arguments.into_iter().map(Index::Point).collect())
+        }
+        kind => return Expression { kind, span },
+    };
+    let Some(descriptor) = containers.get(&base.text) else {
+        return Expression { kind: ExpressionKind::Subscript { base, indices }, span };
+    };
+    let long = |(index, extent): (Index, &Expr)| (!extent.is_one()).then_some(index);
+    let kept: Vec<Index> = indices.into_iter().zip(&descriptor.shape).filter_map(long).collect();
+    let kind = if kept.is_empty() {
+        ExpressionKind::Name(base.text)
+    } else {
+        ExpressionKind::Subscript { base, indices: kept }
+    };
+    Expression { kind, span }
+}
+
+/// An edge that moves all of a container.
+fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data: &str, path: &str) -> Edge {
+    Edge {
+        src: src.0,
+        src_connector: src.1.map(str::to_owned),
+        dst: dst.0,
+        dst_connector: dst.1.map(str::to_owned),
+        memlet: Memlet { data: Some(data.to_owned()), ..Memlet::default() },
+        path: path.to_owned(),
+    }
+}
+
+/// Connects code of a state that names scalars which were symbols, and nested SDFGs that ask for them.
+fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Failed> {
+    let mut wanted: Vec<(usize, String, String)> = Vec::new();
+    for (at, node) in state.nodes.iter_mut().enumerate() {
+        match &mut node.kind {
+            NodeKind::Tasklet { code, .. } => {
+                let names: BTreeSet<&str> = words(code).filter(|word| floats.contains(word)).collect();
+                let own = |name: &&str| node.inputs.contains_key(*name) || node.outputs.contains_key(*name);
+                wanted.extend(
+                    names
+                        .into_iter()
+                        .filter(|name| !own(name))
+                        .map(|name| (at, name.to_owned(), name.to_owned())),
+                );
+            }
+            NodeKind::Nested { program, mapping } => {
+                to_scalars(program, log)?;
+                for (name, value) in mapping.iter() {
+                    let is_scalar = program.containers.get(name).is_some_and(|found| !found.transient);
+                    if !is_scalar || node.inputs.contains_key(name) {
+                        continue;
+                    }
+                    if !floats.contains(value.as_str()) {
+                        let message = format!(
+                            "the symbol `{name}` is no integer and gets `{value}`, which is no symbol"
+                        );
+                        return Err(log.error(Code::Symbol, &node.path, message));
+                    }
+                    wanted.push((at, name.clone(), value.clone()));
+                }
+            }
+            NodeKind::Access { .. }
+            | NodeKind::MapEntry(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Library { .. } => {}
+        }
+    }
+    for (at, connector, data) in wanted {
+        pass(state, at, &connector, &data);
+    }
+    Ok(())
+}
+
+/// Brings a scalar to a connector of a node, through the scopes around it.
+fn pass(state: &mut State, node: usize, connector: &str, data: &str) {
+    let scopes = scopes_around(state, node);
+    let path = state.nodes[node].path.clone();
+    let access = Node {
+        label: data.to_owned(),
+        kind: NodeKind::Access { data: data.to_owned(), setzero: false },
+        inputs: IndexMap::new(),
+        outputs: IndexMap::new(),
+        path: path.clone(),
+    };
+    state.nodes.push(access);
+    let mut from = (state.nodes.len() - 1, None);
+    for entry in scopes.into_iter().rev() {
+        let name = format!("{data}_{}", state.edges.len());
+        state.edges.push(edge(
+            (from.0, from.1.as_deref()),
+            (entry, Some(&format!("IN_{name}"))),
+            data,
+            &path,
+        ));
+        from = (entry, Some(format!("OUT_{name}")));
+    }
+    state.edges.push(edge((from.0, from.1.as_deref()), (node, Some(connector)), data, &path));
+    state.nodes[node].inputs.insert(connector.to_owned(), None);
+}
+
+/// The entries of the scopes around a node, the innermost first: each is the nearest entry before it that is not closed.
+fn scopes_around(state: &State, node: usize) -> Vec<usize> {
+    let (mut scopes, mut at, mut steps) = (Vec::new(), node, 0);
+    while let Some(edge) = state.edges.iter().find(|edge| edge.dst == at) {
+        match &state.nodes[edge.src].kind {
+            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => {
+                scopes.push(edge.src);
+                at = edge.src;
+            }
+            NodeKind::MapExit(entry) | NodeKind::ConsumeExit(entry) => at = *entry,
+            NodeKind::Access { .. }
+            | NodeKind::Tasklet { .. }
+            | NodeKind::Nested { .. }
+            | NodeKind::Library { .. } => {
+                at = edge.src;
+            }
+        }
+        // A graph with a cycle is refused later.
+        steps += 1;
+        if steps > state.nodes.len() {
+            break;
+        }
+    }
+    scopes
+}
+
+/// The identifiers of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}

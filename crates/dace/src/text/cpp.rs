@@ -1,0 +1,143 @@
+//! Simple C++ code as code of ours: assignments of expressions, one after the other.
+//!
+//! Tasklets that users write in C++ are mostly one assignment. Everything with a block, a pointer or a library in it is left alone.
+
+/// The same code in our language; `None` if it is more than a list of assignments.
+pub(crate) fn assignments(code: &str) -> Option<String> {
+    let code: String =
+        code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    for statement in split(&code, ';') {
+        let statement = statement.trim();
+        if statement.is_empty() || statement.starts_with("printf(") {
+            continue;
+        }
+        let foreign = ['{', '}', '"', '\'', '#', '~'];
+        if statement.contains(foreign)
+            || ["->", "__state", "++", "--", "<<", ">>", "&*"].iter().any(|text| statement.contains(text))
+        {
+            return None;
+        }
+        found.push(assignment(statement)?);
+    }
+    Some(if found.is_empty() { "pass".to_owned() } else { found.join("\n") })
+}
+
+/// One assignment, without the type of a declaration.
+fn assignment(statement: &str) -> Option<String> {
+    let at = statement.find('=').filter(|at| !statement[at + 1..].starts_with('='))?;
+    let (left, value) = (&statement[..at], &statement[at + 1..]);
+    let (left, operator) = match left.trim_end().chars().last()? {
+        operator @ ('+' | '-' | '*' | '/' | '%') => {
+            (left.trim_end().strip_suffix(operator)?, operator.to_string())
+        }
+        '<' | '>' | '!' | '|' | '&' | '^' => return None,
+        _ => (left, String::new()),
+    };
+    let left = left.trim();
+    let target = match left.rsplit_once(|c: char| c.is_whitespace()) {
+        Some((ty, name))
+            if ty.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == ' ') =>
+        {
+            name
+        }
+        Some(_) => return None,
+        None => left,
+    };
+    if target.starts_with(['*', '&', '(']) {
+        return None;
+    }
+    Some(format!("{target} {operator}= {}", expression(value.trim())?))
+}
+
+/// An expression: choices, logic, names of namespaces and suffixes of numbers.
+fn expression(text: &str) -> Option<String> {
+    if text.starts_with(['*', '&']) || text.contains("(*") || text.contains("(&") {
+        return None;
+    }
+    let choices = split(text, '?');
+    if let [condition, rest @ ..] = choices.as_slice()
+        && !rest.is_empty()
+    {
+        // A choice in a choice would need the pairs of its marks.
+        let [rest] = rest else { return None };
+        let branches = split(&rest.replace("::", "\u{1}"), ':')
+            .iter()
+            .map(|part| part.replace('\u{1}', "::"))
+            .collect::<Vec<_>>();
+        let [then, otherwise] = branches.as_slice() else { return None };
+        return Some(format!(
+            "(({}) if ({}) else ({}))",
+            expression(then.trim())?,
+            expression(condition.trim())?,
+            expression(otherwise.trim())?
+        ));
+    }
+    if text.contains('?') {
+        return None;
+    }
+    let text = text.replace("&&", " and ").replace("||", " or ").replace("std::", "").replace("::", ".");
+    let text = text.replace("!=", "\u{1}").replace('!', " not ").replace('\u{1}', "!=");
+    Some(without_suffixes(&text))
+}
+
+/// `1.0f` as `1.0`.
+fn without_suffixes(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let ends = !bytes.get(at + 1).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_');
+        let follows_number = at > 0 && {
+            let digits =
+                bytes[..at].iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+            let before = at.checked_sub(digits + 1).and_then(|before| bytes.get(before));
+            digits > 0 && !before.is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+        };
+        if matches!(c, 'f' | 'F' | 'L' | 'l' | 'u' | 'U') && ends && follows_number {
+            continue;
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+/// The parts of a text between marks that stand in no parentheses.
+fn split(text: &str, mark: char) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0_i32);
+    for c in text.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            _ => {}
+        }
+        match parts.last_mut() {
+            Some(_) if c == mark && depth == 0 => parts.push(String::new()),
+            Some(part) => part.push(c),
+            None => {}
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_translated() {
+        for (code, expected) in [
+            ("out = 1;", Some("out = 1")),
+            ("b = a;\n printf(\"x; y\");", Some("b = a")),
+            ("auto i = 2; o += std::sqrt(a[i]) * 1.5f;", Some("i = 2\no += sqrt(a[i]) * 1.5")),
+            (
+                "o = a < b && !c ? dace::float64(a) : b;",
+                Some("o = ((dace.float64(a)) if (a < b  and   not c) else (b))"),
+            ),
+            ("for (int i = 0; i < 3; ++i) { o[i] = 1; }", None),
+            ("out = *p;", None),
+            ("o = s->x;", None),
+        ] {
+            assert_eq!(assignments(code).as_deref(), expected, "{code}");
+        }
+    }
+}

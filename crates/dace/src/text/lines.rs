@@ -1,0 +1,95 @@
+//! Forms of code that are no statements or expressions of ours, rewritten line by line before the text is parsed.
+
+/// The text with each line in a form that our grammar has.
+pub(super) fn plain_lines(text: &str) -> String {
+    let text = text.replace("__DACESTRUCT_", "");
+    let lines = text.lines().map(|line| {
+        let written = line.trim();
+        let indent = &line[..line.len() - line.trim_start().len()];
+        match plain_line(written) {
+            Some(plain) => plain.lines().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n"),
+            None => line.to_owned(),
+        }
+    });
+    identities(&conversions(&lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// Calls that write their last arguments, declarations and output; `None` for other lines.
+fn plain_line(line: &str) -> Option<String> {
+    let call = |name: &str| -> Option<Vec<String>> {
+        let inner = line.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?;
+        Some(inner.split(',').map(|part| part.trim().to_owned()).collect())
+    };
+    if let Some([a, b, quotient, remainder]) = call("py_divmod").as_deref() {
+        return Some(format!("{quotient} = py_floor({a}, {b})\n{remainder} = py_mod({a}, {b})"));
+    }
+    if let Some([a, fraction, whole]) = call("np_modf").as_deref() {
+        return Some(format!("{fraction} = {a} - trunc({a})\n{whole} = trunc({a})"));
+    }
+    // What is printed is no result.
+    if ["printf(", "print("].iter().any(|name| line.starts_with(name)) && line.ends_with(')') {
+        return Some("pass".to_owned());
+    }
+    // `t: dace.float64` declares a local that is assigned later.
+    let (name, ty) = line.split_once(':')?;
+    let is_name = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let ty = ty.trim().strip_prefix("dace.")?;
+    (is_name(name.trim()) && is_name(ty)).then(|| format!("{}: {ty} = 0", name.trim()))
+}
+
+/// `decltype(x)(a, b)` as a call of its own name.
+fn conversions(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("decltype(") {
+        plain.push_str(before);
+        match after.split_once(')') {
+            Some((_, behind)) => {
+                plain.push_str(super::code::CONVERSION);
+                rest = behind;
+            }
+            None => {
+                plain.push_str("decltype(");
+                rest = after;
+            }
+        }
+    }
+    plain + rest
+}
+
+/// `a is None` is false, as every argument is there; other identities are equalities.
+fn identities(text: &str) -> String {
+    if !text.contains(" is ") {
+        return text.to_owned();
+    }
+    let mut plain = text.to_owned();
+    for (form, value) in [(" is not None", "True"), (" is None", "False")] {
+        while let Some(at) = plain.find(form) {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let start = plain[..at].rfind(|c| !is_name(c)).map_or(0, |before| before + 1);
+            plain.replace_range(start..at + form.len(), value);
+        }
+    }
+    plain.replace(" is not ", " != ").replace(" is ", " == ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_in_our_grammar() {
+        for (line, plain) in [
+            ("py_divmod(a, b, q, r)", "q = py_floor(a, b)\nr = py_mod(a, b)"),
+            ("  t: dace.float64", "  t: float64 = 0"),
+            ("(not (B is None))", "(not (False))"),
+            ("x = (a is not False)", "x = (a != False)"),
+            ("printf('%f', a)", "pass"),
+            ("a: b = 1", "a: b = 1"),
+        ] {
+            assert_eq!(plain_lines(line), plain);
+        }
+    }
+}
