@@ -11,6 +11,8 @@ pub(crate) enum Fill {
     Zeros(Type, usize),
     /// So many numbers from 0 to below 1, which look random.
     Random(Type, usize),
+    /// A square picture of so many rows with values from 0 to below 1: neighbours are alike, as in photographs.
+    Picture(usize),
     /// The starts of so many rows of equal length, and one more.
     Rows(usize, usize),
     /// So many indices below a number, which look random.
@@ -38,8 +40,10 @@ impl Type {
 
 /// A benchmark.
 pub(crate) struct Case {
-    /// The name of the program and of the C beside it.
+    /// What it is called.
     pub(crate) name: &'static str,
+    /// The name of the program.
+    pub(crate) program: &'static str,
     /// Its arguments, in the order of the signature.
     pub(crate) arguments: &'static [Fill],
     /// Positions of the arguments that are results.
@@ -54,7 +58,7 @@ pub(crate) struct Case {
 }
 
 const fn case(name: &'static str, arguments: &'static [Fill], results: &'static [usize], bytes: f64) -> Case {
-    Case { name, arguments, results, bytes, goals: [0.95, 0.95], baseline: name }
+    Case { name, program: name, arguments, results, bytes, goals: [0.95, 0.95], baseline: name }
 }
 
 const fn beside(baseline: &'static str, goals: [f64; 2], case: Case) -> Case {
@@ -79,7 +83,7 @@ const VECTOR: usize = 1 << 26;
 const NONZEROS: usize = 1 << 25;
 const CUBE: usize = 320;
 
-use Fill::{Dominant, Indices, Int, Random, Rows, Scalar, Zeros};
+use Fill::{Dominant, Indices, Int, Picture, Random, Rows, Scalar, Zeros};
 use Type::{F32, F64, I64};
 
 /// A triad, by which the bandwidth is measured.
@@ -91,7 +95,7 @@ pub(crate) const BANDWIDTH: Case = case(
 );
 
 /// All benchmarks.
-pub(crate) const CASES: [Case; 13] = [
+pub(crate) const CASES: [Case; 14] = [
     case(
         "axpy",
         &[Random(F64, VECTOR), Random(F64, VECTOR), Scalar(F64, 0.5), Int(VECTOR as i64)],
@@ -122,6 +126,19 @@ pub(crate) const CASES: [Case; 13] = [
             4.0 * 64.0 * MB,
         ),
     ),
+    Case {
+        program: "histogram",
+        ..beside(
+            "histogram_serial",
+            [1.5, 2.5],
+            case(
+                "histogram_of_picture",
+                &[Picture(LARGE), Zeros(I64, 256), Int(LARGE as i64)],
+                &[1],
+                4.0 * 64.0 * MB,
+            ),
+        )
+    },
     beside(
         "query_serial",
         [2.0, 2.0],

@@ -71,7 +71,7 @@ fn bandwidth(libraries: &Libraries, threads: u32) -> Result<f64, Error> {
 }
 
 fn measure(libraries: &Libraries, case: &Case, threads: u32, peak: f64) -> Result<(), Error> {
-    let mut workers = vec![Worker::start(case.name, &libraries.ours(case.name)?, true, threads)?];
+    let mut workers = vec![Worker::start(case.name, &libraries.ours(case.program)?, true, threads)?];
     for compiler in Compiler::BOTH {
         workers.push(Worker::start(case.name, &libraries.c(case.baseline, compiler)?, false, threads)?);
     }

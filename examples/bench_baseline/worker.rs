@@ -138,6 +138,7 @@ impl Memory {
             Fill::Scalar(ty, _) => (ty, 1),
             Fill::Zeros(ty, count) | Fill::Random(ty, count) => (ty, count),
             // Four bytes each, as two of a type with eight would be.
+            Fill::Picture(rows) => (Type::F32, rows * rows),
             Fill::Rows(rows, _) => (Type::F32, rows + 1),
             Fill::Indices(count, _) => (Type::F32, count),
             Fill::Dominant(rows) => (Type::F64, rows * rows),
@@ -174,6 +175,14 @@ impl Memory {
                     .iter_mut()
                     .zip(Numbers(1))
                     .for_each(|(x, bits)| *x = (bits >> 11) as f64 / 9007199254740992.0);
+            }
+            Fill::Picture(rows) => {
+                let wave = |at: usize, length: f32| (at as f32 / rows as f32 * length).sin();
+                for (row, pixels) in self.slice::<f32>().chunks_exact_mut(rows).enumerate() {
+                    let height = 0.49 * wave(row, 9.0);
+                    let along = pixels.iter_mut().enumerate();
+                    along.for_each(|(column, pixel)| *pixel = 0.5 + height * wave(column, 7.0));
+                }
             }
             Fill::Rows(_, length) => {
                 self.slice::<u32>()

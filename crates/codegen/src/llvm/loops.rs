@@ -2,11 +2,12 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
+use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::{Function, Jumps};
 use super::metadata::LoopHints;
-use crate::plan::{For, LoopDimension, While};
+use crate::plan::{BANKS, For, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn sequential_loop(&self, each: &For) -> Emit<()> {
@@ -15,7 +16,38 @@ impl<'ctx> Function<'_, 'ctx> {
             full_unroll: each.unroll,
             ..LoopHints::default()
         };
-        self.counted_dimension(&each.dimension, hints, || self.statements(&each.body))
+        let body = || self.statements(&each.body);
+        let Some(bank) = &each.bank else { return self.counted_dimension(&each.dimension, hints, body) };
+        let (begin, step) = (self.index(&each.dimension.begin)?, self.index(&each.dimension.step)?);
+        let count = self.extent(&each.dimension, begin)?;
+        self.in_turns((self.emitter.constant(0), count), bank, &|number| {
+            let value = self.add(begin, self.multiply(number, step)?)?;
+            self.set_variable(&each.dimension.variable, value)?;
+            body()
+        })
+    }
+
+    /// The numbers from `begin` to before `end`, as many at a time as there are banks, each with its bank.
+    pub(super) fn in_turns(
+        &self,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        bank: &Symbol,
+        body: &dyn Fn(IntValue<'ctx>) -> Emit<()>,
+    ) -> Emit<()> {
+        let constant = |n: u32| self.emitter.constant(i64::from(n));
+        let count = self.larger(self.subtract(end, begin)?, constant(0))?;
+        let rest = self.builder.build_int_unsigned_rem(count, constant(BANKS), "")?;
+        let whole = self.add(begin, self.subtract(count, rest)?)?;
+        self.counted_loop(begin, whole, constant(BANKS), false, LoopHints::default(), |first| {
+            (0..BANKS).try_for_each(|n| {
+                self.set_variable(bank, constant(n))?;
+                body(self.add(first, constant(n))?)
+            })
+        })?;
+        self.counted_loop(whole, end, constant(1), false, LoopHints::default(), |number| {
+            self.set_variable(bank, constant(0))?;
+            body(number)
+        })
     }
 
     /// A loop over a dimension.

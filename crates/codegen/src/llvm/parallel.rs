@@ -19,7 +19,7 @@ use super::metadata::LoopHints;
 use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
 use super::uses::Uses;
-use crate::plan::{Allocation, BufferId, ParallelLoop, Private};
+use crate::plan::{Allocation, BANKS, BufferId, ParallelLoop, Private};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
@@ -277,7 +277,11 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn merge(&self, private: &Private) -> Emit<()> {
         let extents =
             private.target.extents.iter().map(|extent| self.index(extent)).collect::<Emit<Vec<_>>>()?;
-        self.merge_dimension(private, &extents, &mut Vec::new(), self.emitter.constant(0))
+        let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
+        let banks = self.emitter.constant(if private.banked { i64::from(BANKS) } else { 1 });
+        self.counted_loop(zero, banks, one, false, LoopHints::default(), |bank| {
+            self.merge_dimension(private, &extents, &mut Vec::new(), bank)
+        })
     }
 
     fn merge_dimension(

@@ -278,11 +278,14 @@ impl<'ctx> Function<'_, 'ctx> {
             return Err(self.emitter.defect("a row has a dimension"));
         };
         let hints = LoopHints { parallel_accesses: parallel.independent, ..LoopHints::default() };
-        let one = self.emitter.constant(1);
-        self.counted_loop(begin, end, one, false, hints, |index| {
+        let at = |index| {
             let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
             self.set_variable(&last.variable, value)?;
             body()
-        })
+        };
+        match &parallel.bank {
+            None => self.counted_loop(begin, end, self.emitter.constant(1), false, hints, at),
+            Some(bank) => self.in_turns((begin, end), bank, &at),
+        }
     }
 }

@@ -94,6 +94,7 @@ impl<'g> Lowering<'g> {
             dimensions: vec![LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() }],
             around: Vec::new(),
             jammed: false,
+            bank: None,
             // A thread that is done takes the next one.
             sharing: Sharing::Dynamic,
             chunk: None,

@@ -51,6 +51,8 @@ pub(super) struct OpenLoop {
 pub(super) struct Closed {
     pub(super) privates: Vec<Private>,
     pub(super) collected: Vec<Collected>,
+    /// As the loop's.
+    pub(super) bank: Option<Symbol>,
     pub(super) locals: Vec<BufferId>,
     pub(super) independent: bool,
 }
@@ -201,6 +203,7 @@ impl<'g> Lowering<'g> {
             return Closed {
                 privates: Vec::new(),
                 collected: Vec::new(),
+                bank: None,
                 locals: Vec::new(),
                 independent: false,
             };
@@ -245,7 +248,8 @@ impl<'g> Lowering<'g> {
         });
         let n_buffers = outermost.n_buffers;
         let collected = self.collected(body, n_buffers);
-        Closed { privates, collected, locals, independent: independent && atomic.is_empty() }
+        let bank = self.bank_accumulators(&mut privates, body);
+        Closed { privates, collected, bank, locals, independent: independent && atomic.is_empty() }
     }
 
     /// The buffers that were added since there were `n`.
@@ -438,7 +442,7 @@ impl<'g> Lowering<'g> {
         }
         let origin = Location { buffer, offset: first.clone() };
         let target = Strided { origin, extents: vec![size], strides: vec![Expr::one()] };
-        Some((Private { buffer: own, target, resolution }, first))
+        Some((Private { buffer: own, banked: false, target, resolution }, first))
     }
 
     /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.

@@ -73,7 +73,8 @@ impl<'g> Lowering<'g> {
             Carrier::Tasks => self.close_tasks(label, dimension, body),
             Carrier::OneThread { unroll } => {
                 let (_, before, after) = self.close_loop(&mut body);
-                let repeated = For { dimension: dimension.clone(), independent: false, unroll, body };
+                let repeated =
+                    For { dimension: dimension.clone(), independent: false, unroll, bank: None, body };
                 self.enclosed(&dimension, before, Statement::For(repeated), after)
             }
             Carrier::Threads => {
@@ -86,6 +87,7 @@ impl<'g> Lowering<'g> {
                     dimensions: vec![dimension],
                     around: Vec::new(),
                     jammed: false,
+                    bank: None,
                     sharing: consume.parallelism.sharing,
                     chunk: translate(&consume.parallelism.chunk),
                     threads: translate(&consume.parallelism.threads),

@@ -100,7 +100,7 @@ impl<'g> Lowering<'g> {
         let body = vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })];
         let dimension =
             LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
-        vec![Statement::For(For { dimension, independent: false, unroll: false, body })]
+        vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
     }
 }
 

@@ -8,6 +8,7 @@
 mod access;
 mod alias;
 mod arena;
+mod bank;
 mod bound;
 mod check;
 mod components;

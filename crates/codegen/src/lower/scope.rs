@@ -138,7 +138,7 @@ impl<'g> Lowering<'g> {
         }
         let (independent, before, after) = self.close_loop(&mut body);
         let unroll = nest.carrier == Carrier::OneThread { unroll: true };
-        let repeated = For { dimension: dimension.clone(), independent, unroll, body };
+        let repeated = For { dimension: dimension.clone(), independent, unroll, bank: None, body };
         Ok(self.enclosed(&dimension, before, Statement::For(repeated), after))
     }
 
@@ -190,6 +190,7 @@ impl<'g> Lowering<'g> {
             dimensions,
             around: repeated,
             jammed,
+            bank: closed.bank,
             sharing: map.parallelism.sharing,
             chunk: translate(&map.parallelism.chunk),
             threads: translate(&map.parallelism.threads),

@@ -314,7 +314,7 @@ impl<'g> Lowering<'g> {
         }
         let body = make(self, Row { first, count, stride });
         dimensions.into_iter().rev().fold(body, |body, dimension| {
-            vec![Statement::For(For { dimension, independent: false, unroll: false, body })]
+            vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
         })
     }
 
@@ -327,7 +327,7 @@ impl<'g> Lowering<'g> {
         let variable = self.new_variable("k", ScalarType::I64);
         let body = make(self, &Expr::symbol(variable.clone()));
         let dimension = LoopDimension { variable, begin: Expr::zero(), end: count, step: Expr::one() };
-        vec![Statement::For(For { dimension, independent: false, unroll: false, body })]
+        vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
     }
 
     /// Number of elements of a part of memory.

@@ -31,8 +31,8 @@ pub use debug::{DebugInfo, PlaceId, SourcePlace};
 pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, Plan, SymbolArgument};
 pub use statement::{
-    Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension, ParallelLoop,
-    Private, Scalar, Statement, While,
+    BANKS, Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension,
+    ParallelLoop, Private, Scalar, Statement, While,
 };
 pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind};
 pub use walk::{Touch, touches};

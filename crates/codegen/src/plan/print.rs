@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sdfg::symbolic::Symbol;
+
 use super::buffer::{Allocation, BufferId, Location, Strided};
 use super::program::Plan;
 use super::statement::{Binding, ExternalArgument, LoopDimension, ParallelLoop, Scalar, Statement};
@@ -80,7 +82,8 @@ impl<'p> Printer<'p, '_, '_> {
                 let independent = if repeated.independent { " independent" } else { "" };
                 let unroll = if repeated.unroll { " unroll" } else { "" };
                 let range = range(&repeated.dimension);
-                self.nested(format_args!("for {range}{independent}{unroll}"), &repeated.body)
+                let bank = banks(repeated.bank.as_ref());
+                self.nested(format_args!("for {range}{independent}{unroll}{bank}"), &repeated.body)
             }
             Statement::Parallel(shared) => self.parallel(shared),
             Statement::While(repeated) => {
@@ -210,10 +213,11 @@ impl<'p> Printer<'p, '_, '_> {
         let around =
             if around.is_empty() { String::new() } else { format!(" in {}{jammed}", around.join(", ")) };
         self.line(format_args!(
-            "parallel {} {}{around} {}{independent} {{",
+            "parallel {} {}{around} {}{independent}{} {{",
             shared.label,
             ranges.join(", "),
-            shared.sharing.name()
+            shared.sharing.name(),
+            banks(shared.bank.as_ref())
         ))?;
         self.depth += 1;
         for local in &shared.locals {
@@ -278,6 +282,10 @@ impl<'p> Printer<'p, '_, '_> {
         let symbols: Vec<String> = symbols.map(|((name, _), value)| format!("{name} = {value}")).collect();
         format!("<{}; {}>", self.bindings(&scalar.code.environment, &scalar.bindings), symbols.join(", "))
     }
+}
+
+fn banks(bank: Option<&Symbol>) -> String {
+    bank.map_or(String::new(), |bank| format!(" banks {bank}"))
 }
 
 fn range(dimension: &LoopDimension) -> String {

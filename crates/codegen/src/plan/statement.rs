@@ -157,9 +157,15 @@ pub struct For {
     pub independent: bool,
     /// Whether the body is to be copied out for every iteration.
     pub unroll: bool,
+    /// A variable that says into which of [`BANKS`] accumulators an iteration combines: neighbouring ones into different ones.
+    pub bank: Option<Symbol>,
     /// What is repeated. It does not set the loop variable.
     pub body: Vec<Statement>,
 }
+
+/// Accumulators of a thread for one target where the code picks the elements: an element that is combined into again and again is
+/// then only waited for after as many iterations.
+pub const BANKS: u32 = 8;
 
 /// A loop whose iterations a team of threads shares. It is never inside of another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,6 +180,8 @@ pub struct ParallelLoop {
     /// Whether a pass over a thread's part serves several iterations of the innermost loop around it: they combine into the same
     /// elements, which are then loaded and stored once for all of them. There is one dimension then.
     pub jammed: bool,
+    /// As [`For::bank`], for the innermost dimension.
+    pub bank: Option<Symbol>,
     /// How iterations are handed out.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.
@@ -207,6 +215,7 @@ impl ParallelLoop {
             dimensions,
             around: Vec::new(),
             jammed: false,
+            bank: None,
             sharing: Sharing::Static,
             chunk: None,
             threads: None,
@@ -225,8 +234,10 @@ impl ParallelLoop {
 /// in order of threads if so asked, after its last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
-    /// The accumulator, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
+    /// The accumulator, or [`BANKS`] of them one after the other, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
     pub buffer: BufferId,
+    /// Whether there are [`BANKS`] of them.
+    pub banked: bool,
     /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
     pub target: Strided,
     /// How; it has an identity.

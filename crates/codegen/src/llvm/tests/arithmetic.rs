@@ -105,6 +105,7 @@ fn kernel(ty: ScalarType, second: ScalarType, cases: &[Case]) -> Plan {
             dimension: range("i", Expr::zero(), n.clone()),
             independent: true,
             unroll: false,
+            bank: None,
             body: vec![Statement::Compute(compute)],
         }));
     }

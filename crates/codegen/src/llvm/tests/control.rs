@@ -157,6 +157,7 @@ fn memory_of_the_program_and_copies() {
         dimension: range("i", zero.clone(), n.clone()),
         independent: false,
         unroll: false,
+        bank: None,
         body: vec![
             Statement::Allocate(dynamic),
             row(at(handle, &i * &n), at(dynamic, zero.clone())),

@@ -174,7 +174,12 @@ fn accumulators_of_threads_are_merged() {
             extents: vec![Expr::int(4), Expr::int(4)],
             strides: vec![Expr::int(4), Expr::one()],
         };
-        shared.privates.push(Private { buffer: own, target, resolution: ConflictResolution::Sum });
+        shared.privates.push(Private {
+            buffer: own,
+            banked: false,
+            target,
+            resolution: ConflictResolution::Sum,
+        });
         plan.body.push(Statement::Parallel(shared));
         let library = library(&plan);
         let mut data: Vec<u8> = (0..1000_u32).map(|i| (i * 31 % 251) as u8).collect();

@@ -87,7 +87,7 @@ fn dimension() -> LoopDimension {
 }
 
 fn repeated(independent: bool, body: Vec<Statement>) -> Statement {
-    Statement::For(For { dimension: dimension(), independent, unroll: false, body })
+    Statement::For(For { dimension: dimension(), independent, unroll: false, bank: None, body })
 }
 
 fn shared(body: Vec<Statement>) -> Statement {

@@ -1,0 +1,103 @@
+//! Accumulators in banks: neighbouring iterations combine into different ones.
+//!
+//! Where code picks the elements of a small target, as in a histogram, neighbours often pick the same one, and each would wait until the
+//! sum before it is in memory. With a bank for each of a few iterations in turn, it is there already.
+
+use sdfg::dtype::ScalarType;
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::Lowering;
+use crate::plan::{BANKS, BufferId, For, Private, Statement, Touch, any_statement, touches};
+
+/// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.
+const MOST_BYTES: i64 = 16 << 10;
+
+impl Lowering<'_> {
+    /// Gives accumulators banks where that pays. Returns the variable that numbers them where the body itself picks elements; inner loops
+    /// that do are given theirs.
+    pub(super) fn bank_accumulators(
+        &mut self,
+        privates: &mut [Private],
+        body: &mut [Statement],
+    ) -> Option<Symbol> {
+        let mut of_body = None;
+        for private in privates {
+            let buffer = self.plan.buffer(private.buffer);
+            let bytes = buffer.size.as_int().and_then(|n| n.checked_mul(buffer.element.size() as i64));
+            let Some(size) = buffer.size.as_int().filter(|n| *n > 1) else { continue };
+            let fits = bytes.and_then(|n| n.checked_mul(i64::from(BANKS))).is_some_and(|n| n <= MOST_BYTES);
+            if !fits {
+                continue;
+            }
+            let Some(bank) = self.bank_loop(body, private.buffer, &mut of_body) else { continue };
+            let offset = Expr::symbol(bank) * Expr::int(size);
+            touches(body, &mut |mut touch| {
+                if touch.buffer() == private.buffer
+                    && let Some(location) = touch.location_mut()
+                {
+                    location.offset = &location.offset + &offset;
+                }
+            });
+            let buffer = &mut self.plan.buffers[private.buffer.index()];
+            buffer.size = &buffer.size * &Expr::int(i64::from(BANKS));
+            private.banked = true;
+        }
+        of_body
+    }
+
+    /// The variable for the banks of an accumulator: that of the one innermost loop in which code picks elements of it, which is all that
+    /// happens to it.
+    fn bank_loop(
+        &mut self,
+        body: &mut [Statement],
+        accumulator: BufferId,
+        of_body: &mut Option<Symbol>,
+    ) -> Option<Symbol> {
+        if !only_picked(body, accumulator) {
+            return None;
+        }
+        if !any_statement(body, &repeats) {
+            return Some(of_body.get_or_insert_with(|| self.new_variable("bank", ScalarType::I64)).clone());
+        }
+        let innermost = innermost_loop(body, accumulator)?;
+        if innermost.unroll {
+            return None;
+        }
+        let new = || self.new_variable("bank", ScalarType::I64);
+        Some(innermost.bank.get_or_insert_with(new).clone())
+    }
+}
+
+/// The innermost loop around all uses of a buffer, if statements with a loop use it at one place only and no choice is around that.
+fn innermost_loop(body: &mut [Statement], buffer: BufferId) -> Option<&mut For> {
+    let mut using =
+        body.iter_mut().filter_map(|each| uses(std::slice::from_mut(each), buffer).then_some(each));
+    let (only, None) = (using.next()?, using.next()) else { return None };
+    if let Statement::Located { body, .. } = only {
+        return innermost_loop(body, buffer);
+    }
+    let Statement::For(each) = only else { return None };
+    if any_statement(&each.body, &repeats) { innermost_loop(&mut each.body, buffer) } else { Some(each) }
+}
+
+/// Whether nothing happens to a buffer but that code picks elements and combines into them.
+fn only_picked(body: &mut [Statement], buffer: BufferId) -> bool {
+    let (mut picked, mut others) = (false, false);
+    touches(body, &mut |touch| {
+        if touch.buffer() == buffer {
+            let picks = matches!(&touch, Touch::ViewMut(part, _) if !part.extents.is_empty());
+            (picked, others) = (picked || picks, others || !picks);
+        }
+    });
+    picked && !others
+}
+
+fn uses(body: &mut [Statement], buffer: BufferId) -> bool {
+    let mut found = false;
+    touches(body, &mut |touch| found |= touch.buffer() == buffer);
+    found
+}
+
+fn repeats(statement: &Statement) -> bool {
+    matches!(statement, Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. })
+}
