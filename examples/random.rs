@@ -17,6 +17,9 @@ use sdfg_programs::random::{
     Effort, Failure, Features, Outcome, Race, Verdict, check, check_faulty, check_race, reduced,
 };
 
+/// After how many programs the command tells how far it is.
+const BATCH: u64 = 1000;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (mut programs, mut seed, mut faulty) = (2000u64, 1u64, 0u64);
@@ -35,9 +38,10 @@ fn main() -> ExitCode {
     let mut counts = Counts::default();
     // Trivial programs show nothing: others take their place.
     while counts.agreed + counts.failed < programs {
-        let end = seed + programs - counts.agreed - counts.failed;
+        let end = seed + BATCH.min(programs - counts.agreed - counts.failed);
         counts.add(of_all(seed..end, one));
         seed = end;
+        println!("up to seed {seed}: {} programs agree, {} do not", counts.agreed, counts.failed);
     }
     counts.print();
     let failed = counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };

@@ -2,7 +2,7 @@
 
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_programs::random::{
-    Effort, Operations, Outcome, Verdict, check, check_faulty, check_orders, generate,
+    Effort, Operations, Outcome, Race, Verdict, check, check_faulty, check_orders, check_race, generate,
 };
 
 #[test]
@@ -47,4 +47,20 @@ fn checked_code_refuses_what_the_interpreter_refuses() {
         refused += verdicts.into_iter().filter(|verdict| *verdict == Verdict::Refused).count();
     }
     assert!(refused > 80, "only {refused} runs end with an error");
+}
+
+#[test]
+fn planted_races_are_refused() {
+    let (mut refused, mut absent) = (0, 0);
+    for seed in 4_000_000..4_000_060 {
+        match check_race(seed).unwrap_or_else(|failure| panic!("{failure}")) {
+            Race::Rejected | Race::Trapped => refused += 1,
+            Race::Absent => absent += 1,
+            Race::Unknown => {}
+        }
+    }
+    assert!(
+        refused > 25 && refused > absent,
+        "only {refused} races of 60 were refused, {absent} did not happen"
+    );
 }

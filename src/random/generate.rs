@@ -173,8 +173,8 @@ impl Generator {
 
     pub(super) fn label(&mut self, prefix: &str) -> String {
         self.labels += 1;
-        let blank = if prefix.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
-        format!("{prefix}{blank}{}", self.labels)
+        // The line keeps them apart from all names that steps have for themselves.
+        format!("{prefix}_{}", self.labels)
     }
 
     /// Adds a container that a step needs for itself.
@@ -278,7 +278,7 @@ mod tests {
     fn every_step_makes_programs_that_run() {
         let mut failures = Vec::new();
         for (number, step) in STEPS.iter().enumerate() {
-            let failure = (0..12).find_map(|seed| {
+            let failure = (0..6).find_map(|seed| {
                 let text = program(1000 * number as u64 + seed, step);
                 interprets(seed, &text)
                     .err()

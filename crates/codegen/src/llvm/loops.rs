@@ -88,7 +88,9 @@ impl<'ctx> Function<'_, 'ctx> {
         let calls = self.emitter.vector_calls.get();
         body(counter)?;
         let one_vector = self.emitter.vector_calls.get() > calls;
-        let hints = LoopHints { one_vector, ..hints };
+        // LLVM warns of loops that it cannot copy out because nobody knows how many iterations they have.
+        let is_counted = [begin, end, step].iter().all(|value| value.is_const());
+        let hints = LoopHints { one_vector, full_unroll: hints.full_unroll && is_counted, ..hints };
         let next = self.add(counter, step)?;
         let more = self.compare(predicate, next, end)?;
         let last = self.current()?;
