@@ -111,7 +111,12 @@ pub(super) fn problem(number: u64, max_vertices: usize, max_configurations: usiz
 
 /// A problem in which each vertex is joined to the `width` ones before it.
 pub(super) fn band(n: usize, size: usize, width: usize) -> Tabulated {
-    let mut random = Random::new((n * size * width) as u64);
+    joined(n, size, (1..n).flat_map(|v| (v.saturating_sub(width)..v).map(move |u| (u, v))))
+}
+
+/// A problem with these edges, in which no two configurations are the same.
+pub(super) fn joined(n: usize, size: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Tabulated {
+    let mut random = Random::new((n * size) as u64);
     let operation = |v: usize, random: &mut Random| Operation {
         name: format!("v{v}"),
         kind: "Band".to_owned(),
@@ -120,7 +125,6 @@ pub(super) fn band(n: usize, size: usize, width: usize) -> Tabulated {
         costs: (0..size).map(|_| random.fraction()).collect(),
     };
     let operations = (0..n).map(|v| operation(v, &mut random)).collect();
-    let pairs = (1..n).flat_map(|v| (v.saturating_sub(width)..v).map(move |u| (u, v)));
     let edges = pairs
         .map(|(source, target)| {
             (Edge { source, target }, Costs::from_fn(size, size, |_, _| random.fraction()))
