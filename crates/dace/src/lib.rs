@@ -83,9 +83,9 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
 fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
     let document =
         wire::parse(bytes).map_err(|error| log.error(Code::NotAFile, &"file", error.to_string()))?;
-    let (mut program, structs) = decode::decode(&document, log)?;
-    floats::to_scalars(&mut program, log)?;
-    let mut sdfg = lower::lower(&program, &structs, options, log)?;
+    let mut decoded = decode::decode(&document, log)?;
+    floats::to_scalars(&mut decoded.program, log)?;
+    let mut sdfg = lower::lower(&decoded, options, log)?;
     if options.raise {
         sdfg::control::raise(&mut sdfg);
         lower::sizes::settle(&mut sdfg);

@@ -27,15 +27,25 @@ pub(crate) struct Decoder<'d> {
     pub(crate) structs: Structs,
 }
 
+/// A document as a model.
+pub(crate) struct Decoded {
+    pub(crate) program: Program,
+    pub(crate) structs: Structs,
+    /// Whether it is of version 2 or later.
+    pub(crate) is_modern: bool,
+}
+
 /// Reads a whole document.
-pub(crate) fn decode(document: &Json, log: &Log) -> Result<(Program, Structs), Failed> {
+pub(crate) fn decode(document: &Json, log: &Log) -> Result<Decoded, Failed> {
     let name = document.get("attributes").and_then(|found| found.get("name")).and_then(Json::as_text);
     let root = Place::root(name.unwrap_or("program"));
     let mut structs = BTreeMap::new();
     collect_structs(document, &mut structs);
     let decoder = Decoder { log, structs: Structs(structs) };
     let program = decoder.program(document, root)?;
-    Ok((program, decoder.structs))
+    let version = document.get("dace_version").and_then(Json::as_text).unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    Ok(Decoded { program, structs: decoder.structs, is_modern: major.is_some_and(|major| major >= 2) })
 }
 
 /// Struct types may be named in code before, after or without a container of the type, so they come first.

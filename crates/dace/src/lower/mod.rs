@@ -26,6 +26,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
 use crate::Options;
+use crate::decode::Decoded;
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
 use crate::report::{Failed, Log};
 use crate::text::Structs;
@@ -36,6 +37,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) log: &'a Log,
     pub(crate) structs: &'a Structs,
     pub(crate) options: &'a Options,
+    /// Whether the file is of version 2 or later.
+    pub(crate) is_modern: bool,
 }
 
 /// One SDFG on its way from the one form to the other.
@@ -59,14 +62,9 @@ pub(crate) struct Frame<'a> {
 }
 
 /// Makes a graph of a program.
-pub(crate) fn lower(
-    program: &Program,
-    structs: &Structs,
-    options: &Options,
-    log: &Log,
-) -> Result<Sdfg, Failed> {
-    let shared = Shared { log, structs, options };
-    lower_program(program, shared, &IndexMap::new(), &[])
+pub(crate) fn lower(decoded: &Decoded, options: &Options, log: &Log) -> Result<Sdfg, Failed> {
+    let shared = Shared { log, structs: &decoded.structs, options, is_modern: decoded.is_modern };
+    lower_program(&decoded.program, shared, &IndexMap::new(), &[])
 }
 
 /// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols.

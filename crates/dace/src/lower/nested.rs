@@ -47,7 +47,10 @@ impl<'a> Frame<'a> {
             (Some(ContainerKind::Scalar), _) => *access.subset_mut() = first_element(access.subset()),
             (Some(ContainerKind::Array(layout)), Some(_)) => {
                 let layout = self.layout_outside(layout, &values);
-                if self.needs_view(outer, &access, &layout) {
+                if self.shared.is_modern && self.sdfg.container(outer.id).kind.layout() == Some(&layout) {
+                    // From version 2 on, a memlet tells which part is used of an array that is passed as it is.
+                    access = self.whole(outer);
+                } else if self.needs_view(outer, &access, &layout) {
                     if let Fit::Permuted = self.fit(outer, access.subset(), &layout.shape, &layout.strides) {
                         *access.subset_mut() = first_element(access.subset());
                     }

@@ -136,7 +136,11 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
         Some(all.kind)
     };
     let not = |operand: &Expression| Expression::unary(UnaryOp::Not, operand.clone());
+    let renamed = |function: &str| Some(Expression::call(function, arguments.to_vec()).kind);
     match name {
+        // From version 2 on, the remainder is spelled by the language that it is of.
+        "PyMod" | "FtnModulo" => renamed("py_mod"),
+        "CMod" | "FtnMod" => renamed("cpp_mod"),
         "AND" | "And" | "logical_and" => chain(BinaryOp::And),
         "OR" | "Or" | "logical_or" => chain(BinaryOp::Or),
         "Not" | "logical_not" | "NOT" => match arguments {

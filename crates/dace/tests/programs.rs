@@ -1,0 +1,151 @@
+//! Small DaCe programs, one for each construct: `programs/programs.py` has the sources, `programs/make.py` wrote the graphs that
+//! DaCe makes of them (raw, simplified, with regions), inputs, and what NumPy computes.
+
+use std::path::{Path, PathBuf};
+
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::ir::Sdfg;
+use sdfg::tasklet::arith::cast;
+use sdfg::tensor::Tensor;
+use sdfg::validate::validate;
+use sdfg::value::{Complex, Value};
+use serde_json::Value as Json;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// Every graph, with the name of its program.
+fn graphs() -> Vec<(String, PathBuf)> {
+    let mut found: Vec<(String, PathBuf)> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sdfg"))
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().split('.').next().unwrap().to_owned(), path))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The numbers of a tensor, complex ones in two.
+fn flat(tensor: &Tensor) -> Vec<f64> {
+    let parts = |value: Value| match cast(value, ScalarType::Complex128) {
+        Value::Complex128(both) if value.ty().is_complex() => vec![both.re, both.im],
+        Value::Complex128(both) => vec![both.re],
+        _ => Vec::new(),
+    };
+    tensor.values().flat_map(parts).collect()
+}
+
+fn tensor(sdfg: &Sdfg, name: &str, data: &Json) -> Tensor {
+    let container = sdfg.container(sdfg.find_container(name).unwrap());
+    let (lane, rank) = (container.element.lane(), container.shape().len());
+    let numbers: Vec<f64> =
+        data["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let is_complex = data["dtype"].as_str().unwrap().starts_with("complex");
+    let values: Vec<Value> = if is_complex {
+        numbers.chunks(2).map(|pair| Value::Complex128(Complex::new(pair[0], pair[1]))).collect()
+    } else {
+        numbers.into_iter().map(Value::F64).collect()
+    };
+    let mut bytes = vec![0; values.len() * lane.size()];
+    for (value, place) in values.into_iter().zip(bytes.chunks_mut(lane.size())) {
+        cast(value, lane).write(place);
+    }
+    let shape: Vec<i64> = data["shape"].as_array().unwrap().iter().filter_map(Json::as_i64).collect();
+    let shape = if shape.is_empty() { vec![1; rank] } else { shape };
+    Tensor::from_bytes(container.element, shape, bytes).unwrap()
+}
+
+/// Runs a graph on the inputs of its program.
+fn run(name: &str, path: &Path) -> (Arguments, Json) {
+    let data: Json =
+        serde_json::from_slice(&std::fs::read(folder().join(format!("{name}.json"))).unwrap()).unwrap();
+    let import = sdfg_dace::read(&std::fs::read(path).unwrap(), &sdfg_dace::Options::default())
+        .unwrap_or_else(|refused| panic!("{}: {}", path.display(), refused.report));
+    let validated = validate(import.sdfg).unwrap_or_else(|rejected| panic!("{}: {rejected}", path.display()));
+    let sdfg = validated.sdfg();
+    let mut arguments = Arguments::new();
+    for (name, value) in data["inputs"].as_object().unwrap() {
+        if sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_argument()) {
+            arguments.set(name, tensor(sdfg, name, value));
+        } else if sdfg.symbols().any(|(symbol, _)| symbol.as_str() == name) {
+            arguments.set_symbol(name, value["values"][0].as_i64().unwrap());
+        }
+    }
+    let mut interpreter = Interpreter::new(&validated).unwrap();
+    let result = interpreter.run(&mut arguments, &Options::default());
+    result.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    (arguments, data)
+}
+
+#[test]
+fn programs_compute_what_numpy_computes() {
+    let graphs = graphs();
+    assert!(graphs.len() > 50, "only {} graphs are there", graphs.len());
+    for (name, path) in graphs {
+        let (arguments, data) = run(&name, &path);
+        for (output, expected) in data["outputs"].as_object().unwrap() {
+            let found = flat(arguments.get(output).unwrap());
+            let expected: Vec<f64> =
+                expected["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+            let is_right = found.len() == expected.len() && found.iter().zip(&expected).all(near);
+            assert!(is_right, "{}: `{output}` is {found:?} and not {expected:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn broken_files_are_refused() {
+    let text = std::fs::read(folder().join("calls.raw.sdfg")).unwrap();
+    let read = |bytes: &[u8]| sdfg_dace::read(bytes, &sdfg_dace::Options::default());
+    for cut in (0..text.len()).step_by(97) {
+        let refused = read(&text[..cut]).unwrap_err();
+        assert!(refused.report.errors().next().is_some());
+    }
+    let deep = "[".repeat(10_000);
+    assert_eq!(read(deep.as_bytes()).unwrap_err().report.findings[0].code.name(), "D001");
+    assert_eq!(read(&[0x1f, 0x8b, 8, 0]).unwrap_err().report.findings[0].code.name(), "D001");
+}
+
+/// Every third value of the document replaced by one of another type, in turn: an error or another program, never a panic.
+#[test]
+fn wrong_types_are_no_panic() {
+    let document: Json =
+        serde_json::from_slice(&std::fs::read(folder().join("table.sdfg")).unwrap()).unwrap();
+    let count = size(&document);
+    let replacements =
+        [Json::Null, Json::from(-7), Json::from("$x("), Json::from(1e300), Json::Array(Vec::new())];
+    for at in (0..count).step_by(3) {
+        let mut broken = document.clone();
+        replace(&mut broken, &mut { at }, &replacements[at / 3 % replacements.len()]);
+        let bytes = serde_json::to_vec(&broken).unwrap();
+        if let Ok(import) = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()) {
+            let _ = validate(import.sdfg);
+        }
+    }
+}
+
+fn size(value: &Json) -> usize {
+    1 + match value {
+        Json::Array(list) => list.iter().map(size).sum::<usize>(),
+        Json::Object(entries) => entries.values().map(size).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Replaces the value that is the `at`-th in the order of the document.
+fn replace(value: &mut Json, at: &mut usize, by: &Json) -> bool {
+    if *at == 0 {
+        *value = by.clone();
+        return true;
+    }
+    *at -= 1;
+    match value {
+        Json::Array(list) => list.iter_mut().any(|inner| replace(inner, at, by)),
+        Json::Object(entries) => entries.values_mut().any(|inner| replace(inner, at, by)),
+        _ => false,
+    }
+}

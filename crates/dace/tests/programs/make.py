@@ -1,0 +1,47 @@
+"""Writes the graphs of programs.py, raw, simplified and with regions, and their inputs and outputs. Needs DaCe 1.0.2."""
+import copy
+import json
+import pathlib
+
+import dace
+import numpy as np
+
+import programs
+
+FOLDER = pathlib.Path(__file__).parent
+DROPPED = {'guid', 'debuginfo', 'hash', 'transformation_hist', 'orig_sdfg', 'collapsed', 'scope_dict'}
+
+
+def stripped(value):
+    """The document without what changes from run to run and says nothing."""
+    if isinstance(value, dict):
+        return {key: stripped(inner) for key, inner in value.items() if key not in DROPPED}
+    return [stripped(inner) for inner in value] if isinstance(value, list) else value
+
+
+def numbers(value):
+    value = np.asarray(value)
+    parts = np.stack([value.real, value.imag], -1) if np.iscomplexobj(value) else value
+    return {'dtype': str(value.dtype), 'shape': list(value.shape), 'values': parts.flatten().tolist()}
+
+
+def write(name, sdfg):
+    text = json.dumps(stripped(json.loads(json.dumps(sdfg.to_json()))), separators=(',', ':'))
+    (FOLDER / f'{name}.sdfg').write_text(text + '\n')
+
+
+for name, inputs in programs.INPUTS.items():
+    expected = copy.deepcopy(inputs)
+    getattr(programs, name + '_numpy')(**expected)
+    data = {'inputs': {key: numbers(value) for key, value in inputs.items()},
+            'outputs': {key: numbers(value) for key, value in expected.items() if isinstance(value, np.ndarray)}}
+    (FOLDER / f'{name}.json').write_text(json.dumps(data) + '\n')
+    if hasattr(programs, name + '_graph'):
+        write(name, getattr(programs, name + '_graph')())
+        continue
+    program = getattr(programs, name)
+    write(name + '.raw', program.to_sdfg(simplify=False))
+    write(name + '.simplified', program.to_sdfg(simplify=True))
+    program.use_experimental_cfg_blocks = True
+    write(name + '.regions', program.to_sdfg(simplify=False))
+    program.use_experimental_cfg_blocks = False
