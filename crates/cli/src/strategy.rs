@@ -4,11 +4,13 @@ mod table;
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use sdfg_transforms::strategy::{
-    self, Algorithm, Checked, Greedy, Observer, Options, OrderRule, Prediction, Problem, ReadError,
+    self, Algorithm, Checked, Greedy, Observer, Options, OrderRule, Prediction, Problem, Progress, ReadError,
     SearchError, Solution, Tabulated,
 };
 use serde_json::{Value, json};
@@ -86,8 +88,9 @@ impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let problem = self.read()?;
         let options = self.options();
+        let messages = Messages { terminal, tenths: AtomicU64::new(0) };
         let start = Instant::now();
-        let solution = strategy::search(&problem, &options, &Messages(terminal)).map_err(failed)?;
+        let solution = strategy::search(&problem, &options, &messages).map_err(failed)?;
         let searched = start.elapsed();
         let Solution { strategy, cost, certificate, .. } = &solution;
         // A rejected proof would be a bug of the search, and no result.
@@ -152,16 +155,30 @@ impl StrategyCommand {
     }
 }
 
-/// Tells what is going to be done before it is.
-struct Messages(Terminal);
+/// Operations of a search of some seconds, from which on it tells how far it is.
+const LONG: u64 = 10_000_000_000;
+
+/// Tells what is going to be done before it is, and each tenth of a long search.
+struct Messages {
+    terminal: Terminal,
+    tenths: AtomicU64,
+}
 
 impl Observer for Messages {
     fn predicted(&self, prediction: &Prediction) {
         let Prediction { n_tables, entries, bytes, operations, largest_dependent_set } = prediction;
-        self.0.note(&format!(
+        self.terminal.note(&format!(
             "{n_tables} tables with {entries} entries, {bytes} bytes, {operations} sums, at most {largest_dependent_set} \
              dependents"
         ));
+    }
+
+    fn progress(&self, Progress { done, total }: Progress) -> ControlFlow<()> {
+        let tenth = done / (total / 10).max(1);
+        if total >= LONG && tenth > self.tenths.fetch_max(tenth, Ordering::Relaxed) {
+            self.terminal.note(&format!("{} % of the sums are done", 10 * tenth));
+        }
+        ControlFlow::Continue(())
     }
 }
 

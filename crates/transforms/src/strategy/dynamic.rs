@@ -53,7 +53,7 @@ impl<'p> Dynamic<'p> {
     ) -> Self {
         let mut filled = Vec::new();
         filled.resize_with(plan.steps.len(), OnceLock::new);
-        let (done, total) = (AtomicU64::new(0), plan.prediction().operations);
+        let (done, total) = (AtomicU64::new(0), plan.operations());
         let schedule = if n_threads <= 1 || total < PARALLEL {
             Schedule::of_one_thread(plan.steps.len())
         } else {

@@ -152,18 +152,27 @@ impl Plan {
         self.steps.iter().map(|step| step.next(&position)).collect()
     }
 
-    /// How much there is to do.
-    pub(super) fn prediction(&self) -> Prediction {
-        let sum = |of: fn(&Step) -> u64| self.steps.iter().map(of).fold(0, u64::saturating_add);
-        let (entries, operations) = (sum(Step::entries), sum(Step::operations));
-        let laid_out = self.steps.iter().map(|step| self.laid_out(step)).max().unwrap_or(0);
+    /// How much so many threads have to do.
+    pub(super) fn prediction(&self, n_threads: usize) -> Prediction {
+        let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
+        let entries = sum(&mut self.steps.iter().map(Step::entries));
+        // Each thread may be at one of the largest steps.
+        let mut laid_out: Vec<u64> = self.steps.iter().map(|step| self.laid_out(step)).collect();
+        laid_out.sort_unstable_by_key(|numbers| std::cmp::Reverse(*numbers));
+        let own = sum(&mut self.steps.iter().map(|step| step.own.n_configurations() as u64));
+        let numbers = sum(&mut laid_out.into_iter().take(n_threads.max(1)).chain([entries, own]));
         Prediction {
             n_tables: self.steps.len(),
             entries,
-            bytes: entries.saturating_add(laid_out).saturating_mul(size_of::<f64>() as u64),
-            operations,
+            bytes: numbers.saturating_mul(size_of::<f64>() as u64),
+            operations: self.operations(),
             largest_dependent_set: self.steps.iter().map(|step| step.dependents.len()).max().unwrap_or(0),
         }
+    }
+
+    /// How many sums are compared. Saturates.
+    pub(super) fn operations(&self) -> u64 {
+        self.steps.iter().map(Step::operations).fold(0, u64::saturating_add)
     }
 
     /// How many numbers of a step's factors may have to be laid out anew while it runs.
@@ -202,7 +211,8 @@ pub struct Prediction {
     pub n_tables: usize,
     /// How many entries they have, all together. All of them are kept, as evidence. Saturates.
     pub entries: u64,
-    /// Bytes of memory for them, and for what is laid out anew while the largest one is filled. Saturates.
+    /// Bytes of memory for them, for the costs of vertices, and for what is laid out anew while the largest ones are filled.
+    /// Saturates.
     pub bytes: u64,
     /// How many sums are compared to fill them. Saturates.
     pub operations: u64,

@@ -84,7 +84,7 @@ pub struct Solution {
 /// # Errors
 /// If the exact order of a large graph is asked for.
 pub fn predict(problem: &dyn Problem, options: &Options) -> Result<Prediction, SearchError> {
-    Ok(plan(problem, options)?.prediction())
+    Ok(plan(problem, options)?.prediction(options.n_threads))
 }
 
 /// Finds a strategy of least cost.
@@ -97,18 +97,21 @@ pub fn search(
     observer: &dyn Observer,
 ) -> Result<Solution, SearchError> {
     let mut plan = plan(problem, options)?;
-    let reduced = pays(problem, options, &plan.prediction()).then(|| dominance::reduce(problem));
+    let reduced = pays(problem, options, &plan.prediction(1)).then(|| dominance::reduce(problem));
     if let Some(reduced) = &reduced {
         plan = self::plan(reduced, options)?;
     }
-    let prediction = plan.prediction();
+    // Where memory is short, fewer threads lay out fewer tables at the same time.
+    let fits = |n_threads: &usize| plan.prediction(*n_threads).bytes <= options.memory_limit;
+    let n_threads = (1..=options.n_threads).rev().find(fits).unwrap_or(1);
+    let prediction = plan.prediction(n_threads);
     observer.predicted(&prediction);
     if prediction.bytes > options.memory_limit {
         let (needed, limit) = (prediction.bytes, options.memory_limit);
         return Err(SearchError::Memory { what: "the dynamic program", needed, limit });
     }
     let searched: &dyn Problem = reduced.as_ref().map_or(problem, |reduced| reduced);
-    let dynamic = Dynamic::new(searched, &plan, options.n_threads, observer);
+    let dynamic = Dynamic::new(searched, &plan, n_threads, observer);
     dynamic.fill()?;
     let strategy = match options.algorithm {
         Algorithm::Dynamic => {

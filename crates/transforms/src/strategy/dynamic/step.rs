@@ -72,11 +72,7 @@ impl<'d> Ready<'d> {
             Factors::None => entries.fill(min_plus::least(&self.own)),
             Factors::Stored { end: End::Target, costs } => {
                 let n = self.own.len();
-                let rows = costs[first * n..(first + entries.len()) * n].chunks_exact(n);
-                entries
-                    .iter_mut()
-                    .zip(rows)
-                    .for_each(|(entry, row)| *entry = min_plus::least_sum(&self.own, row));
+                least_sums(&self.own, &costs[first * n..(first + entries.len()) * n], entries);
             }
             Factors::Stored { end: End::Source, costs } => {
                 let n_columns = self.step.dependents[0].layouts.len();
@@ -143,20 +139,26 @@ impl<'d> Ready<'d> {
     }
 }
 
+/// The least sum of a row with each of several rows that lie one after the other.
+fn least_sums(row: &[f64], rows: &[f64], entries: &mut [f64]) {
+    let n = row.len();
+    let (fours, rest) = entries.as_chunks_mut::<4>();
+    for (four, rows) in fours.iter_mut().zip(rows.chunks_exact(4 * n)) {
+        *four =
+            min_plus::least_sums_of_four(row, [0, 1, 2, 3].map(|index| &rows[index * n..(index + 1) * n]));
+    }
+    let behind = rows.chunks_exact(n).skip(4 * fours.len());
+    rest.iter_mut().zip(behind).for_each(|(entry, other)| *entry = min_plus::least_sum(row, other));
+}
+
 /// The least costs for one layout of the last dependent after the other. The rows of each factor begin at its start.
 fn least_over_last(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], entries: &mut [f64]) {
     let n = sums.len();
     let rows = |index: usize| factors[index].values[starts[index]..].chunks_exact(n);
     match factors.len() {
         1 => {
-            let values = &factors[0].values[starts[0]..starts[0] + entries.len() * n];
-            let (fours, rest) = entries.as_chunks_mut::<4>();
-            for (four, rows) in fours.iter_mut().zip(values.chunks_exact(4 * n)) {
-                *four =
-                    min_plus::least_sums_of_four(sums, [0, 1, 2, 3].map(|row| &rows[row * n..(row + 1) * n]));
-            }
-            let behind = values.chunks_exact(n).skip(4 * fours.len());
-            rest.iter_mut().zip(behind).for_each(|(entry, row)| *entry = min_plus::least_sum(sums, row));
+            let rows = &factors[0].values[starts[0]..starts[0] + entries.len() * n];
+            least_sums(sums, rows, entries);
         }
         2 => {
             for (entry, (a, b)) in entries.iter_mut().zip(rows(0).zip(rows(1))) {

@@ -40,6 +40,11 @@ fn all_algorithms_find_what_exhaustive_search_finds() {
     }
 }
 
+/// All of a solution but the memory that it took.
+fn result(solution: &Solution) -> (&[usize], f64, &Certificate) {
+    (&solution.strategy, solution.cost, &solution.certificate)
+}
+
 #[test]
 fn threads_and_repetition_change_nothing() {
     for number in 0..40 {
@@ -47,7 +52,8 @@ fn threads_and_repetition_change_nothing() {
         let first = search(&problem, &small(), &()).unwrap();
         for n_threads in [1, 2, 5] {
             let options = Options { n_threads, ..small() };
-            assert_eq!(search(&problem, &options, &()).unwrap(), first, "case {number}");
+            let found = search(&problem, &options, &()).unwrap();
+            assert_eq!(result(&found), result(&first), "case {number}");
         }
     }
 }
@@ -75,7 +81,7 @@ fn threads_change_nothing_where_they_are_used() {
         assert!(first.prediction.operations > 1_000_000, "{:?}", first.prediction);
         for n_threads in [2, 3] {
             let found = search(&problem, &Options { n_threads, ..Options::default() }, &()).unwrap();
-            assert_eq!(found, first);
+            assert_eq!(result(&found), result(&first));
             let Solution { strategy, cost, certificate, .. } = &found;
             certificate.check(&problem, strategy, *cost, n_threads).unwrap();
         }
