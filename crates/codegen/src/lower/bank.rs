@@ -99,5 +99,8 @@ fn uses(body: &mut [Statement], buffer: BufferId) -> bool {
 }
 
 fn repeats(statement: &Statement) -> bool {
-    matches!(statement, Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. })
+    matches!(
+        statement,
+        Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. } | Statement::Consume(_)
+    )
 }
