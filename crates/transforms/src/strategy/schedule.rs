@@ -29,11 +29,12 @@ const DIVISIONS: usize = 32;
 pub(super) fn divide(parents: &[Option<usize>], work: &[u64], n_threads: usize) -> Schedule {
     let n = parents.len();
     let mut subtree = work.to_vec();
-    let mut children = vec![Vec::new(); n];
+    // The last child of each step, and the child before each one: lists of their own would cost more than small steps.
+    let (mut last_child, mut before) = (vec![None; n], vec![None; n]);
     for (step, parent) in parents.iter().enumerate() {
         if let Some(parent) = *parent {
             subtree[parent] = subtree[parent].saturating_add(subtree[step]);
-            children[parent].push(step);
+            before[step] = last_child[parent].replace(step);
         }
     }
     let roots = (0..n).filter(|step| parents[*step].is_none());
@@ -52,7 +53,8 @@ pub(super) fn divide(parents: &[Option<usize>], work: &[u64], n_threads: usize) 
             break;
         }
         above = above.saturating_add(work[largest]);
-        frontier.extend(children[largest].iter().map(|step| (subtree[*step], *step)));
+        let children = std::iter::successors(last_child[largest], |child: &usize| before[*child]);
+        frontier.extend(children.map(|step| (subtree[step], step)));
     }
     spread(parents, &best.1)
 }

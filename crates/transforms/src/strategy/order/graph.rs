@@ -36,15 +36,31 @@ impl EliminationGraph {
     }
 
     /// A graph from its pairs of neighbours, each in both directions, and how many configurations each vertex has.
-    pub(super) fn new(mut pairs: Vec<(usize, usize)>, sizes: Vec<f64>) -> Self {
-        pairs.sort_unstable();
-        pairs.dedup();
-        let mut starts = vec![0; sizes.len() + 1];
-        pairs.iter().for_each(|(vertex, _)| starts[vertex + 1] += 1);
-        for vertex in 0..sizes.len() {
-            starts[vertex + 1] += starts[vertex];
+    pub(super) fn new(pairs: Vec<(usize, usize)>, sizes: Vec<f64>) -> Self {
+        let n = sizes.len();
+        let mut ends = vec![0; n + 1];
+        pairs.iter().for_each(|(vertex, _)| ends[vertex + 1] += 1);
+        for vertex in 0..n {
+            ends[vertex + 1] += ends[vertex];
         }
-        let neighbours = pairs.into_iter().map(|(_, other)| other as u32).collect();
+        let mut next = ends.clone();
+        let mut listed = vec![0_u32; pairs.len()];
+        for (vertex, other) in pairs {
+            listed[next[vertex]] = other as u32;
+            next[vertex] += 1;
+        }
+        let (mut starts, mut neighbours) = (vec![0], Vec::with_capacity(listed.len()));
+        for vertex in 0..n {
+            let list = &mut listed[ends[vertex]..ends[vertex + 1]];
+            list.sort_unstable();
+            let first = neighbours.len();
+            for other in list.iter() {
+                if neighbours.len() == first || neighbours.last() != Some(other) {
+                    neighbours.push(*other);
+                }
+            }
+            starts.push(neighbours.len());
+        }
         EliminationGraph { starts, neighbours, sizes }
     }
 
