@@ -8,14 +8,14 @@ use sdfg_programs::random::{
 #[test]
 fn native_code_agrees_with_the_interpreter() {
     let mut agreed = 0;
-    for seed in 1_000_000..1_000_060 {
+    for seed in 1_000_000..1_000_040 {
         match check(seed, Effort::Sample) {
             Ok(Outcome::Agreed(_)) => agreed += 1,
             Ok(Outcome::Trivial) => {}
             Err(failure) => panic!("{failure}"),
         }
     }
-    assert!(agreed > 40, "only {agreed} of 60 programs depend on their inputs");
+    assert!(agreed > 28, "only {agreed} of 40 programs depend on their inputs");
 }
 
 /// Programs in which no transient gives its memory to another show nothing of when each is in use.
