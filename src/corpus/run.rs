@@ -9,7 +9,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
-use sdfg_library::{BuiltIn, expand};
+use sdfg_library::{BuiltIn, expand, operations};
 
 use super::Outcome;
 use super::compare::compare;
@@ -68,7 +68,7 @@ fn attempt(graph: &Path, engine: Engine) -> Result<(), Outcome> {
 
 fn interpret(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome> {
     let mut interpreter = Interpreter::new(program).map_err(failed)?;
-    let options = Options { step_limit: Some(200_000_000), ..Options::default() };
+    let options = Options { step_limit: Some(200_000_000), libraries: Some(&BuiltIn), ..Options::default() };
     interpreter.run(arguments, &options).map(|_| ()).map_err(|error| match error {
         RunError::Trap(trap) => failed(format!("trap: {trap}")),
         RunError::Arguments(error) => failed(error),
@@ -92,7 +92,9 @@ fn unknown_library_node(sdfg: &Sdfg) -> Option<String> {
     while let Some(sdfg) = waiting.pop() {
         for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
             match &node.kind {
-                NodeKind::Library(library) => return Some(library.operation.clone()),
+                NodeKind::Library(library) if !operations().any(|known| known == library.operation) => {
+                    return Some(library.operation.clone());
+                }
                 NodeKind::Nested(nested) => waiting.push(&nested.sdfg),
                 _ => {}
             }

@@ -6,6 +6,7 @@ use clap::Args;
 use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
 use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
 use sdfg_codegen::NativeExternals;
+use sdfg_library::BuiltIn;
 
 use crate::data::{DataOptions, RunData, with_dumps};
 use crate::failure::Failure;
@@ -78,6 +79,7 @@ impl Interpret {
         let mut interpreter = Interpreter::new(&exposed.program).map_err(Failure::program)?;
         let externals = NativeExternals::default();
         let options = Options {
+            libraries: Some(&BuiltIn),
             externals: self.allow_external.then_some(&externals as &dyn Externals),
             order: self.order.0,
             check_conflicts: !self.no_conflict_check,

@@ -65,12 +65,112 @@ pub enum ExpandErrorKind {
         "the edge out of the reduction has another conflict resolution than the reduction; write to a transient in between"
     )]
     OutputResolution,
+    /// A library node asks for an expansion that its operation does not have.
+    #[error("there is no expansion `{expansion}`{}", listed(known))]
+    UnknownExpansion {
+        /// The expansion.
+        expansion: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A library node writes no or several outputs.
+    #[error("a library node writes one output, this one has {found}")]
+    Outputs {
+        /// Number of output connectors.
+        found: usize,
+    },
+    /// A connector that the operation needs is not there.
+    #[error("the connector `{connector}` is missing; the operation needs it")]
+    MissingConnector {
+        /// The connector.
+        connector: String,
+    },
+    /// A connector that the operation does not have.
+    #[error("the connector `{connector}` is none of the operation's")]
+    UnknownConnector {
+        /// The connector.
+        connector: String,
+    },
+    /// No memlet of a container is at a connector.
+    #[error("the connector `{connector}` is not connected to elements of a container")]
+    Unconnected {
+        /// The connector.
+        connector: String,
+    },
+    /// A connector that is read and written has two memories.
+    #[error("the connector `{connector}` is read and written, so both of its memlets must be the same")]
+    TwoMemories {
+        /// The connector.
+        connector: String,
+    },
+    /// A stream is at a connector.
+    #[error("the connector `{connector}` is connected to a stream; copy its elements to an array first")]
+    Stream {
+        /// The connector.
+        connector: String,
+    },
+    /// Elements of a connector have a type that the operation cannot take.
+    #[error("the elements of `{connector}` do not do: {reason}")]
+    Element {
+        /// The connector.
+        connector: String,
+        /// Why not.
+        reason: String,
+    },
+    /// An operand has another number of dimensions than the operation needs.
+    #[error("`{connector}` has the shape {shape}, where {rank} dimensions are needed")]
+    Rank {
+        /// The connector.
+        connector: String,
+        /// Its shape.
+        shape: String,
+        /// The number of dimensions that it must have, besides single indices.
+        rank: usize,
+    },
+    /// Shapes of operands do not belong together.
+    #[error("the shapes do not fit: {operands}: {reason}")]
+    Shapes {
+        /// Connectors with their shapes.
+        operands: String,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A property that the operation does not have.
+    #[error("the property `{property}` is none of the operation's{}", listed(known))]
+    UnknownProperty {
+        /// The property.
+        property: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// A property has a value that it cannot have.
+    #[error("the property `{property}` is {found}; it {must}")]
+    Property {
+        /// The property.
+        property: String,
+        /// Its value.
+        found: String,
+        /// How it must be.
+        must: String,
+    },
+    /// A factor cannot be used.
+    #[error("the factor `{factor}` {reason}")]
+    Factor {
+        /// The factor.
+        factor: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The text of an expansion is not understood: a defect of this crate.
+    #[error("the expansion is not understood: {reason}; please report this with\n{text}")]
+    Template {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 fn listed(known: &[String]) -> String {
-    if known.is_empty() {
-        "; none is registered".to_owned()
-    } else {
-        format!("; known: {}", known.join(", "))
-    }
+    if known.is_empty() { "; there is none".to_owned() } else { format!("; known: {}", known.join(", ")) }
 }

@@ -51,6 +51,7 @@ fn expand_node(
             let nested =
                 reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(|kind| fail(path, kind))?;
             let graph = sdfg.state_mut(state);
+            combine_inside(graph, node);
             connect_reduction(graph, node);
             graph.node_mut(node).kind = NodeKind::Nested(Box::new(nested));
             Ok(())
@@ -59,7 +60,9 @@ fn expand_node(
             let context = Context { sdfg, state: sdfg.state(state), node };
             let mut nested = registry.expand(library, context).map_err(|kind| fail(path, kind))?;
             expand_nested(&mut nested, registry, label, path)?;
-            sdfg.state_mut(state).node_mut(node).kind = NodeKind::Nested(Box::new(nested));
+            let graph = sdfg.state_mut(state);
+            combine_inside(graph, node);
+            graph.node_mut(node).kind = NodeKind::Nested(Box::new(nested));
             Ok(())
         }
         NodeKind::Nested(_) => {
@@ -89,9 +92,16 @@ fn expand_nested(
     Ok(())
 }
 
+/// Takes the conflict resolutions from the edges out of a node: its expansion works in place and combines inside.
+fn combine_inside(state: &mut State, node: NodeId) {
+    for id in state.out_edges(node) {
+        if let Flow::Write { resolution, .. } = &mut state.memlet_mut(id).flow {
+            *resolution = None;
+        }
+    }
+}
+
 /// Gives the edges at a reduction the connectors of its expansion. Edges that only order stay without.
-///
-/// The expansion works in place and combines inside, so its edge has no conflict resolution of its own.
 fn connect_reduction(state: &mut State, node: NodeId) {
     for id in state.in_edges(node) {
         if state.edge(id).memlet.read_access().is_some()
@@ -102,11 +112,8 @@ fn connect_reduction(state: &mut State, node: NodeId) {
     }
     for id in state.out_edges(node) {
         if state.edge(id).memlet.write_access().is_some()
-            && let Some(mut edge) = state.remove_edge(id)
+            && let Some(edge) = state.remove_edge(id)
         {
-            if let Flow::Write { resolution, .. } = &mut edge.memlet.flow {
-                *resolution = None;
-            }
             state.add_edge(Edge { src_connector: Some(reduce::OUTPUT.to_owned()), ..edge });
         }
     }

@@ -5,11 +5,19 @@
 //! how its operations are carried out, and apart from code generation, so that transformations see the expanded graph.
 #![forbid(unsafe_code)]
 
+mod contraction;
 mod error;
 mod expand;
+mod extents;
+mod operand;
+mod operation;
+mod properties;
 mod reduce;
 mod registry;
+mod template;
+mod values;
 
 pub use error::{ExpandError, ExpandErrorKind, StatePath};
 pub use expand::expand;
+pub use operation::operations;
 pub use registry::{BuiltIn, Context, Registry};

@@ -5,7 +5,7 @@
 //! the innermost dimensions; of the others, kept axes are outside of reduced ones. So a back end that runs the inner dimensions in order reads
 //! memory in order, and keeps an element of the output in a register where the last axis is reduced.
 
-use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::dtype::ElementType;
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Edge, Flow, Layout, Map,
     Memlet, NestedSdfg, Node, NodeId, NodeKind, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody,
@@ -17,6 +17,7 @@ use sdfg::syntax::Expression;
 use sdfg::tasklet::{Code, Dialect};
 
 use crate::error::ExpandErrorKind;
+use crate::extents::Extents;
 
 /// Input connector of the expansion.
 pub(crate) const INPUT: &str = "_in";
@@ -45,9 +46,10 @@ pub(crate) fn expand(
 
     let mut inner = Sdfg::new(state.node(id).label.clone());
     inner.float_mode = sdfg.float_mode;
-    let mut extents = Extents::default();
-    let in_extents = extents.name(&mut inner, from.subset());
-    let out_extents = extents.name(&mut inner, to.subset());
+    let mut extents = Extents::new("n");
+    let in_extents: Vec<Expr> = from.subset().sizes().into_iter().map(|size| extents.name(size)).collect();
+    let out_extents: Vec<Expr> = to.subset().sizes().into_iter().map(|size| extents.name(size)).collect();
+    extents.declare(&mut inner);
     let input = inner.add_container(argument(INPUT, element(from)?, in_extents.clone()));
     let output = inner.add_container(argument(OUTPUT, element(to)?, out_extents.clone()));
 
@@ -72,7 +74,7 @@ pub(crate) fn expand(
         sdfg: inner,
         inputs: vec![Connector::new(INPUT)],
         outputs: vec![Connector::new(OUTPUT)],
-        symbol_mapping: extents.named,
+        symbol_mapping: extents.into_mapping(),
     })
 }
 
@@ -117,33 +119,6 @@ fn pair(from: &Subset, to: &Subset, kept: &[usize]) -> Result<Vec<Option<usize>>
     }
     let mut long = long.into_iter();
     Ok((0..to.rank()).map(|dimension| if is_long(to, dimension) { long.next() } else { None }).collect())
-}
-
-/// Extents inside of the nested SDFG: constants stay, each other size gets a symbol.
-///
-/// A symbol instead of the expression, because the expression may use symbols that the nested SDFG does not have.
-#[derive(Default)]
-struct Extents {
-    named: Vec<(Symbol, Expr)>,
-}
-
-impl Extents {
-    fn name(&mut self, inner: &mut Sdfg, subset: &Subset) -> Vec<Expr> {
-        subset.sizes().into_iter().map(|size| self.name_one(inner, size)).collect()
-    }
-
-    fn name_one(&mut self, inner: &mut Sdfg, size: Expr) -> Expr {
-        if size.is_constant() {
-            return size;
-        }
-        if let Some((symbol, _)) = self.named.iter().find(|(_, known)| *known == size) {
-            return Expr::symbol(symbol.clone());
-        }
-        let symbol = Symbol::of(&format!("n{}", self.named.len()));
-        inner.declare_symbol(symbol.clone(), ScalarType::I64);
-        self.named.push((symbol.clone(), size));
-        Expr::symbol(symbol)
-    }
 }
 
 fn argument(name: &str, element: ElementType, shape: Vec<Expr>) -> Container {

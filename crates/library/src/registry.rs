@@ -19,17 +19,15 @@ pub struct Context<'g> {
 pub trait Registry {
     /// A nested SDFG with the connectors of the node that means what the node means.
     ///
+    /// It works in place. Where a memlet out of the node has a conflict resolution, it is the nested SDFG that combines: the
+    /// memlet will have none.
+    ///
     /// # Errors
     /// [`ExpandErrorKind::UnknownOperation`], and whatever makes the expansion impossible.
     fn expand(&self, library: &LibraryNode, context: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind>;
 }
 
-/// The operations that come with this crate: none yet.
+/// The operations that come with this crate, which [`operations`](crate::operations) lists: their expansions, and their
+/// meaning for the interpreter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltIn;
-
-impl Registry for BuiltIn {
-    fn expand(&self, library: &LibraryNode, _: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind> {
-        Err(ExpandErrorKind::UnknownOperation { operation: library.operation.clone(), known: Vec::new() })
-    }
-}

@@ -145,7 +145,7 @@ fn library_nodes_are_looked_up_also_in_nested_programs() {
         panic!("not nested")
     };
     let library = LibraryNode {
-        operation: "MatMul".to_owned(),
+        operation: "Nonsense".to_owned(),
         inputs: Vec::new(),
         outputs: Vec::new(),
         properties: Vec::new(),
@@ -155,8 +155,7 @@ fn library_nodes_are_looked_up_also_in_nested_programs() {
     let label = "product".to_owned();
     nested.sdfg.state_mut(inner).add_node(Node { label, kind: NodeKind::Library(library), loc: None });
     let error = expand(&program, &BuiltIn).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`product` in state `main/r/initialise`: the operation `MatMul` is not known; none is registered"
-    );
+    let expected =
+        "`product` in state `main/r/initialise`: the operation `Nonsense` is not known; known: MatMul, ";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }

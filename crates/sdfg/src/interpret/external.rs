@@ -50,7 +50,7 @@ pub struct LibraryOperand {
     pub connector: String,
     /// The type of one element.
     pub element: ElementType,
-    /// Extents of the memlet, without those of single indices.
+    /// Extents of the memlet: one for each dimension of the container, 1 for a single index.
     pub shape: Vec<i64>,
     /// The elements; of outputs, what they held before, zero where that is undefined.
     pub data: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct LibraryOperand {
 
 /// Computes library nodes for the interpreter.
 pub trait Libraries {
-    /// Computes the outputs of a node.
+    /// Computes the outputs of a node, whose properties are literals or words: values stand for symbols.
     ///
     /// # Errors
     /// Why it could not be computed.

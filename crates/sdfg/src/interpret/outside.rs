@@ -1,5 +1,7 @@
 //! Running external tasklets and library nodes: memlets to operands and back.
 
+use std::borrow::Cow;
+
 use super::access::{self, Part};
 use super::evaluate::encode_as;
 use super::external::{ExternalArgument, ExternalMemory, LibraryOperand};
@@ -8,6 +10,7 @@ use super::program::{
     EndCode, ExternalOperand, InputCode, Item, LibraryCode, OutputCode, TaskletCode, TaskletForm, WriteCode,
 };
 use super::trap::{Site, Trap, TrapKind};
+use crate::syntax::Expression;
 use crate::tasklet::NoAccess;
 use crate::value::Value;
 
@@ -224,7 +227,12 @@ impl<'p> Machine<'p> {
             });
             targets.push((write, positions));
         }
-        if let Err(reason) = libraries.compute(&code.node, &inputs, &mut outputs) {
+        let mut node = Cow::Borrowed(&code.node);
+        for (index, value) in &code.computed {
+            let value = self.evaluate_now(call, value)?;
+            node.to_mut().properties[*index].1 = Expression::value(value);
+        }
+        if let Err(reason) = libraries.compute(&node, &inputs, &mut outputs) {
             return fail(self, reason);
         }
         for ((write, positions), output) in targets.into_iter().zip(outputs) {
@@ -237,11 +245,11 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// The extents of a part without single indices, and the positions of its elements.
+    /// The extents of a part, and the positions of its elements.
     fn elements(&self, call: &Call, end: &EndCode) -> Result<(Vec<i64>, Vec<i64>), Box<Trap>> {
         let mut part = Part::default();
         self.part(call, end, &mut part)?;
-        let shape = part.spans.iter().filter(|span| !span.is_index).map(|span| span.len()).collect();
+        let shape = part.spans.iter().map(|span| span.len()).collect();
         let (mut index, mut positions) = (Vec::new(), Vec::new());
         for k in 0..part.len() {
             part.index(k, &mut index);

@@ -473,6 +473,8 @@ pub(super) struct ReduceCode {
 #[derive(Debug)]
 pub(super) struct LibraryCode {
     pub(super) node: LibraryNode,
+    /// The properties, by their positions, whose values depend on symbols.
+    pub(super) computed: Vec<(usize, ExpressionCode)>,
     pub(super) inputs: Vec<ConnectorCode<InputCode>>,
     pub(super) outputs: Vec<ConnectorCode<OutputCode>>,
 }

@@ -3,6 +3,7 @@
 //! Equality is structural and ignores spans, so that a tree equals what its printed form parses to.
 
 use super::span::Span;
+use crate::value::{Complex, Value};
 
 /// A name with its place. Dotted names such as `math.sqrt` are one name.
 #[derive(Clone, Debug)]
@@ -425,6 +426,30 @@ impl Expression {
     /// `True` or `False`.
     pub fn bool(value: bool) -> Self {
         Self::generated(ExpressionKind::Bool(value))
+    }
+
+    /// A run-time scalar: a literal, or a call of `complex`.
+    pub fn value(value: Value) -> Self {
+        match value {
+            Value::Bool(value) => Self::bool(value),
+            Value::U64(value) => Self::generated(ExpressionKind::Integer(value)),
+            Value::Complex64(Complex { re, im }) => {
+                Self::value(Value::Complex128(Complex::new(f64::from(re), f64::from(im))))
+            }
+            Value::Complex128(Complex { re, im }) => {
+                Self::call("complex", vec![Self::float(re), Self::float(im)])
+            }
+            Value::F16(value) => Self::float(value.to_f64()),
+            Value::F32(value) => Self::float(f64::from(value)),
+            Value::F64(value) => Self::float(value),
+            Value::I8(_)
+            | Value::I16(_)
+            | Value::I32(_)
+            | Value::I64(_)
+            | Value::U8(_)
+            | Value::U16(_)
+            | Value::U32(_) => Self::integer(value.to_i64().unwrap_or(0)),
+        }
     }
 
     /// A unary operation.

@@ -89,7 +89,7 @@ impl Resolver {
             }
             NodeKind::Nested(nested) => self.call(context, inner, by, id, nested, &path),
             NodeKind::Reduce(reduce) => self.reduce(context, inner, by, id, reduce, &path),
-            NodeKind::Library(library) => self.library(context, inner, by, id, library),
+            NodeKind::Library(library) => self.library(context, inner, by, id, library, &path),
             NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => Err(ResolveError::Malformed {
                 path: Box::new(path),
                 what: "an exit without an entry".to_owned(),
@@ -411,6 +411,7 @@ impl Resolver {
         by: Accessing,
         id: NodeId,
         library: &LibraryNode,
+        path: &ElementPath,
     ) -> Result<(ItemForm, bool), ResolveError> {
         let element =
             |context: &Context<'_>, container: ContainerId| context.sdfg.container(container).element;
@@ -433,7 +434,15 @@ impl Resolver {
             let name = connector.name.clone();
             outputs.push(ConnectorCode { name, id: None, element, form: OutputCode::Pointer { write } });
         }
-        let code = LibraryCode { node: library.clone(), inputs, outputs };
+        let mut computed = Vec::new();
+        for (index, (_, value)) in library.properties.iter().enumerate() {
+            let names = value.names();
+            // A name that is no symbol is a word that the operation knows.
+            if !names.is_empty() && context.visible_symbols(&names).len() == names.len() {
+                computed.push((index, self.expression(context, value, path)?));
+            }
+        }
+        let code = LibraryCode { node: library.clone(), computed, inputs, outputs };
         Ok((ItemForm::Library(Box::new(code)), false))
     }
 }

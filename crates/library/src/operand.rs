@@ -1,0 +1,236 @@
+//! What stands at the connectors of a library node: shapes and element types, as the interpreter and the graph tell them.
+//!
+//! Both give the same [`Signature`], so that an operation is understood in one place whether it is computed or expanded.
+
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::LibraryOperand;
+use sdfg::ir::{Access, Connector, Edge, LibraryNode};
+use sdfg::symbolic::Expr;
+
+use crate::error::ExpandErrorKind;
+use crate::registry::Context;
+
+/// One dimension of an operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dimension {
+    /// How many elements.
+    pub(crate) size: Expr,
+    /// Whether it is a single index, which an expansion does not see.
+    pub(crate) single: bool,
+}
+
+/// What stands at a connector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Operand {
+    /// The connector.
+    pub(crate) connector: String,
+    /// The type of an element.
+    pub(crate) element: ScalarType,
+    /// The dimensions of the memlet, one for each of the container.
+    pub(crate) dimensions: Vec<Dimension>,
+}
+
+/// The operands of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// Those that are read, in order of declaration; not what stands at the connector that is written, too.
+    pub(crate) inputs: Vec<Operand>,
+    /// The one that is written.
+    pub(crate) output: Operand,
+}
+
+/// How two extents compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Agreement {
+    /// They are equal.
+    Same,
+    /// They may be equal for some values of the symbols.
+    Open,
+    /// They differ.
+    Different,
+}
+
+/// How two extents compare.
+pub(crate) fn agreement(a: &Expr, b: &Expr) -> Agreement {
+    if a == b {
+        return Agreement::Same;
+    }
+    let difference = a - b;
+    match (difference.is_zero(), difference.is_constant()) {
+        (true, _) => Agreement::Same,
+        (false, true) => Agreement::Different,
+        (false, false) => Agreement::Open,
+    }
+}
+
+impl Operand {
+    /// The positions of `rank` dimensions: single indices are left out, the leftmost first, until so many are left.
+    pub(crate) fn fit(&self, rank: usize) -> Result<Vec<usize>, ExpandErrorKind> {
+        let mut surplus = self.dimensions.len().saturating_sub(rank);
+        let mut kept = Vec::with_capacity(rank);
+        for (position, dimension) in self.dimensions.iter().enumerate() {
+            if surplus > 0 && dimension.size.is_one() {
+                surplus -= 1;
+            } else {
+                kept.push(position);
+            }
+        }
+        if kept.len() != rank {
+            let (connector, shape) = (self.connector.clone(), self.shape());
+            return Err(ExpandErrorKind::Rank { connector, shape, rank });
+        }
+        Ok(kept)
+    }
+
+    /// The positions of the dimensions that are no single element.
+    pub(crate) fn long(&self) -> Vec<usize> {
+        (0..self.dimensions.len()).filter(|position| !self.size(*position).is_one()).collect()
+    }
+
+    /// The positions of the dimensions that an expansion sees.
+    pub(crate) fn seen(&self) -> Vec<usize> {
+        (0..self.dimensions.len()).filter(|position| !self.dimensions[*position].single).collect()
+    }
+
+    pub(crate) fn size(&self, position: usize) -> &Expr {
+        &self.dimensions[position].size
+    }
+
+    /// The extents, for messages.
+    pub(crate) fn shape(&self) -> String {
+        let sizes: Vec<String> = self.dimensions.iter().map(|d| d.size.to_string()).collect();
+        format!("[{}]", sizes.join(", "))
+    }
+}
+
+impl Signature {
+    /// The operands as the graph around a node tells them.
+    pub(crate) fn of_graph(node: &LibraryNode, context: Context<'_>) -> Result<Self, ExpandErrorKind> {
+        let output = only_output(node)?;
+        let mut inputs = Vec::new();
+        for input in &node.inputs {
+            let access = read_access(context, &input.name)
+                .ok_or_else(|| ExpandErrorKind::Unconnected { connector: input.name.clone() })?;
+            if input.name != output.name {
+                inputs.push(of_access(&input.name, access, context)?);
+            } else if write_edge(context, &output.name).and_then(|e| e.memlet.write_access()) != Some(access)
+            {
+                return Err(ExpandErrorKind::TwoMemories { connector: input.name.clone() });
+            }
+        }
+        let written = write_edge(context, &output.name).and_then(|edge| edge.memlet.write_access());
+        let written =
+            written.ok_or_else(|| ExpandErrorKind::Unconnected { connector: output.name.clone() })?;
+        Ok(Signature { inputs, output: of_access(&output.name, written, context)? })
+    }
+
+    /// The operands as the interpreter hands them over.
+    pub(crate) fn of_values(
+        node: &LibraryNode,
+        inputs: &[LibraryOperand],
+        outputs: &[LibraryOperand],
+    ) -> Result<Self, ExpandErrorKind> {
+        let name = &only_output(node)?.name;
+        let unconnected = |name: &str| ExpandErrorKind::Unconnected { connector: name.to_owned() };
+        for input in &node.inputs {
+            if !inputs.iter().any(|operand| operand.connector == input.name) {
+                return Err(unconnected(&input.name));
+            }
+        }
+        let output = outputs.first().ok_or_else(|| unconnected(name))?;
+        let others = inputs.iter().filter(|operand| operand.connector != *name);
+        Ok(Signature { inputs: others.map(of_value).collect::<Result<_, _>>()?, output: of_value(output)? })
+    }
+
+    /// Refuses a node that lacks one of the connectors or has another one. An input may have the name of the output.
+    pub(crate) fn check(
+        &self,
+        needed: &[&str],
+        optional: &[&str],
+        output: &str,
+    ) -> Result<(), ExpandErrorKind> {
+        let has = |name: &str| self.inputs.iter().any(|operand| operand.connector == name);
+        if let Some(missing) = needed.iter().find(|name| !has(name)) {
+            return Err(ExpandErrorKind::MissingConnector { connector: (*missing).to_owned() });
+        }
+        if self.output.connector != output {
+            return Err(ExpandErrorKind::MissingConnector { connector: output.to_owned() });
+        }
+        let known = |name: &str| needed.contains(&name) || optional.contains(&name);
+        match self.inputs.iter().find(|operand| !known(&operand.connector)) {
+            Some(other) => Err(ExpandErrorKind::UnknownConnector { connector: other.connector.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The position of an input.
+    pub(crate) fn find(&self, connector: &str) -> Option<usize> {
+        self.inputs.iter().position(|operand| operand.connector == connector)
+    }
+
+    /// An input that [`Signature::check`] has found.
+    pub(crate) fn input(&self, connector: &str) -> Result<&Operand, ExpandErrorKind> {
+        let found = self.find(connector).map(|position| &self.inputs[position]);
+        found.ok_or_else(|| ExpandErrorKind::MissingConnector { connector: connector.to_owned() })
+    }
+}
+
+fn only_output(node: &LibraryNode) -> Result<&Connector, ExpandErrorKind> {
+    match node.outputs.as_slice() {
+        [output] => Ok(output),
+        others => Err(ExpandErrorKind::Outputs { found: others.len() }),
+    }
+}
+
+fn read_access<'g>(context: Context<'g>, connector: &str) -> Option<&'g Access> {
+    let edges = context.state.in_edges(context.node);
+    let edge = edges.into_iter().map(|id| context.state.edge(id));
+    edge.filter(|edge| edge.dst_connector.as_deref() == Some(connector))
+        .find_map(|edge| edge.memlet.read_access())
+}
+
+/// The edge that writes what stands at an output.
+pub(crate) fn write_edge<'g>(context: Context<'g>, connector: &str) -> Option<&'g Edge> {
+    let edges = context.state.out_edges(context.node);
+    let mut edge = edges.into_iter().map(|id| context.state.edge(id));
+    edge.find(|edge| edge.src_connector.as_deref() == Some(connector) && edge.memlet.write_access().is_some())
+}
+
+/// Whether elements that the node reads may be elements that it writes, under another connector.
+pub(crate) fn overlaps(node: &LibraryNode, output: &str, context: Context<'_>) -> bool {
+    let container = |access: &Access| context.sdfg.container(access.container);
+    let Some(written) = write_edge(context, output).and_then(|edge| edge.memlet.write_access()) else {
+        return false;
+    };
+    let others = node.inputs.iter().filter(|input| input.name != output);
+    others.filter_map(|input| read_access(context, &input.name)).any(|read| {
+        read.container == written.container || container(read).is_alias() || container(written).is_alias()
+    })
+}
+
+fn of_access(connector: &str, access: &Access, context: Context<'_>) -> Result<Operand, ExpandErrorKind> {
+    let container = context.sdfg.container(access.container);
+    if container.is_stream() {
+        return Err(ExpandErrorKind::Stream { connector: connector.to_owned() });
+    }
+    let element = scalar(connector, container.element)?;
+    let dimensions = access.subset().0.iter();
+    let dimensions =
+        dimensions.map(|range| Dimension { size: range.size(), single: range.is_index() }).collect();
+    Ok(Operand { connector: connector.to_owned(), element, dimensions })
+}
+
+fn of_value(operand: &LibraryOperand) -> Result<Operand, ExpandErrorKind> {
+    let element = scalar(&operand.connector, operand.element)?;
+    let sizes = operand.shape.iter();
+    let dimensions =
+        sizes.map(|size| Dimension { size: Expr::int((*size).max(0)), single: *size == 1 }).collect();
+    Ok(Operand { connector: operand.connector.clone(), element, dimensions })
+}
+
+fn scalar(connector: &str, element: sdfg::dtype::ElementType) -> Result<ScalarType, ExpandErrorKind> {
+    element.as_scalar().ok_or_else(|| ExpandErrorKind::Element {
+        connector: connector.to_owned(),
+        reason: format!("elements of type {element} are not supported"),
+    })
+}

@@ -1,0 +1,165 @@
+//! The operations of this crate: what each needs and means, whether it is computed or expanded.
+
+use sdfg::interpret::{Libraries, LibraryOperand};
+use sdfg::ir::{ConflictResolution, LibraryNode, NestedSdfg};
+use sdfg::tasklet::arith;
+use sdfg::value::Value;
+
+use crate::contraction::{self, Contraction};
+use crate::error::ExpandErrorKind;
+use crate::operand::{Signature, overlaps, write_edge};
+use crate::registry::{BuiltIn, Context, Registry};
+use crate::template::{Element, Elementwise, RESOLVE, Template};
+use crate::values::Values;
+
+/// A node that is understood: its operands and properties fit its operation.
+pub(crate) trait Meaning {
+    /// The elements of the output, in row-major order; they are converted to its type.
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String>;
+
+    /// Whether the expansion can add to what the target holds instead of setting it.
+    fn adds(&self) -> bool;
+
+    /// Appends the states of the `pure` expansion.
+    fn expand(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        context: Context<'_>,
+    ) -> Result<(), ExpandErrorKind>;
+}
+
+/// What an expansion writes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    output: String,
+    /// Where results cannot be written to the output at once.
+    transient: Option<&'static str>,
+    /// Whether results are added to what is there.
+    pub(crate) adds: bool,
+}
+
+impl Target {
+    /// The container.
+    pub(crate) fn container(&self) -> &str {
+        self.transient.unwrap_or(&self.output)
+    }
+
+    /// Whether it is not the output itself, so that it does not hold what the output held.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.transient.is_some()
+    }
+}
+
+/// How a node is understood.
+type Understand = fn(&LibraryNode, &Signature) -> Result<Box<dyn Meaning>, ExpandErrorKind>;
+
+/// Every operation.
+const OPERATIONS: &[(&str, Understand)] = &[
+    ("MatMul", |n, s| contracted(contraction::gemm(n, s))),
+    ("Gemm", |n, s| contracted(contraction::gemm(n, s))),
+    ("BatchedMatMul", |n, s| contracted(contraction::gemm(n, s))),
+    ("Gemv", |n, s| contracted(contraction::gemv(n, s))),
+    ("Ger", |n, s| contracted(contraction::ger(n, s))),
+    ("Dot", |n, s| contracted(contraction::dot(n, s))),
+    ("TensorDot", |n, s| contracted(contraction::tensor_product(n, s))),
+    ("Einsum", |n, s| contracted(contraction::einsum(n, s))),
+    ("Transpose", |n, s| contracted(contraction::transposition(n, s))),
+    ("TensorTranspose", |n, s| contracted(contraction::permutation(n, s))),
+    ("Copy", |n, s| contracted(contraction::copy(n, s))),
+];
+
+fn contracted(found: Result<Contraction, ExpandErrorKind>) -> Result<Box<dyn Meaning>, ExpandErrorKind> {
+    found.map(|contraction| Box::new(contraction) as Box<dyn Meaning>)
+}
+
+/// The names of the operations that [`BuiltIn`] knows.
+pub fn operations() -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().map(|(name, _)| *name)
+}
+
+fn understand(node: &LibraryNode, signature: &Signature) -> Result<Box<dyn Meaning>, ExpandErrorKind> {
+    let found = OPERATIONS.iter().find(|(name, _)| *name == node.operation);
+    match found {
+        Some((_, understand)) => understand(node, signature),
+        None => Err(ExpandErrorKind::UnknownOperation {
+            operation: node.operation.clone(),
+            known: operations().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+impl Registry for BuiltIn {
+    fn expand(&self, node: &LibraryNode, context: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind> {
+        if let Some(expansion) = node.expansion.as_ref().filter(|name| *name != PURE) {
+            return Err(ExpandErrorKind::UnknownExpansion {
+                expansion: expansion.clone(),
+                known: vec![PURE.to_owned()],
+            });
+        }
+        if !OPERATIONS.iter().any(|(name, _)| *name == node.operation) {
+            let known = operations().map(str::to_owned).collect();
+            return Err(ExpandErrorKind::UnknownOperation { operation: node.operation.clone(), known });
+        }
+        let signature = Signature::of_graph(node, context)?;
+        let meaning = understand(node, &signature)?;
+        let output = &signature.output;
+        let edge = write_edge(context, &output.connector);
+        let resolution = edge.and_then(|edge| edge.memlet.resolution());
+        let overlaps = overlaps(node, &output.connector, context);
+        let adds = resolution == Some(&ConflictResolution::Sum) && meaning.adds() && !overlaps;
+        let apart = !adds && (overlaps || resolution.is_some());
+        let target =
+            Target { output: output.connector.clone(), transient: apart.then_some("__result"), adds };
+        let mut template = Template::new();
+        for operand in signature.inputs.iter().chain([output]) {
+            template.argument(operand);
+        }
+        if let Some(name) = target.transient {
+            let shape = template.shape(output);
+            template.transient(name, output.element, &shape);
+        }
+        meaning.expand(&mut template, &target, context)?;
+        if let Some(name) = target.transient {
+            let shape = template.shape(output);
+            template.elementwise(transfer(name, &output.connector, shape));
+        }
+        template.finish(node, context, resolution.filter(|_| apart))
+    }
+}
+
+/// The expansion into maps.
+const PURE: &str = "pure";
+
+/// A state that writes all elements of one container to another one.
+fn transfer<'a>(from: &str, to: &str, shape: Vec<String>) -> Elementwise<'a> {
+    let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
+    Elementwise {
+        label: RESOLVE,
+        dimensions: params.iter().cloned().zip(shape).collect(),
+        reads: vec![("__x".to_owned(), Element::new(from, params.clone()))],
+        value: "__x".to_owned(),
+        write: Element::new(to, params),
+        adds: false,
+    }
+}
+
+impl Libraries for BuiltIn {
+    fn compute(
+        &self,
+        node: &LibraryNode,
+        inputs: &[LibraryOperand],
+        outputs: &mut [LibraryOperand],
+    ) -> Result<(), String> {
+        let text = |error: ExpandErrorKind| error.to_string();
+        let signature = Signature::of_values(node, inputs, outputs).map_err(text)?;
+        let meaning = understand(node, &signature).map_err(text)?;
+        let Some(output) = outputs.first_mut() else { return Err("there is no output".to_owned()) };
+        let results = meaning.compute(Values { inputs, output })?;
+        let (ty, size) = (signature.output.element, signature.output.element.size());
+        for (bytes, value) in output.data.chunks_exact_mut(size).zip(results) {
+            arith::cast(value, ty).write(bytes);
+        }
+        Ok(())
+    }
+}

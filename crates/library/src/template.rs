@@ -1,0 +1,193 @@
+//! Expansions as text: a nested SDFG is put together from a few kinds of states and read by the parser of programs.
+//!
+//! Names of the expansion itself begin with two underscores, so that they are none of a node's connectors and of the
+//! caller's symbols.
+
+use std::collections::BTreeMap;
+
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, Sdfg};
+use sdfg::symbolic::{Expr, Symbol};
+
+use crate::error::ExpandErrorKind;
+use crate::extents::Extents;
+use crate::operand::Operand;
+use crate::registry::Context;
+
+/// The parts of a nested SDFG.
+#[derive(Debug)]
+pub(crate) struct Template {
+    extents: Extents,
+    header: String,
+    states: String,
+}
+
+/// Elements of a container: its name, and an index for each dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    pub(crate) container: String,
+    pub(crate) indices: Vec<String>,
+}
+
+/// A state that computes one element at each point of a map.
+pub(crate) struct Elementwise<'a> {
+    /// The state's label.
+    pub(crate) label: &'a str,
+    /// The dimensions of the map, the outermost first: parameter and number of iterations.
+    pub(crate) dimensions: Vec<(String, String)>,
+    /// What is read, with the tasklet's connectors.
+    pub(crate) reads: Vec<(String, Element)>,
+    /// The value of the element, with the connectors.
+    pub(crate) value: String,
+    /// What is written.
+    pub(crate) write: Element,
+    /// Whether the value is added to the element.
+    pub(crate) adds: bool,
+}
+
+impl Element {
+    pub(crate) fn new(container: &str, indices: Vec<String>) -> Self {
+        Element { container: container.to_owned(), indices }
+    }
+
+    /// The element as a memlet.
+    pub(crate) fn text(&self) -> String {
+        if self.indices.is_empty() {
+            return self.container.clone();
+        }
+        format!("{}[{}]", self.container, self.indices.join(", "))
+    }
+}
+
+impl Template {
+    pub(crate) fn new() -> Self {
+        Template { extents: Extents::new("__n"), header: String::new(), states: String::new() }
+    }
+
+    /// The text of an extent: a constant or a symbol that stands for it.
+    pub(crate) fn extent(&mut self, size: &Expr) -> String {
+        self.extents.name(size.clone()).to_string()
+    }
+
+    /// The extents of an operand, as an expansion sees it.
+    pub(crate) fn shape(&mut self, operand: &Operand) -> Vec<String> {
+        operand.seen().into_iter().map(|position| self.extent(operand.size(position))).collect()
+    }
+
+    /// Declares the container of a connector.
+    pub(crate) fn argument(&mut self, operand: &Operand) {
+        let shape = self.shape(operand);
+        self.container("", &operand.connector, operand.element, &shape);
+    }
+
+    /// Declares a container of the expansion's own.
+    pub(crate) fn transient(&mut self, name: &str, element: ScalarType, shape: &[String]) {
+        self.container("transient ", name, element, shape);
+    }
+
+    fn container(&mut self, prefix: &str, name: &str, element: ScalarType, shape: &[String]) {
+        let declaration = match shape {
+            [] => format!("{prefix}scalar {name}: {element}\n"),
+            shape => format!("{prefix}array {name}: {element}[{}]\n", shape.join(", ")),
+        };
+        self.header.push_str(&declaration);
+    }
+
+    /// Appends a state with a map.
+    pub(crate) fn elementwise(&mut self, state: Elementwise<'_>) {
+        self.states.push_str(&state.text());
+    }
+
+    /// The nested SDFG in the place of a node. What writes to `output` in the state `__resolve` has the resolution.
+    pub(crate) fn finish(
+        self,
+        node: &LibraryNode,
+        context: Context<'_>,
+        resolution: Option<&ConflictResolution>,
+    ) -> Result<NestedSdfg, ExpandErrorKind> {
+        let mut symbols: BTreeMap<Symbol, ScalarType> = BTreeMap::new();
+        symbols.extend(self.extents.symbols().map(|symbol| (symbol.clone(), ScalarType::I64)));
+        // What is no symbol is a word.
+        let names = node.properties.iter().flat_map(|(_, value)| value.names());
+        for symbol in names.filter_map(|name| Symbol::new(name).ok()) {
+            symbols.extend(context.sdfg.symbol_type(&symbol).map(|ty| (symbol, ty)));
+        }
+        let symbols: String = symbols.iter().map(|(symbol, ty)| format!("symbol {symbol}: {ty}\n")).collect();
+        let text = format!("sdfg expansion {{\n{symbols}{}{}}}\n", self.header, self.states);
+        let mut inner = sdfg::text::parse("expansion.sdft", &text)
+            .map_err(|errors| defect(&text, errors.first().map(ToString::to_string)))?;
+        inner.name.clone_from(&context.state.node(context.node).label);
+        inner.float_mode = context.sdfg.float_mode;
+        if let Some(resolution) = resolution {
+            resolve(&mut inner, resolution);
+        }
+        Ok(NestedSdfg {
+            sdfg: inner,
+            inputs: node.inputs.clone(),
+            outputs: node.outputs.clone(),
+            symbol_mapping: self.extents.into_mapping(),
+        })
+    }
+}
+
+/// The label of the state that combines results with what the output held.
+pub(crate) const RESOLVE: &str = "__resolve";
+
+fn defect(text: &str, reason: Option<String>) -> ExpandErrorKind {
+    ExpandErrorKind::Template { text: text.to_owned(), reason: reason.unwrap_or_default() }
+}
+
+fn resolve(inner: &mut Sdfg, resolution: &ConflictResolution) {
+    let found = inner.states().find(|(_, state)| state.label == RESOLVE).map(|(id, _)| id);
+    let Some(state) = found else { return };
+    let state = inner.state_mut(state);
+    let edges: Vec<_> = state.edges().map(|(id, _)| id).collect();
+    for edge in edges {
+        if let Flow::Write { resolution: own, .. } = &mut state.memlet_mut(edge).flow {
+            *own = Some(resolution.clone());
+        }
+    }
+}
+
+impl Elementwise<'_> {
+    fn text(&self) -> String {
+        let dimensions: Vec<String> =
+            self.dimensions.iter().map(|(param, count)| format!("{param} = 0:{count}")).collect();
+        let dimensions =
+            if dimensions.is_empty() { "__once = 0:1".to_owned() } else { dimensions.join(", ") };
+        let connectors: Vec<&str> = self.reads.iter().map(|(connector, _)| connector.as_str()).collect();
+        let mut accesses = String::new();
+        let mut leaves = String::new();
+        let mut known: Vec<&str> = Vec::new();
+        for (connector, element) in &self.reads {
+            let from = element.container.as_str();
+            if !known.contains(&from) {
+                accesses.push_str(&format!("access {from}\n{from} -> __elements.{from}\n"));
+                known.push(from);
+            }
+            leaves.push_str(&format!("__elements.{from} -> __compute.{connector}: {}\n", element.text()));
+        }
+        let adds = if self.adds { " wcr(sum)" } else { "" };
+        format!(
+            "state {} {{
+access __out = {}
+map __elements [{dimensions}] {{
+tasklet __compute ({}) -> (__o) {{ __o = {} }}
+{leaves}__compute.__o -> __elements.__out: {}{adds}
+}}
+{accesses}__elements.__out -> __out
+}}
+",
+            self.label,
+            self.write.container,
+            connectors.join(", "),
+            self.value,
+            self.write.text(),
+        )
+    }
+}
+
+/// The code for a connector's value in another type.
+pub(crate) fn converted(connector: &str, from: ScalarType, to: ScalarType) -> String {
+    if from == to { connector.to_owned() } else { format!("{to}({connector})") }
+}

@@ -1,0 +1,49 @@
+//! Operands as numbers, for operations that the interpreter computes.
+
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::LibraryOperand;
+use sdfg::tasklet::{BinaryOperation, arith};
+use sdfg::value::Value;
+
+/// The operands of a node with their elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a> {
+    /// What is read.
+    pub(crate) inputs: &'a [LibraryOperand],
+    /// What is written, as it was before.
+    pub(crate) output: &'a LibraryOperand,
+}
+
+impl Values<'_> {
+    /// The elements of an operand, converted to a type.
+    pub(crate) fn of(&self, connector: &str, ty: ScalarType) -> Result<Vec<Value>, String> {
+        let found = self.inputs.iter().find(|operand| operand.connector == connector);
+        let operand = found.unwrap_or(self.output);
+        if operand.connector != connector {
+            return Err(format!("the connector `{connector}` is missing"));
+        }
+        elements(operand, ty)
+    }
+
+    /// What the output held before, converted to a type.
+    pub(crate) fn before(&self, ty: ScalarType) -> Result<Vec<Value>, String> {
+        elements(self.output, ty)
+    }
+}
+
+fn elements(operand: &LibraryOperand, ty: ScalarType) -> Result<Vec<Value>, String> {
+    let from = operand.element.lane();
+    let values = operand.data.chunks_exact(from.size().max(1));
+    let values = values.map(|bytes| Value::read(from, bytes).map(|value| arith::cast(value, ty)));
+    values.collect::<Option<Vec<Value>>>().ok_or_else(|| "an operand is incomplete".to_owned())
+}
+
+/// `a + b`.
+pub(crate) fn add(a: Value, b: Value) -> Value {
+    arith::binary(BinaryOperation::Add, a, b)
+}
+
+/// `a * b`.
+pub(crate) fn multiply(a: Value, b: Value) -> Value {
+    arith::binary(BinaryOperation::Multiply, a, b)
+}
