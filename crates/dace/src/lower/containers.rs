@@ -77,17 +77,13 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Offsets of single dimensions become one of the whole.
+    /// Offsets of single dimensions are added to indices where these occur.
     fn layout(&self, descriptor: &Descriptor) -> Layout {
         let sizes = |list: &[Expr]| list.iter().map(|expr| self.size(expr)).collect::<Vec<_>>();
-        let strides = sizes(&descriptor.strides);
-        let offsets =
-            strides.iter().zip(&descriptor.offset).map(|(stride, offset)| stride * &self.size(offset));
-        let offset = offsets.fold(self.size(&descriptor.start_offset), |sum, offset| sum + offset);
         Layout {
             shape: sizes(&descriptor.shape),
-            strides,
-            offset,
+            strides: sizes(&descriptor.strides),
+            offset: self.size(&descriptor.start_offset),
             total_size: self.size(&descriptor.total_size),
         }
     }

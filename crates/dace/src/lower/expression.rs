@@ -1,10 +1,12 @@
 //! Expressions of control flow: what their names mean here.
 
 use sdfg::dtype::ScalarType;
+use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
 
 use super::Frame;
 use super::containers::rank;
+use crate::model::Descriptor;
 use crate::text::map_expression;
 
 impl Frame<'_> {
@@ -27,7 +29,10 @@ impl Frame<'_> {
                     let indices = vec![Index::Point(Expression::integer(0)); rank];
                     ExpressionKind::Subscript { base: Name::new(name), indices }
                 }
-                _ => ExpressionKind::Subscript { base: Name::new(name), indices },
+                _ => ExpressionKind::Subscript {
+                    base: Name::new(name),
+                    indices: self.shifted_indices(descriptor, indices),
+                },
             };
             Some(Expression { kind, span })
         };
@@ -52,6 +57,20 @@ impl Frame<'_> {
             }
             kind => Expression { kind, span },
         }
+    }
+
+    /// Indices with the offsets of their container added.
+    fn shifted_indices(&self, descriptor: &Descriptor, indices: Vec<Index>) -> Vec<Index> {
+        let shift = |(index, offset): (Index, &Expr)| match (index, self.size(offset).to_expression()) {
+            (Index::Point(at), Some(offset)) if offset.kind != ExpressionKind::Integer(0) => {
+                Index::Point(Expression::binary(BinaryOp::Add, at, offset))
+            }
+            (index, _) => index,
+        };
+        if indices.len() != descriptor.offset.len() {
+            return indices;
+        }
+        indices.into_iter().zip(&descriptor.offset).map(shift).collect()
     }
 
     /// Whether an expression of control flow has an integer value; `bool` counts, too.

@@ -21,7 +21,11 @@ pub(super) fn given_symbols(sdfg: &Sdfg, mapping: &[(String, String)]) -> BTreeS
         Walk { sdfg, assigned: &assigned, kept, always, seen: BTreeSet::new(), early: BTreeSet::new() };
     walk.region(sdfg.body());
     let mut given = walk.early;
-    given.extend(free_symbols(sdfg).into_iter().filter(|symbol| !assigned.contains(symbol)));
+    // Names of numbers in code are no symbols.
+    let is_number = |symbol: &Symbol| matches!(symbol.as_str(), "inf" | "nan");
+    let free =
+        free_symbols(sdfg).into_iter().filter(|symbol| !assigned.contains(symbol) && !is_number(symbol));
+    given.extend(free);
     given
 }
 

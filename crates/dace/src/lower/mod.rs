@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerId, Sdfg};
+use sdfg::ir::{ContainerId, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
@@ -74,6 +74,22 @@ fn lower_program<'a>(
     outer: &IndexMap<String, &'a Constant>,
     mapping: &[(String, String)],
 ) -> Result<Sdfg, Failed> {
+    let sdfg = lower_with(program, shared, outer, mapping, &BTreeSet::new())?;
+    let is_container = |symbol: &&Symbol| sdfg.find_container(symbol.as_str()).is_some();
+    let read: BTreeSet<Symbol> =
+        sdfg.symbols().map(|(symbol, _)| symbol).filter(is_container).cloned().collect();
+    // Scalars whose names stand in sizes and indices are found only now.
+    if read.is_empty() { Ok(sdfg) } else { lower_with(program, shared, outer, mapping, &read) }
+}
+
+/// As [`lower_program`], where sizes and indices name scalars: symbols with their values stand for them.
+fn lower_with<'a>(
+    program: &'a Program,
+    shared: Shared<'a>,
+    outer: &IndexMap<String, &'a Constant>,
+    mapping: &[(String, String)],
+    read: &BTreeSet<Symbol>,
+) -> Result<Sdfg, Failed> {
     let mut constants = outer.clone();
     constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));
     let mut frame = Frame {
@@ -89,9 +105,15 @@ fn lower_program<'a>(
         labels: BTreeSet::new(),
     };
     frame.note_assigned(&program.body);
+    for scalar in read {
+        if let Ok(value) = Symbol::new(&format!("__value_of_{scalar}")) {
+            frame.numbers.insert(scalar.clone(), Expr::symbol(value));
+        }
+    }
     frame.declare_containers();
     let body = frame.sdfg.body();
     frame.region(&program.body, body)?;
+    frame.read_scalars(read);
     let zeroed = std::mem::take(&mut frame.zeroed);
     frame.fill_with_zeros(&zeroed);
     for symbol in given::given_symbols(&frame.sdfg, mapping) {
@@ -123,6 +145,21 @@ impl<'a> Frame<'a> {
                 BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
             }
         }
+    }
+
+    /// Gives symbols the values of scalars before anything runs.
+    fn read_scalars(&mut self, read: &BTreeSet<Symbol>) {
+        let body = self.sdfg.body();
+        let Some(dst) = self.sdfg.region(body).start.filter(|_| !read.is_empty()) else { return };
+        let label = self.fresh_label("read_scalars");
+        let (src, _) = self.sdfg.add_state(body, State::new(label));
+        let assignments = read.iter().filter_map(|scalar| {
+            let value = self.numbers.get(scalar)?.as_symbol()?.clone();
+            Some((value, Expression::name(scalar.as_str())))
+        });
+        let assignments = assignments.collect();
+        self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc: None });
+        self.sdfg.region_mut(body).start = Some(src);
     }
 
     /// A label that no block has yet, near to the one that is wanted.

@@ -245,7 +245,20 @@ impl<'a> Frame<'a> {
         if rank(end.descriptor) == 0 {
             return Subset(Vec::new());
         }
-        if self.numbers.is_empty() { subset.clone() } else { subset.substitute(&self.numbers) }
+        let subset = if self.numbers.is_empty() { subset.clone() } else { subset.substitute(&self.numbers) };
+        self.shifted(end.descriptor, subset)
+    }
+
+    /// Indices with the offsets of their container added, which is where its elements lie.
+    fn shifted(&self, descriptor: &Descriptor, subset: Subset) -> Subset {
+        if descriptor.offset.iter().all(|offset| *offset == Expr::zero()) {
+            return subset;
+        }
+        let shifted = subset.0.into_iter().zip(&descriptor.offset).map(|(range, offset)| {
+            let offset = self.size(offset);
+            Range { begin: range.begin + &offset, end: range.end + offset, ..range }
+        });
+        shifted.collect()
     }
 
     /// What a memlet that is about one end only says of it.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{Access, Connector, Flow, Memlet, NodeKind, TaskletBody};
 use sdfg::subset::Subset;
+use sdfg::symbolic::Symbol;
 use sdfg::syntax::{
     Expression, ExpressionKind, Index, Name, Statement, StatementKind, visit_block, visit_bound_names,
 };
@@ -33,12 +34,15 @@ impl<'a> Frame<'a> {
         let code = translated.as_deref().unwrap_or(code);
         let block = statements(code, self.shared.structs, &node.path, self.log())?;
         self.know_functions(node, &block, language)?;
-        if self.literals.is_empty() {
+        if self.literals.is_empty() && self.numbers.is_empty() {
             return Ok(block);
         }
         let own = |name: &str| node.inputs.contains_key(name) || node.outputs.contains_key(name);
         Ok(map_block(block, &mut |part| match &part.kind {
-            ExpressionKind::Name(name) if !own(name) => self.literals.get(name).cloned().unwrap_or(part),
+            ExpressionKind::Name(name) if !own(name) => {
+                let number = || self.numbers.get(&Symbol::new(name).ok()?)?.to_expression();
+                self.literals.get(name).cloned().or_else(number).unwrap_or(part)
+            }
             _ => part,
         }))
     }

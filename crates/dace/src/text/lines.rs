@@ -23,7 +23,8 @@ fn plain_line(line: &str) -> Option<String> {
     if let Some([a, b, quotient, remainder]) = call("py_divmod").as_deref() {
         return Some(format!("{quotient} = py_floor({a}, {b})\n{remainder} = py_mod({a}, {b})"));
     }
-    if let Some([a, fraction, whole]) = call("np_modf").as_deref() {
+    // Not in the order of NumPy's results, but in that of DaCe's runtime.
+    if let Some([a, whole, fraction]) = call("np_modf").as_deref() {
         return Some(format!("{fraction} = {a} - trunc({a})\n{whole} = trunc({a})"));
     }
     // What is printed is no result.

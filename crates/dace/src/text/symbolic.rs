@@ -76,6 +76,13 @@ fn spelled(expression: Expression) -> Expression {
                 expression
             }
         }
+        // Sizes are integers, so exponents in them are not negative, which their counters alone do not tell.
+        ExpressionKind::Binary { op: BinaryOp::Power, left, right }
+            if !matches!(right.kind, ExpressionKind::Integer(_)) =>
+        {
+            let exponent = Expression::call("max", vec![(**right).clone(), Expression::integer(0)]);
+            Expression::binary(BinaryOp::Power, (**left).clone(), exponent)
+        }
         ExpressionKind::Integer(_)
         | ExpressionKind::Imaginary(_)
         | ExpressionKind::Bool(_)
@@ -109,6 +116,7 @@ mod tests {
         assert_eq!(read("floor((N + 1)/2)"), "(N + 1) // 2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("ceiling(N/K)"), "ceil_div(N, K)".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("int_ceil($N, 2i64)"), "ceil_div(N, 2)".parse::<Expr>().unwrap().to_string());
+        assert_eq!(read("R**(K - 1)"), "R**max(K - 1, 0)".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("beta + 2.0*S"), "beta + 2*S".parse::<Expr>().unwrap().to_string());
         let (report, failed) = log.finish();
         assert!(!failed && report.findings.is_empty(), "{report}");
