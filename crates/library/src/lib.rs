@@ -5,15 +5,20 @@
 //! how its operations are carried out, and apart from code generation, so that transformations see the expanded graph.
 #![forbid(unsafe_code)]
 
+mod cholesky;
 mod contraction;
 mod error;
 mod expand;
 mod extents;
+mod fill;
+mod fourier;
 mod operand;
 mod operation;
 mod properties;
 mod reduce;
 mod registry;
+mod solve;
+mod sparse;
 mod template;
 mod values;
 

@@ -5,10 +5,15 @@ use sdfg::ir::{ConflictResolution, LibraryNode, NestedSdfg};
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
 
+use crate::cholesky::Cholesky;
 use crate::contraction::{self, Contraction};
 use crate::error::ExpandErrorKind;
+use crate::fill::Fill;
+use crate::fourier::{Direction, Fourier};
 use crate::operand::{Signature, overlaps, write_edge};
 use crate::registry::{BuiltIn, Context, Registry};
+use crate::solve::Solve;
+use crate::sparse::SparseProduct;
 use crate::template::{Element, Elementwise, RESOLVE, Template};
 use crate::values::Values;
 
@@ -67,6 +72,15 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("Transpose", |n, s| contracted(contraction::transposition(n, s))),
     ("TensorTranspose", |n, s| contracted(contraction::permutation(n, s))),
     ("Copy", |n, s| contracted(contraction::copy(n, s))),
+    ("Axpy", |n, s| contracted(contraction::axpy(n, s))),
+    ("Fill", |n, s| Ok(Box::new(Fill::of(n, s)?))),
+    ("CSRMV", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),
+    ("CSRMM", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),
+    ("Cholesky", |n, s| Ok(Box::new(Cholesky::of(n, s)?))),
+    ("Solve", |n, s| Ok(Box::new(Solve::of(n, s)?))),
+    ("Inv", |n, s| Ok(Box::new(Solve::inverse(n, s)?))),
+    ("FFT", |n, s| Ok(Box::new(Fourier::of(n, s, Direction::Forward)?))),
+    ("IFFT", |n, s| Ok(Box::new(Fourier::of(n, s, Direction::Inverse)?))),
 ];
 
 fn contracted(found: Result<Contraction, ExpandErrorKind>) -> Result<Box<dyn Meaning>, ExpandErrorKind> {
@@ -136,7 +150,7 @@ fn transfer<'a>(from: &str, to: &str, shape: Vec<String>) -> Elementwise<'a> {
     let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
     Elementwise {
         label: RESOLVE,
-        dimensions: params.iter().cloned().zip(shape).collect(),
+        dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
         reads: vec![("__x".to_owned(), Element::new(from, params.clone()))],
         value: "__x".to_owned(),
         write: Element::new(to, params),

@@ -33,7 +33,7 @@ pub(crate) struct Element {
 pub(crate) struct Elementwise<'a> {
     /// The state's label.
     pub(crate) label: &'a str,
-    /// The dimensions of the map, the outermost first: parameter and number of iterations.
+    /// The dimensions of the map, the outermost first: parameter and range.
     pub(crate) dimensions: Vec<(String, String)>,
     /// What is read, with the tasklet's connectors.
     pub(crate) reads: Vec<(String, Element)>,
@@ -91,6 +91,11 @@ impl Template {
             shape => format!("{prefix}array {name}: {element}[{}]\n", shape.join(", ")),
         };
         self.header.push_str(&declaration);
+    }
+
+    /// Appends blocks.
+    pub(crate) fn blocks(&mut self, text: &str) {
+        self.states.push_str(text);
     }
 
     /// Appends a state with a map.
@@ -152,7 +157,7 @@ fn resolve(inner: &mut Sdfg, resolution: &ConflictResolution) {
 impl Elementwise<'_> {
     fn text(&self) -> String {
         let dimensions: Vec<String> =
-            self.dimensions.iter().map(|(param, count)| format!("{param} = 0:{count}")).collect();
+            self.dimensions.iter().map(|(param, range)| format!("{param} = {range}")).collect();
         let dimensions =
             if dimensions.is_empty() { "__once = 0:1".to_owned() } else { dimensions.join(", ") };
         let connectors: Vec<&str> = self.reads.iter().map(|(connector, _)| connector.as_str()).collect();

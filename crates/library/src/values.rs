@@ -2,7 +2,8 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::LibraryOperand;
-use sdfg::tasklet::{BinaryOperation, arith};
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::{BinaryOperation, MathFunction, arith};
 use sdfg::value::Value;
 
 /// The operands of a node with their elements.
@@ -46,4 +47,30 @@ pub(crate) fn add(a: Value, b: Value) -> Value {
 /// `a * b`.
 pub(crate) fn multiply(a: Value, b: Value) -> Value {
     arith::binary(BinaryOperation::Multiply, a, b)
+}
+
+/// `a - b`.
+pub(crate) fn subtract(a: Value, b: Value) -> Value {
+    arith::binary(BinaryOperation::Subtract, a, b)
+}
+
+/// `a / b`.
+pub(crate) fn divide(a: Value, b: Value) -> Value {
+    arith::binary(BinaryOperation::Divide, a, b)
+}
+
+/// A function of one value.
+pub(crate) fn call(function: MathFunction, value: Value) -> Value {
+    arith::call(function, &[value])
+}
+
+/// The type in which the interpreter computes what ends in this type: rounding in between is its own affair.
+pub(crate) fn wide(ty: ScalarType) -> ScalarType {
+    if ty.is_complex() { ScalarType::Complex128 } else { ScalarType::F64 }
+}
+
+/// An extent as a number.
+pub(crate) fn count(size: &Expr) -> Result<usize, String> {
+    let size = size.as_int().and_then(|size| usize::try_from(size).ok());
+    size.ok_or_else(|| "an extent is no number".to_owned())
 }

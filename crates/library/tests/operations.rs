@@ -308,6 +308,77 @@ fn refusals_say_what_is_wrong() {
     }
 }
 
+/// Elements that are integers.
+fn whole(elements: &[i64]) -> Vec<[i64; 2]> {
+    elements.iter().map(|element| [*element, 0]).collect()
+}
+
+#[test]
+fn additions_and_fills() {
+    use sdfg::dtype::ScalarType;
+    for symbolic in [false, true] {
+        let mut axpy = Bench::new(ScalarType::I32, symbolic);
+        axpy.input(Operand::new("_x", &[2, 2], 1).holding(&[1, 2, 3, 4]));
+        axpy.input(Operand::new("_y", &[2, 2], 2).holding(&[10, 20, 30, 40]));
+        axpy.output(Operand::new("_res", &[2, 2], 1));
+        axpy.check("Axpy", &["a = 3".to_owned()], &whole(&[13, 26, 39, 52]));
+
+        let mut outer = Bench::new(ScalarType::F32, symbolic);
+        outer.input(Operand::new("_x", &[2], 1).holding(&[1, 2]));
+        outer.input(Operand::new("_y", &[3], 2).holding(&[1, 10, 100]));
+        outer.input(Operand::new("_A", &[2, 3], 1).holding(&[1, 2, 3, 4, 5, 6]));
+        outer.output(Operand::new("_res", &[2, 3], 1));
+        outer.check("Ger", &["alpha = -1".to_owned()], &whole(&[0, -8, -97, 2, -15, -194]));
+
+        let mut gemm = Bench::new(ScalarType::F64, symbolic);
+        gemm.input(Operand::new("_a", &[2, 2], 1).holding(&[1, 0, 0, 1]));
+        gemm.input(Operand::new("_b", &[2, 3], 1).holding(&[1, 2, 3, 4, 5, 6]));
+        gemm.input(Operand::new("_cin", &[3], 1).holding(&[10, 20, 30]));
+        gemm.output(Operand::new("_c", &[2, 3], 1));
+        gemm.check("Gemm", &["beta = 2.0".to_owned()], &whole(&[21, 42, 63, 24, 45, 66]));
+
+        for resolution in ["", " wcr(max)"] {
+            let mut fill = Bench::new(ScalarType::I64, symbolic);
+            fill.output(Operand::new("_fill_out", &[3], 2));
+            fill.resolution(resolution);
+            fill.check("Fill", &["value = 7".to_owned()], &whole(&[7, 7, 7]));
+            fill.input(Operand::new("_fill_val", &[1], 1).holding(&[-5]));
+            fill.check("Fill", &[], &whole(&[-5, -5, -5]));
+        }
+    }
+}
+
+#[test]
+fn products_with_sparse_matrices() {
+    use sdfg::dtype::ScalarType;
+    // [[0, 2, 0], [0, 0, 0], [3, 0, 4], [0, 0, 5]]
+    for (operation, width, symbolic) in
+        [("CSRMV", None, true), ("CSRMM", Some(2), false), ("CSRMM", Some(2), true)]
+    {
+        for (alpha, beta, resolution) in [(1, 0, ""), (2, 3, ""), (1, 0, " wcr(sum)"), (-1, 1, " wcr(sum)")] {
+            let mut bench = Bench::new(ScalarType::F64, symbolic);
+            bench.input(Operand::new("_a_rows", &[5], 1).typed(ScalarType::I32).holding(&[0, 1, 1, 3, 4]));
+            bench.input(Operand::new("_a_cols", &[4], 2).typed(ScalarType::U32).holding(&[1, 0, 2, 2]));
+            bench.input(Operand::new("_a_vals", &[4], 1).holding(&[2, 3, 4, 5]));
+            let shape = |rows: i64| -> Vec<i64> { [rows].into_iter().chain(width).collect() };
+            bench.input(Operand::new("_b", &shape(3), 1));
+            bench.output(Operand::new("_c", &shape(4), 2));
+            bench.resolution(resolution);
+            let (b, before) = (bench.elements("_b"), bench.elements("_c"));
+            let width = width.unwrap_or(1) as usize;
+            let dense = [[0, 2, 0], [0, 0, 0], [3, 0, 4], [0, 0, 5]];
+            let expected: Vec<[i64; 2]> = (0..4 * width)
+                .map(|k| {
+                    let sum: i64 = (0..3).map(|j| dense[k / width][j] * b[j * width + k % width][0]).sum();
+                    [alpha * sum + beta * before[k][0], 0]
+                })
+                .collect();
+            let properties = [format!("alpha = {alpha}"), format!("beta = {beta}")];
+            bench.check(operation, &properties, &expected);
+        }
+    }
+}
+
 #[test]
 fn an_input_may_be_overwritten() {
     let text = "sdfg p {

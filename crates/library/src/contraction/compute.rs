@@ -8,7 +8,7 @@ use crate::operation::Meaning;
 use crate::operation::Target;
 use crate::registry::Context;
 use crate::template::Template;
-use crate::values::{Values, add, multiply};
+use crate::values::{Values, add, count, multiply};
 
 impl Meaning for Contraction {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
@@ -27,9 +27,8 @@ impl Meaning for Contraction {
         let (alpha, beta) = (self.factor(&self.alpha)?, self.factor(&self.beta)?);
         let before = self.addend(values, &kept)?;
         let moves = self.moves();
-        let count = before.len();
         let sums = factors.first().map_or(1, |factor| factor.inner.len());
-        let mut results = Vec::with_capacity(count);
+        let mut results = Vec::with_capacity(before.len());
         for (place, before) in before.into_iter().enumerate() {
             let mut sum = None;
             for k in 0..sums {
@@ -113,21 +112,17 @@ impl Contraction {
         running: &[Label],
     ) -> Result<Vec<usize>, String> {
         let operand = &self.signature.inputs[input];
-        let size = |size: &sdfg::symbolic::Expr| {
-            let size = size.as_int().and_then(|size| usize::try_from(size).ok());
-            size.ok_or_else(|| "an extent is no number".to_owned())
-        };
         let mut strides = vec![0usize; self.extents.len()];
         let mut stride = 1usize;
         for (position, label) in labels.iter().enumerate().rev() {
             if let Some(label) = label {
                 strides[*label] += stride;
             }
-            stride = stride.saturating_mul(size(operand.size(position))?);
+            stride = stride.saturating_mul(count(operand.size(position))?);
         }
         let mut positions = vec![0usize];
         for label in running {
-            let extent = size(&self.extents[*label])?;
+            let extent = count(&self.extents[*label])?;
             let step = strides[*label];
             positions = positions.iter().flat_map(|at| (0..extent).map(move |k| at + k * step)).collect();
         }

@@ -84,7 +84,10 @@ impl Contraction {
     }
 
     fn dimensions(&self, template: &mut Template, labels: &[Label]) -> Vec<(String, String)> {
-        labels.iter().map(|label| (param(*label), template.extent(&self.extents[*label]))).collect()
+        labels
+            .iter()
+            .map(|label| (param(*label), format!("0:{}", template.extent(&self.extents[*label]))))
+            .collect()
     }
 
     /// The element of an operand at the labels' present values.

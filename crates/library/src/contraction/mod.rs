@@ -14,7 +14,7 @@ use crate::operand::{Agreement, Operand, Signature, agreement};
 use crate::properties::Factor;
 
 pub(crate) use product::{dot, gemm, gemv, ger, tensor_product};
-pub(crate) use specification::{copy, einsum, permutation, transposition};
+pub(crate) use specification::{axpy, copy, einsum, permutation, transposition};
 
 /// An index by which elements are told apart, as the position of its extent.
 type Label = usize;

@@ -1,4 +1,4 @@
-//! Contractions that are told by labels or axes: `Einsum`, `Transpose`, `TensorTranspose`, `Copy`.
+//! Contractions that are told by labels or axes: `Einsum`, `Transpose`, `TensorTranspose`, `Copy`, `Axpy`.
 
 use sdfg::ir::LibraryNode;
 use sdfg::syntax::Expression;
@@ -88,6 +88,19 @@ pub(crate) fn copy(node: &LibraryNode, signature: &Signature) -> Result<Contract
     let labels: Vec<(usize, Label)> = (0..rank).map(|position| (position, position)).collect();
     let labels = Labels { terms: vec![(0, labels)], output: (0..rank).collect(), broadcast: &[] };
     contract(signature, labels, number(1), number(0))
+}
+
+/// `_res = a * _x + _y`.
+pub(crate) fn axpy(node: &LibraryNode, signature: &Signature) -> Result<Contraction, ExpandErrorKind> {
+    let properties = Properties(node);
+    properties.check(&["a", "n"])?;
+    signature.check(&["_x", "_y"], &[], "_res")?;
+    let x = signature.find("_x").unwrap_or(0);
+    let rank = signature.inputs[x].dimensions.len();
+    let labels: Vec<(usize, Label)> = (0..rank).map(|position| (position, position)).collect();
+    let labels = Labels { terms: vec![(x, labels)], output: (0..rank).collect(), broadcast: &[] };
+    let (contraction, _) = labels.contraction(signature, properties.factor("a", 1), number(1))?;
+    contraction.adding(signature.find("_y").unwrap_or(0))?.checked()
 }
 
 /// The labels in the order that a property gives, which names each once.

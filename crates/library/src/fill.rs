@@ -1,0 +1,89 @@
+//! `Fill`: all elements of a container get one value, that of a property or of an input.
+
+use sdfg::ir::LibraryNode;
+use sdfg::value::Value;
+
+use crate::error::ExpandErrorKind;
+use crate::operand::{Operand, Signature};
+use crate::operation::{Meaning, Target};
+use crate::properties::{Factor, Properties};
+use crate::registry::Context;
+use crate::template::{Element, Elementwise, Template, converted};
+use crate::values::Values;
+
+/// A node that fills its output.
+pub(crate) struct Fill {
+    output: Operand,
+    from: From,
+}
+
+/// Where the value comes from.
+enum From {
+    Property(Factor),
+    Input(Operand),
+}
+
+impl Fill {
+    pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        let properties = Properties(node);
+        properties.check(&["value"])?;
+        signature.check(&[], &["_fill_val"], "_fill_out")?;
+        let from = match signature.find("_fill_val") {
+            Some(input) => From::Input(signature.inputs[input].clone()),
+            None => From::Property(properties.factor("value", 0)),
+        };
+        if let From::Input(operand) = &from
+            && !operand.long().is_empty()
+        {
+            let (connector, shape) = (operand.connector.clone(), operand.shape());
+            return Err(ExpandErrorKind::Rank { connector, shape, rank: 0 });
+        }
+        Ok(Fill { output: signature.output.clone(), from })
+    }
+}
+
+impl Meaning for Fill {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+        let ty = self.output.element;
+        let count = values.before(ty)?.len();
+        let value = match &self.from {
+            From::Property(factor) => factor.value(ty).map_err(|error| error.to_string())?,
+            From::Input(operand) => {
+                let value = values.of(&operand.connector, ty)?.first().copied();
+                value.ok_or_else(|| "there is no value to fill with".to_owned())?
+            }
+        };
+        Ok(vec![value; count])
+    }
+
+    fn adds(&self) -> bool {
+        false
+    }
+
+    fn expand(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        _context: Context<'_>,
+    ) -> Result<(), ExpandErrorKind> {
+        let shape = template.shape(&self.output);
+        let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
+        let (reads, value) = match &self.from {
+            From::Property(factor) => (Vec::new(), factor.code(self.output.element)?),
+            From::Input(operand) => {
+                let first = Element::new(&operand.connector, vec!["0".to_owned(); operand.seen().len()]);
+                let value = converted("__x", operand.element, self.output.element);
+                (vec![("__x".to_owned(), first)], value)
+            }
+        };
+        template.elementwise(Elementwise {
+            label: "fill",
+            dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
+            reads,
+            value,
+            write: Element::new(target.container(), params),
+            adds: false,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! `FFT` and `IFFT`: the discrete Fourier transform of a vector, `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
+
+use sdfg::dtype::ScalarType;
+use sdfg::ir::LibraryNode;
+use sdfg::value::{Complex, Value};
+
+use crate::error::ExpandErrorKind;
+use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operation::{Meaning, Target};
+use crate::properties::{Factor, Properties};
+use crate::registry::Context;
+use crate::template::{Element, Elementwise, Template, converted};
+use crate::values::{Values, add, multiply};
+
+/// The sign of the exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// Minus.
+    Forward,
+    /// Plus.
+    Inverse,
+}
+
+/// A transform.
+pub(crate) struct Fourier {
+    input: Operand,
+    output: Operand,
+    factor: Factor,
+    direction: Direction,
+}
+
+impl Fourier {
+    pub(crate) fn of(
+        node: &LibraryNode,
+        signature: &Signature,
+        direction: Direction,
+    ) -> Result<Self, ExpandErrorKind> {
+        let properties = Properties(node);
+        properties.check(&["factor"])?;
+        signature.check(&["_inp"], &[], "_out")?;
+        let (input, output) = (signature.input("_inp")?.clone(), signature.output.clone());
+        let (from, to) = (input.fit(1)?, output.fit(1)?);
+        if !output.element.is_complex() {
+            let (connector, ty) = (output.connector, output.element);
+            let reason = format!("the result is complex, but the elements have the type {ty}");
+            return Err(ExpandErrorKind::Element { connector, reason });
+        }
+        if agreement(input.size(from[0]), output.size(to[0])) == Agreement::Different {
+            let operands = format!("_inp{}, _out{}", input.shape(), output.shape());
+            let reason = "a transform has as many elements as what is transformed".to_owned();
+            return Err(ExpandErrorKind::Shapes { operands, reason });
+        }
+        Ok(Fourier { input, output, factor: properties.factor("factor", 1), direction })
+    }
+
+    fn sign(&self) -> f64 {
+        match self.direction {
+            Direction::Forward => -1.0,
+            Direction::Inverse => 1.0,
+        }
+    }
+}
+
+impl Meaning for Fourier {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+        let ty = ScalarType::Complex128;
+        let input = values.of(&self.input.connector, ty)?;
+        let factor = self.factor.value(ty).map_err(|error| error.to_string())?;
+        let count = input.len();
+        let root = |power: usize| {
+            let angle = self.sign() * std::f64::consts::TAU * (power % count) as f64 / count as f64;
+            Value::Complex128(Complex::new(angle.cos(), angle.sin()))
+        };
+        let roots: Vec<Value> = (0..count).map(root).collect();
+        let term = |k: usize, n: usize| multiply(input[n], roots[k * n % count]);
+        let sum = |k: usize| (0..count).fold(Value::zero(ty), |sum, n| add(sum, term(k, n)));
+        Ok((0..count).map(|k| multiply(factor, sum(k))).collect())
+    }
+
+    fn adds(&self) -> bool {
+        true
+    }
+
+    fn expand(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        _context: Context<'_>,
+    ) -> Result<(), ExpandErrorKind> {
+        let ty = self.output.element;
+        let position = self.input.fit(1)?[0];
+        let count = template.extent(self.input.size(position));
+        let range = format!("0:{count}");
+        let element = |operand: &Operand, container: &str, index: &str| {
+            // The dimension is seen unless it is a single index.
+            Element::new(container, operand.seen().iter().map(|_| index.to_owned()).collect())
+        };
+        let write = element(&self.output, target.container(), "__k");
+        if !target.adds {
+            template.elementwise(Elementwise {
+                label: "clear",
+                dimensions: vec![("__k".to_owned(), range.clone())],
+                reads: Vec::new(),
+                value: format!("{ty}(0)"),
+                write: write.clone(),
+                adds: false,
+            });
+        }
+        let sign = if self.direction == Direction::Forward { "-" } else { "" };
+        let angle = format!("{sign}2 * math.pi * (__k * __n % {count}) / {count}");
+        let scale =
+            if self.factor.is_one() { String::new() } else { format!("{} * ", self.factor.code(ty)?) };
+        let input = converted("__x", self.input.element, ty);
+        template.elementwise(Elementwise {
+            label: "transform",
+            dimensions: vec![("__k".to_owned(), range.clone()), ("__n".to_owned(), range)],
+            reads: vec![("__x".to_owned(), element(&self.input, &self.input.connector, "__n"))],
+            value: format!("{scale}{input} * {ty}(complex(cos({angle}), sin({angle})))"),
+            write,
+            adds: true,
+        });
+        Ok(())
+    }
+}
