@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, Sdfg};
+use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, NodeKind, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::error::ExpandErrorKind;
@@ -115,7 +115,9 @@ impl Template {
         // What is no symbol is a word.
         let names = node.properties.iter().flat_map(|(_, value)| value.names());
         for symbol in names.filter_map(|name| Symbol::new(name).ok()) {
-            symbols.extend(context.sdfg.symbol_type(&symbol).map(|ty| (symbol, ty)));
+            let ty = context.sdfg.symbol_type(&symbol);
+            let ty = ty.or_else(|| is_parameter(&symbol, context).then_some(ScalarType::I64));
+            symbols.extend(ty.map(|ty| (symbol, ty)));
         }
         let symbols: String = symbols.iter().map(|(symbol, ty)| format!("symbol {symbol}: {ty}\n")).collect();
         let text = format!("sdfg expansion {{\n{symbols}{}{}}}\n", self.header, self.states);
@@ -133,6 +135,12 @@ impl Template {
             symbol_mapping: self.extents.into_mapping(),
         })
     }
+}
+
+/// Whether a scope of the node's state binds the symbol.
+fn is_parameter(symbol: &Symbol, context: Context<'_>) -> bool {
+    let binds = |kind: &NodeKind| matches!(kind, NodeKind::MapEntry(map) if map.params.contains(symbol));
+    context.state.nodes().any(|(_, node)| binds(&node.kind))
 }
 
 /// The label of the state that combines results with what the output held.

@@ -379,6 +379,23 @@ fn products_with_sparse_matrices() {
     }
 }
 
+/// The numbers of `A`, which are 0, 1, 2 and so on before, after a run of the program and of its expansion.
+fn numbers_after(text: &str, shape: [i64; 2]) -> [Vec<f64>; 2] {
+    let parsed = sdfg::text::parse("p.sdft", text).expect("it is right");
+    let expanded = sdfg_library::expand(&parsed, &sdfg_library::BuiltIn).expect("it expands");
+    [parsed, expanded].map(|sdfg| {
+        let validated = sdfg::validate::validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let numbers: Vec<f64> = (0..shape[0] * shape[1]).map(|k| k as f64).collect();
+        let mut arguments = sdfg::interpret::Arguments::new();
+        arguments.set("A", sdfg::tensor::Tensor::new(&shape, &numbers).expect("as many"));
+        let libraries = Some(&sdfg_library::BuiltIn as &dyn sdfg::interpret::Libraries);
+        let options = sdfg::interpret::Options { libraries, ..Default::default() };
+        let mut interpreter = sdfg::interpret::Interpreter::new(&validated).expect("it runs");
+        interpreter.run(&mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+        arguments.get("A").expect("A").to_vec().expect("numbers")
+    })
+}
+
 #[test]
 fn an_input_may_be_overwritten() {
     let text = "sdfg p {
@@ -392,18 +409,29 @@ fn an_input_may_be_overwritten() {
   }
 }
 ";
-    let parsed = sdfg::text::parse("p.sdft", text).expect("it is right");
-    let expanded = sdfg_library::expand(&parsed, &sdfg_library::BuiltIn).expect("it expands");
-    for sdfg in [parsed, expanded] {
-        let validated = sdfg::validate::validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
-        let numbers: Vec<f64> = (0..9).map(f64::from).collect();
-        let mut arguments = sdfg::interpret::Arguments::new();
-        arguments.set("A", sdfg::tensor::Tensor::new(&[3, 3], &numbers).expect("nine"));
-        let options =
-            sdfg::interpret::Options { libraries: Some(&sdfg_library::BuiltIn), ..Default::default() };
-        let mut interpreter = sdfg::interpret::Interpreter::new(&validated).expect("it runs");
-        interpreter.run(&mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
-        let found: Vec<f64> = arguments.get("A").expect("A").to_vec().expect("numbers");
+    for found in numbers_after(text, [3, 3]) {
         assert_eq!(found, [0.0, 3.0, 6.0, 1.0, 4.0, 7.0, 2.0, 5.0, 8.0]);
+    }
+}
+
+#[test]
+fn factors_depend_on_scopes() {
+    let text = "sdfg p {
+  array A: f64[3, 2]
+  state main {
+    access A
+    access after = A
+    map rows [row = 0:3] {
+      library n: TensorTranspose (_inp_tensor) -> (_out_tensor) { alpha = 10 * row; beta = row }
+      rows.A -> n._inp_tensor: A[row, 0:2]
+      n._out_tensor -> rows.after: A[row, 0:2]
+    }
+    A -> rows.A
+    rows.after -> after
+  }
+}
+";
+    for found in numbers_after(text, [3, 2]) {
+        assert_eq!(found, [0.0, 0.0, 22.0, 33.0, 88.0, 110.0]);
     }
 }
