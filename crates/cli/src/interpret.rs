@@ -87,7 +87,6 @@ impl Interpret {
             memory_limit: self.memory_limit.unwrap_or(Options::default().memory_limit),
             ranks: self.ranks,
             trace: self.trace,
-            ..Options::default()
         };
         let mut results = data.arguments.clone();
         let report = interpreter.run(&mut results, &options).map_err(|error| match error {

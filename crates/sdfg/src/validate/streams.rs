@@ -46,18 +46,20 @@ impl Streams {
     /// Adds the uses in a state.
     pub(super) fn collect(&mut self, program: &Program<'_>, site: &Site<'_>, frames: &Frames) {
         let Some(block) = program.block_of(site.id) else { return };
+        // What never runs waits for nothing.
+        let runs = || executions(program, block) != Some(Expr::zero());
         for (id, edge) in site.state.edges() {
             let memlet = &edge.memlet;
             if !is_leaf(site.state, id) {
                 continue;
             }
             if let Some(access) = memlet.read_access().filter(|access| access.is_queue()) {
-                let waits = pop_waits(site, id);
+                let waits = pop_waits(site, id) && runs();
                 let found = Use::of(site, frames, block, id, access.container, waits);
                 self.pops.entry(access.container).or_default().push(found);
             }
             if let Some(access) = memlet.write_access().filter(|access| access.is_queue()) {
-                let waits = !memlet.volume.is_dynamic() && !is_call(site, edge.src);
+                let waits = !memlet.volume.is_dynamic() && !is_call(site, edge.src) && runs();
                 let found = Use::of(site, frames, block, id, access.container, waits);
                 self.pushes.entry(access.container).or_default().push(found);
             }
