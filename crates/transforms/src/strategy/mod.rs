@@ -12,6 +12,7 @@ mod exhaustive;
 mod file;
 mod layouts;
 mod min_plus;
+pub mod model;
 mod observer;
 mod order;
 mod picture;
