@@ -2,6 +2,17 @@
 //!
 //! What is modelled and how is told in `docs/strategy.md`, section 8.
 
+mod costs;
+mod elements;
+mod error;
+mod flow;
+mod index;
 mod machine;
+mod operator;
+mod read;
+#[cfg(test)]
+mod tests;
 
+pub use costs::{Load, Model};
+pub use error::ModelError;
 pub use machine::{Machine, MachineError};

@@ -1,0 +1,141 @@
+//! Sets of elements: boxes whose sides are sets of integers, and how many elements are in some boxes and not in others.
+//!
+//! Exact for any boxes: along each dimension, integers are told apart only by the boxes whose sides they are in.
+
+use std::collections::BTreeMap;
+
+/// Intervals that a side may have; more of them become the one interval around all.
+const INTERVALS: u64 = 1 << 16;
+
+/// How many boxes can be told apart.
+pub(super) const BOXES: usize = 128;
+
+/// Integers along one dimension, as disjoint, ascending, half-open intervals that do not touch.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Side(Vec<(i64, i64)>);
+
+impl Side {
+    /// From `begin` to before `end`.
+    pub(super) fn interval(begin: i64, end: i64) -> Self {
+        Side(if begin < end { vec![(begin, end)] } else { Vec::new() })
+    }
+
+    /// All `start + s1 k1 + s2 k2 + ..` with `0 <= ki < ni`, of strides and numbers `(si, ni)`.
+    pub(super) fn progression(start: i64, strides: &[(i64, u64)]) -> Self {
+        if strides.iter().any(|(_, n)| *n == 0) {
+            return Side(Vec::new());
+        }
+        let mut steps: Vec<(i64, i64)> = strides.iter().map(|(stride, n)| (*stride, *n as i64 - 1)).collect();
+        // Small strides first: they make intervals that larger ones widen.
+        steps.sort_by_key(|(stride, _)| stride.unsigned_abs());
+        let mut intervals = vec![(start, start + 1)];
+        for (stride, last) in steps {
+            let (first, stride) = if stride < 0 { (stride * last, -stride) } else { (0, stride) };
+            let whole = (intervals[0].0 + first, intervals[intervals.len() - 1].1 + first + stride * last);
+            let is_dense = intervals.len() == 1 && intervals[0].1 - intervals[0].0 >= stride;
+            let n = (last as u64).saturating_add(1).saturating_mul(intervals.len() as u64);
+            if is_dense || n > INTERVALS {
+                intervals = vec![whole];
+                continue;
+            }
+            let shifts = (0..=last).map(|k| first + stride * k);
+            let mut all: Vec<(i64, i64)> =
+                shifts.flat_map(|shift| intervals.iter().map(move |(b, e)| (b + shift, e + shift))).collect();
+            all.sort_unstable();
+            all.dedup_by(|next, before| {
+                let touches = next.0 <= before.1;
+                before.1 = if touches { before.1.max(next.1) } else { before.1 };
+                touches
+            });
+            intervals = all;
+        }
+        Side(intervals)
+    }
+}
+
+/// A product of sides, one for each dimension.
+pub(super) type Sides = Vec<Side>;
+
+/// How many elements there are whose set of boxes is wanted; bit `i` of a set stands for box `i`.
+///
+/// Elements outside of all boxes never count. All boxes have as many dimensions, at most [`BOXES`] are told apart.
+pub(super) fn count(boxes: &[&Sides], wanted: impl Fn(u128) -> bool) -> u64 {
+    let Some(first) = boxes.first() else { return 0 };
+    let all = u128::MAX >> (BOXES - boxes.len());
+    let mut elements = BTreeMap::from([(all, 1_u64)]);
+    for dimension in 0..first.len() {
+        let sides: Vec<&Side> = boxes.iter().map(|sides| &sides[dimension]).collect();
+        let along = classes(&sides);
+        let mut product = BTreeMap::new();
+        for (set, n) in &elements {
+            for (other, m) in along.iter().filter(|(other, _)| set & **other != 0) {
+                *product.entry(set & other).or_insert(0) += n * m;
+            }
+        }
+        elements = product;
+    }
+    elements.into_iter().filter(|(set, _)| wanted(*set)).map(|(_, n)| n).sum()
+}
+
+/// How many integers are in exactly the same sides, for each set of sides.
+fn classes(sides: &[&Side]) -> BTreeMap<u128, u64> {
+    // Where an interval begins or ends, its side is switched on or off.
+    let mut switches: Vec<(i64, usize)> = Vec::new();
+    for (side, Side(intervals)) in sides.iter().enumerate() {
+        switches.extend(intervals.iter().flat_map(|(begin, end)| [(*begin, side), (*end, side)]));
+    }
+    switches.sort_unstable();
+    let (mut classes, mut set, mut at) = (BTreeMap::new(), 0_u128, i64::MIN);
+    for (place, side) in switches {
+        if set != 0 && place > at {
+            *classes.entry(set).or_insert(0) += (place - at) as u64;
+        }
+        (set, at) = (set ^ (1 << side), place);
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Steps = (i64, Vec<(i64, u64)>);
+
+    fn members((start, strides): &Steps) -> BTreeSet<i64> {
+        strides.iter().fold(BTreeSet::from([*start]), |set, (stride, n)| {
+            set.iter().flat_map(|x| (0..*n as i64).map(move |k| x + stride * k)).collect()
+        })
+    }
+
+    fn steps() -> impl Strategy<Value = Steps> {
+        (-5_i64..6, prop::collection::vec((-4_i64..5, 0_u64..5), 0..3))
+    }
+
+    proptest! {
+        #[test]
+        fn elements_are_counted_as_one_by_one(
+            boxes in prop::collection::vec(prop::collection::vec(steps(), 2), 1..4),
+            wanted in 1_u128..8,
+        ) {
+            let sides: Vec<Sides> = boxes
+                .iter()
+                .map(|one| one.iter().map(|(start, strides)| Side::progression(*start, strides)).collect())
+                .collect();
+            let mut expected = 0;
+            for x in -40..40 {
+                for y in -40..40 {
+                    let set = boxes.iter().enumerate().fold(0, |set, (bit, one)| {
+                        let inside = members(&one[0]).contains(&x) && members(&one[1]).contains(&y);
+                        set | u128::from(inside) << bit
+                    });
+                    expected += u64::from(set == wanted);
+                }
+            }
+            prop_assert_eq!(count(&sides.iter().collect::<Vec<_>>(), |set| set == wanted), expected);
+        }
+    }
+}

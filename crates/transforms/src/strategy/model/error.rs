@@ -1,0 +1,55 @@
+//! Why there is no model of a program.
+
+use super::super::error::ProblemError;
+use super::machine::MachineError;
+
+/// Why a program has no model. Each error tells the place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// The machine makes no sense.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The configurations or costs make no sense.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Something that the model does not cover.
+    #[error("{place}: {what} is not modelled; {instead}")]
+    Unsupported {
+        /// Where.
+        place: String,
+        /// What it is.
+        what: String,
+        /// What could be done.
+        instead: &'static str,
+    },
+    /// A size that the given values do not determine.
+    #[error("{place}: `{expression}` has no value; set all symbols of the program")]
+    NoValue {
+        /// Where.
+        place: String,
+        /// What has no value.
+        expression: String,
+    },
+    /// A size that exceeds all numbers that the model computes with.
+    #[error("{place}: {what} exceeds 2^53; set smaller sizes")]
+    TooLarge {
+        /// Where.
+        place: String,
+        /// What is too large.
+        what: &'static str,
+    },
+    /// More accesses than are told apart.
+    #[error(
+        "{place}: {n} accesses to `{container}` in one operation and its neighbours are more than {limit}"
+    )]
+    TooManyAccesses {
+        /// Where.
+        place: String,
+        /// The container.
+        container: String,
+        /// How many accesses there are.
+        n: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+}

@@ -1,0 +1,179 @@
+//! What the model knows of an operation: its iterations, its work, and which elements each block of iterations accesses.
+
+use sdfg::ir::ContainerId;
+
+use super::elements::{Side, Sides, count};
+
+/// An operation of a program at known sizes.
+#[derive(Clone, Debug)]
+pub(super) struct Operator {
+    /// State and node.
+    pub(super) name: String,
+    /// What sort of node it is.
+    pub(super) kind: &'static str,
+    /// How many iterations each dimension has that can be cut.
+    pub(super) domain: Vec<u64>,
+    /// Arithmetic operations of one iteration.
+    pub(super) work: u64,
+    /// What it reads; of containers that it combines into, also what was there before.
+    pub(super) reads: Vec<Operand>,
+    /// What it writes.
+    pub(super) writes: Vec<Operand>,
+}
+
+/// How an operation accesses one container.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) container: ContainerId,
+    /// Bytes of an element.
+    pub(super) element_bytes: u64,
+    /// Sizes of the container.
+    pub(super) extents: Vec<u64>,
+    /// All accesses, each with an index for each dimension of the container.
+    pub(super) accesses: Vec<Vec<Index>>,
+    /// If iterations combine what they write, the arithmetic operations of combining two elements.
+    pub(super) combining: Option<u64>,
+}
+
+/// Which positions along a dimension of a container an iteration accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Index {
+    /// `start + c1 i1 + .. + s1 k1 + ..`
+    Affine {
+        start: i64,
+        /// Dimensions of the domain, counted from 0, with their coefficients, which are not 0.
+        parameters: Vec<(usize, i64)>,
+        /// Strides and numbers of what each iteration passes through.
+        within: Vec<(i64, u64)>,
+    },
+    /// Any: the conservative answer.
+    Whole,
+}
+
+/// Iterations of a rank: for each dimension of the domain its part, and the iterations from the first to before the last.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) part: Vec<u64>,
+    pub(super) bounds: Vec<(u64, u64)>,
+}
+
+/// The part of `n` things that is number `part` of `parts`: sizes differ by at most one.
+pub(super) fn share(n: u64, parts: u64, part: u64) -> (u64, u64) {
+    let at = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
+    (at(part), at(part + 1))
+}
+
+impl Operator {
+    /// What a rank computes; nothing for ranks beyond the number of parts. The last dimension changes fastest.
+    pub(super) fn block(&self, configuration: &[u32], rank: u32) -> Option<Block> {
+        let mut left = u64::from(rank);
+        let mut part = vec![0; configuration.len()];
+        for (dimension, parts) in configuration.iter().enumerate().rev() {
+            part[dimension] = left % u64::from(*parts);
+            left /= u64::from(*parts);
+        }
+        let cut = self.domain.iter().zip(configuration).zip(&part);
+        let bounds = cut.map(|((n, parts), part)| share(*n, u64::from(*parts), *part)).collect();
+        (left == 0).then_some(Block { part, bounds })
+    }
+
+    /// The block of all iterations.
+    pub(super) fn whole(&self) -> Block {
+        Block { part: vec![0; self.domain.len()], bounds: self.domain.iter().map(|n| (0, *n)).collect() }
+    }
+}
+
+impl Block {
+    /// How many iterations there are.
+    pub(super) fn n_iterations(&self) -> u64 {
+        self.bounds.iter().map(|(begin, end)| end - begin).product()
+    }
+}
+
+impl Operand {
+    /// The elements that each access touches in a block, a box for each access.
+    pub(super) fn touched(&self, block: &Block) -> Vec<Sides> {
+        let is_empty = block.n_iterations() == 0;
+        let side = |index: &Index, extent: u64| match index {
+            Index::Whole if !is_empty => Side::interval(0, extent as i64),
+            Index::Whole => Side::interval(0, 0),
+            Index::Affine { start, parameters, within } => {
+                let mut start = *start;
+                let mut strides = within.clone();
+                for (parameter, coefficient) in parameters {
+                    let (begin, end) = block.bounds[*parameter];
+                    start += coefficient * begin as i64;
+                    strides.push((*coefficient, end - begin));
+                }
+                // Iterations that an index does not depend on still have to be there.
+                strides.extend(is_empty.then_some((0, 0)));
+                Side::progression(start, &strides)
+            }
+        };
+        let sides =
+            |access: &Vec<Index>| access.iter().zip(&self.extents).map(|(i, n)| side(i, *n)).collect();
+        self.accesses.iter().map(sides).collect()
+    }
+
+    /// The part of the container that a rank holds before it computes: each dimension of the container is cut where the
+    /// dimension of the domain is that leads through it. Ranks that differ in other dimensions hold copies.
+    pub(super) fn home(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Sides {
+        let side = |dimension: usize| {
+            let extent = self.extents[dimension] as i64;
+            let Some((parameter, coefficient, reference)) = self.lead(operator, dimension) else {
+                return Side::interval(0, extent);
+            };
+            let (begin, end) = block.bounds[parameter];
+            let is_first = block.part[parameter] == 0;
+            let is_last = block.part[parameter] + 1 == u64::from(configuration[parameter]);
+            let at = |iteration: u64| (coefficient * iteration as i64 + reference).clamp(0, extent);
+            let after = |iteration: u64| {
+                (coefficient * iteration as i64 + reference).saturating_add(1).clamp(0, extent)
+            };
+            // With a negative coefficient the first part is at the end of the container.
+            let (low, high, at_low, at_high) = if coefficient > 0 {
+                (at(begin), at(end), is_first, is_last)
+            } else {
+                (after(end), after(begin), is_last, is_first)
+            };
+            Side::interval(if at_low { 0 } else { low }, if at_high { extent } else { high })
+        };
+        (0..self.extents.len()).map(side).collect()
+    }
+
+    /// The dimension of the domain that leads through a dimension of the container, its coefficient, and the access that
+    /// is in the middle of all: of the dimensions in the first access's index the longest, of equals the first.
+    pub(super) fn lead(&self, operator: &Operator, dimension: usize) -> Option<(usize, i64, i64)> {
+        let Index::Affine { parameters, .. } = &self.accesses.first()?[dimension] else { return None };
+        let longest = parameters.iter().rev().max_by_key(|(parameter, _)| operator.domain[*parameter]);
+        let lead = *longest?;
+        let mut starts: Vec<i64> = Vec::new();
+        for access in &self.accesses {
+            if let Index::Affine { start, parameters, .. } = &access[dimension]
+                && parameters.contains(&lead)
+            {
+                starts.push(*start);
+            }
+        }
+        starts.sort_unstable();
+        starts.dedup();
+        Some((lead.0, lead.1, starts[starts.len() / 2]))
+    }
+
+    /// Dimensions of the domain that no index depends on: what is combined over them is a reduction.
+    pub(super) fn reduced(&self, operator: &Operator) -> Vec<usize> {
+        let is_used = |dimension: usize| {
+            self.accesses.iter().flatten().any(|index| match index {
+                Index::Affine { parameters, .. } => parameters.iter().any(|(p, _)| *p == dimension),
+                Index::Whole => false,
+            })
+        };
+        (0..operator.domain.len()).filter(|dimension| !is_used(*dimension)).collect()
+    }
+
+    /// How many different elements a block touches.
+    pub(super) fn n_touched(&self, block: &Block) -> u64 {
+        let touched = self.touched(block);
+        count(&touched.iter().collect::<Vec<_>>(), |_| true)
+    }
+}

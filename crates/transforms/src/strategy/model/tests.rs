@@ -1,0 +1,23 @@
+//! Programs whose model is known, and random affine programs whose loads are counted element by element.
+
+mod programs;
+mod random;
+mod simulation;
+
+use std::collections::BTreeMap;
+
+use sdfg::symbolic::Symbol;
+use sdfg::validate::{Validated, validate};
+
+use super::{Machine, Model, ModelError};
+
+fn program(text: &str) -> Validated {
+    let sdfg = sdfg::text::parse("test.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    validate(sdfg).unwrap_or_else(|rejected| panic!("{:?}\n{text}", rejected.diagnostics))
+}
+
+fn model(text: &str, symbols: &[(&str, i64)], ranks: u32) -> Result<Model, ModelError> {
+    let values: BTreeMap<Symbol, i64> =
+        symbols.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
+    Model::new(&program(text), &values, &Machine { ranks, ..Machine::default() })
+}

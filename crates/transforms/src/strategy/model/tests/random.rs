@@ -1,0 +1,183 @@
+//! Random affine programs: maps in a row, some of them in a loop, over a few square arrays.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+
+/// Elements of an array along each of its two dimensions.
+pub(super) const EXTENT: i64 = 40;
+
+/// How many arrays there are.
+pub(super) const ARRAYS: usize = 3;
+
+/// `c0 i + c1 j + offset` in iterations counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Index {
+    pub(super) coefficients: [i64; 2],
+    pub(super) offset: i64,
+}
+
+impl Index {
+    pub(super) fn at(&self, iteration: [i64; 2]) -> i64 {
+        self.coefficients[0] * iteration[0] + self.coefficients[1] * iteration[1] + self.offset
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RandomMap {
+    pub(super) sizes: [i64; 2],
+    /// Begins of the ranges, which the text has to account for.
+    begins: [i64; 2],
+    pub(super) reads: Vec<(usize, [Index; 2])>,
+    pub(super) write: (usize, [Index; 2]),
+    /// Whether iterations add up what they write.
+    pub(super) adds: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RandomProgram {
+    pub(super) maps: Vec<RandomMap>,
+    /// Maps of the loop, and how often it runs.
+    pub(super) repeated: std::ops::Range<usize>,
+    pub(super) times: usize,
+}
+
+impl RandomProgram {
+    /// Maps in the order in which they run.
+    pub(super) fn runs(&self) -> Vec<usize> {
+        let mut runs: Vec<usize> = (0..self.repeated.start).collect();
+        for _ in 0..self.times {
+            runs.extend(self.repeated.clone());
+        }
+        runs.extend(self.repeated.end..self.maps.len());
+        runs
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = "sdfg random {\n".to_owned();
+        for array in 0..ARRAYS {
+            writeln!(text, "  array A{array}: f64[{EXTENT}, {EXTENT}]").expect("a string");
+        }
+        for (at, map) in self.maps.iter().enumerate() {
+            if at == self.repeated.start && !self.repeated.is_empty() {
+                writeln!(text, "  for steps: t = 0:{} {{", self.times).expect("a string");
+            }
+            text.push_str(&map.text(at));
+            if at + 1 == self.repeated.end && !self.repeated.is_empty() {
+                text.push_str("  }\n");
+            }
+        }
+        text + "}\n"
+    }
+}
+
+impl RandomMap {
+    /// Operations of one iteration: a sum of all that is read, and adding it.
+    pub(super) fn work(&self) -> u64 {
+        self.reads.len() as u64 - 1 + u64::from(self.adds)
+    }
+
+    fn index(&self, index: &Index) -> String {
+        let [c0, c1] = index.coefficients;
+        let offset = index.offset - c0 * self.begins[0] - c1 * self.begins[1];
+        format!("{c0}*i + {c1}*j + {offset}")
+    }
+
+    fn access(&self, (array, [row, column]): &(usize, [Index; 2])) -> String {
+        format!("A{array}[{}, {}]", self.index(row), self.index(column))
+    }
+
+    fn text(&self, at: usize) -> String {
+        let [i, j] = [0, 1].map(|d| (self.begins[d], self.begins[d] + self.sizes[d]));
+        let inputs: Vec<String> = (0..self.reads.len()).map(|k| format!("x{k}")).collect();
+        let mut text = format!("  state s{at} {{\n");
+        let mut arrays: Vec<usize> = self.reads.iter().map(|(array, _)| *array).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        for array in &arrays {
+            writeln!(text, "    access A{array}").expect("a string");
+        }
+        let to = self.write.0;
+        let (sum, list) = (inputs.join(" + "), inputs.join(", "));
+        writeln!(
+            text,
+            "    access A{to}\n    map m [i = {}:{}, j = {}:{}] {{\n      tasklet f ({list}) -> (o) {{ o = {sum} }}",
+            i.0, i.1, j.0, j.1
+        )
+        .expect("a string");
+        for (k, read) in self.reads.iter().enumerate() {
+            writeln!(text, "      m.A{} -> f.x{k}: {}", read.0, self.access(read)).expect("a string");
+        }
+        let adds = if self.adds { " wcr(sum)" } else { "" };
+        writeln!(text, "      f.o -> m.A{to}: {}{adds}\n    }}", self.access(&self.write)).expect("a string");
+        for array in &arrays {
+            writeln!(text, "    A{array} -> m.A{array}").expect("a string");
+        }
+        writeln!(text, "    m.A{to} -> A{to}\n  }}").expect("a string");
+        text
+    }
+}
+
+/// Indices in which each dimension of the domain is used by one dimension of the array at most.
+fn indices() -> impl Strategy<Value = [Index; 2]> {
+    let coefficient = || prop::sample::select(vec![-2, -1, 0, 1, 1, 1, 2]);
+    let offsets = (0_i64..4, 0_i64..4);
+    (coefficient(), coefficient(), offsets, 0..4).prop_map(|(a, b, (o, p), places)| {
+        let coefficients = match places {
+            0 => [[a, 0], [0, b]],
+            1 => [[0, b], [a, 0]],
+            2 => [[a, b], [0, 0]],
+            _ => [[0, 0], [a, b]],
+        };
+        // Coefficients of -2 and sizes below 9 reach down by 32 at most, and up by as much.
+        let index = |coefficients: [i64; 2], offset: i64| {
+            let down: i64 = coefficients.iter().map(|c| (-c).max(0) * 8).sum();
+            Index { coefficients, offset: offset + down }
+        };
+        [index(coefficients[0], o), index(coefficients[1], p)]
+    })
+}
+
+fn map() -> impl Strategy<Value = RandomMap> {
+    let reads = prop::collection::vec(
+        (0..ARRAYS - 1, indices(), prop::collection::vec((0_i64..3, 0_i64..3), 0..3)),
+        1..3,
+    );
+    let sizes = (1_i64..9, 1_i64..9);
+    (sizes, (0_i64..3, 0_i64..3), reads, 0..ARRAYS, indices(), any::<bool>()).prop_map(
+        |((m, n), (b0, b1), reads, to, mut write, wants_to_add)| {
+            // What is written is read from nowhere else, so that iterations do not conflict.
+            let other = |array: usize| (to + 1 + array) % ARRAYS;
+            let mut all = Vec::new();
+            for (array, indices, shifts) in reads {
+                all.push((other(array), indices));
+                for (s0, s1) in shifts {
+                    let shifted = |index: Index, by: i64| Index { offset: index.offset + by, ..index };
+                    all.push((other(array), [shifted(indices[0], s0), shifted(indices[1], s1)]));
+                }
+            }
+            // A sum has one parameter in an index at most; without a sum each iteration has its own element.
+            let used: Vec<[i64; 2]> = write.iter().map(|index| index.coefficients).collect();
+            let is_single = |c: &[i64; 2]| c[0] == 0 || c[1] == 0;
+            let total = [used[0][0] + used[1][0], used[0][1] + used[1][1]];
+            if !used.iter().all(is_single) {
+                write = [
+                    Index { coefficients: [1, 0], offset: write[0].offset },
+                    Index { coefficients: [0, 1], offset: write[1].offset },
+                ];
+            }
+            let is_own = !used.iter().all(is_single) || (total[0] != 0 && total[1] != 0);
+            let adds = wants_to_add || !is_own;
+            RandomMap { sizes: [m, n], begins: [b0, b1], reads: all, write: (to, write), adds }
+        },
+    )
+}
+
+pub(super) fn program() -> impl Strategy<Value = RandomProgram> {
+    (prop::collection::vec(map(), 1..5), 0_usize..5, 0_usize..5, 1_usize..4).prop_map(
+        |(maps, a, b, times)| {
+            let (a, b) = (a.min(maps.len()), b.min(maps.len()));
+            RandomProgram { maps, repeated: a.min(b)..a.max(b), times }
+        },
+    )
+}
