@@ -1,5 +1,6 @@
 //! `sdfg strategy`: the cheapest way to spread the operations of a graph over processors.
 
+mod program;
 mod table;
 
 use std::fs::File;
@@ -15,23 +16,35 @@ use sdfg_transforms::strategy::{
 };
 use serde_json::{Value, json};
 
+use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::output::{self, Destination};
 use crate::terminal::Terminal;
 
 /// Find a configuration for each operation of a computation graph so that all together cost least.
 ///
-/// The graph is JSON, plain or compressed with gzip: operations with their configurations and costs, and for each edge the
-/// cost of each pair of configurations. The result is proved to be the optimum, and the proof is checked.
+/// The graph is that of a program at given sizes, with costs in seconds by a model of the machine; or it is JSON, plain or
+/// compressed with gzip: operations with their configurations and costs, and for each edge the cost of each pair of
+/// configurations. The result is proved to be the optimum, and the proof is checked.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.dot && dot -Tsvg alexnet.dot -o alexnet.svg"
+    after_help = "Examples:\n  sdfg strategy jacobi2d.sdft -p 8 --set N=4096 --set T=100\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.dot && dot -Tsvg alexnet.dot -o alexnet.svg"
 )]
 pub(crate) struct StrategyCommand {
+    /// The program, in any form; `-` is the standard input.
+    #[arg(required_unless_present = "costs")]
+    program: Option<String>,
+    /// Value of a symbol of the program.
+    #[arg(long = "set", value_name = "SYMBOL=VALUE")]
+    symbols: Vec<SymbolValue>,
+    /// What the machine is like, for costs of a program; round numbers that were not measured if not told.
+    #[arg(long, value_name = "FILE")]
+    machine: Option<String>,
     /// The graph with its costs; `-` is the standard input.
-    #[arg(long, value_name = "GRAPH")]
-    costs: String,
-    /// How many processors to use, at most as many as the costs are for; all of them if not told.
+    #[arg(long, value_name = "GRAPH", conflicts_with_all = ["program", "symbols", "machine"])]
+    costs: Option<String>,
+    /// How many processors to use: of a graph with costs at most as many as these are for, all of them if not told; of a
+    /// program as many as the machine has ranks if not told.
     #[arg(short = 'p', long = "processors", value_name = "N")]
     processors: Option<u32>,
     /// Write one JSON object instead of a table.
@@ -86,7 +99,7 @@ enum OrderChoice {
 
 impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let problem = self.read()?;
+        let problem = self.problem(terminal)?;
         let options = self.options();
         let messages = Messages { terminal, tenths: AtomicU64::new(0) };
         let start = Instant::now();
@@ -110,8 +123,17 @@ impl StrategyCommand {
         output::print(text.as_bytes())
     }
 
-    fn read(&self) -> Result<Tabulated, Failure> {
-        let name = &self.costs;
+    fn problem(&self, terminal: Terminal) -> Result<Tabulated, Failure> {
+        match (&self.program, &self.costs) {
+            (_, Some(graph)) => self.read(graph),
+            (Some(program), None) => {
+                program::problem(program, &self.symbols, self.machine.as_deref(), self.processors, terminal)
+            }
+            (None, None) => Err(Failure::usage("there is neither a program nor a graph with costs")),
+        }
+    }
+
+    fn read(&self, name: &str) -> Result<Tabulated, Failure> {
         let input: Box<dyn Read> = if name == "-" {
             Box::new(std::io::stdin().lock())
         } else {

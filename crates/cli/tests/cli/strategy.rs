@@ -65,3 +65,68 @@ fn wrong_graphs_and_options_are_refused() {
     bench.run(&["strategy", "--costs", "two.json", "-p", "3"]).fails(2, &["for 2 processors, not for 3"]);
     bench.run(&["strategy", "--costs", "two.json", "--memory", "0"]).fails(1, &["limit is 0", "--memory"]);
 }
+
+/// Squares and their sum.
+const PROGRAM: &str = "sdfg two {
+  symbol N: i64
+  array A: f64[N]
+  transient array B: f64[N]
+  scalar C: f64
+  state s {
+    access A
+    access B
+    access C
+    map square [i = 0:N] {
+      tasklet f (a) -> (b) { b = a * a }
+      square.A -> f.a: A[i]
+      f.b -> square.B: B[i]
+    }
+    reduce total wcr(sum) identity(0.0)
+    A -> square.A
+    square.B -> B
+    B -> total: B[0:N]
+    total -> C: C
+  }
+}";
+
+#[test]
+fn a_program_is_searched_at_given_sizes() {
+    let bench = Bench::new();
+    bench.file("two.sdft", PROGRAM);
+    let run = ["strategy", "two.sdft", "-p", "4", "--set", "N=1000000"];
+    bench.run(&run).prints(&[
+        "s.square   1000000  4",
+        "s.total    1000000  4",
+        "on 4 processors",
+        "serial: ",
+    ]);
+    let answer = bench.run(&[&run[..], &["--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    // Squares read and write 16 bytes for each element, the sum reads 8 and its result; then three partial sums go around.
+    let (memory, link, latency) = (2e10, 1e10, 2e-6);
+    let expected = 4e6 / memory + (2e6 + 8.0) / memory + 6.0 * latency + 16.0 / link;
+    let cost = value["cost"].as_f64().expect("a number");
+    assert!((cost - expected).abs() < 1e-9, "{cost}, {expected}");
+    // With a latency of a second nothing is cut.
+    bench.file(
+        "slow.toml",
+        "ranks = 4\noperations_per_second = 1e9\nmemory_bytes_per_second = 1e9\nlink_bytes_per_second = 1e9\nlatency_seconds = 1",
+    );
+    bench
+        .run(&["strategy", "two.sdft", "--set", "N=1000000", "--machine", "slow.toml"])
+        .prints(&["s.total    1000000  1"]);
+}
+
+#[test]
+fn wrong_programs_and_machines_are_refused() {
+    let bench = Bench::new();
+    bench.file("two.sdft", PROGRAM);
+    bench.run(&["strategy"]).fails(2, &["<PROGRAM>"]);
+    bench.run(&["strategy", "two.sdft", "--costs", "two.json"]).fails(2, &["cannot be used with"]);
+    bench.run(&["strategy", "two.sdft", "-p", "2"]).fails(2, &["has no value", "--set"]);
+    bench.run(&["strategy", "two.sdft", "-p", "0", "--set", "N=9"]).fails(2, &["`ranks` is 0", "-p"]);
+    bench.file("short.toml", "ranks = 4");
+    bench
+        .run(&["strategy", "two.sdft", "--set", "N=9", "--machine", "short.toml"])
+        .fails(2, &["missing field `operations_per_second`", "short.toml"]);
+}

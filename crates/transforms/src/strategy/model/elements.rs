@@ -51,6 +51,15 @@ impl Side {
         }
         Side(intervals)
     }
+
+    /// Those from 0 to before `extent`.
+    pub(super) fn below(mut self, extent: i64) -> Self {
+        self.0.retain_mut(|(begin, end)| {
+            (*begin, *end) = ((*begin).max(0), (*end).min(extent));
+            begin < end
+        });
+        self
+    }
 }
 
 /// A product of sides, one for each dimension.

@@ -23,7 +23,9 @@ pub enum ModelError {
         instead: &'static str,
     },
     /// A size that the given values do not determine.
-    #[error("{place}: `{expression}` has no value; set all symbols of the program")]
+    #[error(
+        "{place}: `{expression}` has no value; set all symbols of the program, and let no size depend on the symbol of a loop"
+    )]
     NoValue {
         /// Where.
         place: String,

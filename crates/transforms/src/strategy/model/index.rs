@@ -13,8 +13,8 @@ const LARGEST: i64 = 1 << 53;
 /// What the symbols of the maps around an access stand for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parameters {
-    /// A dimension of the domain, with the begin and the step of its range.
-    pub(super) domain: BTreeMap<Symbol, (usize, i64, i64)>,
+    /// A dimension of the domain, with begin, step and number of steps of its range.
+    pub(super) domain: BTreeMap<Symbol, (usize, (i64, i64, u64))>,
     /// Begin, step and number of steps of what each iteration passes through.
     pub(super) within: BTreeMap<Symbol, (i64, i64, u64)>,
 }
@@ -47,21 +47,17 @@ fn affine(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameter
     for symbol in range.begin.free_symbols() {
         let coefficient = at(Some(&symbol))?.checked_sub(constant)?;
         linear = linear + Expr::symbol(symbol.clone()) * coefficient;
-        let (begin, step) = match (parameters.domain.get(&symbol), parameters.within.get(&symbol)) {
-            (Some((_, begin, step)), _) => (*begin, *step),
-            (None, Some((begin, step, _))) => (*begin, *step),
-            (None, None) => return None,
-        };
-        start = start.checked_add(coefficient.checked_mul(begin)?)?;
+        let dimension = parameters.domain.get(&symbol);
+        let passed = dimension.map(|(_, numbers)| numbers).or_else(|| parameters.within.get(&symbol));
+        let (begin, step, n) = *passed?;
+        let shift = coefficient.checked_mul(begin)?;
         let stride = coefficient.checked_mul(step)?;
-        reach = reach.checked_add(coefficient.checked_mul(begin)?.checked_abs()?)?;
-        if stride == 0 {
-            continue;
-        }
-        match (parameters.domain.get(&symbol), parameters.within.get(&symbol)) {
-            (Some((dimension, _, _)), _) => of_domain.push((*dimension, stride)),
-            (None, Some((_, _, n))) => within.push((stride, *n)),
-            (None, None) => return None,
+        start = start.checked_add(shift)?;
+        reach = reach.checked_add(shift.checked_abs()?)?.checked_add(distance(stride, n)?)?;
+        match dimension {
+            _ if stride == 0 => {}
+            Some((dimension, _)) => of_domain.push((*dimension, stride)),
+            None => within.push((stride, n)),
         }
     }
     // A polynomial that is equal to its linear part is affine; the canonical form decides.
@@ -69,11 +65,15 @@ fn affine(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameter
         return None;
     }
     if count != 1 {
-        within.push((step, u64::try_from(count).ok()?));
-    }
-    for (stride, n) in &within {
-        reach = reach.checked_add(stride.checked_abs()?.checked_mul(i64::try_from(*n).ok()?)?)?;
+        let n = u64::try_from(count).ok()?;
+        within.push((step, n));
+        reach = reach.checked_add(distance(step, n)?)?;
     }
     of_domain.sort_unstable();
     (reach <= LARGEST).then_some(Index::Affine { start, parameters: of_domain, within })
+}
+
+/// How far so many steps go at most.
+fn distance(stride: i64, n: u64) -> Option<i64> {
+    stride.checked_abs()?.checked_mul(i64::try_from(n).ok()?)
 }

@@ -107,7 +107,8 @@ impl Operand {
                 }
                 // Iterations that an index does not depend on still have to be there.
                 strides.extend(is_empty.then_some((0, 0)));
-                Side::progression(start, &strides)
+                // What is outside of the container is a fault of the program, and nowhere to be fetched from.
+                Side::progression(start, &strides).below(extent as i64)
             }
         };
         let sides =

@@ -244,8 +244,8 @@ impl<'a> Reader<'a> {
             let NodeKind::MapEntry(map) = &state.node(*entry).kind else { continue };
             for (dimension, (symbol, range)) in map.params.iter().zip(&map.ranges.0).enumerate() {
                 match self.numbers(range, place) {
-                    Ok((begin, step, _)) if *entry == operation => {
-                        parameters.domain.insert(symbol.clone(), (dimension, begin, step));
+                    Ok(numbers) if *entry == operation => {
+                        parameters.domain.insert(symbol.clone(), (dimension, numbers));
                     }
                     Ok(numbers) => {
                         parameters.within.insert(symbol.clone(), numbers);
@@ -383,6 +383,10 @@ impl<'a> Reader<'a> {
 
     /// Begin, step and number of steps of a range of numbers.
     fn numbers(&self, range: &Range, place: &str) -> Result<(i64, i64, u64), ModelError> {
+        if !range.tile.is_one() {
+            let (place, what) = (place.to_owned(), format!("the tiled range `{range}`"));
+            return Err(ModelError::Unsupported { place, what, instead: "write the tiles as a dimension" });
+        }
         let n = self.number(&range.count(), place)?;
         let n = bounded(&[n.max(0) as u64], 1, place, "the length of a range")?;
         Ok((self.number(&range.begin, place)?, self.number(&range.step, place)?, n))

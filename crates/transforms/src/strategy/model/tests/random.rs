@@ -162,8 +162,8 @@ fn map() -> impl Strategy<Value = RandomMap> {
             let total = [used[0][0] + used[1][0], used[0][1] + used[1][1]];
             if !used.iter().all(is_single) {
                 write = [
-                    Index { coefficients: [1, 0], offset: write[0].offset },
-                    Index { coefficients: [0, 1], offset: write[1].offset },
+                    Index { coefficients: [1, 0], offset: write[0].offset % 20 },
+                    Index { coefficients: [0, 1], offset: write[1].offset % 20 },
                 ];
             }
             let is_own = !used.iter().all(is_single) || (total[0] != 0 && total[1] != 0);

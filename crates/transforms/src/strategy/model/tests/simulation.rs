@@ -198,7 +198,7 @@ fn predicted(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
     #[test]
     fn predicted_and_counted_loads_are_equal(
         program in program(),

@@ -1,0 +1,52 @@
+//! From a program on the command line to its computation graph with costs.
+
+use std::collections::BTreeMap;
+
+use sdfg::symbolic::Symbol;
+use sdfg_transforms::strategy::Tabulated;
+use sdfg_transforms::strategy::model::{Machine, Model, ModelError};
+
+use crate::data::{SymbolValue, check_symbols};
+use crate::failure::Failure;
+use crate::source::Source;
+use crate::terminal::Terminal;
+
+/// The costs of a program at the given values of its symbols; tells where they are not exact.
+pub(super) fn problem(
+    program: &str,
+    symbols: &[SymbolValue],
+    machine: Option<&str>,
+    processors: Option<u32>,
+    terminal: Terminal,
+) -> Result<Tabulated, Failure> {
+    let validated = Source::read(program)?.validated(terminal)?;
+    check_symbols(validated.sdfg(), "--set", symbols)?;
+    let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
+    let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
+    let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
+    machine.ranks = processors.unwrap_or(machine.ranks);
+    let model = Model::new(&validated, &values, &machine).map_err(|error| failed(&error))?;
+    for note in model.approximations() {
+        terminal.note(&format!("the model is not exact: {note}"));
+    }
+    model.tabulated().map_err(Failure::program)
+}
+
+fn read_machine(name: &str) -> Result<Machine, Failure> {
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        Failure::usage(format_args!("cannot read `{name}`: {error}")).at("--machine").help("check the path")
+    })?;
+    Machine::parse(&text).map_err(|error| {
+        Failure::usage(error).at(name).help("`docs/strategy.md` tells what describes a machine")
+    })
+}
+
+fn failed(error: &ModelError) -> Failure {
+    match error {
+        ModelError::NoValue { .. } | ModelError::TooLarge { .. } => Failure::usage(error).at("--set"),
+        ModelError::Machine(_) => Failure::usage(error).at("-p"),
+        ModelError::Problem(_) | ModelError::Unsupported { .. } | ModelError::TooManyAccesses { .. } => {
+            Failure::program(error)
+        }
+    }
+}
