@@ -69,7 +69,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<(), Error> {
     let library = unsafe { Library::new(path)? };
     let memory: Vec<Memory> = case.arguments.iter().map(|fill| Memory::new(*fill)).collect();
     let pointers: Vec<*mut c_void> = memory.iter().map(|memory| memory.address.cast()).collect();
-    let run = entry(&library, name, kind == "ours")?;
+    let run = entry(&library, case.program, kind == "ours")?;
     let lines = std::io::stdin().lock().lines();
     for line in lines {
         let start = Instant::now();
