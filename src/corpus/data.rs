@@ -80,10 +80,6 @@ pub(super) fn read(folder: &Path, sdfg: &Sdfg) -> Result<Data, String> {
                 Tensor::zeros(container.element, shape).map_err(|error| error.to_string())?
             }
         };
-        if matches!(container.element.lane().component(), ScalarType::F32 | ScalarType::F16) {
-            // A last bit of single precision is more than some files allow for.
-            data.tolerance.relative = data.tolerance.relative.max(1e-6);
-        }
         data.arguments.set(name, input);
         if let Some(expected) = load("expected")? {
             data.expected.insert(name.to_owned(), expected);
