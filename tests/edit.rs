@@ -265,7 +265,15 @@ fn outline(sdfg: &mut Sdfg, rng: &mut Rng) -> Result<(StateId, NodeId), EditErro
 
 #[test]
 fn nodes_are_moved_into_a_nested_sdfg() {
-    preserves(60, |sdfg, _, rng| outline(sdfg, rng).map(|_| Vec::new()));
+    // What a consume scope took cannot be moved, and many programs have one: then other nodes are tried, in the program as it is.
+    preserves(70, |sdfg, _, rng| {
+        let before = text::print(sdfg);
+        let moved = outline(sdfg, rng).or_else(|_| {
+            assert_eq!(text::print(sdfg), before);
+            outline(sdfg, rng)
+        });
+        moved.map(|_| Vec::new())
+    });
 }
 
 #[test]

@@ -22,8 +22,8 @@ impl<'ctx> Function<'_, 'ctx> {
             && matches!(copy.write, Resolved::Store)
             && dimensions.last().is_some_and(|d| d.from_stride.is_one() && d.to_stride.is_one());
         let block = if is_block { dimensions.pop() } else { None };
-        let reader = format!("the copy at `{}`", copy.label);
-        self.read_by(Some(&reader), || self.copy_dimensions(copy, &dimensions, block.as_ref(), from, to))
+        let reader = self.is_checked().then(|| format!("the copy at `{}`", copy.label));
+        self.read_by(reader.as_deref(), || self.copy_dimensions(copy, &dimensions, block.as_ref(), from, to))
     }
 
     fn copy_dimensions(

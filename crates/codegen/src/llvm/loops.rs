@@ -34,20 +34,30 @@ impl<'ctx> Function<'_, 'ctx> {
         bank: &Symbol,
         body: &dyn Fn(IntValue<'ctx>) -> Emit<()>,
     ) -> Emit<()> {
+        self.in_groups((begin, end), BANKS, &|numbers| {
+            numbers.iter().zip(0..).try_for_each(|(number, n)| {
+                self.set_variable(bank, self.emitter.constant(n))?;
+                body(*number)
+            })
+        })
+    }
+
+    /// The numbers from `begin` to before `end` in groups of `size`; those that fill no group come alone.
+    pub(super) fn in_groups(
+        &self,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        size: u32,
+        body: &dyn Fn(&[IntValue<'ctx>]) -> Emit<()>,
+    ) -> Emit<()> {
         let constant = |n: u32| self.emitter.constant(i64::from(n));
         let count = self.larger(self.subtract(end, begin)?, constant(0))?;
-        let rest = self.builder.build_int_unsigned_rem(count, constant(BANKS), "")?;
+        let rest = self.builder.build_int_unsigned_rem(count, constant(size), "")?;
         let whole = self.add(begin, self.subtract(count, rest)?)?;
-        self.counted_loop(begin, whole, constant(BANKS), false, LoopHints::default(), |first| {
-            (0..BANKS).try_for_each(|n| {
-                self.set_variable(bank, constant(n))?;
-                body(self.add(first, constant(n))?)
-            })
+        self.counted_loop(begin, whole, constant(size), false, LoopHints::default(), |first| {
+            let numbers: Vec<_> = (0..size).map(|n| self.add(first, constant(n))).collect::<Emit<_>>()?;
+            body(&numbers)
         })?;
-        self.counted_loop(whole, end, constant(1), false, LoopHints::default(), |number| {
-            self.set_variable(bank, constant(0))?;
-            body(number)
-        })
+        self.counted_loop(whole, end, constant(1), false, LoopHints::default(), |number| body(&[number]))
     }
 
     /// A loop over a dimension.

@@ -13,7 +13,7 @@ use super::metadata::LoopHints;
 use crate::plan::{LoopDimension, ParallelLoop};
 
 /// Iterations of a loop around a thread's part that one pass over it serves: as many streams of memory as a processor follows with ease.
-const JAMMED: i64 = 4;
+const JAMMED: u32 = 4;
 
 /// What writes the statements of one iteration.
 type Body<'f> = &'f dyn Fn() -> Emit<()>;
@@ -204,14 +204,9 @@ impl<'ctx> Function<'_, 'ctx> {
             self.set_variable(&around.variable, value)?;
             body()
         };
-        let (zero, one, passes) =
-            (self.emitter.constant(0), self.emitter.constant(1), self.emitter.constant(JAMMED));
-        let rest = self.builder.build_int_unsigned_rem(count, passes, "")?;
-        let whole = self.subtract(count, rest)?;
-        self.counted_loop(zero, whole, passes, false, LoopHints::default(), |first| {
-            part(&|| (0..JAMMED).try_for_each(|n| at(self.add(first, self.emitter.constant(n))?)))
-        })?;
-        self.counted_loop(whole, count, one, false, LoopHints::default(), |number| part(&|| at(number)))
+        self.in_groups((self.emitter.constant(0), count), JAMMED, &|numbers| {
+            part(&|| numbers.iter().try_for_each(|number| at(*number)))
+        })
     }
 
     fn run_part(

@@ -29,6 +29,48 @@ enum Work {
     Unknown,
 }
 
+/// What the nodes of a component have to do.
+#[derive(Default)]
+struct Load {
+    /// Whether the calling thread has to run something of it.
+    stays: bool,
+    /// Innermost steps of the nodes whose number is known.
+    steps: Option<Expr>,
+    /// Whether the number is not known of a node, and whether that has a loop around its tasklets.
+    unknown: bool,
+    repeats: bool,
+}
+
+impl Load {
+    fn add(&mut self, body: &[Statement], work: impl FnOnce() -> Option<Expr>) {
+        if !any_statement(body, &|statement| !matches!(statement, Statement::Comment(_))) {
+            return;
+        }
+        self.stays |= any_statement(body, &stays);
+        match work() {
+            Some(steps) => self.steps = Some(self.steps.take().unwrap_or_else(Expr::zero) + steps),
+            None => {
+                self.unknown = true;
+                self.repeats |= any_statement(body, &repeats);
+            }
+        }
+    }
+
+    /// The work, if the component may run beside others and may have as many steps to do as `least`.
+    fn worth(self, least: u64) -> Option<Work> {
+        if self.stays {
+            return None;
+        }
+        if self.unknown {
+            // Else it is a tasklet with a loop of its own.
+            return (self.repeats || least == 0).then_some(Work::Unknown);
+        }
+        let steps = self.steps?;
+        let is_little = steps.as_int().is_some_and(|n| u64::try_from(n).unwrap_or(0) < least);
+        (!is_little).then_some(Work::Steps(steps))
+    }
+}
+
 impl<'g> Lowering<'g> {
     /// The statements of a state's nodes, where it pays as a team whose threads run a component each; the plan had `fixed` variables
     /// before them.
@@ -42,41 +84,24 @@ impl<'g> Lowering<'g> {
         let least = self.target.component_work.filter(|_| !self.in_parallel() && self.tasks.is_empty());
         let Some(least) = least else { return in_order(nodes) };
         let numbers = component_numbers(&self.plan, graph, &mut nodes);
-        let mut bodies: BTreeMap<usize, Vec<Statement>> = BTreeMap::new();
-        for (number, (_, statements)) in numbers.iter().zip(&nodes) {
-            bodies.entry(*number).or_default().extend(statements.iter().cloned());
+        let mut loads: BTreeMap<usize, Load> = BTreeMap::new();
+        for (number, (_, body)) in numbers.iter().zip(&nodes) {
+            loads.entry(*number).or_default().add(body, || self.work(&[], &[], body, fixed));
         }
-        let mut shared = Vec::new();
-        for (number, body) in bodies {
-            shared.extend(self.worth(&body, least, fixed).map(|work| (number, work, body)));
-        }
+        let worth =
+            |(number, load): (usize, Load)| load.worth(least).map(|work| (number, (work, Vec::new())));
+        let mut shared: BTreeMap<usize, (Work, Vec<Statement>)> =
+            loads.into_iter().filter_map(worth).collect();
         if shared.len() < 2 {
             return in_order(nodes);
         }
-        let is_shared = |number: usize| shared.iter().any(|(other, ..)| *other == number);
-        let rest = numbers.iter().zip(nodes).filter(|(number, _)| !is_shared(**number)).map(|(_, node)| node);
-        let rest = in_order(rest.collect());
-        let shared = shared.into_iter().map(|(_, work, body)| (work, body)).collect();
-        let mut statements = vec![self.side_by_side(label, shared)];
+        let mut rest = Vec::new();
+        for (number, (_, body)) in numbers.into_iter().zip(nodes) {
+            shared.get_mut(&number).map_or(&mut rest, |(_, shared)| shared).extend(body);
+        }
+        let mut statements = vec![self.side_by_side(label, shared.into_values().collect())];
         statements.extend(rest);
         statements
-    }
-
-    /// The work of a component if it may run beside others and may have as many steps to do as `least`.
-    fn worth(&self, body: &[Statement], least: u64, fixed: usize) -> Option<Work> {
-        let does_something = |statement: &Statement| !matches!(statement, Statement::Comment(_));
-        if any_statement(body, &stays) || !any_statement(body, &does_something) {
-            return None;
-        }
-        match self.work(&[], &[], body, fixed) {
-            None if any_statement(body, &repeats) => Some(Work::Unknown),
-            // A tasklet with a loop of its own.
-            None => (least == 0).then_some(Work::Unknown),
-            Some(steps) => {
-                let is_little = steps.as_int().is_some_and(|n| u64::try_from(n).unwrap_or(0) < least);
-                (!is_little).then_some(Work::Steps(steps))
-            }
-        }
     }
 
     /// A team for components, each with its work.
