@@ -1,5 +1,6 @@
 //! `sdfg strategy`: the cheapest way to spread the operations of a graph over processors.
 
+mod calibrate;
 mod program;
 mod table;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::data::SymbolValue;
 use crate::failure::Failure;
-use crate::output::{self, Destination};
+use crate::output::Destination;
 use crate::terminal::Terminal;
 
 /// Find a configuration for each operation of a computation graph so that all together cost least.
@@ -28,11 +29,11 @@ use crate::terminal::Terminal;
 /// configurations. The result is proved to be the optimum, and the proof is checked.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sdfg strategy jacobi2d.sdft -p 8 --set N=4096 --set T=100\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.dot && dot -Tsvg alexnet.dot -o alexnet.svg"
+    after_help = "Examples:\n  sdfg strategy jacobi2d.sdft -p 8 --set N=4096 --set T=100\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.svg\n  sdfg strategy --calibrate -o machine.toml"
 )]
 pub(crate) struct StrategyCommand {
     /// The program, in any form; `-` is the standard input.
-    #[arg(required_unless_present = "costs")]
+    #[arg(required_unless_present_any = ["costs", "calibrate"])]
     program: Option<String>,
     /// Value of a symbol of the program.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
@@ -43,8 +44,14 @@ pub(crate) struct StrategyCommand {
     /// The graph with its costs; `-` is the standard input.
     #[arg(long, value_name = "GRAPH", conflicts_with_all = ["program", "symbols", "machine"])]
     costs: Option<String>,
+    /// Measure this machine, for some seconds, and write the file that --machine reads. Do so while it does nothing else.
+    #[arg(long, conflicts_with_all = ["program", "symbols", "machine", "costs", "json", "picture"])]
+    calibrate: bool,
+    /// Where the result goes instead of the standard output.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<String>,
     /// How many processors to use: of a graph with costs at most as many as these are for, all of them if not told; of a
-    /// program as many as the machine has ranks if not told.
+    /// program as many as the machine has ranks if not told. With --calibrate, how many to measure at once; all if not told.
     #[arg(short = 'p', long = "processors", value_name = "N")]
     processors: Option<u32>,
     /// Write one JSON object instead of a table.
@@ -99,6 +106,10 @@ enum OrderChoice {
 
 impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        let output = Destination::new(self.output.as_deref());
+        if self.calibrate {
+            return output.write(calibrate::machine_file(self.processors)?.as_bytes());
+        }
         let problem = self.problem(terminal)?;
         let options = self.options();
         let messages = Messages { terminal, tenths: AtomicU64::new(0) };
@@ -120,7 +131,7 @@ impl StrategyCommand {
         } else {
             table::text(&problem, &solution, &checked, searched)
         };
-        output::print(text.as_bytes())
+        output.write(text.as_bytes())
     }
 
     fn problem(&self, terminal: Terminal) -> Result<Tabulated, Failure> {

@@ -14,14 +14,34 @@ use crate::registry::{Context, Registry};
 /// # Errors
 /// The first node, in order of states and nodes, that has no expansion.
 pub fn expand(sdfg: &Sdfg, registry: &dyn Registry) -> Result<Sdfg, ExpandError> {
+    expanded(sdfg, Expander { registry, reductions: true })
+}
+
+/// As [`expand()`], but reductions stay, for those who know what they are.
+///
+/// # Errors
+/// The first library node, in order of states and nodes, that has no expansion.
+pub fn expand_library_nodes(sdfg: &Sdfg, registry: &dyn Registry) -> Result<Sdfg, ExpandError> {
+    expanded(sdfg, Expander { registry, reductions: false })
+}
+
+/// How nodes are replaced.
+#[derive(Clone, Copy)]
+struct Expander<'r> {
+    registry: &'r dyn Registry,
+    /// Whether reductions are, too.
+    reductions: bool,
+}
+
+fn expanded(sdfg: &Sdfg, expander: Expander<'_>) -> Result<Sdfg, ExpandError> {
     let mut expanded = sdfg.clone();
-    expand_in_place(&mut expanded, registry, &mut Vec::new())?;
+    expand_in_place(&mut expanded, expander, &mut Vec::new())?;
     Ok(expanded)
 }
 
 fn expand_in_place(
     sdfg: &mut Sdfg,
-    registry: &dyn Registry,
+    expander: Expander<'_>,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
@@ -29,7 +49,7 @@ fn expand_in_place(
         path.push(sdfg.state(state).label.clone());
         let nodes: Vec<NodeId> = sdfg.state(state).nodes().map(|(id, _)| id).collect();
         for node in nodes {
-            expand_node(sdfg, state, node, registry, path)?;
+            expand_node(sdfg, state, node, expander, path)?;
         }
         path.pop();
     }
@@ -40,14 +60,14 @@ fn expand_node(
     sdfg: &mut Sdfg,
     state: StateId,
     node: NodeId,
-    registry: &dyn Registry,
+    expander: Expander<'_>,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
     let label = sdfg.state(state).node(node).label.clone();
     let fail =
         |path: &[String], kind| ExpandError { node: label.clone(), path: StatePath(path.to_vec()), kind };
     match &sdfg.state(state).node(node).kind {
-        NodeKind::Reduce(reduce) => {
+        NodeKind::Reduce(reduce) if expander.reductions => {
             let nested =
                 reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(|kind| fail(path, kind))?;
             let graph = sdfg.state_mut(state);
@@ -58,8 +78,8 @@ fn expand_node(
         }
         NodeKind::Library(library) => {
             let context = Context { sdfg, state: sdfg.state(state), node };
-            let mut nested = registry.expand(library, context).map_err(|kind| fail(path, kind))?;
-            expand_nested(&mut nested, registry, label, path)?;
+            let mut nested = expander.registry.expand(library, context).map_err(|kind| fail(path, kind))?;
+            expand_nested(&mut nested, expander, label, path)?;
             let graph = sdfg.state_mut(state);
             combine_inside(graph, node);
             graph.node_mut(node).kind = NodeKind::Nested(Box::new(nested));
@@ -67,7 +87,7 @@ fn expand_node(
         }
         NodeKind::Nested(_) => {
             if let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(node).kind {
-                expand_nested(nested, registry, label, path)?;
+                expand_nested(nested, expander, label, path)?;
             }
             Ok(())
         }
@@ -76,18 +96,19 @@ fn expand_node(
         | NodeKind::MapEntry(_)
         | NodeKind::MapExit(_)
         | NodeKind::ConsumeEntry(_)
-        | NodeKind::ConsumeExit(_) => Ok(()),
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Reduce(_) => Ok(()),
     }
 }
 
 fn expand_nested(
     nested: &mut NestedSdfg,
-    registry: &dyn Registry,
+    expander: Expander<'_>,
     label: String,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
     path.push(label);
-    expand_in_place(&mut nested.sdfg, registry, path)?;
+    expand_in_place(&mut nested.sdfg, expander, path)?;
     path.pop();
     Ok(())
 }

@@ -23,6 +23,6 @@ mod template;
 mod values;
 
 pub use error::{ExpandError, ExpandErrorKind, StatePath};
-pub use expand::expand;
+pub use expand::{expand, expand_library_nodes};
 pub use operation::operations;
 pub use registry::{BuiltIn, Context, Registry};

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use sdfg::symbolic::Symbol;
+use sdfg::validate::validate;
+use sdfg_library::{BuiltIn, expand_library_nodes};
 use sdfg_transforms::strategy::Tabulated;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError};
 
@@ -25,7 +27,13 @@ pub(super) fn problem(
     let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
     let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
     machine.ranks = processors.unwrap_or(machine.ranks);
-    let model = Model::new(&validated, &values, &machine).map_err(|error| failed(&error))?;
+    // The model knows reductions; of library nodes what they expand to.
+    let expanded = expand_library_nodes(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
+    let expanded = validate(expanded).map_err(|rejected| {
+        Failure::program(format_args!("an expansion is not valid: {rejected}"))
+            .help("this is a defect of the compiler: please report it with the program")
+    })?;
+    let model = Model::new(&expanded, &values, &machine).map_err(|error| failed(&error))?;
     for note in model.approximations() {
         terminal.note(&format!("the model is not exact: {note}"));
     }

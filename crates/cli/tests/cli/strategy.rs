@@ -130,3 +130,58 @@ fn wrong_programs_and_machines_are_refused() {
         .run(&["strategy", "two.sdft", "--set", "N=9", "--machine", "short.toml"])
         .fails(2, &["missing field `operations_per_second`", "short.toml"]);
 }
+
+#[test]
+fn a_machine_is_measured_into_a_file_that_costs_are_computed_with() {
+    let bench = Bench::new();
+    bench.run(&["strategy", "--calibrate", "-p", "1", "-o", "machine.toml"]).prints(&[]);
+    let machine = std::fs::read_to_string(bench.path("machine.toml")).expect("a file");
+    let keys: Vec<&str> = machine
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(" =").next().expect("a key"))
+        .collect();
+    let expected = [
+        "ranks",
+        "operations_per_second",
+        "memory_bytes_per_second",
+        "link_bytes_per_second",
+        "latency_seconds",
+    ];
+    assert_eq!(keys, expected, "{machine}");
+    bench.file("two.sdft", PROGRAM);
+    bench
+        .run(&["strategy", "two.sdft", "--set", "N=1000", "--machine", "machine.toml"])
+        .prints(&["on 1 processors"]);
+    bench.run(&["strategy", "--calibrate", "-p", "0"]).fails(2, &["0 ranks cannot be measured", "-p"]);
+    bench.run(&["strategy", "--calibrate", "two.sdft"]).fails(2, &["cannot be used with"]);
+}
+
+#[test]
+fn library_nodes_are_what_they_expand_to() {
+    let bench = Bench::new();
+    let program = "sdfg product {
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  array C: f64[N, N]
+  state main {
+    access A
+    access B
+    access C
+    library product: MatMul (_a, _b) -> (_c)
+    A -> product._a
+    B -> product._b
+    product._c -> C
+  }
+}";
+    bench.file("product.sdft", program);
+    let answer = bench.run(&["strategy", "product.sdft", "-p", "4", "--set", "N=1000", "--json"]);
+    answer.prints(&[]);
+    let value: serde_json::Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    let operations = value["operations"].as_array().expect("a list");
+    let domains: Vec<String> = operations.iter().map(|one| one["domain"].to_string()).collect();
+    assert!(domains.contains(&"[1000,1000,1000]".to_owned()), "{value}");
+    let names = operations.iter().map(|one| one["name"].as_str().expect("a name"));
+    assert!(names.into_iter().all(|name| name.starts_with("main.product.")), "{value}");
+}

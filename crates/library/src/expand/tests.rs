@@ -9,7 +9,7 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
-use crate::{BuiltIn, ExpandErrorKind, expand};
+use crate::{BuiltIn, ExpandErrorKind, expand, expand_library_nodes};
 
 fn subset(sizes: &[&str]) -> Subset {
     sizes.iter().map(|size| Range::new(0, size.parse().map_or_else(|_| Expr::sym(size), Expr::int))).collect()
@@ -158,4 +158,20 @@ fn library_nodes_are_looked_up_also_in_nested_programs() {
     let expected =
         "`product` in state `main/r/initialise`: the operation `Nonsense` is not known; known: MatMul, ";
     assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+#[test]
+fn reductions_stay_where_only_library_nodes_are_asked_for() {
+    let sdfg = reduction(&["N", "M"], &["N"], Some(vec![1]), None);
+    let kept = expand_library_nodes(&sdfg, &BuiltIn).expect("nothing to expand");
+    assert!(
+        kept.states()
+            .all(|(_, state)| state.nodes().any(|(_, node)| matches!(node.kind, NodeKind::Reduce(_))))
+    );
+    let replaced = expand(&sdfg, &BuiltIn).expect("an expansion");
+    assert!(
+        replaced
+            .states()
+            .all(|(_, state)| state.nodes().all(|(_, node)| !matches!(node.kind, NodeKind::Reduce(_))))
+    );
 }

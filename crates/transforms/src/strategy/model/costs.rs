@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::ir::ContainerId;
+use sdfg::control::raise;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::Validated;
 
@@ -11,12 +11,12 @@ use super::super::error::ProblemError;
 use super::super::layouts::Layouts;
 use super::super::problem::{Edge, End, Problem};
 use super::super::tabulated::{Costs, Operation, Tabulated};
+use super::binding::Storage;
 use super::elements::{BOXES, Sides, count};
 use super::error::ModelError;
 use super::flow::{Flow, Program, Walk, everything};
 use super::machine::Machine;
 use super::operator::{Block, Operand, Operator, share};
-use super::read::Reader;
 
 /// What one rank does in one execution of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,12 +46,13 @@ pub struct Model {
     edges: Vec<Edge>,
     transfers: Vec<Transfer>,
     approximations: Vec<String>,
+    storages: Vec<String>,
 }
 
 /// What an edge moves.
 #[derive(Debug)]
 struct Transfer {
-    container: ContainerId,
+    storage: Storage,
     times: u64,
     element_bytes: u64,
     /// Everything that the target reads, that the source writes, and that was written in between.
@@ -79,38 +80,42 @@ impl Model {
         machine: &Machine,
     ) -> Result<Self, ModelError> {
         machine.check()?;
-        let sdfg = program.sdfg();
-        let mut reader = Reader::new(sdfg, values);
-        let Program { operators, executions, flows } = Walk::program(&mut reader)?;
+        // The model knows loops and branches, not the transitions that they may be written as.
+        let mut sdfg = program.sdfg().clone();
+        raise(&mut sdfg);
+        let Program { operators, executions, flows, storages, approximations } =
+            Walk::program(&sdfg, values)?;
         let rule = ConfigurationRule { minimum_block: 1, ..ConfigurationRule::all(machine.ranks) };
         let configurations: Result<Vec<_>, ProblemError> =
             operators.iter().map(|operator| rule.configurations(&operator.domain)).collect();
         let mut model = Model {
-            name: sdfg.name.clone(),
+            name: sdfg.name,
             machine: machine.clone(),
             operators,
             executions,
             configurations: configurations?,
             edges: Vec::new(),
             transfers: Vec::new(),
-            approximations: reader.approximations,
+            approximations,
+            storages,
         };
         // One box more is a rank's home.
-        let check = |operator: &Operator, container: ContainerId, n: usize| {
-            let (place, container) = (operator.name.clone(), sdfg.container(container).name.clone());
+        let storages = model.storages.clone();
+        let check = |operator: &Operator, storage: Storage, n: usize| {
+            let (place, container) = (operator.name.clone(), storages[storage].clone());
             let error = ModelError::TooManyAccesses { place, container, n: n + 1, limit: BOXES };
             if n < BOXES { Ok(()) } else { Err(error) }
         };
         for operator in &model.operators {
             for operand in operator.reads.iter().chain(&operator.writes) {
-                check(operator, operand.container, operand.accesses.len())?;
+                check(operator, operand.storage, operand.accesses.len())?;
             }
         }
         for (flow, times) in flows {
             let transfer = model.transfer(&flow, times);
             // What the source wrote is told apart from what a rank has of it.
             let n = transfer.read.len() + 2 * transfer.written.len() + transfer.later.len();
-            check(&model.operators[flow.target], flow.container, n)?;
+            check(&model.operators[flow.target], flow.storage, n)?;
             if transfer.n_elements() > 0 {
                 model.edges.push(Edge { source: flow.source, target: flow.target });
                 model.transfers.push(transfer);
@@ -121,7 +126,7 @@ impl Model {
 
     fn transfer(&self, flow: &Flow, times: u64) -> Transfer {
         let (source, target) = (&self.operators[flow.source], &self.operators[flow.target]);
-        let of = |operands: &[Operand]| operands.iter().position(|one| one.container == flow.container);
+        let of = |operands: &[Operand]| operands.iter().position(|one| one.storage == flow.storage);
         let written = |operator: &Operator| {
             of(&operator.writes).map_or(Vec::new(), |at| everything(operator, &operator.writes[at]))
         };
@@ -145,7 +150,7 @@ impl Model {
             .collect();
         let layouts = (Layouts::by_key(&left), Layouts::by_key(&homes));
         Transfer {
-            container: flow.container,
+            storage: flow.storage,
             times,
             element_bytes: reading.map_or(0, |operand| operand.element_bytes),
             read: reading.map_or(Vec::new(), |operand| everything(target, operand)),
@@ -163,6 +168,17 @@ impl Model {
         &self.approximations
     }
 
+    /// Where an operation is: labels of the calls of nested SDFGs around it, each a state and a node, then those of its own state and
+    /// node.
+    pub fn path(&self, vertex: usize) -> &[String] {
+        &self.operators[vertex].path
+    }
+
+    /// What the program calls each dimension of an operation's domain; nothing for dimensions without a name.
+    pub fn parameters(&self, vertex: usize) -> &[Option<String>] {
+        &self.operators[vertex].parameters
+    }
+
     /// How often each operation runs.
     pub fn executions(&self, vertex: usize) -> u64 {
         self.executions[vertex]
@@ -178,9 +194,9 @@ impl Model {
         self.transfers[edge].times
     }
 
-    /// The container whose elements an edge moves.
-    pub fn container(&self, edge: usize) -> ContainerId {
-        self.transfers[edge].container
+    /// The container whose elements an edge moves; within nested SDFGs with the labels of the calls around it.
+    pub fn container(&self, edge: usize) -> &str {
+        &self.storages[self.transfers[edge].storage]
     }
 
     /// What each rank does in one execution of an operation.

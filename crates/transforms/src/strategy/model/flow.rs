@@ -1,22 +1,30 @@
-//! Which operation leaves what for which other one, and how often: control flow of states in a row and counted loops.
+//! Which operation leaves what for which other one, and how often: states in a row, counted loops, branches and calls.
 //!
 //! A loop is gone through twice, once for its first iteration and once for all others, so that what an iteration leaves
-//! for the next one is found. Elements that a reader has already fetched are not fetched again until they are written.
+//! for the next one is found. Elements that a reader has already fetched are not fetched again until they are written. Where
+//! data decide which arm of a branch runs, each arm is taken to run, and to leave what was there before as it was: an upper bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::loops::counted_range;
-use sdfg::ir::{BlockId, BlockKind, ContainerId, Loop, RegionId, StateId};
+use sdfg::analysis::symbols::assigned_symbols_of;
+use sdfg::ir::{BlockId, BlockKind, Branch, Loop, RegionId, Sdfg, StateId, Transition};
+use sdfg::symbolic::{Expr, Symbol};
 
+use super::binding::Storage;
+use super::condition::decided;
 use super::elements::{Sides, count};
 use super::error::ModelError;
 use super::operator::{Operand, Operator};
-use super::read::Reader;
+use super::read::{self, Call, Reader};
 
 /// Loops within loops; each takes two times as long to go through.
-const NESTING: usize = 10;
+const LOOPS: usize = 10;
 
-/// Elements of a container that one operation leaves for another.
+/// Loops, branches and calls within each other; it bounds the stack.
+const DEPTH: usize = 64;
+
+/// Elements of a storage that one operation leaves for another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Flow {
     /// The operation that wrote them.
@@ -24,8 +32,8 @@ pub(super) struct Flow {
     /// The operation that reads them.
     pub(super) target: usize,
     /// Where they are.
-    pub(super) container: ContainerId,
-    /// Operations that wrote to the container in between; what they wrote flows from them.
+    pub(super) storage: Storage,
+    /// Operations that surely wrote to the storage in between; what they wrote flows from them.
     pub(super) later: Vec<usize>,
 }
 
@@ -37,136 +45,269 @@ pub(super) struct Program {
     pub(super) executions: Vec<u64>,
     /// How often each flow happens.
     pub(super) flows: BTreeMap<Flow, u64>,
+    /// What each storage is called.
+    pub(super) storages: Vec<String>,
+    /// Where the model is not exact, and in what.
+    pub(super) approximations: Vec<String>,
 }
 
-/// An execution of an operation that wrote to a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Arms of branches that are open, each with a number of this execution of the branch.
+type Arms = Vec<(usize, usize)>;
+
+/// An execution of an operation that wrote to a storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Written {
     by: usize,
     /// Tells executions apart.
     time: usize,
+    /// Arms that it is in; outside of them it may not have happened.
+    arms: Arms,
 }
 
-pub(super) struct Walk<'r, 'a> {
-    reader: &'r mut Reader<'a>,
+/// Who wrote what is in each storage, the latest last.
+type Writers = BTreeMap<Storage, Vec<Written>>;
+
+/// What a state does, by numbers.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Operator(usize),
+    Call(usize),
+}
+
+/// Where the walk is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    call: usize,
+    /// How often it is passed.
+    times: u64,
+    n_loops: usize,
+    depth: usize,
+}
+
+/// Goes through a program.
+#[derive(Default)]
+pub(super) struct Walk<'a> {
+    calls: Vec<Reader<'a>>,
     program: Program,
-    of_state: BTreeMap<StateId, Vec<usize>>,
-    /// Who wrote what is in each container, the latest last.
-    writers: BTreeMap<ContainerId, Vec<Written>>,
-    /// The times of what each operation has read of each container.
-    read: BTreeMap<(usize, ContainerId), BTreeSet<usize>>,
+    of_state: BTreeMap<(usize, StateId), Vec<Step>>,
+    writers: Writers,
+    arms: Arms,
+    /// How many branches were passed of which data decide.
+    n_choices: usize,
+    /// The times of what each operation has read of each storage.
+    read: BTreeMap<(usize, Storage), BTreeSet<usize>>,
     time: usize,
 }
 
-impl<'r, 'a> Walk<'r, 'a> {
-    pub(super) fn program(reader: &'r mut Reader<'a>) -> Result<Program, ModelError> {
-        let mut walk = Walk {
-            program: Program::default(),
-            of_state: BTreeMap::new(),
-            writers: BTreeMap::new(),
-            read: BTreeMap::new(),
-            time: 0,
-            reader,
-        };
-        walk.region(walk.reader.sdfg.body(), 1, 0)?;
+impl<'a> Walk<'a> {
+    /// The operations of a program at the given values of its symbols.
+    pub(super) fn program(sdfg: &'a Sdfg, values: &BTreeMap<Symbol, i64>) -> Result<Program, ModelError> {
+        let values = values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
+        let mut walk = Walk::default();
+        let call = walk.enter(Call { sdfg, values, path: Vec::new(), bound: BTreeMap::new() });
+        walk.region(sdfg.body(), Place { call, times: 1, n_loops: 0, depth: 0 })?;
+        let notes = walk.calls.into_iter().flat_map(|reader| reader.approximations);
+        walk.program.approximations.extend(notes);
         Ok(walk.program)
     }
 
-    fn region(&mut self, region: RegionId, times: u64, depth: usize) -> Result<(), ModelError> {
-        let sdfg = self.reader.sdfg;
+    fn enter(&mut self, call: Call<'a>) -> usize {
+        self.calls.push(Reader::new(call, &mut self.program.storages));
+        self.calls.len() - 1
+    }
+
+    fn region(&mut self, region: RegionId, place: Place) -> Result<(), ModelError> {
+        let sdfg = self.calls[place.call].sdfg;
+        let place = Place { depth: place.depth + 1, ..place };
         let mut seen = BTreeSet::new();
         let mut next = sdfg.region(region).start;
         while let Some(block) = next {
-            let label = sdfg.block(block).label.clone();
-            let refused = |what: &str, instead| {
-                Err(ModelError::Unsupported { place: label.clone(), what: what.to_owned(), instead })
-            };
+            if place.depth > DEPTH {
+                return self.refused(block, place, "what is nested this deeply", "inline calls");
+            }
             if !seen.insert(block) {
-                return refused("a cycle of transitions", "write it as a counted loop");
+                return self.refused(block, place, "a cycle of transitions", "write it as a counted loop");
             }
             match &sdfg.block(block).kind {
-                BlockKind::State(state) => self.state(*state, times)?,
-                BlockKind::Loop(repeated) => self.repeated(block, repeated, times, depth)?,
-                BlockKind::Branch(_) => return refused("a branch", "model the arms apart"),
+                BlockKind::State(state) => self.state(*state, place)?,
+                BlockKind::Loop(repeated) => self.repeated(block, repeated, place)?,
+                BlockKind::Branch(branch) => self.branch(block, branch, place)?,
                 BlockKind::Break | BlockKind::Continue | BlockKind::Return => {
-                    return refused("a jump", "write the loop so that it counts");
+                    return self.refused(block, place, "a jump", "write the loop so that it counts");
                 }
             }
             next = match sdfg.transitions_from(block).as_slice() {
                 [] => None,
                 [only] => {
                     let transition = sdfg.transition(*only);
-                    if transition.condition.is_some() || !transition.assignments.is_empty() {
-                        return refused("a transition that decides or assigns", "write it as a counted loop");
+                    if transition.condition.is_some() {
+                        return self.refused(
+                            block,
+                            place,
+                            "a transition that decides",
+                            "write it as a branch",
+                        );
                     }
+                    self.assign(transition, place);
                     Some(transition.dst)
                 }
-                _ => return refused("a choice of transitions", "model the paths apart"),
+                _ => return self.refused(block, place, "a choice of transitions", "write it as a branch"),
             };
         }
         Ok(())
     }
 
-    fn repeated(
-        &mut self,
+    fn refused(
+        &self,
         block: BlockId,
-        repeated: &Loop,
-        times: u64,
-        depth: usize,
+        place: Place,
+        what: &str,
+        instead: &'static str,
     ) -> Result<(), ModelError> {
-        let place = self.reader.sdfg.block(block).label.clone();
-        let refused = |what: &str, instead| {
-            Err(ModelError::Unsupported { place: place.clone(), what: what.to_owned(), instead })
+        let reader = &self.calls[place.call];
+        let place = reader.at([&reader.sdfg.block(block).label]);
+        Err(ModelError::Unsupported { place, what: what.to_owned(), instead })
+    }
+
+    /// Symbols keep a value that is assigned once. In loops and arms they have different ones.
+    fn assign(&mut self, transition: &Transition, place: Place) {
+        let is_once = place.n_loops == 0 && self.arms.is_empty();
+        let values = &mut self.calls[place.call].values;
+        let number = |expression| {
+            let value = |symbol: &Symbol| values.get(symbol).and_then(Expr::as_int);
+            Expr::from_expression(expression).ok()?.eval(&value).ok().filter(|_| is_once)
         };
-        if depth == NESTING {
-            return refused("a loop within ten others", "make it a map");
+        // All of them are evaluated with the old values.
+        let assigned: Vec<(Symbol, Option<i64>)> =
+            transition.assignments.iter().map(|(symbol, value)| (symbol.clone(), number(value))).collect();
+        for (symbol, value) in assigned {
+            match value {
+                Some(value) => values.insert(symbol, Expr::int(value)),
+                None => values.remove(&symbol),
+            };
         }
-        let Some((symbol, range)) = counted_range(self.reader.sdfg, repeated) else {
-            return refused("a loop that does not count", "give it a begin, an end and a constant step");
+    }
+
+    /// Symbols that a region assigns have no value that is known in all of it.
+    fn forget_assigned(&mut self, region: RegionId, call: usize) {
+        let reader = &mut self.calls[call];
+        for symbol in assigned_symbols_of(reader.sdfg, region) {
+            reader.values.remove(&symbol);
+        }
+    }
+
+    fn repeated(&mut self, block: BlockId, repeated: &Loop, place: Place) -> Result<(), ModelError> {
+        if place.n_loops == LOOPS {
+            return self.refused(block, place, "a loop within ten others", "make it a map");
+        }
+        let reader = &mut self.calls[place.call];
+        let Some((symbol, range)) = counted_range(reader.sdfg, repeated) else {
+            let instead = "give it a begin, an end and a constant step";
+            return self.refused(block, place, "a loop that does not count", instead);
         };
-        let n = self.reader.number(&range.count(), &place)?.max(0) as u64;
-        let Some(all) = times.checked_mul(n) else {
-            return Err(ModelError::TooLarge { place, what: "the number of iterations" });
+        let label = reader.at([&reader.sdfg.block(block).label]);
+        let n = reader.number(&range.count(), &label)?.max(0) as u64;
+        let Some(all) = place.times.checked_mul(n) else {
+            return Err(ModelError::TooLarge { place: label, what: "the number of iterations" });
         };
-        // Within the loop its symbol has no value, whatever the symbol has outside.
-        let outside = self.reader.values.remove(&symbol);
+        reader.values.remove(&symbol);
+        self.forget_assigned(repeated.body, place.call);
+        let inside = Place { n_loops: place.n_loops + 1, ..place };
         if n > 0 {
-            self.region(repeated.body, times, depth + 1)?;
+            self.region(repeated.body, inside)?;
         }
         if n > 1 {
-            self.region(repeated.body, all - times, depth + 1)?;
+            self.region(repeated.body, Place { times: all - place.times, ..inside })?;
         }
-        self.reader.values.extend(outside.map(|value| (symbol, value)));
         Ok(())
     }
 
-    fn state(&mut self, state: StateId, times: u64) -> Result<(), ModelError> {
-        if !self.of_state.contains_key(&state) {
-            let found = self.reader.operators(state)?;
-            let first = self.program.operators.len();
-            self.of_state.insert(state, (first..first + found.len()).collect());
-            self.program.executions.extend(found.iter().map(|_| 0));
-            self.program.operators.extend(found);
+    fn branch(&mut self, block: BlockId, branch: &Branch, place: Place) -> Result<(), ModelError> {
+        let values = &self.calls[place.call].values;
+        // What may run: regions, or nothing.
+        let mut possible: Vec<Option<RegionId>> = Vec::new();
+        let mut is_decided = false;
+        for (condition, region) in &branch.arms {
+            let holds = decided(condition, values);
+            if holds != Some(false) {
+                possible.push(Some(*region));
+            }
+            if holds == Some(true) {
+                is_decided = true;
+                break;
+            }
         }
-        for operator in self.of_state[&state].clone() {
-            self.program.executions[operator] += times;
-            self.reads(operator, times);
-            self.writes(operator);
+        if !is_decided {
+            possible.push(branch.otherwise);
+        }
+        if let [only] = possible.as_slice() {
+            return only.map_or(Ok(()), |region| self.region(region, place));
+        }
+        let reader = &mut self.calls[place.call];
+        let label = reader.at([&reader.sdfg.block(block).label]);
+        reader.approximate(&label, "which arm runs is not known; each is counted, every time");
+        self.n_choices += 1;
+        let choice = self.n_choices;
+        let before = self.writers.clone();
+        let mut after = Writers::new();
+        for (arm, region) in possible.into_iter().enumerate() {
+            self.writers.clone_from(&before);
+            if let Some(region) = region {
+                self.forget_assigned(region, place.call);
+                self.arms.push((choice, arm));
+                self.region(region, place)?;
+                self.arms.pop();
+            }
+            join(&mut after, &self.writers);
+        }
+        self.writers = after;
+        Ok(())
+    }
+
+    fn state(&mut self, state: StateId, place: Place) -> Result<(), ModelError> {
+        let key = (place.call, state);
+        if !self.of_state.contains_key(&key) {
+            let mut steps = Vec::new();
+            for step in self.calls[place.call].steps(state)? {
+                steps.push(match step {
+                    read::Step::Operator(operator) => {
+                        self.program.operators.push(operator);
+                        self.program.executions.push(0);
+                        Step::Operator(self.program.operators.len() - 1)
+                    }
+                    read::Step::Call(call) => Step::Call(self.enter(call)),
+                });
+            }
+            self.of_state.insert(key, steps);
+        }
+        for step in self.of_state[&key].clone() {
+            match step {
+                Step::Operator(operator) => {
+                    self.program.executions[operator] += place.times;
+                    self.reads(operator, place.times);
+                    self.writes(operator);
+                }
+                Step::Call(call) => {
+                    self.region(self.calls[call].sdfg.body(), Place { call, ..place })?;
+                }
+            }
         }
         Ok(())
     }
 
     fn reads(&mut self, target: usize, times: u64) {
         for operand in &self.program.operators[target].reads {
-            let container = operand.container;
-            let writers = self.writers.get(&container).map_or(&[][..], Vec::as_slice);
-            let read = self.read.entry((target, container)).or_default();
-            for (at, Written { by: source, time }) in writers.iter().copied().enumerate() {
-                if !read.insert(time) {
+            let storage = operand.storage;
+            let writers = self.writers.get(&storage).map_or(&[][..], Vec::as_slice);
+            let read = self.read.entry((target, storage)).or_default();
+            for (at, Written { by: source, time, .. }) in writers.iter().enumerate() {
+                if !read.insert(*time) {
                     continue;
                 }
-                let later = writers[at + 1..].iter().map(|written| written.by).collect();
-                *self.program.flows.entry(Flow { source, target, container, later }).or_insert(0) += times;
+                let surely = |written: &&Written| self.arms.starts_with(&written.arms);
+                let later = writers[at + 1..].iter().filter(surely).map(|written| written.by).collect();
+                let flow = Flow { source: *source, target, storage, later };
+                *self.program.flows.entry(flow).or_insert(0) += times;
             }
         }
     }
@@ -174,15 +315,31 @@ impl<'r, 'a> Walk<'r, 'a> {
     fn writes(&mut self, by: usize) {
         for operand in &self.program.operators[by].writes {
             let new = everything(&self.program.operators[by], operand);
-            let writers = self.writers.entry(operand.container).or_default();
+            let writers = self.writers.entry(operand.storage).or_default();
             writers.retain(|old| {
                 let operator = &self.program.operators[old.by];
-                let covered = operator.writes.iter().filter(|one| one.container == operand.container);
+                let covered = operator.writes.iter().filter(|one| one.storage == operand.storage);
                 old.by != by && covered.into_iter().any(|one| is_left(&everything(operator, one), &new))
             });
             self.time += 1;
-            writers.push(Written { by, time: self.time });
+            writers.push(Written { by, time: self.time, arms: self.arms.clone() });
         }
+    }
+}
+
+/// Adds what one arm leaves to what others do. Of an operation that wrote several times the last is kept: its elements are in one
+/// place at most.
+fn join(all: &mut Writers, some: &Writers) {
+    for (storage, writers) in some {
+        let joined = all.entry(*storage).or_default();
+        for written in writers {
+            match joined.iter_mut().find(|one| one.by == written.by) {
+                Some(one) if one.time < written.time => *one = written.clone(),
+                Some(_) => {}
+                None => joined.push(written.clone()),
+            }
+        }
+        joined.sort_by_key(|written| written.time);
     }
 }
 

@@ -8,7 +8,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::operator::Index;
 
 /// The largest index that is computed with.
-const LARGEST: i64 = 1 << 53;
+pub(super) const LARGEST: i64 = 1 << 53;
 
 /// What the symbols of the maps around an access stand for.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +74,6 @@ fn affine(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameter
 }
 
 /// How far so many steps go at most.
-fn distance(stride: i64, n: u64) -> Option<i64> {
+pub(super) fn distance(stride: i64, n: u64) -> Option<i64> {
     stride.checked_abs()?.checked_mul(i64::try_from(n).ok()?)
 }

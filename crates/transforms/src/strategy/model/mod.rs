@@ -2,6 +2,8 @@
 //!
 //! What is modelled and how is told in `docs/strategy.md`, section 8.
 
+mod binding;
+mod condition;
 mod costs;
 mod elements;
 mod error;

@@ -1,18 +1,21 @@
 //! What the model knows of an operation: its iterations, its work, and which elements each block of iterations accesses.
 
-use sdfg::ir::ContainerId;
-
+use super::binding::Storage;
 use super::elements::{Side, Sides, count};
 
 /// An operation of a program at known sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// State and node.
+    /// Labels of the calls around it, each a state and a node, then of its own state and node.
+    pub(super) path: Vec<String>,
+    /// The same in one text.
     pub(super) name: String,
     /// What sort of node it is.
     pub(super) kind: &'static str,
     /// How many iterations each dimension has that can be cut.
     pub(super) domain: Vec<u64>,
+    /// What the program calls each dimension; nothing for dimensions without a name.
+    pub(super) parameters: Vec<Option<String>>,
     /// Arithmetic operations of one iteration.
     pub(super) work: u64,
     /// What it reads; of containers that it combines into, also what was there before.
@@ -24,10 +27,10 @@ pub(super) struct Operator {
 /// How an operation accesses one container.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
-    pub(super) container: ContainerId,
+    pub(super) storage: Storage,
     /// Bytes of an element.
     pub(super) element_bytes: u64,
-    /// Sizes of the container.
+    /// Sizes of the storage.
     pub(super) extents: Vec<u64>,
     /// All accesses, each with an index for each dimension of the container.
     pub(super) accesses: Vec<Vec<Index>>,

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::cost::{Quantity, Work};
-use sdfg::analysis::{Costs, ScopeTree, is_leaf};
+use sdfg::analysis::{Costs, ScopeTree, connector_edges, is_leaf};
 use sdfg::ir::{
-    Access, ConflictResolution, Container, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId,
-    NodeKind, Sdfg, State, StateId, Volume,
+    Access, ConflictResolution, Container, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NestedSdfg,
+    NodeId, NodeKind, Sdfg, State, StateId, Volume,
 };
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::Direction;
 
+use super::binding::Binding;
 use super::error::ModelError;
 use super::index::{Parameters, index};
 use super::operator::{Index, Operand, Operator};
@@ -18,13 +20,33 @@ use super::operator::{Index, Operand, Operator};
 /// The largest number that the model computes with; larger ones are not exact as costs.
 const LARGEST: u64 = 1 << 53;
 
-/// A program at given values of its symbols.
+/// A program, or one call of a nested SDFG: what its symbols and containers stand for.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) sdfg: &'a Sdfg,
+    /// Symbols that have a value.
+    pub(super) values: BTreeMap<Symbol, Expr>,
+    /// Labels of the calls around it, each a state and a node.
+    pub(super) path: Vec<String>,
+    /// Containers that are parts of others; all else has a storage of its own.
+    pub(super) bound: BTreeMap<ContainerId, Binding>,
+}
+
+/// Reads the states of a call.
 pub(super) struct Reader<'a> {
     pub(super) sdfg: &'a Sdfg,
     pub(super) values: BTreeMap<Symbol, Expr>,
+    path: Vec<String>,
+    bindings: BTreeMap<ContainerId, Binding>,
     costs: Costs,
     /// Where the model is not exact, and in what.
     pub(super) approximations: Vec<String>,
+}
+
+/// What a state does at its top level.
+pub(super) enum Step<'a> {
+    Operator(Operator),
+    Call(Call<'a>),
 }
 
 /// A state that is read, with its scopes.
@@ -35,13 +57,31 @@ struct Scene<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(sdfg: &'a Sdfg, values: &BTreeMap<Symbol, i64>) -> Self {
-        let values = values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
-        Reader { sdfg, values, costs: Costs::of(sdfg), approximations: Vec::new() }
+    /// A reader of a call. Names of storages are added for its containers that have one of their own.
+    pub(super) fn new(call: Call<'a>, storages: &mut Vec<String>) -> Self {
+        let Call { sdfg, values, path, bound: bindings } = call;
+        let mut reader =
+            Reader { sdfg, values, path, bindings, costs: Costs::of(sdfg), approximations: Vec::new() };
+        for (id, container) in sdfg.containers() {
+            if !reader.bindings.contains_key(&id) {
+                let extents = reader.extents(container);
+                storages.push(reader.at([&container.name]));
+                reader
+                    .bindings
+                    .insert(id, Binding::new(storages.len() - 1, container.shape().len(), extents));
+            }
+        }
+        reader
     }
 
-    /// The operations of a state in an order in which they may run.
-    pub(super) fn operators(&mut self, id: StateId) -> Result<Vec<Operator>, ModelError> {
+    /// A place in the call, for people.
+    pub(super) fn at<const N: usize>(&self, labels: [&str; N]) -> String {
+        let around = self.path.iter().map(String::as_str);
+        around.chain(labels).collect::<Vec<_>>().join(".")
+    }
+
+    /// What a state does, in an order in which it may be done.
+    pub(super) fn steps(&mut self, id: StateId) -> Result<Vec<Step<'a>>, ModelError> {
         let state = self.sdfg.state(id);
         let scene = Scene { id, state, tree: ScopeTree::of(state) };
         let mut found = Vec::new();
@@ -50,53 +90,121 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let content = state.node(node);
-            let place = format!("{}.{}", state.label, content.label);
-            let expand = "expand or inline it first";
+            let place = self.at([&state.label, &content.label]);
             let refused =
                 |what: String, instead| Err(ModelError::Unsupported { place: place.clone(), what, instead });
             match &content.kind {
-                NodeKind::MapEntry(_) | NodeKind::Tasklet(_) => found.push(self.scope(&scene, node, &place)?),
-                NodeKind::Reduce(_) => found.push(self.reduction(&scene, node, &place)?),
+                NodeKind::MapEntry(_) | NodeKind::Tasklet(_) => {
+                    found.push(Step::Operator(self.scope(&scene, node, &place)?));
+                }
+                NodeKind::Reduce(_) => found.push(Step::Operator(self.reduction(&scene, node, &place)?)),
                 NodeKind::Access(_) => {
                     for edge in state.in_edges(node) {
                         if let Flow::Copy { from, to, resolution: None } = &state.edge(edge).memlet.flow
                             && matches!(state.node(state.edge(edge).src).kind, NodeKind::Access(_))
                         {
-                            found.push(self.copy(from, to, &place)?);
+                            found.push(Step::Operator(self.copy(&scene, node, (from, to), &place)?));
                         }
                     }
                 }
                 NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {}
                 NodeKind::ConsumeEntry(_) => {
-                    return refused("a consume scope".to_owned(), "its work depends on data");
+                    return refused(
+                        "a consume scope".to_owned(),
+                        "what is in a stream, and who takes it, is only known when the program runs; write it as a map",
+                    );
                 }
-                NodeKind::Nested(_) => return refused("a nested SDFG".to_owned(), expand),
+                NodeKind::Nested(nested) => found.push(Step::Call(self.call(&scene, node, nested, &place)?)),
                 NodeKind::Library(library) => {
-                    return refused(format!("library node `{}`", library.operation), expand);
+                    return refused(format!("library node `{}`", library.operation), "expand it first");
                 }
             }
         }
         Ok(found)
     }
 
+    /// A call of a nested SDFG outside of maps: its containers are parts of ours.
+    fn call(
+        &mut self,
+        scene: &Scene<'a>,
+        node: NodeId,
+        nested: &'a NestedSdfg,
+        place: &str,
+    ) -> Result<Call<'a>, ModelError> {
+        let state = scene.state;
+        let mut values = self.values.clone();
+        for (symbol, expression) in &nested.symbol_mapping {
+            match self.number(expression, place) {
+                Ok(value) => values.insert(symbol.clone(), Expr::int(value)),
+                Err(_) => values.remove(symbol),
+            };
+        }
+        let mut bound = BTreeMap::new();
+        let inputs = nested.inputs.iter().map(|connector| (Direction::In, connector));
+        for (direction, connector) in
+            inputs.chain(nested.outputs.iter().map(|connector| (Direction::Out, connector)))
+        {
+            let edge = connector_edges(state, node, direction, &connector.name).first().copied();
+            let memlet = edge.map(|edge| &state.edge(edge).memlet);
+            let access = memlet.and_then(|memlet| memlet.read_access().or_else(|| memlet.write_access()));
+            match (nested.sdfg.find_container(&connector.name), access) {
+                (Some(inner), Some(access)) => {
+                    self.check_kind(access.container, place)?;
+                    let rank = nested.sdfg.container(inner).shape().len();
+                    let numbers = |range: &Range| {
+                        let (begin, step, _) = self.numbers(range, place).ok()?;
+                        Some((begin, step))
+                    };
+                    let binding = self.bindings[&access.container].part(&access.subset().0, rank, numbers);
+                    if binding.is_vague() {
+                        let what = format!(
+                            "`{}` inside is `{}[{}]`, of another shape or elsewhere each time; all of a dimension is accessed",
+                            connector.name,
+                            self.sdfg.container(access.container).name,
+                            access.subset()
+                        );
+                        self.approximate(place, &what);
+                    }
+                    bound.insert(inner, binding);
+                }
+                // A value from a tasklet is nobody else's; a symbol's value is data.
+                (Some(_), None) => {}
+                (None, _) => values.retain(|symbol, _| symbol.as_str() != connector.name),
+            }
+        }
+        let mut path = self.path.clone();
+        path.extend([state.label.clone(), state.node(node).label.clone()]);
+        Ok(Call { sdfg: &nested.sdfg, values, path, bound })
+    }
+
+    /// An operation without iterations and accesses.
+    fn operator(&self, scene: &Scene<'_>, node: NodeId, kind: &'static str) -> Operator {
+        let labels = [&scene.state.label, &scene.state.node(node).label];
+        let mut path = self.path.clone();
+        path.extend(labels.map(String::clone));
+        Operator {
+            name: self.at(labels.map(String::as_str)),
+            path,
+            kind,
+            domain: Vec::new(),
+            parameters: Vec::new(),
+            work: 0,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+
     /// A map, or a tasklet outside of maps.
     fn scope(&mut self, scene: &Scene<'_>, node: NodeId, place: &str) -> Result<Operator, ModelError> {
         let state = scene.state;
-        let mut domain = Vec::new();
+        let is_map = matches!(state.node(node).kind, NodeKind::MapEntry(_));
+        let mut operator = self.operator(scene, node, if is_map { "Map" } else { "Tasklet" });
         if let NodeKind::MapEntry(map) = &state.node(node).kind {
-            for range in &map.ranges.0 {
-                domain.push(self.numbers(range, place)?.2);
+            for (symbol, range) in map.params.iter().zip(&map.ranges.0) {
+                operator.domain.push(self.numbers(range, place)?.2);
+                operator.parameters.push(Some(symbol.to_string()));
             }
         }
-        let is_map = matches!(state.node(node).kind, NodeKind::MapEntry(_));
-        let mut operator = Operator {
-            name: place.to_owned(),
-            kind: if is_map { "Map" } else { "Tasklet" },
-            work: 0,
-            domain,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
         let leaves: Vec<EdgeId> =
             state.edges().map(|(edge, _)| edge).filter(|edge| is_leaf(state, *edge)).collect();
         for edge in leaves {
@@ -115,13 +223,13 @@ impl<'a> Reader<'a> {
             if let Some(access) =
                 content.memlet.read_access().filter(|access| !self.is_private(access.container))
             {
-                let (operand, indices) = self.operand(access, &parameters, place)?;
+                let (operand, indices) = self.operand(access, &parameters, &operator.domain, place)?;
                 join(&mut operator.reads, operand, indices);
             }
             if let Some(access) =
                 content.memlet.write_access().filter(|access| !self.is_private(access.container))
             {
-                let (mut operand, indices) = self.operand(access, &parameters, place)?;
+                let (mut operand, indices) = self.operand(access, &parameters, &operator.domain, place)?;
                 if let Some(resolution) = content.memlet.resolution() {
                     operand.combining = Some(self.combining(resolution, access.container, place)?);
                     join(
@@ -149,49 +257,42 @@ impl<'a> Reader<'a> {
             return Err(unpaired(place));
         };
         let is_kept = |axis: &usize| reduce.axes.as_ref().is_some_and(|axes| !axes.contains(axis));
+        let mut operator = self.operator(scene, node, "Reduce");
         let (domain, reads) = self.passed(from, place)?;
         let kept: Vec<usize> = (0..domain.len()).filter(is_kept).collect();
         let written = self.paired(to, &domain, &kept, place)?;
-        let (operand, _) = self.operand(to, &Parameters::default(), place)?;
         let combining = Some(self.combining(&reduce.resolution, to.container, place)?);
-        let mut operator = Operator {
-            name: place.to_owned(),
-            kind: "Reduce",
-            domain,
-            work: 0,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
-        let (source, _) = self.operand(from, &Parameters::default(), place)?;
+        let (operand, written) = self.located(to, &written, &domain, place)?;
+        let (source, reads) = self.located(from, &reads, &domain, place)?;
         join(&mut operator.reads, source, reads);
         if reduce.identity.is_none() {
             join(&mut operator.reads, operand.clone(), written.clone());
         }
         join(&mut operator.writes, Operand { combining, ..operand }, written);
+        (operator.parameters, operator.domain) = (vec![None; domain.len()], domain);
         let work = self.costs.of_node(scene.id, node).work;
         self.spread(&mut operator, &work, place)?;
         Ok(operator)
     }
 
-    fn copy(&mut self, from: &Access, to: &Access, place: &str) -> Result<Operator, ModelError> {
+    fn copy(
+        &mut self,
+        scene: &Scene<'_>,
+        node: NodeId,
+        (from, to): (&Access, &Access),
+        place: &str,
+    ) -> Result<Operator, ModelError> {
         let (sizes, _) = self.passed(from, place)?;
-        let long: Vec<usize> = (0..sizes.len()).filter(|dimension| sizes[*dimension] != 1).collect();
-        let domain: Vec<u64> = long.iter().map(|dimension| sizes[*dimension]).collect();
+        let domain: Vec<u64> = sizes.into_iter().filter(|size| *size != 1).collect();
         let all: Vec<usize> = (0..domain.len()).collect();
         let (read, written) =
             (self.paired(from, &domain, &all, place)?, self.paired(to, &domain, &all, place)?);
-        let mut operator = Operator {
-            name: place.to_owned(),
-            kind: "Copy",
-            domain,
-            work: 0,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
-        let (source, _) = self.operand(from, &Parameters::default(), place)?;
-        let (target, _) = self.operand(to, &Parameters::default(), place)?;
+        let mut operator = self.operator(scene, node, "Copy");
+        let (source, read) = self.located(from, &read, &domain, place)?;
+        let (target, written) = self.located(to, &written, &domain, place)?;
         join(&mut operator.reads, source, read);
         join(&mut operator.writes, target, written);
+        (operator.parameters, operator.domain) = (vec![None; domain.len()], domain);
         Ok(operator)
     }
 
@@ -258,30 +359,19 @@ impl<'a> Reader<'a> {
         Ok(parameters)
     }
 
-    /// A container without accesses, and the indices of this access.
+    /// What an access in a map touches.
     fn operand(
         &mut self,
         access: &Access,
         parameters: &Parameters,
+        domain: &[u64],
         place: &str,
     ) -> Result<(Operand, Vec<Index>), ModelError> {
-        let container = self.sdfg.container(access.container);
-        let what = match &container.kind {
-            ContainerKind::Scalar | ContainerKind::Array(_) => None,
-            ContainerKind::Stream { .. } => Some("stream"),
-            ContainerKind::View(_) => Some("view"),
-            ContainerKind::Reference(_) => Some("reference"),
-        };
-        if let Some(what) = what {
-            let (place, what) = (place.to_owned(), format!("{what} `{}`", container.name));
-            return Err(ModelError::Unsupported { place, what, instead: "access arrays instead" });
-        }
-        let extents = self.extents(container)?;
         let mut indices = Vec::new();
         for range in &access.subset().0 {
             let found = index(range, &self.values, parameters);
             if found == Index::Whole {
-                let name = &container.name;
+                let name = &self.sdfg.container(access.container).name;
                 self.approximate(
                     place,
                     &format!("`{name}[{}]` is not affine; all of a dimension is accessed", access.subset()),
@@ -289,29 +379,59 @@ impl<'a> Reader<'a> {
             }
             indices.push(found);
         }
-        if repeats_a_parameter(&indices) {
-            self.approximate(
-                place,
-                &format!(
-                    "`{}[{}]` is a diagonal; its bounding box is accessed",
-                    container.name,
-                    access.subset()
-                ),
-            );
-        }
-        let element_bytes = container.element.size() as u64;
+        self.located(access, &indices, domain, place)
+    }
+
+    /// A storage without accesses, and the indices in it of an access with these indices.
+    fn located(
+        &mut self,
+        access: &Access,
+        indices: &[Index],
+        domain: &[u64],
+        place: &str,
+    ) -> Result<(Operand, Vec<Index>), ModelError> {
+        self.check_kind(access.container, place)?;
+        let container = self.sdfg.container(access.container);
+        let binding = &self.bindings[&access.container];
+        let indices = binding.indices(indices, domain);
         let operand = Operand {
-            container: access.container,
-            element_bytes,
-            extents,
+            storage: binding.storage,
+            element_bytes: container.element.size() as u64,
+            extents: binding.extents.clone()?,
             accesses: Vec::new(),
             combining: None,
         };
+        if repeats_a_parameter(&indices) {
+            let what = format!(
+                "`{}[{}]` is a diagonal; its bounding box is accessed",
+                container.name,
+                access.subset()
+            );
+            self.approximate(place, &what);
+        }
         Ok((operand, indices))
     }
 
+    /// Whether what lies in a container is known.
+    fn check_kind(&self, container: ContainerId, place: &str) -> Result<(), ModelError> {
+        let container = self.sdfg.container(container);
+        let (what, instead) = match &container.kind {
+            ContainerKind::Scalar | ContainerKind::Array(_) => return Ok(()),
+            ContainerKind::Stream { .. } => (
+                "stream",
+                "who takes which element is only known when the program runs; access arrays instead",
+            ),
+            ContainerKind::View(_) => ("view", "access what it views instead"),
+            ContainerKind::Reference(_) => {
+                ("reference", "what it names is only known when the program runs; access arrays instead")
+            }
+        };
+        let (place, what) = (place.to_owned(), format!("{what} `{}`", container.name));
+        Err(ModelError::Unsupported { place, what, instead })
+    }
+
     fn extents(&self, container: &Container) -> Result<Vec<u64>, ModelError> {
-        let place = format!("container {}", container.name);
+        let place = format!("container {}", self.at([&container.name]));
         let mut extents = Vec::new();
         for extent in container.shape() {
             extents.push(self.number(extent, &place)?.max(0) as u64);
@@ -410,7 +530,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    fn approximate(&mut self, place: &str, what: &str) {
+    pub(super) fn approximate(&mut self, place: &str, what: &str) {
         let note = format!("{place}: {what}");
         if !self.approximations.contains(&note) {
             self.approximations.push(note);
@@ -441,7 +561,7 @@ fn repeats_a_parameter(indices: &[Index]) -> bool {
 
 /// Adds an access to the operand of the same container.
 fn join(operands: &mut Vec<Operand>, operand: Operand, indices: Vec<Index>) {
-    let same = operands.iter().position(|one| one.container == operand.container);
+    let same = operands.iter().position(|one| one.storage == operand.storage);
     let at = same.unwrap_or_else(|| {
         operands.push(operand.clone());
         operands.len() - 1

@@ -1,5 +1,6 @@
 //! Programs whose model is known, and random affine programs whose loads are counted element by element.
 
+mod convolution;
 mod programs;
 mod random;
 mod simulation;

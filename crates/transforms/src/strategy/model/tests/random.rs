@@ -1,4 +1,4 @@
-//! Random affine programs: maps in a row, some of them in a loop, over a few square arrays.
+//! Random affine programs: maps in a row, some of them in a loop or in calls of nested SDFGs, over a few square arrays.
 
 use std::fmt::Write;
 
@@ -32,6 +32,8 @@ pub(super) struct RandomMap {
     pub(super) write: (usize, [Index; 2]),
     /// Whether iterations add up what they write.
     pub(super) adds: bool,
+    /// Whether the map is in a nested SDFG, whose arrays are parts of those outside.
+    called: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -77,27 +79,71 @@ impl RandomMap {
         self.reads.len() as u64 - 1 + u64::from(self.adds)
     }
 
-    fn index(&self, index: &Index) -> String {
+    /// An index of an array that begins at position `first` of that of the program.
+    fn index(&self, index: &Index, first: i64) -> String {
         let [c0, c1] = index.coefficients;
-        let offset = index.offset - c0 * self.begins[0] - c1 * self.begins[1];
+        let offset = index.offset - c0 * self.begins[0] - c1 * self.begins[1] - first;
         format!("{c0}*i + {c1}*j + {offset}")
     }
 
-    fn access(&self, (array, [row, column]): &(usize, [Index; 2])) -> String {
-        format!("A{array}[{}, {}]", self.index(row), self.index(column))
+    fn access(&self, (array, [row, column]): &(usize, [Index; 2]), first: i64) -> String {
+        format!("A{array}[{}, {}]", self.index(row, first), self.index(column, first))
     }
 
-    fn text(&self, at: usize) -> String {
-        let [i, j] = [0, 1].map(|d| (self.begins[d], self.begins[d] + self.sizes[d]));
-        let inputs: Vec<String> = (0..self.reads.len()).map(|k| format!("x{k}")).collect();
-        let mut text = format!("  state s{at} {{\n");
+    /// The arrays that are read, each once.
+    fn arrays(&self) -> Vec<usize> {
         let mut arrays: Vec<usize> = self.reads.iter().map(|(array, _)| *array).collect();
         arrays.sort_unstable();
         arrays.dedup();
+        arrays
+    }
+
+    /// The least position that is accessed, along any dimension.
+    fn first(&self) -> i64 {
+        let corners = [0, 1].map(|d| [0, self.sizes[d] - 1]);
+        let accesses = self.reads.iter().chain([&self.write]).flat_map(|(_, indices)| indices);
+        let least = |index: &Index| {
+            let at = |i: i64| corners[1].map(|j| index.at([i, j]));
+            corners[0].map(at).into_iter().flatten().min().unwrap_or(0)
+        };
+        accesses.map(least).min().unwrap_or(0)
+    }
+
+    fn text(&self, at: usize) -> String {
+        let mut text = format!("  state s{at} {{\n");
+        if !self.called {
+            text.push_str(&self.graph(0));
+            return text + "  }\n";
+        }
+        let (arrays, to, first) = (self.arrays(), self.write.0, self.first());
+        let inputs: Vec<String> = arrays.iter().map(|array| format!("A{array}")).collect();
+        let mut all = arrays.clone();
+        all.push(to);
+        for array in &all {
+            writeln!(text, "    access A{array}").expect("a string");
+        }
+        writeln!(text, "    nested call ({}) -> (A{to}) sdfg inner {{", inputs.join(", ")).expect("a string");
+        for array in &all {
+            writeln!(text, "  array A{array}: f64[{n}, {n}]", n = EXTENT - first).expect("a string");
+        }
+        writeln!(text, "  state body {{\n{}  }}\n    }}", self.graph(first)).expect("a string");
+        let part = format!("{first}:{EXTENT}, {first}:{EXTENT}");
+        for array in &arrays {
+            writeln!(text, "    A{array} -> call.A{array}: A{array}[{part}]").expect("a string");
+        }
+        writeln!(text, "    call.A{to} -> A{to}: A{to}[{part}]\n  }}").expect("a string");
+        text
+    }
+
+    /// The map and its arrays, which begin at position `first` of those of the program.
+    fn graph(&self, first: i64) -> String {
+        let [i, j] = [0, 1].map(|d| (self.begins[d], self.begins[d] + self.sizes[d]));
+        let inputs: Vec<String> = (0..self.reads.len()).map(|k| format!("x{k}")).collect();
+        let (arrays, to) = (self.arrays(), self.write.0);
+        let mut text = String::new();
         for array in &arrays {
             writeln!(text, "    access A{array}").expect("a string");
         }
-        let to = self.write.0;
         let (sum, list) = (inputs.join(" + "), inputs.join(", "));
         writeln!(
             text,
@@ -106,14 +152,15 @@ impl RandomMap {
         )
         .expect("a string");
         for (k, read) in self.reads.iter().enumerate() {
-            writeln!(text, "      m.A{} -> f.x{k}: {}", read.0, self.access(read)).expect("a string");
+            writeln!(text, "      m.A{} -> f.x{k}: {}", read.0, self.access(read, first)).expect("a string");
         }
         let adds = if self.adds { " wcr(sum)" } else { "" };
-        writeln!(text, "      f.o -> m.A{to}: {}{adds}\n    }}", self.access(&self.write)).expect("a string");
+        writeln!(text, "      f.o -> m.A{to}: {}{adds}\n    }}", self.access(&self.write, first))
+            .expect("a string");
         for array in &arrays {
             writeln!(text, "    A{array} -> m.A{array}").expect("a string");
         }
-        writeln!(text, "    m.A{to} -> A{to}\n  }}").expect("a string");
+        writeln!(text, "    m.A{to} -> A{to}").expect("a string");
         text
     }
 }
@@ -144,8 +191,8 @@ fn map() -> impl Strategy<Value = RandomMap> {
         1..3,
     );
     let sizes = (1_i64..9, 1_i64..9);
-    (sizes, (0_i64..3, 0_i64..3), reads, 0..ARRAYS, indices(), any::<bool>()).prop_map(
-        |((m, n), (b0, b1), reads, to, mut write, wants_to_add)| {
+    (sizes, (0_i64..3, 0_i64..3), reads, 0..ARRAYS, indices(), any::<[bool; 2]>()).prop_map(
+        |((m, n), (b0, b1), reads, to, mut write, [wants_to_add, called])| {
             // What is written is read from nowhere else, so that iterations do not conflict.
             let other = |array: usize| (to + 1 + array) % ARRAYS;
             let mut all = Vec::new();
@@ -168,7 +215,7 @@ fn map() -> impl Strategy<Value = RandomMap> {
             }
             let is_own = !used.iter().all(is_single) || (total[0] != 0 && total[1] != 0);
             let adds = wants_to_add || !is_own;
-            RandomMap { sizes: [m, n], begins: [b0, b1], reads: all, write: (to, write), adds }
+            RandomMap { sizes: [m, n], begins: [b0, b1], reads: all, write: (to, write), adds, called }
         },
     )
 }

@@ -1,0 +1,82 @@
+//! `sdfg strategy --calibrate`: what this machine is like, measured, as the file that `--machine` reads.
+//!
+//! Rates are those of programs that we compile, so that they do not depend on how this command was built; the link is that between two
+//! threads. Apart from the search, which looks at no clock and at no machine.
+
+mod link;
+mod rates;
+
+use std::num::NonZeroUsize;
+
+use sdfg_transforms::strategy::model::Machine;
+
+use crate::failure::Failure;
+
+/// How often everything is measured; the best counts, because whatever else the machine does only makes it slower.
+const ROUNDS: usize = 5;
+
+/// Measures this machine with so many ranks, without a number with one for each processor.
+pub(super) fn machine_file(ranks: Option<u32>) -> Result<String, Failure> {
+    let n_processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let ranks = match ranks {
+        Some(ranks) if ranks == 0 || ranks as usize > n_processors => {
+            return Err(Failure::usage(format_args!(
+                "{ranks} ranks cannot be measured: there are {n_processors} processors here, and a rank is one"
+            ))
+            .at("-p")
+            .help("measure as many as there are, and write another number into the file"));
+        }
+        Some(ranks) => ranks,
+        None => u32::try_from(n_processors).unwrap_or(u32::MAX),
+    };
+    let rates = rates::measure(ranks as usize)?;
+    let link = link::measure();
+    let machine = Machine {
+        ranks,
+        operations_per_second: plausible("operations_per_second", rates.operations_per_second, 1e6..1e14)?,
+        memory_bytes_per_second: plausible(
+            "memory_bytes_per_second",
+            rates.memory_bytes_per_second,
+            1e6..1e14,
+        )?,
+        link_bytes_per_second: plausible("link_bytes_per_second", link.bytes_per_second, 1e6..1e14)?,
+        latency_seconds: plausible("latency_seconds", link.latency_seconds, 1e-10..1.0)?,
+    };
+    machine.check().map_err(Failure::program)?;
+    Ok(format!("{}{}", HOW, machine.to_toml()))
+}
+
+/// How the numbers were found, for whoever reads the file.
+const HOW: &str = "\
+# Measured by `sdfg strategy --calibrate`: the best of five rounds, three digits.
+# Operations: products and sums of f64 on 8 KiB, compiled, a thread on each rank at once; the slowest.
+# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each rank, in the same way, 24 bytes each.
+# Link: copying 1 MiB that another thread wrote; half the way of 8 bytes to that thread and back.
+# Between the nodes of a cluster these two are others: put in what its network does.
+";
+
+/// A number with three digits, if a machine can be like that.
+fn plausible(key: &'static str, value: f64, bounds: std::ops::Range<f64>) -> Result<f64, Failure> {
+    let rounded = format!("{value:.2e}").parse().unwrap_or(f64::NAN);
+    if bounds.contains(&rounded) {
+        return Ok(rounded);
+    }
+    Err(Failure::program(format_args!(
+        "`{key}` came out as {value:e}, which is not between {:e} and {:e}",
+        bounds.start, bounds.end
+    ))
+    .help("measure again while the machine does nothing else, or write the file by hand"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_make_sense() {
+        assert_eq!(plausible("latency_seconds", 1.234_567e-7, 1e-10..1.0).ok(), Some(1.23e-7));
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 2.0] {
+            assert!(plausible("latency_seconds", wrong, 1e-10..1.0).is_err(), "{wrong}");
+        }
+    }
+}
