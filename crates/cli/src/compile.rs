@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
+use sdfg_codegen::json::json_interface;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::Target;
@@ -80,7 +81,9 @@ enum Emit {
     Header,
     /// A Fortran module that calls the libraries.
     Fortran,
-    /// A folder with both libraries, header, Fortran module, and files for pkg-config and CMake.
+    /// The interface as JSON, for callers in other languages.
+    Interface,
+    /// A folder with both libraries, header, Fortran module, the interface as JSON, and files for pkg-config and CMake.
     Package,
 }
 
@@ -88,7 +91,7 @@ impl Emit {
     /// The file for the program `name` when the user names none; texts have none.
     fn default_file(self, name: &str) -> Option<String> {
         match self {
-            Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran => None,
+            Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran | Emit::Interface => None,
             Emit::Obj => Some(format!("{name}.o")),
             Emit::So => Some(format!("lib{name}.so")),
             Emit::A => Some(format!("lib{name}.a")),
@@ -163,6 +166,10 @@ impl Compile {
                 let interface = plan.interface().map_err(Failure::program)?;
                 destination.write(fortran_module(&interface).as_bytes())
             }
+            Emit::Interface => {
+                let interface = plan.interface().map_err(Failure::program)?;
+                destination.write(json_interface(&interface).as_bytes())
+            }
             Emit::Obj => {
                 let object = self.native.compile(lowered)?;
                 destination.write(&relocatable(&object).map_err(|error| unlinked(&error))?)
@@ -201,6 +208,7 @@ fn package(object: &ObjectCode, folder: &Path) -> Result<(), Failure> {
     static_library(object, &library.join(format!("lib{name}.a"))).map_err(|error| unlinked(&error))?;
     for (path, text) in [
         (include.join(format!("{name}.h")), c_header(&object.interface)),
+        (include.join(format!("{name}.json")), json_interface(&object.interface)),
         (include.join(format!("{name}_sdfg.f90")), fortran_module(&object.interface)),
         (pkgconfig.join(format!("{name}.pc")), pkg_config(object)),
         (cmake.join(format!("{name}-config.cmake")), cmake_config(object)),

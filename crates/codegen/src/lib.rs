@@ -1,7 +1,7 @@
 //! Lowering of SDFGs to plans, and the back ends that print them.
 //!
 //! `lower` makes a plan of a graph; `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
-//! libraries, `header`, `fortran` and `package` what others call them by, and `load` calls compiled programs from Rust.
+//! libraries, `header`, `fortran`, `json` and `package` what others call them by, and `load` calls compiled programs from Rust.
 
 #[cfg(feature = "llvm")]
 pub mod cache;
@@ -12,6 +12,7 @@ mod externals;
 pub mod fortran;
 pub mod header;
 pub mod interface;
+pub mod json;
 pub mod link;
 #[cfg(feature = "llvm")]
 pub mod llvm;

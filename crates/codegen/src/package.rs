@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! include/NAME.h
+//! include/NAME.json
 //! include/NAME_sdfg.f90
 //! lib/libNAME.so
 //! lib/libNAME.a

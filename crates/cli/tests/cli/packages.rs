@@ -52,6 +52,7 @@ fn a_package_is_complete_and_the_same_every_time() {
     let bench = laplace();
     let files = [
         "include/laplace.h",
+        "include/laplace.json",
         "include/laplace_sdfg.f90",
         "lib/liblaplace.so",
         "lib/liblaplace.a",
@@ -80,6 +81,7 @@ fn a_package_with_versions_is_used_as_any_other() {
     };
     for path in [
         "include/laplace.h",
+        "include/laplace.json",
         "include/laplace_sdfg.f90",
         "lib/pkgconfig/laplace.pc",
         "lib/cmake/laplace/laplace-config.cmake",

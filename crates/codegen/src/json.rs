@@ -1,0 +1,141 @@
+//! The interface of a compiled program as JSON, for callers that read neither C nor Fortran: the Python package is one.
+//!
+//! It is text made from the [`Interface`] alone, as the C header is, and `docs/command-line.md` describes it. The types here are that
+//! description and nothing else, so that a change of [`Interface`] does not silently change what others read.
+
+use sdfg::symbolic::Expr;
+use serde::Serialize;
+
+use crate::interface::{Access, Argument, ArgumentKind, Interface, Status};
+
+/// The version of the description: readers refuse others. Members may be added without another version.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Description<'i> {
+    sdfg_interface: u32,
+    program: &'i str,
+    arguments: Vec<ArgumentDescription<'i>>,
+    statuses: Vec<StatusDescription>,
+}
+
+#[derive(Serialize)]
+struct ArgumentDescription<'i> {
+    name: &'i str,
+    kind: &'static str,
+    /// Of one lane.
+    #[serde(rename = "type")]
+    ty: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lanes: Option<u16>,
+    access: &'static str,
+    by_pointer: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<LayoutDescription>,
+}
+
+/// Expressions over the symbols, in the syntax of the text form.
+#[derive(Serialize)]
+struct LayoutDescription {
+    dense: bool,
+    shape: Vec<String>,
+    strides: Vec<String>,
+    offset: String,
+    elements: String,
+}
+
+#[derive(Serialize)]
+struct StatusDescription {
+    code: i32,
+    name: String,
+    message: &'static str,
+}
+
+/// The text of the JSON document for `interface`.
+pub fn json_interface(interface: &Interface) -> String {
+    let status = |status: Status| StatusDescription {
+        code: status.code(),
+        name: status.constant_suffix().to_ascii_lowercase(),
+        message: status.message(),
+    };
+    let description = Description {
+        sdfg_interface: VERSION,
+        program: interface.name(),
+        arguments: interface.arguments().iter().map(argument_description).collect(),
+        statuses: Status::ALL.map(status).into(),
+    };
+    // Lists of structures with texts and numbers always have a text.
+    let mut text = serde_json::to_string_pretty(&description).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn argument_description(argument: &Argument) -> ArgumentDescription<'_> {
+    let texts = |list: &[Expr]| list.iter().map(ToString::to_string).collect();
+    let (kind, access, layout) = match &argument.kind {
+        ArgumentKind::Array { shape, strides, offset, elements, access, .. } => {
+            let layout = LayoutDescription {
+                dense: argument.is_dense(),
+                shape: texts(shape),
+                strides: texts(strides),
+                offset: offset.to_string(),
+                elements: elements.to_string(),
+            };
+            ("array", *access, Some(layout))
+        }
+        ArgumentKind::Scalar { access, .. } => ("scalar", *access, None),
+        ArgumentKind::Symbol { .. } => ("symbol", Access::Read, None),
+    };
+    let element = argument.element();
+    ArgumentDescription {
+        name: &argument.name,
+        kind,
+        ty: element.lane().name(),
+        lanes: (element.lanes() > 1).then_some(element.lanes()),
+        access: match access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::ReadWrite => "read_write",
+        },
+        by_pointer: argument.by_pointer(),
+        layout,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sdfg::dtype::{ElementType, ScalarType};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_argument_is_described() {
+        let n = Expr::sym("N");
+        let array = ArgumentKind::Array {
+            element: ElementType::vector(ScalarType::F32, 4).unwrap(),
+            shape: vec![n.clone(), Expr::int(3)],
+            strides: vec![Expr::int(4), Expr::one()],
+            offset: Expr::one(),
+            elements: n * Expr::int(4) + Expr::one(),
+            access: Access::Write,
+        };
+        let element = ElementType::scalar(ScalarType::Complex64);
+        let scalar = ArgumentKind::Scalar { element, access: Access::ReadWrite };
+        let symbol = ArgumentKind::Symbol { ty: ScalarType::I32 };
+        let argument = |name: &str, kind| Argument { name: name.to_owned(), kind };
+        let arguments = vec![argument("A", array), argument("c", scalar), argument("N", symbol)];
+        let text = json_interface(&Interface::new("p", arguments).unwrap());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let expected = [
+            r#"{ "sdfg_interface": 1, "program": "p", "arguments": ["#,
+            r#"{ "name": "A", "kind": "array", "type": "f32", "lanes": 4, "access": "write", "by_pointer": true,"#,
+            r#""layout": { "dense": false, "shape": [ "N", "3" ], "strides": [ "4", "1" ], "offset": "1","#,
+            r#""elements": "4*N + 1" } },"#,
+            r#"{ "name": "c", "kind": "scalar", "type": "complex64", "access": "read_write", "by_pointer": true },"#,
+            r#"{ "name": "N", "kind": "symbol", "type": "i32", "access": "read", "by_pointer": false } ],"#,
+            r#""statuses": [ { "code": 0, "name": "success", "message": "success" },"#,
+        ];
+        let (text, expected) = (words.join(" "), expected.join(" "));
+        assert!(text.starts_with(&expected), "{text}\n{expected}");
+    }
+}
