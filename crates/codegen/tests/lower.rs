@@ -67,7 +67,7 @@ fn small_targets_get_an_accumulator_for_each_thread() {
     assert!(text.contains("private bins_private sum into bins[0](256 by 1)"), "{text}");
     assert!(!text.contains("atomic"), "{text}");
     // Neighbours may pick the same element: they get different banks.
-    assert!(text.contains("buffer bins_private: i64[2048]") && text.contains("banks bank"), "{text}");
+    assert!(text.contains("buffer bins_private: i64[2112]") && text.contains("banks bank"), "{text}");
 }
 
 #[test]

@@ -278,21 +278,28 @@ impl<'ctx> Function<'_, 'ctx> {
         let extents =
             private.target.extents.iter().map(|extent| self.index(extent)).collect::<Emit<Vec<_>>>()?;
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
-        let banks = self.emitter.constant(if private.banked { i64::from(BANKS) } else { 1 });
+        let Some(stride) = private.bank_stride else {
+            return self.merge_dimension(private, &extents, &mut Vec::new(), (zero, zero));
+        };
+        let banks = self.emitter.constant(i64::from(BANKS));
         self.counted_loop(zero, banks, one, false, LoopHints::default(), |bank| {
-            self.merge_dimension(private, &extents, &mut Vec::new(), bank)
+            let first = self.multiply(bank, self.emitter.constant(stride))?;
+            self.merge_dimension(private, &extents, &mut Vec::new(), (first, zero))
         })
     }
 
+    /// Goes through the dimensions behind `indices` of the accumulator that starts at element `first`; `position` is the number of the indices
+    /// so far among all of these dimensions, in row-major order.
     fn merge_dimension(
         &self,
         private: &Private,
         extents: &[IntValue<'ctx>],
         indices: &mut Vec<IntValue<'ctx>>,
-        position: IntValue<'ctx>,
+        (first, position): (IntValue<'ctx>, IntValue<'ctx>),
     ) -> Emit<()> {
         let Some(extent) = extents.get(indices.len()) else {
-            let value = self.load(&self.place_at(private.buffer, position)?)?;
+            let element = self.add(first, position)?;
+            let value = self.load(&self.place_at(private.buffer, element)?)?;
             let target = self.strided_place(&private.target, indices)?;
             return self.combine_plain(&target, &value, &private.resolution, None);
         };
@@ -301,7 +308,7 @@ impl<'ctx> Function<'_, 'ctx> {
             let row = self.multiply(position, *extent)?;
             let position = self.add(row, index)?;
             indices.push(index);
-            self.merge_dimension(private, extents, indices, position)?;
+            self.merge_dimension(private, extents, indices, (first, position))?;
             indices.pop();
             Ok(())
         })

@@ -12,6 +12,10 @@ use crate::plan::{BANKS, BufferId, For, Private, Statement, Touch, any_statement
 /// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.
 const MOST_BYTES: i64 = 16 << 10;
 
+/// Bytes between two banks that are not used. Without, banks of a power of two bytes would have the same element at addresses that are
+/// equal in their low twelve bits, by which processors guess whether a load waits for a store.
+const GAP_BYTES: i64 = 64;
+
 impl Lowering<'_> {
     /// Gives accumulators banks where that pays. Returns the variable that numbers them where the body itself picks elements; inner loops
     /// that do are given theirs.
@@ -23,14 +27,14 @@ impl Lowering<'_> {
         let mut of_body = None;
         for private in privates {
             let buffer = self.plan.buffer(private.buffer);
-            let bytes = buffer.size.as_int().and_then(|n| n.checked_mul(buffer.element.size() as i64));
             let Some(size) = buffer.size.as_int().filter(|n| *n > 1) else { continue };
-            let fits = bytes.and_then(|n| n.checked_mul(i64::from(BANKS))).is_some_and(|n| n <= MOST_BYTES);
-            if !fits {
+            let element = buffer.element.size() as i64;
+            if size > MOST_BYTES / element / i64::from(BANKS) {
                 continue;
             }
+            let stride = size + GAP_BYTES / element;
             let Some(bank) = self.bank_loop(body, private.buffer, &mut of_body) else { continue };
-            let offset = Expr::symbol(bank) * Expr::int(size);
+            let offset = Expr::symbol(bank) * Expr::int(stride);
             touches(body, &mut |mut touch| {
                 if touch.buffer() == private.buffer
                     && let Some(location) = touch.location_mut()
@@ -39,8 +43,8 @@ impl Lowering<'_> {
                 }
             });
             let buffer = &mut self.plan.buffers[private.buffer.index()];
-            buffer.size = &buffer.size * &Expr::int(i64::from(BANKS));
-            private.banked = true;
+            buffer.size = Expr::int(stride * i64::from(BANKS));
+            private.bank_stride = Some(stride);
         }
         of_body
     }

@@ -442,7 +442,7 @@ impl<'g> Lowering<'g> {
         }
         let origin = Location { buffer, offset: first.clone() };
         let target = Strided { origin, extents: vec![size], strides: vec![Expr::one()] };
-        Some((Private { buffer: own, banked: false, target, resolution }, first))
+        Some((Private { buffer: own, bank_stride: None, target, resolution }, first))
     }
 
     /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.

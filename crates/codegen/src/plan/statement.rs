@@ -236,8 +236,8 @@ impl ParallelLoop {
 pub struct Private {
     /// The accumulator, or [`BANKS`] of them one after the other, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
     pub buffer: BufferId,
-    /// Whether there are [`BANKS`] of them.
-    pub banked: bool,
+    /// The distance in elements from one of [`BANKS`] accumulators to the next; without, there is one.
+    pub bank_stride: Option<i64>,
     /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
     pub target: Strided,
     /// How; it has an identity.

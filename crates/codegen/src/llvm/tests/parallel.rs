@@ -176,7 +176,7 @@ fn accumulators_of_threads_are_merged() {
         };
         shared.privates.push(Private {
             buffer: own,
-            banked: false,
+            bank_stride: None,
             target,
             resolution: ConflictResolution::Sum,
         });
