@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::setup::{self, Tools};
 use crate::step::{self, Steps};
-use crate::tidy;
+use crate::{python, tidy};
 
 /// Runs the checks; `quick` leaves only the tests.
 ///
@@ -34,6 +34,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
             step::check(&mut tools.cargo(&["test", "--workspace", "--doc"]))
         })?;
     }
+    steps.run("Python package", || python::test(&tools).map(|_| ()))?;
     // The tests come last, so that their summary is what a reader of the log sees at its end.
     steps.run("tests", || step::check(&mut test_command(&tools)))?;
     println!("\nEvery step passed: {}", steps.summary());

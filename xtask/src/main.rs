@@ -10,6 +10,7 @@ mod faults;
 mod fuzz;
 mod jobs;
 mod llvm;
+mod python;
 mod sanitize;
 mod setup;
 mod step;
@@ -44,6 +45,9 @@ Commands:
                     told); needs a nightly Rust and cargo-fuzz, and says how to get them
   sanitize [address] [thread] [--programs NAMES]
                     Run the program list under AddressSanitizer and ThreadSanitizer (4 minutes)
+  python [--venv DIR]
+                    Install the Python package and the sdfg command into a virtual environment ($VIRTUAL_ENV or target/venv
+                    if not told); `python test` tests it, `python test --dace` also with DaCe, which is installed on its own
   symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
   help              Print this text
@@ -86,6 +90,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         },
         "faults" => faults::run(options),
         "fuzz" => fuzz::run(options),
+        "python" => python::run(options),
         "sanitize" => sanitize::run(options),
         "symbolica" => {
             no_options(command, options)?;

@@ -1,0 +1,138 @@
+"""From a program to a function: the ``sdfg`` command compiles, and what it makes is loaded.
+
+The command is that of the variable SDFG_COMMAND, else the one in the folder of commands of this virtual environment, where
+``cargo xtask python`` puts it, else the first on PATH.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import warnings
+
+from .program import Program
+
+
+class CompileError(Exception):
+    """A program that cannot be compiled, with the message of the ``sdfg`` command."""
+
+
+class CompileWarning(UserWarning):
+    """What the ``sdfg`` command has to say of a program that it compiles."""
+
+
+def compile(
+    program,
+    *,
+    level=None,
+    cpu=None,
+    float_mode=None,
+    threads=None,
+    specialize=None,
+    reproducible=False,
+    checked=False,
+    may_overlap=(),
+    allow_external=False,
+    cache=True,
+):
+    """Compiles a program and loads it.
+
+    `program` is the path of a file (DaCe's `.sdfg`, the text form, JSON), a DaCe SDFG, a function with `@dace.program`, or a program of the
+    text form itself: a str with more than one line. The other arguments are options of `sdfg compile`:
+
+    - level: how much to optimise: 0 to 3 (without, 3), or "fast" for code that is there soonest.
+    - cpu: the processor by LLVM's name for it, or several levels of x86-64; without, this machine's.
+    - float_mode: "strict", "contract" or "fast"; without, as the program says.
+    - threads: of parallel maps; without, what the OpenMP runtime chooses.
+    - specialize: values of symbols that code is made for, as in {"N": 4096}.
+    - reproducible: the same bits with every number of threads.
+    - checked: accesses out of bounds and reads of what was never written end a call with a RunError.
+    - may_overlap: names of arguments of which any two may be given memory that overlaps.
+    - allow_external: the program may bring C sources and libraries of its own.
+    - cache: whether compiled code is kept, and taken if it is there.
+
+    What the command warns of is a CompileWarning, what it refuses a CompileError.
+    """
+    specialize = dict(specialize or {})
+    options = [
+        *(f"-O{level}" for level in [level] if level is not None),
+        *(f"--cpu={cpu}" for cpu in [cpu] if cpu is not None),
+        *(f"--float-mode={mode}" for mode in [float_mode] if mode is not None),
+        *(f"--specialize={symbol}={value}" for symbol, value in specialize.items()),
+        *["--reproducible"] * bool(reproducible),
+        *["--checked"] * bool(checked),
+        *(f"--may-overlap={name}" for name in may_overlap),
+        *["--allow-external"] * bool(allow_external),
+        *["--no-cache"] * (not cache),
+    ]
+    with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
+        path, text = _source(program, folder)
+        package = os.path.join(folder, "package")
+        _run(["compile", "--emit=package", f"--output={package}", *options, "--", path], text)
+        return load(package, threads=threads, specialize=specialize)
+
+
+def load(folder, *, threads=None, specialize=None):
+    """Loads a package that ``sdfg compile --emit package`` made.
+
+    `threads` is as in `compile`; `specialize` are the values of symbols that it was compiled for, which calls then may repeat.
+    """
+    folder = pathlib.Path(folder)
+    descriptions = sorted(folder.glob("include/*.json"))
+    if len(descriptions) != 1:
+        raise FileNotFoundError(f"{folder} is no package of `sdfg compile --emit package`: it has no include/NAME.json")
+    description = json.loads(descriptions[0].read_text(encoding="utf-8"))
+    library = folder / "lib" / f"lib{description['program']}.so"
+    return Program(library.resolve(), description, threads=threads, fixed=specialize)
+
+
+def _source(program, folder):
+    """The path for the command, and what it gets as its standard input."""
+    if hasattr(program, "to_sdfg"):
+        program = program.to_sdfg()
+    if hasattr(program, "save") and hasattr(program, "name"):
+        path = os.path.join(folder, f"{program.name}.sdfg")
+        program.save(path)
+        return path, None
+    if isinstance(program, str) and "\n" in program:
+        return "-", program
+    if isinstance(program, (str, os.PathLike)):
+        path = os.fspath(program)
+        # `-` would be the standard input.
+        return (os.path.join(os.curdir, path) if path == "-" else path), None
+    raise TypeError(
+        f"a program is a path, a DaCe SDFG, a function with @dace.program or a text of several lines, not {type(program).__name__}"
+    )
+
+
+def _run(arguments, text):
+    command = _command()
+    try:
+        done = subprocess.run(
+            [command, "--color=never", *arguments],
+            input=text or "",
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as error:
+        raise CompileError(f"cannot run the command {command}: {error}") from None
+    message = done.stderr.strip()
+    if done.returncode:
+        raise CompileError(message or f"the command {command} ended with status {done.returncode}")
+    if message:
+        warnings.warn(message, CompileWarning, stacklevel=3)
+
+
+def _command():
+    chosen = os.environ.get("SDFG_COMMAND")
+    installed = os.path.join(sysconfig.get_path("scripts"), "sdfg")
+    command = chosen or (installed if os.access(installed, os.X_OK) else shutil.which("sdfg"))
+    if not command:
+        raise CompileError(
+            "there is no `sdfg` command: install it with `cargo xtask python`, put it on PATH, or set SDFG_COMMAND to its path"
+        )
+    return command

@@ -1,0 +1,234 @@
+"""Compiled programs that can be called.
+
+A program is a shared library with the interface that its C header describes. Its instances, which hold scratch memory, are made when calls need
+them and kept for the next ones: calls that run at the same time have one each. The interpreter lock is free while a program runs.
+"""
+
+import ctypes
+import weakref
+
+import numpy
+
+from .argument import Array, Scalar
+
+# The version of the description that this package reads.
+_VERSION = 1
+# Bytes for a number in a call: as many as the largest type has.
+_SLOT = 16
+
+
+class RunError(RuntimeError):
+    """A program that came to no good end, with the status and the message of the program."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        #: The name of the status, such as ``trap``.
+        self.status = status
+
+
+class _Configuration(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("num_threads", ctypes.c_int32)]
+
+
+class _Instance:
+    """An instance of the program, and the list of pointers that its calls pass."""
+
+    def __init__(self, handle, n_arguments):
+        self.handle = handle
+        self.numbers = ctypes.create_string_buffer(_SLOT * n_arguments)
+        base = ctypes.addressof(self.numbers)
+        self.pointers = (ctypes.c_void_p * n_arguments)(*(base + _SLOT * index for index in range(n_arguments)))
+
+
+class Program:
+    """A compiled program, a function of its arguments by name. `sdfg.compile` and `sdfg.load` make it."""
+
+    def __init__(self, library, description, *, threads=None, fixed=None):
+        if description.get("sdfg_interface") != _VERSION:
+            raise ValueError(f"the description of the program is not of version {_VERSION}: compile it again")
+        #: The name of the program.
+        self.name = description["program"]
+        #: Values of the symbols that it was compiled for.
+        self._fixed = dict(fixed or {})
+        self._statuses = {status["code"]: status for status in description["statuses"]}
+        arguments = [_argument(each, index) for index, each in enumerate(description["arguments"])]
+        self._arguments = {argument.name: argument for argument in arguments}
+        self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
+        self._scalars = [argument for argument in arguments if isinstance(argument, Scalar) and not argument.is_symbol]
+        self._symbols = [argument for argument in arguments if isinstance(argument, Scalar) and argument.is_symbol]
+        results = [array for array in self._arrays if _result_order(array.name) is not None]
+        self._results = sorted(results, key=lambda array: _result_order(array.name))
+        self._open(library, threads)
+
+    def _open(self, library, threads):
+        pointer, status = ctypes.c_void_p, ctypes.c_int32
+        # The library stays loaded for good: unloading it could take along an OpenMP runtime whose threads are waiting.
+        code = ctypes.CDLL(str(library))
+
+        def function(suffix, result, *arguments):
+            found = getattr(code, self.name + suffix)
+            found.restype, found.argtypes = result, arguments
+            return found
+
+        self._create = function("_create", status, ctypes.POINTER(_Configuration), ctypes.POINTER(pointer))
+        self._invoke = function("__invoke", status, pointer, pointer)
+        self._error = function("_error", ctypes.c_char_p, pointer)
+        destroy = function("_destroy", None, pointer)
+        self._configuration = _Configuration(ctypes.sizeof(_Configuration), threads or 0)
+        # A processor that the code has no version for is told now, not at the first call.
+        self._idle = [self._new_instance()]
+        weakref.finalize(self, _destroy_all, destroy, self._idle).atexit = False
+
+    def __call__(self, /, *positional, **arguments):
+        """Runs the program; the result is what it returns, in `__return` containers of its own.
+
+        Arrays are NumPy arrays, which the program reads and writes where they are; numbers and symbols are Python's or NumPy's numbers.
+        Symbols that are extents of arrays follow from these.
+        """
+        if positional:
+            raise TypeError(f"{self.name} takes its arguments by name: {self}")
+        if not arguments.keys() <= self._arguments.keys():
+            arguments = self._without_fixed(arguments)
+        symbols = self._bind(arguments)
+        for array in self._results:
+            if array.name not in arguments:
+                arguments[array.name] = array.allocate(symbols)
+        try:
+            instance = self._idle.pop()
+        except IndexError:
+            instance = self._new_instance()
+        try:
+            self._pass(instance, arguments, symbols)
+            status = self._invoke(instance.handle, instance.pointers)
+            if status:
+                raise self._failure(status, self._error(instance.handle))
+        finally:
+            self._idle.append(instance)
+        results = tuple(array.result(arguments[array.name]) for array in self._results)
+        return results if len(results) > 1 else results[0] if results else None
+
+    def _bind(self, arguments):
+        """Values of all symbols, once what can be checked without them is checked."""
+        symbols = {}
+        for symbol in self._symbols:
+            if symbol.name in arguments:
+                symbols[symbol.name] = symbol.integer(arguments[symbol.name])
+        missing = [scalar for scalar in self._scalars if scalar.name not in arguments]
+        for array in self._arrays:
+            if array.name not in arguments:
+                if array not in self._results:
+                    missing.append(array)
+                continue
+            value = arguments[array.name]
+            if type(value) is not numpy.ndarray:
+                value = arguments[array.name] = array.of_number(value)
+            array.check(value)
+            for dimension, symbol in array.bound:
+                extent = value.shape[dimension]
+                if symbols.setdefault(symbol, extent) != extent:
+                    raise ValueError(self._inconsistent(symbol, arguments, array))
+        if len(symbols) < len(self._symbols):
+            self._bind_others(arguments, symbols)
+            # Those that follow from an array that is missing are not asked for.
+            follow = {symbol for array in missing if isinstance(array, Array) for _, symbol in array.bound}
+            missing += [symbol for symbol in self._symbols if symbol.name not in follow | symbols.keys()]
+        if missing:
+            names = "; ".join(map(str, missing))
+            raise TypeError(f"{self.name} was called without {names}. It takes: {self}")
+        return symbols
+
+    def _bind_others(self, arguments, symbols):
+        """Gives values to symbols that are no extents, by extents such as `N + 1` and by strides."""
+        given = [(array, arguments[array.name]) for array in self._arrays if array.name in arguments]
+        for array, value in given:
+            for dimension in array.computed:
+                extent = array.shape[dimension]
+                unknown = extent.symbols - symbols.keys()
+                if len(unknown) == 1:
+                    (symbol,) = unknown
+                    solution = extent.solved(symbol, symbols, value.shape[dimension])
+                    symbols.update({} if solution is None else {symbol: solution})
+        for array, value in given:
+            for dimension, symbol in array.bound_strides:
+                # Of a dimension with one element, the stride says nothing.
+                if value.shape[dimension] > 1 and value.strides[dimension] % value.itemsize == 0:
+                    symbols.setdefault(symbol, value.strides[dimension] // value.itemsize)
+
+    def _inconsistent(self, symbol, arguments, last):
+        """What to say of a symbol that arguments up to `last` give two values."""
+        places = [(arguments[symbol], f"by {symbol}={arguments[symbol]}")] if symbol in arguments else []
+        for array in self._arrays[: self._arrays.index(last) + 1]:
+            if array.name in arguments:
+                shape = arguments[array.name].shape
+                places += [(shape[at], f"by dimension {at} of {array.name}") for at, name in array.bound if name == symbol]
+        first, by_first = places[0]
+        second, by_second = next(place for place in places if place[0] != first)
+        return f"symbol {symbol} is {first} {by_first}, but {second} {by_second}"
+
+    def _pass(self, instance, arguments, symbols):
+        """Puts the arguments where the program takes them from."""
+        pointers, numbers = instance.pointers, instance.numbers
+        for array in self._arrays:
+            value = arguments[array.name]
+            array.check_sizes(value, symbols)
+            pointers[array.index] = array.address(value, symbols)
+        for scalar in self._scalars:
+            scalar.put(numbers, _SLOT * scalar.index, arguments[scalar.name])
+        for symbol in self._symbols:
+            symbol.put(numbers, _SLOT * symbol.index, symbols[symbol.name])
+
+    def _without_fixed(self, arguments):
+        """The arguments without symbols that the program was compiled for, whose values have to be those."""
+        kept = {}
+        for name, value in arguments.items():
+            if name in self._arguments:
+                kept[name] = value
+            elif name not in self._fixed:
+                raise TypeError(f"{self.name} has no argument {name}. It takes: {self}")
+            elif value != self._fixed[name]:
+                raise ValueError(f"symbol {name} is {value}, but {self.name} was compiled for {name}={self._fixed[name]}")
+        return kept
+
+    def _new_instance(self):
+        handle = ctypes.c_void_p()
+        status = self._create(ctypes.byref(self._configuration), ctypes.byref(handle))
+        if status:
+            raise self._failure(status, b"")
+        return _Instance(handle, len(self._arguments))
+
+    def _failure(self, status, text):
+        known = self._statuses.get(status, {"name": "unknown", "message": f"status {status}"})
+        message = f"{self.name} failed: {text.decode(errors='replace') or known['message']}"
+        if known["name"] == "invalid_argument":
+            return ValueError(message)
+        if known["name"] == "out_of_memory":
+            return MemoryError(message)
+        return RunError(message, known["name"])
+
+    def __str__(self):
+        return f"{self.name}({', '.join(map(str, self._arguments.values()))})"
+
+    def __repr__(self):
+        return f"<sdfg.Program {self}>"
+
+    def __reduce__(self):
+        # A copy would use instances that are destroyed with the original.
+        raise TypeError(f"the compiled program {self.name} cannot be copied or pickled")
+
+
+def _argument(description, index):
+    is_number = description["kind"] == "symbol" or description["access"] == "read" and "lanes" not in description
+    return Scalar(description, index) if is_number and description["kind"] != "array" else Array(description, index)
+
+
+def _result_order(name):
+    """A number for `__return` (-1) and `__return_NUMBER`, none for other names."""
+    if name == "__return":
+        return -1
+    number = name[len("__return_") :]
+    return int(number) if name.startswith("__return_") and number.isdigit() else None
+
+
+def _destroy_all(destroy, instances):
+    while instances:
+        destroy(instances.pop().handle)

@@ -1,0 +1,147 @@
+//! The Python package: installing it with the command that it calls, and its tests.
+//!
+//! The tests that `cargo xtask test` runs need NumPy and nothing else, and are left out with a message where it is missing; those with DaCe
+//! have a virtual environment of their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::setup::{self, Tools};
+use crate::{step, workspace};
+
+/// The interpreter of Python that makes virtual environments and runs tests; `python3` without.
+const PYTHON_VARIABLE: &str = "SDFG_PYTHON";
+
+/// A Python that has DaCe, for the tests with it.
+const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
+
+/// What the tests with DaCe are for.
+const DACE: &str = "dace==1.0.2";
+
+/// Installs the package, or with `test` tests it.
+///
+/// # Errors
+/// When options are wrong, a build, an installation or a test fails.
+pub(crate) fn run(options: &[&str]) -> Result<()> {
+    match options {
+        [] => install(&environment()),
+        ["--venv", folder] => install(Path::new(folder)),
+        ["test"] => {
+            let tools = setup::run()?;
+            if test(&tools)? { Ok(()) } else { bail!("no Python with NumPy was found") }
+        }
+        ["test", "--dace"] => test_with_dace(&setup::run()?),
+        other => bail!("`python` knows no `{}`; see `cargo xtask help`", other.join(" ")),
+    }
+}
+
+/// The environment that is active, or one of our own.
+fn environment() -> PathBuf {
+    std::env::var_os("VIRTUAL_ENV").map_or_else(|| target_folder().join("venv"), PathBuf::from)
+}
+
+fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
+}
+
+fn interpreter() -> PathBuf {
+    std::env::var_os(PYTHON_VARIABLE).map_or_else(|| "python3".into(), PathBuf::from)
+}
+
+/// Puts the package and the command into a virtual environment, which is made if it is not there.
+fn install(folder: &Path) -> Result<()> {
+    let tools = setup::run()?;
+    println!("==> the sdfg command: building with optimisation, which takes a few minutes the first time");
+    step::check(&mut tools.cargo(&["build", "--release", "--package", "sdfg-cli"]))?;
+    let python = virtual_environment(folder)?;
+    println!("==> the Python package into {}", folder.display());
+    step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).arg(package()?))?;
+    // Under another name first: a command that runs cannot be written to.
+    let (command, part) = (folder.join("bin/sdfg"), folder.join("bin/.sdfg.part"));
+    let copied =
+        fs::copy(target_folder().join("release/sdfg"), &part).and_then(|_| fs::rename(&part, &command));
+    copied.with_context(|| format!("cannot write {}", command.display()))?;
+    println!("\nInstalled. Try it with {} -c 'import sdfg; help(sdfg.compile)'", python.display());
+    Ok(())
+}
+
+/// The Python of a virtual environment.
+fn virtual_environment(folder: &Path) -> Result<PathBuf> {
+    let python = folder.join("bin/python");
+    if !python.is_file() {
+        println!("==> the virtual environment {}", folder.display());
+        let made = step::check(Command::new(interpreter()).args(["-m", "venv"]).arg(folder));
+        made.with_context(|| {
+            format!(
+                "virtual environments need Python 3.9 or later with venv (Debian and Ubuntu: apt-get install python3-venv); {PYTHON_VARIABLE} names another one"
+            )
+        })?;
+    }
+    Ok(python)
+}
+
+/// A copy of the package's sources, beside which pip may leave what it builds.
+fn package() -> Result<PathBuf> {
+    let (source, copy) = (workspace::root().join("python"), target_folder().join("python-package"));
+    let made = || -> std::io::Result<()> {
+        if copy.exists() {
+            fs::remove_dir_all(&copy)?;
+        }
+        fs::create_dir_all(copy.join("sdfg"))?;
+        fs::copy(source.join("pyproject.toml"), copy.join("pyproject.toml"))?;
+        for entry in fs::read_dir(source.join("sdfg"))? {
+            let path = entry?.path();
+            if let Some(name) =
+                path.file_name().filter(|_| path.extension().is_some_and(|found| found == "py"))
+            {
+                fs::copy(&path, copy.join("sdfg").join(name))?;
+            }
+        }
+        Ok(())
+    };
+    made().with_context(|| format!("cannot copy the package to {}", copy.display()))?;
+    Ok(copy)
+}
+
+/// Runs the tests that need no DaCe with the first Python that has NumPy; `false` if there is none.
+///
+/// # Errors
+/// When the command cannot be built, or a test fails.
+pub(crate) fn test(tools: &Tools) -> Result<bool> {
+    let candidates = [interpreter(), environment().join("bin/python")];
+    let has_numpy = |python: &&PathBuf| step::succeeds(Command::new(python).args(["-c", "import numpy"]));
+    let Some(python) = candidates.iter().find(has_numpy) else {
+        let tried = candidates.map(|python| python.display().to_string());
+        println!("skipped: no NumPy in {}; {PYTHON_VARIABLE} names a Python that has it", tried.join(", "));
+        return Ok(false);
+    };
+    suite(tools, python, "python/tests")?;
+    Ok(true)
+}
+
+/// Runs every test with a Python that has DaCe, which is installed if it is not there.
+fn test_with_dace(tools: &Tools) -> Result<()> {
+    let python = match std::env::var_os(DACE_VARIABLE) {
+        Some(python) => PathBuf::from(python),
+        None => {
+            let python = virtual_environment(&target_folder().join("dace-venv"))?;
+            step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "setuptools", DACE]))?;
+            python
+        }
+    };
+    suite(tools, &python, "python/tests")?;
+    suite(tools, &python, "python/tests/with_dace")
+}
+
+/// Runs the tests of a folder with the command as it is now.
+fn suite(tools: &Tools, python: &Path, folder: &str) -> Result<()> {
+    step::check(&mut tools.cargo(&["build", "--quiet", "--package", "sdfg-cli"]))?;
+    let root = workspace::root();
+    let mut command = Command::new(python);
+    command.args(["-B", "-m", "unittest", "discover", "--start-directory", folder]).current_dir(&root);
+    command.env("PYTHONPATH", root.join("python")).env("SDFG_COMMAND", target_folder().join("debug/sdfg"));
+    step::check(&mut command)
+}
