@@ -91,10 +91,9 @@ def halved(n: dace.int64[1], steps: dace.int64[1]):
 
 
 @dace.program
-def histogram(A: dace.float64[N], bins: dace.int64[10]):
+def histogram(A: dace.int64[N], bins: dace.int64[10]):
     for i in range(N):
-        k: dace.int64 = A[i] * 10
-        bins[k] += 1
+        bins[A[i]] += 1
 
 
 def collatz(n, steps):
@@ -133,7 +132,7 @@ def cases(random):
         (halved, {"n": numpy.array([27]), "steps": numpy.zeros(1, "i8")}, collatz),
         (
             histogram,
-            {"A": vector(1000), "bins": numpy.zeros(10, "i8")},
-            lambda A, bins: numpy.copyto(bins, numpy.bincount((A * 10).astype(int), minlength=10)),
+            {"A": random.integers(0, 10, 1000), "bins": numpy.zeros(10, "i8")},
+            lambda A, bins: numpy.copyto(bins, numpy.bincount(A, minlength=10)),
         ),
     ]
