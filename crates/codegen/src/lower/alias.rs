@@ -16,7 +16,7 @@ use super::bound::{Axis, Bound};
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
-use super::memory::{Brackets, RootShape, home};
+use super::memory::{Brackets, RootShape};
 use crate::plan::{Allocation, Buffer, BufferId, Location, Statement};
 
 impl<'g> Lowering<'g> {
@@ -127,7 +127,7 @@ impl<'g> Lowering<'g> {
         let sdfg = frame.sdfg;
         let is_reference = |id: &ContainerId| matches!(sdfg.container(*id).kind, ContainerKind::Reference(_));
         for (id, _) in sdfg.containers().filter(|(id, _)| is_reference(id)) {
-            if home(sdfg, id) == lifetime {
+            if frame.homes.get(&id).copied() == lifetime {
                 self.declare_reference(frame, id, brackets);
             }
         }

@@ -8,6 +8,7 @@ use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::bound::Bound;
+use super::memory::homes;
 use crate::plan::{BufferId, JumpTarget};
 
 /// Names of an SDFG call and what they stand for.
@@ -16,6 +17,8 @@ pub(super) struct Frame<'g> {
     pub(super) sdfg: &'g Sdfg,
     /// Where its containers are.
     pub(super) containers: BTreeMap<ContainerId, Bound>,
+    /// The scopes in which transients live, for those that do not live as long as the call.
+    pub(super) homes: BTreeMap<ContainerId, (StateId, NodeId)>,
     /// Values of its symbols over the plan's variables.
     pub(super) symbols: BTreeMap<Symbol, Expr>,
     /// Types of its symbols; others are `i64`.
@@ -53,6 +56,26 @@ pub(super) struct Late {
 }
 
 impl<'g> Frame<'g> {
+    /// A call of an SDFG whose returns leave `exit`, before anything of it is known.
+    pub(super) fn new(sdfg: &'g Sdfg, exit: JumpTarget, path: String) -> Self {
+        Frame {
+            sdfg,
+            homes: homes(sdfg),
+            containers: BTreeMap::new(),
+            symbols: BTreeMap::new(),
+            types: BTreeMap::new(),
+            exit,
+            exit_used: false,
+            innermost: None,
+            value_cells: BTreeMap::new(),
+            consumed: BTreeMap::new(),
+            late: Vec::new(),
+            begins: BTreeMap::new(),
+            path,
+            state: "",
+        }
+    }
+
     /// An expression of the SDFG over the plan's variables.
     pub(super) fn translate(&self, expr: &Expr) -> Expr {
         expr.substitute(&self.symbols)

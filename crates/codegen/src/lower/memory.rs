@@ -3,7 +3,7 @@
 //! A transient is allocated outside of every loop and parallel region that its size allows: on the stack if it is small,
 //! else with the handle if its size uses symbol arguments only, else once for each thread, else where it is used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
 use sdfg::analysis::{AccessSets, Liveness, ScopeTree};
@@ -111,7 +111,7 @@ impl<'g> Lowering<'g> {
                 let buffer = self.add_buffer(frame, container, Allocation::Constant(values.clone()));
                 let bound = self.bind_whole(container, buffer);
                 frame.containers.insert(id, bound);
-            } else if container.transient && !container.is_alias() && home(sdfg, id).is_none() {
+            } else if container.transient && !container.is_alias() && !frame.homes.contains_key(&id) {
                 let symbols = size_symbols(&container.kind);
                 let late: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
                 if late.is_empty() {
@@ -234,7 +234,7 @@ impl<'g> Lowering<'g> {
         let sdfg = frame.sdfg;
         let mut brackets = Brackets::default();
         for (id, container) in sdfg.containers() {
-            if container.transient && !container.is_alias() && home(sdfg, id) == Some((state, entry)) {
+            if container.transient && !container.is_alias() && frame.homes.get(&id) == Some(&(state, entry)) {
                 self.allocate(frame, id, &mut brackets)?;
             }
         }
@@ -416,24 +416,33 @@ fn unsupported_stream(frame: &Frame<'_>, container: &Container, what: &str) -> L
     LowerError::Unsupported { what: format!("{what} `{}`", container.name), path: frame.path.clone() }
 }
 
-/// The innermost scope that holds all uses of a transient; `None` if it lives as long as the call.
-pub(super) fn home(sdfg: &Sdfg, id: ContainerId) -> Option<(StateId, NodeId)> {
-    if sdfg.container(id).lifetime != Lifetime::Scope {
-        return None;
+/// The innermost scope that holds all uses of a container, for those that do not live as long as the call.
+pub(super) fn homes(sdfg: &Sdfg) -> BTreeMap<ContainerId, (StateId, NodeId)> {
+    let mut uses: BTreeMap<ContainerId, BTreeMap<StateId, Vec<NodeId>>> = BTreeMap::new();
+    for (id, state) in sdfg.states() {
+        for (node, container) in state.nodes().filter_map(|(node, it)| Some((node, it.kind.container()?))) {
+            uses.entry(container).or_default().entry(id).or_default().push(node);
+        }
     }
-    let mut users = sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_some());
-    let (state_id, state) = users.next()?;
-    if users.next().is_some() || control_flow_reads(sdfg).contains(&id) {
-        return None;
+    let read = control_flow_reads(sdfg);
+    uses.retain(|id, states| {
+        states.len() == 1 && sdfg.container(*id).lifetime == Lifetime::Scope && !read.contains(id)
+    });
+    let mut trees = BTreeMap::new();
+    let mut homes = BTreeMap::new();
+    for (container, (state, nodes)) in
+        uses.into_iter().flat_map(|(id, states)| states.into_iter().map(move |users| (id, users)))
+    {
+        let tree = trees.entry(state).or_insert_with(|| ScopeTree::of(sdfg.state(state)));
+        let mut chains = nodes.iter().map(|node| enclosing(tree, *node));
+        let Some(mut common) = chains.next() else { continue };
+        for chain in chains {
+            let shared = common.iter().zip(&chain).take_while(|(a, b)| a == b).count();
+            common.truncate(shared);
+        }
+        homes.extend(common.last().map(|entry| (container, (state, *entry))));
     }
-    let tree = ScopeTree::of(state);
-    let chains: Vec<Vec<NodeId>> = state.accesses_of(id).map(|node| enclosing(&tree, node)).collect();
-    let mut common = chains.first()?.clone();
-    for chain in &chains {
-        let shared = common.iter().zip(chain).take_while(|(a, b)| a == b).count();
-        common.truncate(shared);
-    }
-    common.last().map(|entry| (state_id, *entry))
+    homes
 }
 
 /// Entries of the scopes around a node, outermost first.

@@ -144,24 +144,10 @@ impl<'g> Lowering<'g> {
                 self.assumptions.nonnegative(symbol.clone());
             }
         }
-        let mut frame = Frame {
-            sdfg,
-            containers: BTreeMap::new(),
-            symbols: sdfg
-                .symbols()
-                .map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone())))
-                .collect(),
-            types: BTreeMap::new(),
-            exit: self.new_target(),
-            exit_used: false,
-            innermost: None,
-            value_cells: BTreeMap::new(),
-            consumed: BTreeMap::new(),
-            late: Vec::new(),
-            begins: BTreeMap::new(),
-            path: sdfg.name.clone(),
-            state: "",
-        };
+        let exit = self.new_target();
+        let mut frame = Frame::new(sdfg, exit, sdfg.name.clone());
+        frame.symbols =
+            sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect();
         let accesses = memory::accesses(sdfg);
         for (id, container) in sdfg.arguments() {
             let buffer = self.argument_buffer(&frame, container)?;

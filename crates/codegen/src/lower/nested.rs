@@ -1,7 +1,5 @@
 //! Calls of SDFGs: a nested SDFG becomes part of the plan of its caller and works in its memory.
 
-use std::collections::BTreeMap;
-
 use sdfg::analysis::bound_dimensions;
 use sdfg::ir::{Container, EdgeId, Flow, NestedSdfg, Node, NodeId, State};
 use sdfg::symbolic::Expr;
@@ -50,21 +48,7 @@ impl<'g> Lowering<'g> {
         nested: &'g NestedSdfg,
     ) -> Result<Vec<Statement>, LowerError> {
         let path = frame.at_node(&node.label);
-        let mut inner = Frame {
-            sdfg: &nested.sdfg,
-            containers: BTreeMap::new(),
-            symbols: BTreeMap::new(),
-            types: BTreeMap::new(),
-            exit: self.new_target(),
-            exit_used: false,
-            innermost: None,
-            value_cells: BTreeMap::new(),
-            consumed: BTreeMap::new(),
-            late: Vec::new(),
-            begins: BTreeMap::new(),
-            path,
-            state: "",
-        };
+        let mut inner = Frame::new(&nested.sdfg, self.new_target(), path);
         // Unmapped symbols keep the value of the symbol with their name.
         for symbol in sdfg::analysis::symbols::free_symbols(&nested.sdfg) {
             if let Some(value) = frame.symbols.get(&symbol) {

@@ -9,7 +9,7 @@ use sdfg::analysis::{ScopeTree, consumed_by, is_leaf};
 use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
 use super::dataflow::Graph;
-use super::memory::home;
+use super::memory::homes;
 
 /// What a part of a graph does at one stream that was there before it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,8 +66,9 @@ impl Graph<'_, '_> {
         let mut uses = self.uses(sdfg, self.tree.children(Some(entry)));
         // Streams that live in one iteration are nobody else's.
         let is_own = |scope| scope == entry || self.tree.enclosing(scope).any(|outer| outer == entry);
+        let homes = homes(sdfg);
         uses.streams
-            .retain(|id, _| !home(sdfg, *id).is_some_and(|(state, scope)| state == self.id && is_own(scope)));
+            .retain(|id, _| !homes.get(id).is_some_and(|(state, scope)| *state == self.id && is_own(*scope)));
         let waits = uses.streams.values().any(|each| each.waits);
         let only_pops = uses.streams.iter().all(|(id, each)| !each.pushes && !is_bounded(sdfg, *id));
         uses.has_condition || (waits && !only_pops)

@@ -168,13 +168,18 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findi
     let container = site.sdfg.container(access.container);
     let subset = access.subset();
     let Some(assumptions) = where_it_moves(site, subset, frame) else { return };
-    let witnesses = witnesses(frame, &assumptions);
+    let mut found_witnesses = None;
     for (dimension, (range, extent)) in subset.0.iter().zip(container.shape()).enumerate() {
         // What was allocated may differ from what the extent has become since, or from what its name means here.
         let is_elsewhere = |symbol: &Symbol| site.assigned.contains(symbol) || frame.binds(symbol);
         if extent.free_symbols().iter().any(is_elsewhere) {
             continue;
         }
+        // Most are: what holds for all iterations need not be asked of each witness.
+        if stays_inside(range, extent, &assumptions) {
+            continue;
+        }
+        let witnesses = found_witnesses.get_or_insert_with(|| witnesses(frame, &assumptions));
         let outside = |witness: &BTreeMap<Symbol, Expr>| {
             let (first, last) = ends(&range.substitute(witness))?;
             let is_below = first.is_nonnegative(&assumptions).is_refuted();
@@ -210,6 +215,13 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findi
         });
         return;
     }
+}
+
+/// Whether all indices of a range that is not empty are those of an extent.
+fn stays_inside(range: &Range, extent: &Expr, assumptions: &Assumptions) -> bool {
+    ends(range).is_some_and(|(first, last)| {
+        first.is_nonnegative(assumptions).is_proved() && last.lt(extent, assumptions).is_proved()
+    })
 }
 
 /// Whether a range with so many steps is not empty in the first or last iteration that runs, for some small values of the
