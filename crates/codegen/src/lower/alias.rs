@@ -95,20 +95,24 @@ impl<'g> Lowering<'g> {
         };
         let same_either_way =
             offset == Expr::zero() && strides.iter().eq(part.axes.iter().map(|axis| &axis.stride));
-        if fits == Truth::Unknown {
+        let own_layout = |mut part: Bound| {
+            part.origin.offset = &part.origin.offset + &offset;
+            part.root = None;
+            let axis = |stride: &Expr| Axis { extent: Expr::one(), stride: stride.clone(), root: None };
+            part.axes = strides.iter().map(axis).collect();
+            part
+        };
+        if fits == Truth::Unknown && !target.subset().is_element() {
             let what = || format!("{noun} `{}` at {}", alias.name, frame.at(label));
             self.note_extents(what, &shape, &part.axes);
         }
         match fits {
             Truth::Proved => {}
             Truth::Unknown if same_either_way => {}
+            // Of a single element there is nothing but its own layout from there on, or the one element in both.
+            Truth::Unknown if target.subset().is_element() => part = own_layout(part),
             Truth::Unknown => return Err(unsupported(", not known to have the extents of what it names,")),
-            Truth::Refuted => {
-                part.origin.offset = &part.origin.offset + &offset;
-                part.root = None;
-                let axis = |stride| Axis { extent: Expr::one(), stride, root: None };
-                part.axes = strides.into_iter().map(axis).collect();
-            }
+            Truth::Refuted => part = own_layout(part),
         }
         for (axis, extent) in part.axes.iter_mut().zip(shape) {
             axis.extent = extent;

@@ -1,41 +1,70 @@
-//! Calls of BLAS in C++ tasklets, as the library nodes that they came from.
+//! Calls of BLAS and LAPACK in C++ tasklets, as the library nodes that they came from.
 //!
-//! When DaCe expands its library nodes with a BLAS on the machine, they become tasklets with one call. Their connectors stay, so
+//! When DaCe expands its library nodes with a BLAS on the machine, they become tasklets with one call, factorizations nested
+//! SDFGs with one or two. Their connectors stay, so
 //! the call tells the rest: the operation, what is transposed, and the factors. The matrices are row-major and the calls
 //! column-major, which exchanges operands and turns transposition around.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 
+use crate::model::{BlockKind, IN_MEMORY, NodeKind, Program};
 use crate::wire::Json;
 
 /// The class and properties of the library node that a piece of C++ code is the expansion of.
+///
+/// What is transposed is that of the operands as they lie in memory, row by row; [`IN_MEMORY`] says so.
 pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>)> {
-    let statement = code.trim().strip_suffix(';')?;
+    let mut declared = BTreeMap::new();
+    let mut code = code.trim();
+    // Complex factors are passed by address: `dace::complex128 __alpha = dace::complex128(1);`.
+    while let Some((declaration, rest)) = code.split_once(';').filter(|_| code.starts_with("dace::complex")) {
+        let (name, value) = declaration.split_once(" = ")?;
+        declared.insert(format!("&{}", name.split_whitespace().nth(1)?), value.trim());
+        code = rest.trim();
+    }
+    // A product for each index of a batch, whose operands are `((double*)_a) + __ib*(M*K)`.
+    let batched = code.strip_prefix("for (int __ib = 0;");
+    let statement = match batched {
+        Some(rest) => rest.split_once('{')?.1.trim().strip_suffix('}')?.trim(),
+        None => code,
+    };
+    let statement = statement.strip_suffix(';')?;
     let call = statement.find("cblas_")?;
     let (target, call) = (statement[..call].trim(), &statement[call + "cblas_".len()..]);
     let (function, rest) = call.split_once('(')?;
-    let arguments: Vec<&str> = split(rest.strip_suffix(')')?);
-    let operation = function.strip_prefix(['s', 'd'])?;
+    let arguments: Vec<&str> = split(rest.strip_suffix(')')?)
+        .into_iter()
+        .map(|argument| operand(argument, batched.is_some()))
+        .collect();
+    let factor = |argument: &str| number(declared.get(argument).copied().unwrap_or(argument));
+    let operation = function.strip_prefix(['s', 'd', 'c', 'z'])?;
     let is_transposed = |argument: &str| match argument {
         "CblasTrans" => Some(true),
         "CblasNoTrans" => Some(false),
         _ => None,
     };
-    let mut properties = IndexMap::new();
+    let mut properties = IndexMap::from([(IN_MEMORY.to_owned(), Json::Bool(true))]);
     let class = match (operation, arguments.as_slice()) {
         ("dot", [_, "_x", _, "_y", _]) if target == "_result =" => "Dot",
+        ("omatcopy", ["CblasRowMajor", "CblasTrans", _, _, factor, "_inp", _, "_out", _])
+            if number(factor) == Some(Json::Float(1.0)) =>
+        {
+            "Transpose"
+        }
         ("gemv", ["CblasColMajor", transposed, _, _, alpha, "_A", _, "_x", _, beta, "_y", _]) => {
             properties.insert("transA".to_owned(), Json::Bool(!is_transposed(transposed)?));
-            properties.insert("alpha".to_owned(), number(alpha)?);
-            properties.insert("beta".to_owned(), number(beta)?);
+            properties.insert("alpha".to_owned(), factor(alpha)?);
+            properties.insert("beta".to_owned(), factor(beta)?);
             "Gemv"
         }
         ("gemm", ["CblasColMajor", second, first, _, _, _, alpha, "_b", _, "_a", _, beta, "_c", _]) => {
             properties.insert("transA".to_owned(), Json::Bool(is_transposed(first)?));
             properties.insert("transB".to_owned(), Json::Bool(is_transposed(second)?));
-            properties.insert("alpha".to_owned(), number(alpha)?);
-            properties.insert("beta".to_owned(), number(beta)?);
-            "Gemm"
+            properties.insert("alpha".to_owned(), factor(alpha)?);
+            properties.insert("beta".to_owned(), factor(beta)?);
+            if batched.is_some() { "BatchedMatMul" } else { "Gemm" }
         }
         _ => return None,
     };
@@ -44,10 +73,72 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
     (!keeps).then(|| (class.to_owned(), properties))
 }
 
-/// The number in `double(1)`.
+/// The library node that a nested SDFG with these connectors is the expansion of by calls of LAPACK.
+pub(super) fn factorization<'a>(
+    program: &Program,
+    inputs: impl Iterator<Item = &'a str>,
+    outputs: impl Iterator<Item = &'a str>,
+) -> Option<(String, IndexMap<String, Json>)> {
+    let mut calls = Vec::new();
+    for block in &program.body.blocks {
+        let BlockKind::State(state) = &block.kind else { return None };
+        for node in &state.nodes {
+            let NodeKind::Tasklet { code, language } = &node.kind else { continue };
+            if let Some((_, call)) = code.split_once("LAPACKE_").filter(|_| language == "CPP") {
+                calls.push(call.split_once('(')?);
+            }
+        }
+    }
+    let functions: Vec<&str> = calls.iter().map(|(function, _)| &function[1..]).collect();
+    let (mut inputs, mut outputs): (Vec<_>, Vec<_>) = (inputs.collect(), outputs.collect());
+    inputs.sort_unstable();
+    outputs.sort_unstable();
+    let mut properties = IndexMap::new();
+    let class = match (inputs.as_slice(), outputs.as_slice(), functions.as_slice()) {
+        (["_a"], ["_b"], ["potrf"]) => {
+            let lower = match *split(calls[0].1).get(1)? {
+                "'L'" => true,
+                "'U'" => false,
+                _ => return None,
+            };
+            properties.insert("lower".to_owned(), Json::Bool(lower));
+            "Cholesky"
+        }
+        (["_ain", "_bin"], ["_bout"], ["getrf", "getrs"]) => "Solve",
+        (["_ain"], ["_aout"], ["getrf", "getri" | "getrs"]) => "Inv",
+        _ => return None,
+    };
+    Some((class.to_owned(), properties))
+}
+
+/// The operand in `((double*)_a) + __ib*(M*K)`, which a batch has for each index, or in `(double*)_a`.
+fn operand(argument: &str, batched: bool) -> &str {
+    let whole =
+        if batched { argument.split_once(" + __ib*").map_or(argument, |(base, _)| base) } else { argument };
+    // In a batch the cast stands in parentheses of its own.
+    let whole = whole.strip_prefix("((").and_then(|inner| inner.strip_suffix(')')).unwrap_or(whole);
+    match whole.rsplit_once("*)") {
+        Some((_, name)) => name,
+        None => argument,
+    }
+}
+
+/// The number in `double(1)`, `1.0f` or `dace::complex128(1, 2)`, or of a constant of DaCe's.
 fn number(text: &str) -> Option<Json> {
+    if let Some((_, constant)) = text.split_once("BlasConstants::Get().") {
+        let is_one = constant.ends_with("Pone()");
+        return (is_one || constant.ends_with("Zero()")).then(|| Json::Float(f64::from(u8::from(is_one))));
+    }
     let inner = text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(text);
-    inner.trim().parse().ok().map(Json::Float)
+    let part = |text: &str| text.trim().trim_end_matches('f').parse::<f64>().ok();
+    match inner.split_once(',') {
+        None => part(inner).map(Json::Float),
+        Some((re, im)) => {
+            let (re, im) = (part(re)?, part(im)?);
+            let sum = || Json::Text(format!("{re:?} + {im:?}j"));
+            Some(if im == 0.0 { Json::Float(re) } else { sum() })
+        }
+    }
 }
 
 /// Arguments of a call, between commas that stand in no parentheses.
@@ -80,6 +171,18 @@ mod tests {
         .unwrap();
         assert_eq!((class.as_str(), &properties["transA"]), ("Gemv", &Json::Bool(true)));
         assert_eq!(library_node("_result = cblas_ddot(-a + b, _x, 1, _y, N);").unwrap().0, "Dot");
+        let complex = "dace::complex128 __alpha = dace::complex128(0.5, -2);\n  dace::complex128 __beta = dace::complex128(0);
+            cblas_zgemm(CblasColMajor, CblasNoTrans, CblasTrans, (dace::math::pow(R, K)), R, R, &__alpha, _b, R, _a, R, &__beta, _c, R);";
+        let (class, properties) = library_node(complex).unwrap();
+        assert_eq!((class.as_str(), &properties["alpha"]), ("Gemm", &Json::Text("0.5 + -2.0j".to_owned())));
+        assert_eq!([&properties["transA"], &properties["transB"]], [&Json::Bool(true), &Json::Bool(false)]);
+        let batch = "for (int __ib = 0; __ib < B; ++__ib) {
+            cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, M, K, 1.0f, ((float*)_b) + __ib*(K*N), N,
+                ((float*)_a) + __ib*(K*M), K, 0.0f, ((float*)_c) + __ib*(M*N), N);
+        }";
+        assert_eq!(library_node(batch).unwrap().0, "BatchedMatMul");
+        let transposed = "cblas_zomatcopy(CblasRowMajor, CblasTrans, M, N, (double*)dace::blas::BlasConstants::Get().Complex128Pone(), (double*)_inp, N, (double*)_out, M);";
+        assert_eq!(library_node(transposed).unwrap().0, "Transpose");
         for other in [
             "b = a;",
             "cblas_dgemm(CblasRowMajor);",

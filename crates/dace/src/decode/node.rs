@@ -4,9 +4,9 @@ use indexmap::IndexMap;
 use sdfg::ir::{Parallelism, Schedule, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
 
-use super::blas::library_node;
+use super::blas::{factorization, library_node};
 use super::{ANYWHERE, Decoder};
-use crate::model::{Consume, Dtype, Map, Node, NodeKind};
+use crate::model::{Consume, Dtype, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
 use crate::text::expression;
 use crate::wire::{Json, Object, Place};
@@ -56,10 +56,17 @@ impl Decoder<'_> {
             "MapExit" => NodeKind::MapExit(self.entry_of(&object, all, &place)?),
             "ConsumeEntry" => NodeKind::ConsumeEntry(self.consume(&attributes, &place)?),
             "ConsumeExit" => NodeKind::ConsumeExit(self.entry_of(&object, all, &place)?),
-            "NestedSDFG" => self.nested(&attributes, &place)?,
+            "NestedSDFG" => {
+                let (program, mapping) = self.nested(&attributes, &place)?;
+                let names = (inputs.keys().map(String::as_str), outputs.keys().map(String::as_str));
+                match factorization(&program, names.0, names.1) {
+                    Some((class, properties)) => NodeKind::Library { class, properties },
+                    None => NodeKind::Nested { program: Box::new(program), mapping },
+                }
+            }
             _ if object.get("classpath").is_some() => {
                 let path = object.text("classpath")?;
-                let class = path.rsplit('.').next().unwrap_or(path).to_owned();
+                let class = operation(path.rsplit('.').next().unwrap_or(path)).to_owned();
                 let Some(Json::Object(all)) = object.get("attributes") else {
                     return Err(self.log.error(Code::Malformed, &place, "the node has no attributes"));
                 };
@@ -204,8 +211,12 @@ impl Decoder<'_> {
         })
     }
 
-    fn nested(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<NodeKind, Failed> {
-        let program = Box::new(self.program(attributes.required("sdfg")?, place.at("sdfg"))?);
+    fn nested(
+        &self,
+        attributes: &Object<'_>,
+        place: &Place<'_>,
+    ) -> Result<(Program, Vec<(String, String)>), Failed> {
+        let program = self.program(attributes.required("sdfg")?, place.at("sdfg"))?;
         let mut mapping = Vec::new();
         for (name, value) in attributes.pairs("symbol_mapping")? {
             let value = match value {
@@ -225,7 +236,7 @@ impl Decoder<'_> {
         // A nested SDFG runs as the maps in it say.
         self.schedule(attributes)?;
         attributes.ignore(&["debuginfo"]);
-        Ok(NodeKind::Nested { program, mapping })
+        Ok((program, mapping))
     }
 
     /// A name that can be that of a symbol.
@@ -234,10 +245,22 @@ impl Decoder<'_> {
     }
 }
 
+/// Our name of the operation of a class, whose module differs from version to version.
+fn operation(class: &str) -> &str {
+    match class {
+        "CopyLibraryNode" => "Copy",
+        "FillLibraryNode" => "Fill",
+        other => other,
+    }
+}
+
 /// Properties of library nodes that are about the node and not about its operation.
 fn is_plumbing(name: &str) -> bool {
     NODE_PROPERTIES.contains(&name)
         || ANYWHERE.contains(&name)
         || name.starts_with("_meta")
-        || matches!(name, "in_connectors" | "out_connectors" | "schedule" | "implementation" | "dtype")
+        || matches!(
+            name,
+            "in_connectors" | "out_connectors" | "schedule" | "implementation" | "dtype" | "sync"
+        )
 }

@@ -9,6 +9,7 @@ mod expression;
 mod fill;
 mod given;
 mod lanes;
+mod lifetimes;
 mod nested;
 mod node;
 mod paths;
@@ -114,6 +115,8 @@ fn lower_with<'a>(
     let body = frame.sdfg.body();
     frame.region(&program.body, body)?;
     frame.read_scalars(read);
+    frame.zero_unsure();
+    frame.outlive_states();
     let zeroed = std::mem::take(&mut frame.zeroed);
     frame.fill_with_zeros(&zeroed);
     for symbol in given::given_symbols(&frame.sdfg, mapping) {

@@ -12,7 +12,7 @@ use sdfg::tasklet::{Code as TaskletCode, Dialect};
 
 use super::state::Graph;
 use super::{Frame, lower_program};
-use crate::model::{self, Dtype};
+use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
 use crate::text::{lambda, resolution, symbolic};
 use crate::wire::Json;
@@ -65,7 +65,7 @@ impl<'a> Frame<'a> {
                 parallelism: sdfg::ir::Parallelism::default(),
             }),
             model::NodeKind::Nested { program, mapping } => self.nested(graph, node, program, mapping)?,
-            model::NodeKind::Library { class, properties } => self.library(node, class, properties)?,
+            model::NodeKind::Library { class, properties } => self.library(graph, at, class, properties)?,
             model::NodeKind::MapExit(_) | model::NodeKind::ConsumeExit(_) => {
                 return Err(self.log().error(
                     Code::Dangling,
@@ -146,24 +146,55 @@ impl<'a> Frame<'a> {
 
     fn library(
         &self,
-        node: &model::Node,
+        graph: &Graph<'a>,
+        at: usize,
         class: &str,
         properties: &IndexMap<String, Json>,
     ) -> Result<NodeKind, Failed> {
+        let node = &graph.model.nodes[at];
         if class == "Reduce" {
             return self.reduce(node, properties);
         }
+        let in_memory = properties.contains_key(IN_MEMORY);
         let mut lowered = Vec::new();
-        for (name, value) in properties {
-            self.property(node, name, value, &mut lowered)?;
+        for (name, value) in properties.iter().filter(|(name, _)| *name != IN_MEMORY) {
+            let (matrices, value) = match (name.as_str(), value) {
+                ("transA", Json::Bool(value)) if in_memory => (&["_a", "_A"][..], *value),
+                ("transB", Json::Bool(value)) if in_memory => (&["_b"][..], *value),
+                _ => {
+                    self.property(node, name, value, &mut lowered)?;
+                    continue;
+                }
+            };
+            let by_columns = matrices.iter().any(|name| self.lies_by_columns(graph, at, name));
+            lowered.push((name.clone(), Expression::bool(value != by_columns)));
         }
+        // The value of a fill may come from an input, which is listed in any case.
+        let is_joined = |name: &str| {
+            let mut edges = graph.model.edges.iter().filter(|edge| edge.dst == at);
+            class != "Fill" || edges.any(|edge| edge.dst_connector.as_deref() == Some(name))
+        };
+        let inputs = connectors(&node.inputs).into_iter().filter(|input| is_joined(&input.name)).collect();
         Ok(NodeKind::Library(LibraryNode {
             operation: class.to_owned(),
-            inputs: connectors(&node.inputs),
+            inputs,
             outputs: connectors(&node.outputs),
             properties: lowered,
             expansion: None,
         }))
+    }
+
+    /// Whether the matrix that a memlet brings to a connector lies in memory column by column.
+    fn lies_by_columns(&self, graph: &Graph<'a>, node: usize, connector: &str) -> bool {
+        let is_its =
+            |edge: &&model::Edge| edge.dst == node && edge.dst_connector.as_deref() == Some(connector);
+        let Some(edge) = graph.model.edges.iter().find(is_its) else { return false };
+        let Some(end) = self.end(&graph.model.nodes[graph.paths.source(edge)]) else { return false };
+        let Ok(access) = self.one_end(edge, end) else { return false };
+        let Some(layout) = self.sdfg.container(end.id).kind.layout() else { return false };
+        let long = access.subset().0.iter().zip(&layout.strides).filter(|(range, _)| !range.is_index());
+        let strides: Vec<&Expr> = long.map(|(_, stride)| stride).collect();
+        matches!(strides.as_slice(), [.., first, last] if first.is_one() && !last.is_one())
     }
 
     /// A property of a library node; a list becomes one property for each entry, numbered from 0.

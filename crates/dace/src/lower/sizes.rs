@@ -1,13 +1,14 @@
 //! Transients whose size control flow decides.
 //!
 //! DaCe allocates a transient of size `k` where the value of `k` is known, again in each iteration of a loop over `k`. Here
-//! a transient that one state uses is made anew with each execution of it, and one that several states use is as large as any
-//! iteration of the loops around needs.
+//! a transient that one state uses is made anew with each execution of it. States that follow each other become one state for
+//! it. What states far from each other use is as large as any iteration of the loops around needs.
 
 use std::collections::BTreeSet;
 
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
+use sdfg::edit::{atomically, merge_states};
 use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
@@ -33,22 +34,60 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
     });
     let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
     for id in found {
-        let users: Vec<BlockId> = sdfg
-            .blocks()
-            .filter(|(_, block)| match block.kind {
-                BlockKind::State(state) => sdfg.state(state).accesses_of(id).next().is_some(),
-                _ => false,
-            })
-            .map(|(block, _)| block)
-            .collect();
+        let mut users = users_of(sdfg, id);
+        let upper = if users.len() > 1 { largest(sdfg, id, &users) } else { None };
+        // What other transitions assign has no bound.
+        let upper = upper.filter(|layout| !layout.shape.iter().any(varies));
+        if upper.is_none() && users.len() > 1 && merge(sdfg, &users) {
+            users = users_of(sdfg, id);
+        }
         if let [_] = users.as_slice() {
             sdfg.container_mut(id).lifetime = Lifetime::State;
-        } else if let Some(layout) = largest(sdfg, id, &users) {
+        } else if let Some(layout) = upper {
             let container = sdfg.container_mut(id);
             container.kind = ContainerKind::Array(layout);
             container.lifetime = Lifetime::Sdfg;
         }
     }
+}
+
+/// The states with access nodes of a container.
+fn users_of(sdfg: &Sdfg, container: ContainerId) -> Vec<BlockId> {
+    let uses = |block: &BlockKind| match block {
+        BlockKind::State(state) => sdfg.state(*state).accesses_of(container).next().is_some(),
+        BlockKind::Loop(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => false,
+    };
+    sdfg.blocks().filter(|(_, block)| uses(&block.kind)).map(|(block, _)| block).collect()
+}
+
+/// Merges states that follow each other, with those between, so that one state is left; whether it could be done.
+fn merge(sdfg: &mut Sdfg, users: &[BlockId]) -> bool {
+    let next = |block: BlockId| match sdfg.transitions_from(block)[..] {
+        [only] => Some(sdfg.transition(only).dst),
+        _ => None,
+    };
+    // A chain from one of them that comes by all others, each block once.
+    let chain = users.iter().find_map(|first| {
+        let (mut chain, mut left) = (vec![*first], users.len() - 1);
+        while left > 0 {
+            let block = next(*chain.last()?)?;
+            if chain.contains(&block) {
+                return None;
+            }
+            left -= usize::from(users.contains(&block));
+            chain.push(block);
+        }
+        Some(chain)
+    });
+    let Some(chain) = chain else { return false };
+    let merged = atomically(sdfg, |sdfg| {
+        chain[1..].iter().try_for_each(|second| merge_states(sdfg, chain[0], *second))
+    });
+    merged.is_ok()
 }
 
 /// The packed layout with the largest extents that any iteration of the loops around all users gives.

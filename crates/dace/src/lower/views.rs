@@ -50,8 +50,12 @@ impl<'a> Frame<'a> {
             None => self.whole(target).subset().clone(),
         };
         let layout = self.sdfg.container(alias.id).kind.layout().cloned();
-        let subset = match layout.map(|layout| self.fit(target, &subset, &layout.shape, &layout.strides)) {
+        // Extents that are equal for some values of symbols must not make the view one of the elements of the subset.
+        let is_ambiguous = |layout: &Layout| bound_dimensions(&subset, layout.shape.len()).is_some();
+        let fit = layout.as_ref().map(|layout| self.fit(target, &subset, &layout.shape, &layout.strides));
+        let subset = match fit {
             Some(Fit::Permuted) => first_element(&subset),
+            Some(Fit::Own) if layout.as_ref().is_some_and(is_ambiguous) => first_element(&subset),
             Some(Fit::Same | Fit::Own) | None => subset,
         };
         let ends = self.bare_ends(graph, edge);

@@ -28,6 +28,10 @@ pub(crate) struct Node {
     pub(crate) path: String,
 }
 
+/// A property of library nodes that were calls of BLAS: `transA` and `transB` are about matrices as they lie in memory, and
+/// not as their memlets have them.
+pub(crate) const IN_MEMORY: &str = "transposed in memory";
+
 /// The kinds of nodes.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeKind {

@@ -11,7 +11,7 @@ mod descriptor;
 use indexmap::IndexMap;
 
 pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
-pub(crate) use dataflow::{Consume, Edge, Map, Memlet, Node, NodeKind, State};
+pub(crate) use dataflow::{Consume, Edge, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
 use sdfg::value::Value;
 

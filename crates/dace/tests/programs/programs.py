@@ -4,6 +4,7 @@
 """
 import dace
 import numpy as np
+from dace.libraries.linalg import Cholesky, Solve
 
 N, M = dace.symbol('N'), dace.symbol('M')
 
@@ -302,6 +303,117 @@ def pointer_numpy(A, B, C, which):
     C[:] = 2 * (A if which > 0 else B)
 
 
+def growing_graph():
+    """A transient whose size each iteration sets anew, and that two states of it use."""
+    sdfg = dace.SDFG('growing')
+    sdfg.add_array('row', [4], dace.int64)
+    sdfg.add_array('A', [6], dace.float64)
+    sdfg.add_transient('t', ['last - first'], dace.float64)
+    init, fill, use = (sdfg.add_state(name) for name in ('init', 'fill', 'use'))
+    fill.add_mapped_tasklet('fill', dict(j='0:last-first'), {'x': dace.Memlet('A[first + j]')}, 'o = x * 2',
+                            {'o': dace.Memlet('t[j]')}, external_edges=True)
+    use.add_mapped_tasklet('use', dict(j='0:last-first'), {'x': dace.Memlet('t[j]')}, 'o = x + 1',
+                           {'o': dace.Memlet('A[first + j]')}, external_edges=True)
+    _, _, after = sdfg.add_loop(init, fill, None, 'i', '0', 'i < 3', 'i + 1', loop_end_state=use)
+    sdfg.add_edge(fill, use, dace.InterstateEdge())
+    for edge in sdfg.in_edges(fill):
+        edge.data.assignments = {'first': 'row[i]', 'last': 'row[i + 1]'}
+    return sdfg
+
+
+def growing_numpy(row, A):
+    A[:] = A * 2 + 1
+
+
+def kept_graph():
+    """A transient that a nested SDFG writes on one of two ways, and that is read on both: zero where nothing wrote it."""
+    inner = dace.SDFG('inner')
+    inner.add_array('x', [1], dace.float64)
+    inner.add_array('y', [1], dace.float64)
+    start, then, end = (inner.add_state(name) for name in ('start', 'then', 'end'))
+    inner.add_edge(start, then, dace.InterstateEdge('x[0] > 0'))
+    inner.add_edge(start, end, dace.InterstateEdge('not (x[0] > 0)'))
+    inner.add_edge(then, end, dace.InterstateEdge())
+    tasklet = then.add_tasklet('t', {'a'}, {'b'}, 'b = a * 2')
+    then.add_edge(then.add_read('x'), None, tasklet, 'a', dace.Memlet('x[0]'))
+    then.add_edge(tasklet, 'b', then.add_write('y'), None, dace.Memlet('y[0]'))
+    sdfg = dace.SDFG('kept')
+    sdfg.add_array('A', [4], dace.float64)
+    sdfg.add_array('B', [4], dace.float64)
+    sdfg.add_transient('perhaps', [1], dace.float64)
+    state = sdfg.add_state('s')
+    entry, exit = state.add_map('m', dict(i='0:4'))
+    nested = state.add_nested_sdfg(inner, sdfg, {'x'}, {'y'})
+    perhaps = state.add_access('perhaps')
+    add = state.add_tasklet('add', {'p'}, {'o'}, 'o = p + 1')
+    state.add_memlet_path(state.add_read('A'), entry, nested, dst_conn='x', memlet=dace.Memlet('A[i]'))
+    state.add_edge(nested, 'y', perhaps, None, dace.Memlet('perhaps[0]'))
+    state.add_edge(perhaps, None, add, 'p', dace.Memlet('perhaps[0]'))
+    state.add_memlet_path(add, exit, state.add_write('B'), src_conn='o', memlet=dace.Memlet('B[i]'))
+    return sdfg
+
+
+def kept_numpy(A, B):
+    B[:] = np.where(A > 0, A * 2, 0) + 1
+
+
+def turned_graph():
+    """A view with a layout of its own, as large as what it views where N and M are equal; calls of BLAS on what it names."""
+    sdfg = dace.SDFG('turned')
+    M = dace.symbol('M', dace.int64)
+    for name in 'ABC':
+        sdfg.add_array(name, [N, M], dace.float64)
+    sdfg.add_array('D', [N, N], dace.complex128)
+    sdfg.add_array('E', [N, N], dace.complex128)
+    sdfg.add_view('columns', [M, N], dace.float64, strides=[1, M])
+    state = sdfg.add_state('s')
+    view = state.add_access('columns')
+    state.add_edge(state.add_read('A'), None, view, 'views', dace.Memlet('A[0:N, 0:M]'))
+    # As DaCe calls it for `columns @ B` of matrices that are square here.
+    product = state.add_tasklet('product', {'_a', '_b'}, {'_c'}, """cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans,
+        M, M, N, double(1), _b, M, _a, M, double(0), _c, M);""", language=dace.Language.CPP)
+    state.add_edge(view, None, product, '_a', dace.Memlet('columns[0:M, 0:N]'))
+    state.add_edge(state.add_read('B'), None, product, '_b', dace.Memlet('B[0:N, 0:M]'))
+    state.add_edge(product, '_c', state.add_write('C'), None, dace.Memlet('C[0:N, 0:M]'))
+    complex_product = state.add_tasklet('complex_product', {'_a', '_b'}, {'_c'}, """
+        dace::complex128 __alpha = dace::complex128(0, 2);
+        dace::complex128 __beta = dace::complex128(0);
+        cblas_zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, &__alpha, _b, N, _a, N, &__beta, _c, N);""",
+                                        language=dace.Language.CPP)
+    read = state.add_read('D')
+    for name in ('_a', '_b'):
+        state.add_edge(read, None, complex_product, name, dace.Memlet('D[0:N, 0:N]'))
+    state.add_edge(complex_product, '_c', state.add_write('E'), None, dace.Memlet('E[0:N, 0:N]'))
+    return sdfg
+
+
+def turned_numpy(A, B, C, D, E):
+    C[:] = A.T @ B
+    E[:] = 2j * (D @ D)
+
+
+def factors_graph():
+    """Cholesky's and Solve's nodes after their expansion to calls of LAPACK."""
+    sdfg = dace.SDFG('factors')
+    for name, shape in dict(A=[N, N], L=[N, N], b=[N, N], x=[N, N]).items():
+        sdfg.add_array(name, shape, dace.float64)
+    state = sdfg.add_state('s')
+    cholesky, solve = Cholesky('cholesky', lower=True), Solve('solve')
+    A = state.add_read('A')
+    state.add_edge(A, None, cholesky, '_a', dace.Memlet('A[0:N, 0:N]'))
+    state.add_edge(cholesky, '_b', state.add_write('L'), None, dace.Memlet('L[0:N, 0:N]'))
+    state.add_edge(A, None, solve, '_ain', dace.Memlet('A[0:N, 0:N]'))
+    state.add_edge(state.add_read('b'), None, solve, '_bin', dace.Memlet('b[0:N, 0:N]'))
+    state.add_edge(solve, '_bout', state.add_write('x'), None, dace.Memlet('x[0:N, 0:N]'))
+    sdfg.expand_library_nodes()
+    return sdfg
+
+
+def factors_numpy(A, L, b, x):
+    L[:] = np.linalg.cholesky(A)
+    x[:] = np.linalg.solve(A, b)
+
+
 INPUTS = {
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
@@ -325,4 +437,9 @@ INPUTS = {
     'digits': dict(A=np.array([12, 345, 7]), total=np.zeros(1, np.int64)),
     'table': dict(A=np.arange(4.0)),
     'pointer': dict(A=np.arange(3.0), B=np.ones(3), C=np.zeros(3), which=1),
+    'growing': dict(row=np.array([0, 1, 3, 6]), A=np.arange(6.0)),
+    'kept': dict(A=np.array([1.0, -2.0, 3.0, -4.0]), B=np.zeros(4)),
+    'turned': dict(A=np.array([[1.0, 2.0], [3.0, 5.0]]), B=np.array([[1.0, 4.0], [0.5, -1.0]]), C=np.zeros((2, 2)),
+                   D=np.array([[1j, 2.0], [0.5, 1 + 1j]]), E=np.zeros((2, 2), np.complex128)),
+    'factors': dict(A=np.array([[4.0, 2.0], [2.0, 5.0]]), L=np.zeros((2, 2)), b=np.array([[6.0, 1.0], [7.0, 0.0]]), x=np.zeros((2, 2))),
 }

@@ -1,0 +1,122 @@
+//! What transients hold before they are written, where DaCe leaves it open.
+//!
+//! DaCe's fusion replaces what a nested SDFG writes on some ways only, and keeps on the others, by a transient that is read on
+//! all of them: then it computes with what lay in that memory. Here that is zero. And it allocates a transient that is said to live as long
+//! as a state, and that several states use, for the whole call.
+
+use std::collections::BTreeSet;
+
+use sdfg::ir::{
+    BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg, State, Volume,
+};
+
+use super::Frame;
+use crate::report::Code;
+
+impl Frame<'_> {
+    /// Notes transients that are read and that nothing writes for sure as zero from the begin on.
+    pub(super) fn zero_unsure(&mut self) {
+        let transients = self.sdfg.containers().filter(|(_, found)| found.transient && !found.is_alias());
+        let unsure: Vec<ContainerId> = transients
+            .map(|(id, _)| id)
+            .filter(|id| !self.zeroed.contains(id) && is_unsure(&self.sdfg, *id))
+            .collect();
+        for id in unsure {
+            let name = &self.sdfg.container(id).name;
+            let message = format!("`{name}` may be read where nothing wrote it; it is zero there");
+            self.log().note(Code::Approximated, &self.sdfg.name, message);
+            self.zeroed.insert(id);
+        }
+    }
+
+    /// Transients that several states use live longer than one of them.
+    pub(super) fn outlive_states(&mut self) {
+        let found = self.sdfg.containers().filter(|(_, found)| found.lifetime == Lifetime::State);
+        let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
+        for id in found {
+            let users = self.sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_some());
+            if users.count() > 1 {
+                self.sdfg.container_mut(id).lifetime = Lifetime::Scope;
+            }
+        }
+    }
+}
+
+/// Whether all that writes a container are nested SDFGs that may leave it as it was.
+fn is_unsure(sdfg: &Sdfg, container: ContainerId) -> bool {
+    let mut is_written = false;
+    for (_, state) in sdfg.states() {
+        for edge in state.accesses_of(container).flat_map(|node| state.in_edges(node)) {
+            match state.edge(edge).memlet.flow {
+                Flow::Order => {}
+                // Through other names it may be written in ways that are not followed here.
+                Flow::Bind(_) => return false,
+                Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. } | Flow::Value => {
+                    if !leaves_open(state, edge) {
+                        return false;
+                    }
+                    is_written = true;
+                }
+            }
+        }
+    }
+    is_written
+}
+
+/// Whether what an edge writes comes from a nested SDFG that may not write it.
+fn leaves_open(state: &State, edge: EdgeId) -> bool {
+    let edge = state.edge(edge);
+    let NodeKind::Nested(nested) = &state.node(edge.src).kind else { return false };
+    let Some(name) = edge.src_connector.as_deref() else { return false };
+    match nested.sdfg.find_container(name) {
+        // What is also an input was written before.
+        Some(inner) if !nested.inputs.iter().any(|connector| connector.name == name) => {
+            !writes(&nested.sdfg, nested.sdfg.body(), inner)
+        }
+        Some(_) | None => false,
+    }
+}
+
+/// Whether every way through a region writes a container. Regions and nested SDFGs are at most as deep as a document.
+fn writes(sdfg: &Sdfg, region: RegionId, container: ContainerId) -> bool {
+    let Some(start) = sdfg.region(region).start else { return false };
+    let mut reached: BTreeSet<BlockId> = BTreeSet::from([start]);
+    let mut waiting = vec![start];
+    while let Some(block) = waiting.pop() {
+        let is_written = match &sdfg.block(block).kind {
+            BlockKind::State(state) => state_writes(sdfg.state(*state), container),
+            BlockKind::Branch(branch) => {
+                let mut arms = branch.arms.iter().map(|(_, arm)| *arm).chain(branch.otherwise);
+                branch.otherwise.is_some() && arms.all(|arm| writes(sdfg, arm, container))
+            }
+            BlockKind::Loop(_) => false,
+            BlockKind::Break | BlockKind::Continue | BlockKind::Return => return false,
+        };
+        if is_written {
+            continue;
+        }
+        let next = sdfg.transitions_from(block);
+        if next.iter().all(|id| sdfg.transition(*id).condition.is_some()) && !is_complete(sdfg, &next) {
+            return false;
+        }
+        let next = next.into_iter().map(|id| sdfg.transition(id).dst);
+        waiting.extend(next.filter(|next| reached.insert(*next)));
+    }
+    true
+}
+
+/// Whether one of two conditions of transitions holds: they are a condition and its negation.
+fn is_complete(sdfg: &Sdfg, transitions: &[sdfg::ir::TransitionId]) -> bool {
+    let [first, second] = transitions else { return false };
+    let condition =
+        |id: &sdfg::ir::TransitionId| sdfg.transition(*id).condition.as_ref().map(ToString::to_string);
+    let (Some(first), Some(second)) = (condition(first), condition(second)) else { return false };
+    let negates = |one: &str, other: &str| other == format!("not {one}") || other == format!("not ({one})");
+    negates(&first, &second) || negates(&second, &first)
+}
+
+fn state_writes(state: &State, container: ContainerId) -> bool {
+    let into = state.accesses_of(container).flat_map(|node| state.in_edges(node));
+    let mut into = into.filter(|edge| state.edge(*edge).memlet.flow != Flow::Order);
+    into.any(|edge| state.edge(edge).memlet.volume != Volume::Dynamic && !leaves_open(state, edge))
+}
