@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
 
 mod checks;
+mod dace;
 mod faults;
 mod fuzz;
 mod jobs;
@@ -32,6 +33,8 @@ Commands:
   bench [compile]   Measure how long programs take from builder to loaded code
   bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
   bench calls       Measure what a prepared call of a small program costs
+  bench dace        Measure builds and runs of DaCe's graphs of NPBench's kernels beside DaCe 1.0.2 and NumPy; KERNEL... for
+                    some, --no-build or --no-run for one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench interpret   Measure how many tasklets the interpreter executes in a second
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N]
@@ -81,10 +84,11 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
+            ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::example("sdfg-programs", "bench_baseline", names),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `interpret` and `strategy`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `interpret` and `strategy`"
                 )
             }
         },

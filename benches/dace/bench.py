@@ -1,0 +1,364 @@
+"""Measures this compiler beside DaCe and NumPy on NPBench's kernels: the other half of `cargo xtask bench dace`.
+
+For each kernel of which the corpus has DaCe's simplified graph:
+
+- build: from the file to code that can be called. DaCe loads the graph and compiles it; ours is `bench_dace`
+  (examples/bench_dace.rs). Both start from the file each time, in turns.
+- run: NPBench's inputs of size S, with 1 and with 2 threads: DaCe's compiled graph, ours compiled from the same file, and
+  NPBench's NumPy version, in turns and in one process for each number of threads. Arguments are fresh for each call and
+  copied outside of the measured time.
+
+Floating-point arithmetic of both compilers is relaxed (`-ffast-math` is DaCe's default, `--float-mode fast` ours), both make
+code for this machine. NPBench's sources are read where they are, nothing of them is here.
+"""
+
+import argparse
+import ctypes
+import importlib
+import inspect
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+KIND = "simplified"
+
+
+def main():
+    options = arguments()
+    sys.path.insert(0, str(options.npbench))
+    warnings.filterwarnings("ignore")
+    if options.worker:
+        return run_worker(options)
+    kernels = options.names or sorted(p.name for p in (options.corpus / "npbench").iterdir() if graph(options, p.name).exists())
+    for kernel in kernels:
+        if not graph(options, kernel).exists():
+            sys.exit(f"error: the corpus at {options.corpus} has no kernel `{kernel}`")
+    if options.build:
+        measure_builds(options, kernels)
+    if options.run:
+        measure_runs(options, kernels)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Measures builds and runs of DaCe's graphs beside DaCe and NumPy.")
+    parser.add_argument("--corpus", type=Path, required=True, help="a folder in the layout of the corpus")
+    parser.add_argument("--npbench", type=Path, required=True, help="a checkout of NPBench")
+    parser.add_argument("--example", type=Path, required=True, help="the program bench_dace")
+    parser.add_argument("--sdfg", type=Path, required=True, help="the command sdfg")
+    parser.add_argument("--rounds", type=int, default=15, help="measured calls of each version")
+    parser.add_argument("--no-build", dest="build", action="store_false")
+    parser.add_argument("--no-run", dest="run", action="store_false")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", help="kernels, otherwise all")
+    return parser.parse_args()
+
+
+def graph(options, kernel):
+    return options.corpus / "npbench" / kernel / f"{KIND}.sdfg.gz"
+
+
+# Builds
+
+
+def measure_builds(options, kernels):
+    print("milliseconds from the file to loaded code (`lib`: to a shared library; `read`: reading and validating alone);")
+    print("in brackets: how many times faster than DaCe")
+    print(f"{'kernel':14} {'DaCe read':>9} {'build':>8} | {'read':>16} {'level 3':>16} {'fast':>16} {'lib':>16}")
+    ratios = {part: [] for part in ("read", "default", "quick", "library")}
+    for kernel in kernels:
+        dace_read, dace_build, ours = [], [], []
+        for _ in range(3):
+            try:
+                read, build = dace_once(graph(options, kernel))
+                dace_read.append(read)
+                dace_build.append(build)
+            except Exception as error:  # DaCe cannot compile all of its graphs
+                print(f"{kernel:14} DaCe fails: {first_line(error)}")
+                break
+            ours.append(our_build(options, kernel))
+        if not ours:
+            ours = [our_build(options, kernel)]
+        mine = {part: statistics.median(o[part] for o in ours) for part in ratios}
+        if not dace_build:
+            print(f"{kernel:14} {'-':>9} {'-':>8} | " + " ".join(f"{mine[p]:16.2f}" for p in ratios))
+            continue
+        base = {p: statistics.median(dace_build) for p in ratios} | {"read": statistics.median(dace_read)}
+        for part in ratios:
+            ratios[part].append(base[part] / mine[part])
+        cells = " ".join(f"{mine[p]:8.2f} ({base[p] / mine[p]:5.0f})" for p in ratios)
+        print(f"{kernel:14} {base['read']:9.1f} {base['default']:8.0f} | {cells}", flush=True)
+    if ratios["read"]:
+        print("median of the ratios: " + ", ".join(f"{p} {statistics.median(r):.1f}" for p, r in ratios.items()))
+    print("goals: read 100, default 10, quick 40, library 8\n")
+
+
+def our_build(options, kernel):
+    """One measurement of ours: five rounds in a process of its own."""
+    command = [options.example, "5", graph(options, kernel)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def dace_once(path):
+    """Milliseconds that DaCe takes to load and validate a graph, and to load, compile and load the code."""
+    import dace
+
+    with tempfile.TemporaryDirectory() as folder, silence():
+        start = time.perf_counter()
+        dace.SDFG.from_file(str(path)).validate()
+        read = time.perf_counter() - start
+        start = time.perf_counter()
+        sdfg = dace.SDFG.from_file(str(path))
+        sdfg.build_folder = folder
+        sdfg.compile()
+        return read * 1e3, (time.perf_counter() - start) * 1e3
+
+
+# Runs
+
+
+def measure_runs(options, kernels):
+    print(f"milliseconds of a run at NPBench's size S, medians of up to {options.rounds} interleaved calls (DaCe/ours: above 1 is faster)")
+    print(f"{'kernel':14} " + " ".join(f"{t + head:>12}" for t in ("1: ", "2: ") for head in ("NumPy", "DaCe", "ours", "DaCe/ours")))
+    ratios = {1: [], 2: []}
+    for kernel in kernels:
+        cells, notes = [], []
+        for threads in ratios:
+            result = in_worker(options, kernel, threads)
+            notes += [note for note in result.get("notes", []) if note not in notes]
+            if "ours" in result and "DaCe" in result:
+                ratios[threads].append((result["DaCe"] / result["ours"], kernel))
+            cells += [result.get("NumPy"), result.get("DaCe"), result.get("ours")]
+            cells.append(result["DaCe"] / result["ours"] if "ours" in result and "DaCe" in result else None)
+        print(f"{kernel:14} " + " ".join(f"{c:12.3f}" if c is not None else f"{'-':>12}" for c in cells), *notes, flush=True)
+    for threads, of_threads in ratios.items():
+        if of_threads:
+            mean = math.exp(statistics.fmean(math.log(r) for r, _ in of_threads))
+            worst, kernel = min(of_threads)
+            print(f"{threads} thread(s): geometric mean {mean:.2f} (goal 2), slowest {worst:.2f} for {kernel} (goal 0.8)")
+
+
+def in_worker(options, kernel, threads):
+    """Runs this file for one kernel with a number of threads, because OpenMP reads it once for each process."""
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true", "OMP_PLACES": "cores",
+    }
+    command = [sys.executable, __file__, "--worker", str(threads), "--rounds", str(options.rounds)]
+    for name in ("corpus", "npbench", "example", "sdfg"):
+        command += [f"--{name}", str(getattr(options, name))]
+    done = subprocess.run([*command, kernel], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return {"notes": [f"fails: {first_line(done.stderr)}"]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_worker(options):
+    kernel = options.names[0]
+    result = {"notes": []}
+    meta = json.loads((options.corpus / "npbench" / kernel / "io" / "meta.json").read_text())
+    info, values, numpy_version = npbench_kernel(options, meta)
+    symbols = bind(meta, values)
+    versions = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in (
+            ("DaCe", lambda: dace_version(graph(options, kernel), meta, symbols, folder)),
+            ("ours", lambda: our_version(options, kernel, meta, symbols, folder)),
+            ("NumPy", lambda: numpy_version),
+        ):
+            try:
+                versions[name] = make()
+            except Exception as error:
+                result["notes"].append(f"{name} fails: {first_line(error)}")
+        results = {name: [] for name in versions}
+        outputs = {}
+        budget = time.perf_counter() + 40
+        for round_number in range(options.rounds + 1):
+            for name, call in versions.items():
+                if name == "NumPy" and results[name] and sum(results[name]) > 10:
+                    continue  # the slow loops of NumPy need no better median
+                fresh = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+                seconds, output = call(fresh)
+                if round_number:
+                    results[name].append(seconds)
+                else:
+                    outputs[name] = output
+                    if name == "NumPy":
+                        results[name].append(seconds)
+            if round_number >= 3 and time.perf_counter() > budget:
+                break
+    if "DaCe" in outputs and "ours" in outputs:
+        for name, ours in outputs["ours"].items():
+            theirs = outputs["DaCe"][name]
+            if not np.allclose(ours, theirs, rtol=1e-4, atol=1e-6, equal_nan=True):
+                result["notes"].append(f"`{name}` differs from DaCe's by up to {np.nanmax(np.abs(ours - theirs)):.2g}")
+    result |= {name: statistics.median(times) * 1e3 for name, times in results.items() if times}
+    print(json.dumps(result))
+
+
+def npbench_kernel(options, meta):
+    """What NPBench knows of a kernel: its description, its inputs of size S by name, and its NumPy version."""
+    for file in sorted((options.npbench / "bench_info").glob("*.json")):
+        info = json.loads(file.read_text())["benchmark"]
+        prefix = f"npbench_benchmarks_{info['relative_path'].replace('/', '_')}_{info['module_name']}_dace_"
+        if meta["sdfg_name"].startswith(prefix):
+            break
+    else:
+        raise LookupError(f"NPBench has no kernel for `{meta['sdfg_name']}`")
+    values = dict(info["parameters"]["S"])
+    module = "npbench.benchmarks." + info["relative_path"].replace("/", ".") + "." + info["module_name"]
+    if "init" in info:
+        init = info["init"]
+        made = getattr(importlib.import_module(module), init["func_name"])(*[values[a] for a in init["input_args"]])
+        outputs = init["output_args"]
+        values |= dict(zip(outputs, made if len(outputs) > 1 else (made,)))
+    function = getattr(importlib.import_module(module + "_numpy"), meta["sdfg_name"].removeprefix(prefix), None)
+    function = function or getattr(importlib.import_module(module + "_numpy"), info["func_name"])
+
+    def numpy_version(fresh):
+        names = list(inspect.signature(function).parameters)
+        given = [fresh[n] for n in names] if all(n in fresh for n in names) else [fresh[a] for a in info["input_args"]]
+        start = time.perf_counter()
+        function(*given)
+        return time.perf_counter() - start, {}
+
+    return info, values, numpy_version
+
+
+def bind(meta, values):
+    """Values of the symbols: those of the parameters, and of extents of the arguments."""
+    known = {name: int(value) for name, value in values.items() if isinstance(value, (int, np.integer))}
+    for argument in meta["args"]:
+        value = values.get(argument["name"])
+        if isinstance(value, np.ndarray):
+            for extent, size in zip(argument["shape_sym"], value.shape):
+                if str(extent).isidentifier():
+                    known[str(extent)] = size
+    return known
+
+
+def arguments_of(meta, symbols, fresh):
+    """All arguments of the graph by name, with memory for what it returns."""
+    given = {}
+    for argument in meta["args"]:
+        name = argument["name"]
+        if argument["kind"] == "symbol":
+            given[name] = symbols[name]
+        elif name in fresh:
+            value = fresh[name]
+            given[name] = value if isinstance(value, np.ndarray) else np.dtype(argument["dtype"]).type(value)
+        elif argument["kind"] == "return":
+            shape = [eval(str(extent), {"__builtins__": {}, "int_floor": lambda a, b: a // b}, symbols) for extent in argument["shape_sym"]]
+            given[name] = np.zeros(shape, argument["dtype"])
+        else:
+            raise LookupError(f"NPBench gives no `{name}`")
+    return given
+
+
+def written(meta, given):
+    return {name: given[name] for name in meta["outputs"]}
+
+
+def dace_version(path, meta, symbols, folder):
+    import dace
+
+    with silence():
+        sdfg = dace.SDFG.from_file(str(path))
+        sdfg.build_folder = folder + "/dace"
+        compiled = sdfg.compile()
+
+    def call(fresh):
+        given = arguments_of(meta, symbols, fresh)
+        wanted = {name: given[name] for name in compiled.sdfg.arglist() if name in given}
+        missing = {s: symbols[s] for s in compiled.sdfg.arglist() if s not in wanted}
+        call_arguments, init_arguments = compiled._construct_args({**wanted, **missing})
+        if not compiled._initialized:
+            compiled.initialize(**wanted, **missing)
+        start = time.perf_counter()
+        compiled.fast_call(call_arguments, init_arguments)
+        return time.perf_counter() - start, written(meta, given)
+
+    return call
+
+
+def our_version(options, kernel, meta, symbols, folder):
+    """The library that `sdfg compile` makes, called by its C interface."""
+    library, header = f"{folder}/libours.so", f"{folder}/ours.h"
+    compile_command = [options.sdfg, "compile", graph(options, kernel), "--no-cache", "--float-mode", "fast"]
+    for kind, file in (("so", library), ("header", header)):
+        done = subprocess.run([*compile_command, "--emit", kind, "-o", file], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(first_line(done.stderr))
+    loaded = ctypes.CDLL(library)
+    name = meta["sdfg_name"]
+    text = Path(header).read_text()
+    parameters = re.search(rf"int32_t \w+_run\(\s*\w+ \*handle,?(.*?)\);", text, re.S)[1]
+    parameters = [p.replace("const ", "").strip() for p in parameters.split(",") if p.strip()]
+    prefix = re.search(r"int32_t (\w+)_run\(", text)[1]
+    handle = ctypes.c_void_p()
+    if getattr(loaded, f"{prefix}_create")(None, ctypes.byref(handle)):
+        raise RuntimeError(f"`{name}` cannot be created")
+    run = getattr(loaded, f"{prefix}_run")
+    error = getattr(loaded, f"{prefix}_error")
+    error.restype = ctypes.c_char_p
+
+    def call(fresh):
+        given = arguments_of(meta, symbols, fresh)
+        prepared = [handle, *(converted(p, given, symbols) for p in parameters)]
+        start = time.perf_counter()
+        status = run(*prepared)
+        seconds = time.perf_counter() - start
+        if status:
+            raise RuntimeError(error(handle).decode())
+        return seconds, written(meta, given)
+
+    return call
+
+
+C_TYPES = {
+    "double": ctypes.c_double, "float": ctypes.c_float, "bool": ctypes.c_bool,
+    **{f"{u}int{b}_t": getattr(ctypes, f"c_{u}int{b}") for u in ("", "u") for b in (8, 16, 32, 64)},
+}
+
+
+def converted(parameter, given, symbols):
+    """An argument of the C interface, from its declaration."""
+    kind, name = re.fullmatch(r"(.*?)\s*\**(\w+)", parameter).groups()
+    value = given.get(name, symbols.get(name))
+    if "*" in parameter:
+        array = np.atleast_1d(value)
+        return array.ctypes.data_as(ctypes.c_void_p)
+    return C_TYPES[kind.strip()](value if not isinstance(value, np.ndarray) else value.item())
+
+
+def first_line(error):
+    text = str(error).strip()
+    return text.splitlines()[-1 if text.startswith("Traceback") else 0][:120] if text else type(error).__name__
+
+
+class silence:
+    """Nothing that DaCe's build prints is shown."""
+
+    def __enter__(self):
+        sys.stdout.flush()
+        self.saved = os.dup(1)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+
+    def __exit__(self, *_):
+        sys.stdout.flush()
+        os.dup2(self.saved, 1)
+        os.close(self.saved)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+//! How long a DaCe graph takes from its file to code that can be called: half of `cargo xtask bench dace`.
+//!
+//! For each file it prints one line of JSON: medians in milliseconds over rounds, of reading and validating alone, of everything
+//! up to code loaded in this process at the default level and at the quick one, and of everything up to a shared library.
+//! `benches/dace/bench.py` runs it beside DaCe.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+use std::path::Path;
+use std::time::Instant;
+
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::link::shared_library;
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
+use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::object::ObjectCode;
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let rounds: usize = arguments.next().ok_or("usage: bench_dace ROUNDS FILE...")?.parse()?;
+    let folder = tempfile::tempdir()?;
+    let library = folder.path().join("libprogram.so");
+    for file in arguments {
+        let file = Path::new(&file);
+        // One round that is not counted: the first use of LLVM initialises it.
+        measure(file, &library)?;
+        let all: Vec<[f64; 4]> =
+            (0..rounds).map(|_| measure(file, &library)).collect::<Result<_, Error>>()?;
+        let [read, default, quick, shared] = [0, 1, 2, 3].map(|part| {
+            let mut times: Vec<f64> = all.iter().map(|round| round[part]).collect();
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        let line = serde_json::json!({"read": read, "default": default, "quick": quick, "library": shared});
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Milliseconds of one round of each measurement.
+fn measure(file: &Path, library: &Path) -> Result<[f64; 4], Error> {
+    let loaded = |level| -> Result<(), Error> {
+        drop(Library::load(&object(&program(file)?, level)?)?);
+        Ok(())
+    };
+    Ok([
+        timed(|| program(file).map(drop))?,
+        timed(|| loaded(OptLevel::O3))?,
+        timed(|| loaded(OptLevel::Quick))?,
+        timed(|| Ok(shared_library(&object(&program(file)?, OptLevel::O3)?, library)?))?,
+    ])
+}
+
+fn timed(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+fn program(file: &Path) -> Result<Validated, Error> {
+    let import = sdfg_dace::read(&std::fs::read(file)?, &sdfg_dace::Options::default())?;
+    Ok(validate(import.sdfg)?)
+}
+
+fn object(program: &Validated, level: OptLevel) -> Result<ObjectCode, Error> {
+    let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
+    let plan = lower(&expanded, &Target::cpu())?;
+    Ok(llvm::compile(&plan, &CompileOptions { level, ..CompileOptions::default() })?)
+}

@@ -1,0 +1,96 @@
+//! `cargo xtask bench dace`: this compiler beside DaCe and NumPy, in a Python environment of its own.
+//!
+//! DaCe comes from PyPI, NPBench's kernels and inputs from its repository, DaCe's graphs of them from the corpus. The first two are
+//! kept below `target/bench-dace`; nothing of them is in this project.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{setup, step, workspace};
+
+/// The version that the corpus was made with, and the newest of its dependencies that it works with.
+const PACKAGES: [&str; 4] = ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0"];
+
+const NPBENCH: &str = "https://github.com/spcl/npbench.git";
+
+/// What the inputs of size S in this project's tables are from.
+const NPBENCH_COMMIT: &str = "f2d7f27d87ba4881991e62c18a607aa6ba52b260";
+
+/// Builds what is measured, prepares Python and NPBench where that was not done before, and runs `benches/dace/bench.py` with
+/// the given options.
+///
+/// # Errors
+/// When something cannot be built, installed or found; the message says which variable names one that is there.
+pub(crate) fn bench(options: &[&str]) -> Result<()> {
+    let tools = setup::run()?;
+    let corpus = corpus()?;
+    let root = workspace::root();
+    let folder = root.join("target").join("bench-dace");
+    let python = given("SDFG_DACE_PYTHON").map_or_else(|| python(&folder.join("venv")), Ok)?;
+    let npbench = given("SDFG_NPBENCH").map_or_else(|| npbench(&folder.join("npbench")), Ok)?;
+    println!("==> bench dace: building with optimisation, which takes a few minutes the first time");
+    step::check(&mut tools.cargo(&["build", "--quiet", "--release", "--package", "sdfg-cli"]))?;
+    let example = ["build", "--quiet", "--release", "--package", "sdfg-programs", "--example", "bench_dace"];
+    step::check(&mut tools.cargo(&example))?;
+    let release = root.join("target").join("release");
+    step::check(
+        Command::new(python)
+            .arg(root.join("benches/dace/bench.py"))
+            .arg("--corpus")
+            .arg(corpus)
+            .arg("--npbench")
+            .arg(npbench)
+            .arg("--example")
+            .arg(release.join("examples/bench_dace"))
+            .arg("--sdfg")
+            .arg(release.join("sdfg"))
+            .args(options),
+    )
+}
+
+fn given(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn corpus() -> Result<PathBuf> {
+    let folder = given("SDFG_CORPUS").unwrap_or_else(|| workspace::root().join("../shared/corpus"));
+    if !folder.join("npbench").is_dir() {
+        bail!(
+            "no folder `npbench` in {}: set SDFG_CORPUS to a folder with DaCe's graphs of NPBench's kernels",
+            folder.display()
+        );
+    }
+    Ok(folder)
+}
+
+/// A Python with DaCe, which is installed if it is not there.
+fn python(venv: &Path) -> Result<PathBuf> {
+    let python = venv.join("bin").join("python");
+    if step::succeeds(Command::new(&python).args(["-c", "import dace, numpy"])) {
+        return Ok(python);
+    }
+    println!("==> installing {} into {}", PACKAGES.join(", "), venv.display());
+    step::check(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv)).context(
+        "Python 3.9 to 3.12 with the module `venv` is needed (Debian: apt-get install python3-venv)",
+    )?;
+    step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))
+        .context("set SDFG_DACE_PYTHON to a Python that has DaCe 1.0.2")?;
+    Ok(python)
+}
+
+/// A checkout of NPBench, which is made if it is not there.
+fn npbench(folder: &Path) -> Result<PathBuf> {
+    if folder.join("bench_info").is_dir() {
+        return Ok(folder.to_owned());
+    }
+    println!("==> fetching NPBench into {}", folder.display());
+    let advice = || "set SDFG_NPBENCH to a checkout of NPBench";
+    let git = |arguments: &[&str]| step::check(Command::new("git").arg("-C").arg(folder).args(arguments));
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    git(&["init", "--quiet"]).with_context(advice)?;
+    git(&["fetch", "--quiet", "--depth", "1", NPBENCH, NPBENCH_COMMIT]).with_context(advice)?;
+    git(&["checkout", "--quiet", "FETCH_HEAD"]).with_context(advice)?;
+    Ok(folder.to_owned())
+}
