@@ -5,22 +5,23 @@ mod program;
 mod table;
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use sdfg_transforms::strategy::{
-    self, Algorithm, Checked, Greedy, Observer, Options, OrderRule, Prediction, Problem, Progress, ReadError,
-    SearchError, Solution, Tabulated,
+    self, Algorithm, Greedy, Observer, Options, OrderRule, Prediction, Progress, ReadError, SearchError,
+    StrategyFile, Tabulated,
 };
-use serde_json::{Value, json};
 
 use crate::data::SymbolValue;
 use crate::failure::Failure;
-use crate::output::Destination;
+use crate::output::{self, Destination};
 use crate::terminal::Terminal;
+use program::Program;
 
 /// Find a configuration for each operation of a computation graph so that all together cost least.
 ///
@@ -47,7 +48,7 @@ pub(crate) struct StrategyCommand {
     /// Measure this machine, for some seconds, and write the file that --machine reads. Do so while it does nothing else.
     #[arg(long, conflicts_with_all = ["program", "symbols", "machine", "costs", "json", "picture"])]
     calibrate: bool,
-    /// Where the result goes instead of the standard output.
+    /// Write the strategy as JSON for tools that carry it out, beside the table; with --calibrate the machine.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<String>,
     /// How many processors to use: of a graph with costs at most as many as these are for, all of them if not told; of a
@@ -57,7 +58,7 @@ pub(crate) struct StrategyCommand {
     /// Write one JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Write the graph, coloured by configuration, in Graphviz's language.
+    /// Write the graph, coloured by configuration: drawn if the name ends with `.svg`, else in Graphviz's language.
     #[arg(long, value_name = "FILE")]
     picture: Option<String>,
     /// How the least cost is found; all algorithms find the same.
@@ -104,48 +105,72 @@ enum OrderChoice {
     Exact,
 }
 
+/// What is searched, and the program that it is of, if it is of one.
+struct Read {
+    problem: Tabulated,
+    program: Option<Program>,
+}
+
 impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let output = Destination::new(self.output.as_deref());
         if self.calibrate {
             return output.write(calibrate::machine_file(self.processors)?.as_bytes());
         }
-        let problem = self.problem(terminal)?;
+        let Read { problem, program } = self.problem(terminal)?;
         let options = self.options();
         let messages = Messages { terminal, tenths: AtomicU64::new(0) };
         let start = Instant::now();
         let solution = strategy::search(&problem, &options, &messages).map_err(failed)?;
         let searched = start.elapsed();
-        let Solution { strategy, cost, certificate, .. } = &solution;
         // A rejected proof would be a bug of the search, and no result.
-        let checked = certificate.check(&problem, strategy, *cost, options.n_threads).map_err(|error| {
-            Failure::program(format_args!("the proof of the result is wrong: {error}")).help(
-                "please report this with the graph; another --order or --algorithm may find a right one",
-            )
-        })?;
-        if let Some(path) = &self.picture {
-            Destination::new(Some(path)).write(strategy::dot(&problem, strategy).as_bytes())?;
+        let checked = solution
+            .certificate
+            .check(&problem, &solution.strategy, solution.cost, options.n_threads)
+            .map_err(|error| {
+                Failure::program(format_args!("the proof of the result is wrong: {error}")).help(
+                    "please report this with the graph; another --order or --algorithm may find a right one",
+                )
+            })?;
+        let mut file = StrategyFile::new(&problem, &solution, &checked);
+        if let Some(program) = &program {
+            program.model.describe(&program.values, &solution.strategy, &mut file);
         }
-        let text = if self.json {
-            format!("{}\n", summary(&problem, &solution, &checked, searched))
-        } else {
-            table::text(&problem, &solution, &checked, searched)
-        };
-        output.write(text.as_bytes())
+        if let Some(path) = &self.picture {
+            let is_svg = Path::new(path).extension().is_some_and(|extension| extension == "svg");
+            let draw = if is_svg { strategy::svg } else { strategy::dot };
+            Destination::new(Some(path)).write(draw(&problem, &solution.strategy).as_bytes())?;
+        }
+        if self.output.is_some() {
+            output.write(file.to_json().map_err(Failure::program)?.as_bytes())?;
+        }
+        let text = if self.json { with_time(&file, searched)? } else { table::text(&file, searched) };
+        match &output {
+            Destination::Stdout if self.output.is_some() => Ok(()),
+            Destination::Stdout | Destination::File(_) => output::print(text.as_bytes()),
+        }
     }
 
-    fn problem(&self, terminal: Terminal) -> Result<Tabulated, Failure> {
+    fn problem(&self, terminal: Terminal) -> Result<Read, Failure> {
         match (&self.program, &self.costs) {
-            (_, Some(graph)) => self.read(graph),
+            (_, Some(graph)) => Ok(Read { problem: self.read(graph)?, program: None }),
             (Some(program), None) => {
-                program::problem(program, &self.symbols, self.machine.as_deref(), self.processors, terminal)
+                let program = Program::read(
+                    program,
+                    &self.symbols,
+                    self.machine.as_deref(),
+                    self.processors,
+                    terminal,
+                )?;
+                let problem = program.model.tabulated().map_err(Failure::program)?;
+                Ok(Read { problem, program: Some(program) })
             }
             (None, None) => Err(Failure::usage("there is neither a program nor a graph with costs")),
         }
     }
 
     fn read(&self, name: &str) -> Result<Tabulated, Failure> {
-        let input: Box<dyn Read> = if name == "-" {
+        let input: Box<dyn std::io::Read> = if name == "-" {
             Box::new(std::io::stdin().lock())
         } else {
             let file = File::open(name).map_err(|error| {
@@ -226,55 +251,11 @@ fn failed(error: SearchError) -> Failure {
     }
 }
 
-/// What one vertex costs by itself, and what the edges into it cost, for each vertex.
-fn shares(problem: &Tabulated, strategy: &[usize]) -> Vec<(f64, f64)> {
-    let own = |(vertex, configuration): (usize, &usize)| (problem.vertex_cost(vertex, *configuration), 0.0);
-    let mut shares: Vec<(f64, f64)> = strategy.iter().enumerate().map(own).collect();
-    for (index, edge) in problem.edges().iter().enumerate() {
-        shares[edge.target].1 += strategy::edge_cost(problem, index, strategy);
+/// The strategy as one object with the time that finding it took, which is not part of it.
+fn with_time(file: &StrategyFile, searched: Duration) -> Result<String, Failure> {
+    let mut value = serde_json::to_value(file).map_err(Failure::program)?;
+    if let Some(members) = value.as_object_mut() {
+        members.insert("search_seconds".to_owned(), searched.as_secs_f64().into());
     }
-    shares
-}
-
-/// Cost of the serial and of the data-parallel strategy, where there are such.
-fn baselines(problem: &Tabulated) -> [Option<f64>; 2] {
-    [strategy::serial(problem), strategy::data_parallel(problem)]
-        .map(|baseline| baseline.map(|choice| strategy::cost(problem, &choice)))
-}
-
-fn summary(problem: &Tabulated, solution: &Solution, checked: &Checked, searched: Duration) -> Value {
-    let shares = shares(problem, &solution.strategy);
-    let operations: Vec<Value> = problem
-        .operations()
-        .iter()
-        .zip(solution.strategy.iter().zip(shares))
-        .map(|(operation, (configuration, (compute, communication)))| {
-            json!({
-                "name": operation.name,
-                "op": operation.kind,
-                "domain": operation.domain,
-                "configuration": operation.configurations[*configuration],
-                "compute": compute,
-                "communication": communication,
-            })
-        })
-        .collect();
-    let [serial, data_parallel] = baselines(problem);
-    json!({
-        "model": problem.model,
-        "procs": problem.n_processors(),
-        "cost": solution.cost,
-        "serial": serial,
-        "data_parallel": data_parallel,
-        "operations": operations,
-        "certificate": {
-            "checked": true,
-            "bound": checked.bound,
-            "gap": checked.gap,
-            "tables": solution.certificate.tables.len(),
-            "minima": checked.n_minima,
-            "dominated": solution.certificate.dominated.len(),
-        },
-        "search_seconds": searched.as_secs_f64(),
-    })
+    Ok(format!("{value}\n"))
 }

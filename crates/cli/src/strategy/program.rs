@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 use sdfg_library::{BuiltIn, expand_library_nodes};
-use sdfg_transforms::strategy::Tabulated;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError};
 
 use crate::data::{SymbolValue, check_symbols};
@@ -13,31 +12,39 @@ use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// The costs of a program at the given values of its symbols; tells where they are not exact.
-pub(super) fn problem(
-    program: &str,
-    symbols: &[SymbolValue],
-    machine: Option<&str>,
-    processors: Option<u32>,
-    terminal: Terminal,
-) -> Result<Tabulated, Failure> {
-    let validated = Source::read(program)?.validated(terminal)?;
-    check_symbols(validated.sdfg(), "--set", symbols)?;
-    let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
-    let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
-    let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
-    machine.ranks = processors.unwrap_or(machine.ranks);
-    // The model knows reductions; of library nodes what they expand to.
-    let expanded = expand_library_nodes(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
-    let expanded = validate(expanded).map_err(|rejected| {
-        Failure::program(format_args!("an expansion is not valid: {rejected}"))
-            .help("this is a defect of the compiler: please report it with the program")
-    })?;
-    let model = Model::new(&expanded, &values, &machine).map_err(|error| failed(&error))?;
-    for note in model.approximations() {
-        terminal.note(&format!("the model is not exact: {note}"));
+/// A program at given values of its symbols.
+pub(super) struct Program {
+    pub(super) model: Model,
+    pub(super) values: BTreeMap<Symbol, i64>,
+}
+
+impl Program {
+    /// Reads a program and makes its model; tells where that is not exact.
+    pub(super) fn read(
+        program: &str,
+        symbols: &[SymbolValue],
+        machine: Option<&str>,
+        processors: Option<u32>,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
+        let validated = Source::read(program)?.validated(terminal)?;
+        check_symbols(validated.sdfg(), "--set", symbols)?;
+        let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
+        let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
+        let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
+        machine.ranks = processors.unwrap_or(machine.ranks);
+        // The model knows reductions; of library nodes what they expand to.
+        let expanded = expand_library_nodes(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
+        let expanded = validate(expanded).map_err(|rejected| {
+            Failure::program(format_args!("an expansion is not valid: {rejected}"))
+                .help("this is a defect of the compiler: please report it with the program")
+        })?;
+        let model = Model::new(&expanded, &values, &machine).map_err(|error| failed(&error))?;
+        for note in model.approximations() {
+            terminal.note(&format!("the model is not exact: {note}"));
+        }
+        Ok(Program { model, values })
     }
-    model.tabulated().map_err(Failure::program)
 }
 
 fn read_machine(name: &str) -> Result<Machine, Failure> {
@@ -52,7 +59,7 @@ fn read_machine(name: &str) -> Result<Machine, Failure> {
 fn failed(error: &ModelError) -> Failure {
     match error {
         ModelError::NoValue { .. } | ModelError::TooLarge { .. } => Failure::usage(error).at("--set"),
-        ModelError::Machine(_) => Failure::usage(error).at("-p"),
+        ModelError::Machine(_) | ModelError::TooManyConfigurations { .. } => Failure::usage(error).at("-p"),
         ModelError::Problem(_) | ModelError::Unsupported { .. } | ModelError::TooManyAccesses { .. } => {
             Failure::program(error)
         }

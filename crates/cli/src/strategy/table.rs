@@ -2,45 +2,36 @@
 
 use std::time::Duration;
 
-use sdfg_transforms::strategy::{Checked, Solution, Tabulated};
-
-use super::{baselines, shares};
+use sdfg_transforms::strategy::{OperationStrategy, StrategyFile};
 
 /// One line for each operation, then totals, what other strategies cost, and what was proved.
-pub(super) fn text(
-    problem: &Tabulated,
-    solution: &Solution,
-    checked: &Checked,
-    searched: Duration,
-) -> String {
+pub(super) fn text(file: &StrategyFile, searched: Duration) -> String {
     let heads = ["operation", "domain", "configuration", "compute", "communication"];
     let mut rows = vec![heads.map(str::to_owned)];
-    let shares = shares(problem, &solution.strategy);
-    for ((operation, chosen), (compute, communication)) in
-        problem.operations().iter().zip(&solution.strategy).zip(&shares)
-    {
+    for operation in &file.operations {
         let joined = |numbers: Vec<String>| numbers.join(" x ");
         rows.push([
             operation.name.clone(),
             joined(operation.domain.iter().map(ToString::to_string).collect()),
-            joined(operation.configurations[*chosen].iter().map(ToString::to_string).collect()),
-            format!("{compute:.4e}"),
-            format!("{communication:.4e}"),
+            joined(operation.configuration.iter().map(ToString::to_string).collect()),
+            format!("{:.4e}", operation.compute),
+            format!("{:.4e}", operation.communication),
         ]);
     }
     let mut text: String = lines(&rows).into_iter().map(|line| line + "\n").collect();
-    let sum = |of: fn(&(f64, f64)) -> f64| shares.iter().map(of).sum::<f64>();
+    let sum = |of: fn(&OperationStrategy) -> f64| file.operations.iter().map(of).sum::<f64>();
     text.push_str(&format!(
         "\ncost {} on {} processors: compute {}, communication {}\n",
-        solution.cost,
-        problem.n_processors(),
-        sum(|share| share.0),
-        sum(|share| share.1)
+        file.cost,
+        file.procs,
+        sum(|operation| operation.compute),
+        sum(|operation| operation.communication)
     ));
-    for (name, cost) in ["serial", "data parallel (first dimension)"].into_iter().zip(baselines(problem)) {
+    let baselines = [("serial", file.serial), ("data parallel (first dimension)", file.data_parallel)];
+    for (name, cost) in baselines {
         text.push_str(&match cost {
-            Some(cost) if solution.cost > 0.0 => {
-                format!("{name}: {cost}, {:.3} times as much\n", cost / solution.cost)
+            Some(cost) if file.cost > 0.0 => {
+                format!("{name}: {cost}, {:.3} times as much\n", cost / file.cost)
             }
             Some(cost) => format!("{name}: {cost}\n"),
             None => format!("{name}: an operation has no such configuration\n"),
@@ -48,8 +39,8 @@ pub(super) fn text(
     }
     text.push_str(&format!(
         "proved: no strategy costs less than {} ({} minima computed again)\nfound in {:.3} ms\n",
-        checked.bound,
-        checked.n_minima,
+        file.certificate.bound,
+        file.certificate.minima,
         searched.as_secs_f64() * 1e3
     ));
     text

@@ -50,6 +50,9 @@ fn a_picture_is_coloured_by_configuration() {
     bench.run(&["strategy", "--costs", "two.json", "--picture", "two.dot"]).prints(&["cost 6.5"]);
     let picture = std::fs::read_to_string(bench.path("two.dot")).expect("a picture");
     assert!(picture.starts_with("digraph \"two\"") && picture.contains("v0 -> v1"), "{picture}");
+    bench.run(&["strategy", "--costs", "two.json", "--picture", "two.svg"]).prints(&["cost 6.5"]);
+    let drawn = std::fs::read_to_string(bench.path("two.svg")).expect("a picture");
+    assert!(drawn.starts_with("<svg") && drawn.contains("second"), "{drawn}");
 }
 
 #[test]
@@ -100,8 +103,13 @@ fn a_program_is_searched_at_given_sizes() {
         "on 4 processors",
         "serial: ",
     ]);
-    let answer = bench.run(&[&run[..], &["--json"]].concat());
-    let value: serde_json::Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    let answer = bench.run(&[&run[..], &["--json", "-o", "two.json"]].concat());
+    let mut value: serde_json::Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    // The file has all but the time.
+    let file = std::fs::read_to_string(bench.path("two.json")).expect("a file");
+    value.as_object_mut().expect("an object").remove("search_seconds").expect("a time");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&file).expect("JSON"), value);
+    assert_eq!(value["operations"][0]["path"], serde_json::json!(["s", "square"]));
     // Squares read and write 16 bytes for each element, the sum reads 8 and its result; then three partial sums go around.
     let (memory, link, latency) = (2e10, 1e10, 2e-6);
     let expected = 4e6 / memory + (2e6 + 8.0) / memory + 6.0 * latency + 16.0 / link;

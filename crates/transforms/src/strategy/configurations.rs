@@ -25,6 +25,14 @@ impl ConfigurationRule {
     /// # Errors
     /// If there is no processor.
     pub fn configurations(&self, domain: &[u64]) -> Result<Vec<Vec<u32>>, ProblemError> {
+        self.at_most(usize::MAX, domain)?.ok_or(ProblemError::NoProcessors)
+    }
+
+    /// The same, or nothing if there are more than `limit`; never makes many more.
+    ///
+    /// # Errors
+    /// If there is no processor.
+    pub fn at_most(&self, limit: usize, domain: &[u64]) -> Result<Option<Vec<Vec<u32>>>, ProblemError> {
         if self.n_processors == 0 {
             return Err(ProblemError::NoProcessors);
         }
@@ -40,9 +48,13 @@ impl ConfigurationRule {
                         (longer, left / parts)
                     })
                 })
+                .take(limit.saturating_add(1))
                 .collect();
+            if prefixes.len() > limit {
+                return Ok(None);
+            }
         }
-        Ok(prefixes.into_iter().map(|(configuration, _)| configuration).collect())
+        Ok(Some(prefixes.into_iter().map(|(configuration, _)| configuration).collect()))
     }
 
     fn allows(&self, size: u64, parts: u32) -> bool {
@@ -100,6 +112,15 @@ mod tests {
     fn the_hard_case_is_as_large_as_it_is_said_to_be() {
         let n = ConfigurationRule::all(64).configurations(&[64; 7]).unwrap().len();
         assert_eq!(n, 11_313);
+    }
+
+    #[test]
+    fn more_than_a_limit_are_not_made() {
+        let rule = ConfigurationRule::all(64);
+        assert_eq!(rule.at_most(11_312, &[64; 7]).unwrap(), None);
+        assert_eq!(rule.at_most(11_313, &[64; 7]).unwrap(), Some(rule.configurations(&[64; 7]).unwrap()));
+        // Without the limit this would take the memory of a large machine.
+        assert_eq!(ConfigurationRule::all(1 << 16).at_most(1000, &[1 << 20; 12]).unwrap(), None);
     }
 
     #[test]

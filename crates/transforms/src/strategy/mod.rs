@@ -20,6 +20,7 @@ mod plan;
 mod problem;
 mod schedule;
 mod search;
+mod strategy_file;
 mod table_pruning;
 mod tabulated;
 
@@ -30,10 +31,11 @@ pub use error::{ProblemError, ReadError, SearchError};
 pub use layouts::Layouts;
 pub use observer::{Observer, Progress};
 pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
-pub use picture::dot;
+pub use picture::{dot, svg};
 pub use plan::Prediction;
 pub use problem::{Edge, End, Problem, cost, edge_cost};
 pub use search::{Algorithm, Dominance, Options, Solution, predict, search};
+pub use strategy_file::{ContainerLayout, Cut, OperationStrategy, Proof, StrategyFile, StrategyFileError};
 pub use tabulated::{Costs, Operation, Tabulated};
 
 #[cfg(test)]

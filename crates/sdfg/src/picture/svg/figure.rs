@@ -1,5 +1,7 @@
 //! Figures: shapes with text, and groups of figures that are joined by links.
 
+use std::borrow::Cow;
+
 use crate::picture::layered::{self, Drawing, Link, NodeBox, Point, Size};
 
 /// Width of a character of the monospaced font, as part of its size.
@@ -43,7 +45,7 @@ pub(super) struct Figure {
     pub(super) size: Size,
     /// How far from the left and right borders links stay.
     pub(super) inset: f64,
-    pub(super) fill: &'static str,
+    pub(super) fill: Cow<'static, str>,
     pub(super) stroke: Stroke,
     /// What a pointer over the figure shows; empty for nothing.
     pub(super) hint: String,
@@ -114,7 +116,7 @@ impl Figure {
         Figure {
             size,
             inset,
-            fill: "#ffffff",
+            fill: "#ffffff".into(),
             stroke: Stroke::Solid,
             hint: String::new(),
             content: Content::Shape { outline, lines, connectors },
@@ -132,7 +134,7 @@ impl Figure {
         Figure {
             size: Size { width, height: inner.height + top + PADDING },
             inset: 0.0,
-            fill: "#ffffff",
+            fill: "#ffffff".into(),
             stroke: Stroke::Solid,
             hint: String::new(),
             content: Content::Group {
@@ -150,7 +152,7 @@ impl Figure {
         Figure {
             size: graph.drawing.size,
             inset,
-            fill: "none",
+            fill: "none".into(),
             stroke: Stroke::Solid,
             hint: String::new(),
             content: Content::Group { heading: None, graph: Box::new(graph), at, bare: true },

@@ -3,8 +3,11 @@
 //! Fills show memories and schedules, dashed lines conflict resolutions, dotted lines edges that only order.
 
 mod figure;
+mod graph;
 mod paint;
 mod scene;
+
+pub use graph::{GraphLink, GraphNode, graph};
 
 use crate::ir::Sdfg;
 

@@ -50,7 +50,7 @@ fn region(sdfg: &Sdfg, id: RegionId, depth: usize) -> Graph {
         && arrows.iter().any(|arrow| arrow.to == *start)
     {
         let mut dot = Figure::shape(Outline::Dot, Vec::new(), (&[], &[]));
-        dot.fill = "#37474f";
+        dot.fill = "#37474f".into();
         figures.push(dot);
         let (from, to) = (figures.len() - 1, *start);
         arrows.push(Arrow { from, to, label: Vec::new(), connectors: (None, None), stroke: Stroke::Solid });
@@ -70,12 +70,12 @@ fn block(sdfg: &Sdfg, id: BlockId, depth: usize) -> Figure {
                 return Figure::shape(Outline::Rectangle, vec![heading], (&[], &[]));
             };
             let mut figure = Figure::group(Some(heading), dataflow(sdfg, state, depth), false);
-            figure.fill = "#fafafa";
+            figure.fill = "#fafafa".into();
             figure
         }
         BlockKind::Loop(body) => {
             let mut figure = Figure::group(Some(heading), region(sdfg, body.body, depth), false);
-            figure.fill = "#fff8e1";
+            figure.fill = "#fff8e1".into();
             figure
         }
         BlockKind::Branch(branch) => {
@@ -86,11 +86,11 @@ fn block(sdfg: &Sdfg, id: BlockId, depth: usize) -> Figure {
             let otherwise = branch.otherwise.map(|body| ("else".to_owned(), body));
             let arms = arms.chain(otherwise).map(|(heading, body)| {
                 let mut arm = Figure::group(Some(heading), region(sdfg, body, depth), false);
-                (arm.fill, arm.stroke) = ("#f3e5f5", Stroke::Dashed);
+                (arm.fill, arm.stroke) = ("#f3e5f5".into(), Stroke::Dashed);
                 arm
             });
             let mut figure = Figure::group(Some(heading), Graph::place(arms.collect(), Vec::new()), false);
-            figure.fill = "#faf2fc";
+            figure.fill = "#faf2fc".into();
             figure
         }
         BlockKind::Break | BlockKind::Continue | BlockKind::Return => {
@@ -110,7 +110,7 @@ fn closed_block(sdfg: &Sdfg, kind: &BlockKind, heading: String) -> Figure {
     let held = census::of_block(sdfg, kind).to_string();
     let lines = [heading, held].into_iter().filter(|line| !line.is_empty()).collect();
     let mut figure = Figure::shape(outline, lines, (&[], &[]));
-    figure.fill = fill;
+    figure.fill = fill.into();
     figure
 }
 
@@ -183,7 +183,7 @@ impl Dataflow<'_> {
                 Figure::shape(Outline::Rectangle, lines, (&[], &[]))
             }
         };
-        figure.fill = self.tint(entry);
+        figure.fill = self.tint(entry).into();
         figure
     }
 
@@ -194,7 +194,7 @@ impl Dataflow<'_> {
     fn border(&self, id: NodeId, outline: Outline) -> Figure {
         let node = self.state.node(id);
         let mut figure = Figure::shape(outline, label::node(self.sdfg, node), (&[], &[]));
-        figure.fill = self.tint(node.kind.exit_of().unwrap_or(id));
+        figure.fill = self.tint(node.kind.exit_of().unwrap_or(id)).into();
         figure
     }
 
@@ -211,7 +211,7 @@ impl Dataflow<'_> {
                 let mut figure = Figure::shape(Outline::Ellipse, lines, connectors);
                 if let Some(container) = self.sdfg.get_container(*container) {
                     figure.hint = label::container(container);
-                    figure.fill = palette::storage(container.storage);
+                    figure.fill = palette::storage(container.storage).into();
                     figure.stroke = match &container.kind {
                         ContainerKind::Stream { .. } => Stroke::Dashed,
                         ContainerKind::View(_) | ContainerKind::Reference(_) => Stroke::Dotted,
@@ -238,7 +238,7 @@ impl Dataflow<'_> {
             NodeKind::Library(_) => Figure::shape(Outline::Rounded, lines, connectors),
             NodeKind::Reduce(reduce) => {
                 let mut figure = Figure::shape(Outline::Triangle, lines, connectors);
-                figure.fill = palette::schedule(reduce.schedule);
+                figure.fill = palette::schedule(reduce.schedule).into();
                 figure
             }
             NodeKind::MapEntry(_)

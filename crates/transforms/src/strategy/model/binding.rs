@@ -29,6 +29,8 @@ enum Position {
     Fixed(i64),
     /// `begin + step * k`, where `k` is the position along a dimension of the container.
     Along { dimension: usize, begin: i64, step: i64 },
+    /// One position in each call, but not the same in all.
+    Moving,
     /// Not known.
     Any,
 }
@@ -52,6 +54,10 @@ impl Binding {
         let position = |outer: &Position| {
             let Position::Along { dimension, begin, step } = outer else { return outer.clone() };
             let found = ranges.get(*dimension).and_then(&numbers);
+            // Outside of maps only the symbol of a loop keeps an index from being known.
+            if found.is_none() && ranges.get(*dimension).is_some_and(Range::is_index) {
+                return Position::Moving;
+            }
             // A part of another shape may be anywhere.
             let (Some(kept), Some((first, stride))) = (&kept, found) else { return Position::Any };
             let at = |k: i64| step.checked_mul(k);
@@ -73,18 +79,21 @@ impl Binding {
     pub(super) fn indices(&self, inner: &[Index], domain: &[u64]) -> Vec<Index> {
         let index = |position: &Position| match position {
             Position::Any => Index::Whole,
+            Position::Moving => Index::Moving,
             Position::Fixed(start) => Index::fixed(*start),
             Position::Along { dimension, begin, step } => {
                 let moved = inner.get(*dimension).and_then(|index| index.moved(*begin, *step, domain));
-                moved.unwrap_or(Index::Whole)
+                // A position that moves in part of a storage moves in the storage.
+                let moving = inner.get(*dimension) == Some(&Index::Moving);
+                moved.unwrap_or(if moving { Index::Moving } else { Index::Whole })
             }
         };
         self.dimensions.iter().map(index).collect()
     }
 
-    /// Whether some position is not known.
+    /// Whether some position is not known, or not the same in all calls.
     pub(super) fn is_vague(&self) -> bool {
-        self.dimensions.contains(&Position::Any)
+        self.dimensions.iter().any(|position| matches!(position, Position::Any | Position::Moving))
     }
 }
 
@@ -146,6 +155,9 @@ mod tests {
             [Index::fixed(5), Index::Whole]
         );
         let flat = whole.part(&[range(0, 10, 1), range(0, 20, 1)], 1, numbers);
+        // A row that a loop chooses is one row.
+        let moving = whole.part(&[Range::index(Expr::sym("t")), range(0, 20, 1)], 1, numbers);
+        assert_eq!(moving.indices(&[Index::fixed(3)], &[]), [Index::Moving, Index::fixed(3)]);
         assert_eq!((flat.is_vague(), flat.indices(&[Index::fixed(0)], &[])), (true, vec![Index::Whole; 2]));
     }
 }

@@ -18,6 +18,10 @@ use super::flow::{Flow, Program, Walk, everything};
 use super::machine::Machine;
 use super::operator::{Block, Operand, Operator, share};
 
+/// Blocks of iterations of one operation, over all its configurations and ranks: what each holds of each container takes some hundred
+/// bytes.
+const BLOCKS: u32 = 1 << 23;
+
 /// What one rank does in one execution of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -46,7 +50,8 @@ pub struct Model {
     edges: Vec<Edge>,
     transfers: Vec<Transfer>,
     approximations: Vec<String>,
-    storages: Vec<String>,
+    /// Names of containers, behind the labels of the calls that they belong to.
+    storages: Vec<Vec<String>>,
 }
 
 /// What an edge moves.
@@ -86,8 +91,16 @@ impl Model {
         let Program { operators, executions, flows, storages, approximations } =
             Walk::program(&sdfg, values)?;
         let rule = ConfigurationRule { minimum_block: 1, ..ConfigurationRule::all(machine.ranks) };
-        let configurations: Result<Vec<_>, ProblemError> =
-            operators.iter().map(|operator| rule.configurations(&operator.domain)).collect();
+        let limit = (BLOCKS / machine.ranks) as usize;
+        let configurations = |operator: &Operator| {
+            rule.at_most(limit, &operator.domain)?.ok_or_else(|| ModelError::TooManyConfigurations {
+                place: operator.name.clone(),
+                ranks: machine.ranks,
+                n_dimensions: operator.domain.len(),
+                limit,
+            })
+        };
+        let configurations: Result<Vec<_>, ModelError> = operators.iter().map(configurations).collect();
         let mut model = Model {
             name: sdfg.name,
             machine: machine.clone(),
@@ -102,7 +115,7 @@ impl Model {
         // One box more is a rank's home.
         let storages = model.storages.clone();
         let check = |operator: &Operator, storage: Storage, n: usize| {
-            let (place, container) = (operator.name.clone(), storages[storage].clone());
+            let (place, container) = (operator.name.clone(), storages[storage].join("."));
             let error = ModelError::TooManyAccesses { place, container, n: n + 1, limit: BOXES };
             if n < BOXES { Ok(()) } else { Err(error) }
         };
@@ -168,17 +181,6 @@ impl Model {
         &self.approximations
     }
 
-    /// Where an operation is: labels of the calls of nested SDFGs around it, each a state and a node, then those of its own state and
-    /// node.
-    pub fn path(&self, vertex: usize) -> &[String] {
-        &self.operators[vertex].path
-    }
-
-    /// What the program calls each dimension of an operation's domain; nothing for dimensions without a name.
-    pub fn parameters(&self, vertex: usize) -> &[Option<String>] {
-        &self.operators[vertex].parameters
-    }
-
     /// How often each operation runs.
     pub fn executions(&self, vertex: usize) -> u64 {
         self.executions[vertex]
@@ -194,9 +196,17 @@ impl Model {
         self.transfers[edge].times
     }
 
-    /// The container whose elements an edge moves; within nested SDFGs with the labels of the calls around it.
-    pub fn container(&self, edge: usize) -> &str {
-        &self.storages[self.transfers[edge].storage]
+    /// The container whose elements an edge moves: its name, behind the labels of the calls of the nested SDFG that it belongs to.
+    pub fn container(&self, edge: usize) -> &[String] {
+        self.storage(self.transfers[edge].storage)
+    }
+
+    pub(super) fn storage(&self, storage: Storage) -> &[String] {
+        &self.storages[storage]
+    }
+
+    pub(super) fn operator(&self, vertex: usize) -> &Operator {
+        &self.operators[vertex]
     }
 
     /// What each rank does in one execution of an operation.
@@ -332,7 +342,7 @@ impl Operator {
             load.memory_bytes += operand.element_bytes * operand.n_touched(block);
         }
         for operand in &self.reads {
-            let touched = operand.touched(block);
+            let touched = operand.touched_once(block);
             let home = operand.home(self, configuration, block);
             let boxes: Vec<&Sides> = std::iter::once(&home).chain(&touched).collect();
             load.halo_bytes += operand.element_bytes * count(&boxes, |set| set & 1 == 0);

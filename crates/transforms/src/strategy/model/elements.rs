@@ -52,6 +52,11 @@ impl Side {
         Side(intervals)
     }
 
+    /// The first integer, and the one behind the last; nothing if there is none.
+    pub(super) fn bounds(&self) -> Option<(i64, i64)> {
+        Some((self.0.first()?.0, self.0.last()?.1))
+    }
+
     /// Those from 0 to before `extent`.
     pub(super) fn below(mut self, extent: i64) -> Self {
         self.0.retain_mut(|(begin, end)| {

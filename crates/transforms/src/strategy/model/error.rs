@@ -40,6 +40,20 @@ pub enum ModelError {
         /// What is too large.
         what: &'static str,
     },
+    /// More blocks of iterations than are looked at one by one.
+    #[error(
+        "{place}: {ranks} ranks have more than {limit} ways to share {n_dimensions} dimensions; use fewer, or fewer dimensions"
+    )]
+    TooManyConfigurations {
+        /// Where.
+        place: String,
+        /// How many ranks there are.
+        ranks: u32,
+        /// How many dimensions there are.
+        n_dimensions: usize,
+        /// How many configurations there may be on so many ranks.
+        limit: usize,
+    },
     /// More accesses than are told apart.
     #[error(
         "{place}: {n} accesses to `{container}` in one operation and its neighbours are more than {limit}"

@@ -45,8 +45,8 @@ pub(super) struct Program {
     pub(super) executions: Vec<u64>,
     /// How often each flow happens.
     pub(super) flows: BTreeMap<Flow, u64>,
-    /// What each storage is called.
-    pub(super) storages: Vec<String>,
+    /// The container that each storage is: labels of the calls around it, and its name.
+    pub(super) storages: Vec<Vec<String>>,
     /// Where the model is not exact, and in what.
     pub(super) approximations: Vec<String>,
 }
@@ -304,7 +304,12 @@ impl<'a> Walk<'a> {
                 if !read.insert(*time) {
                     continue;
                 }
-                let surely = |written: &&Written| self.arms.starts_with(&written.arms);
+                let operators = &self.program.operators;
+                let surely = |written: &&Written| {
+                    let mut operands =
+                        operators[written.by].writes.iter().filter(|one| one.storage == storage);
+                    self.arms.starts_with(&written.arms) && operands.all(Operand::is_certain)
+                };
                 let later = writers[at + 1..].iter().filter(surely).map(|written| written.by).collect();
                 let flow = Flow { source: *source, target, storage, later };
                 *self.program.flows.entry(flow).or_insert(0) += times;
@@ -314,7 +319,12 @@ impl<'a> Walk<'a> {
 
     fn writes(&mut self, by: usize) {
         for operand in &self.program.operators[by].writes {
-            let new = everything(&self.program.operators[by], operand);
+            // What is written somewhere covers nothing for sure.
+            let new = if operand.is_certain() {
+                everything(&self.program.operators[by], operand)
+            } else {
+                Vec::new()
+            };
             let writers = self.writers.entry(operand.storage).or_default();
             writers.retain(|old| {
                 let operator = &self.program.operators[old.by];

@@ -21,7 +21,14 @@ pub(super) struct Parameters {
 
 /// The positions of a range in each iteration.
 pub(super) fn index(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameters) -> Index {
-    affine(range, values, parameters).unwrap_or(Index::Whole)
+    affine(range, values, parameters).unwrap_or_else(|| {
+        let is_parameter = |symbol: &Symbol| {
+            parameters.domain.contains_key(symbol) || parameters.within.contains_key(symbol)
+        };
+        // What changes and is no parameter is the symbol of a loop.
+        let moves = range.is_index() && !range.begin.free_symbols().iter().any(is_parameter);
+        if moves { Index::Moving } else { Index::Whole }
+    })
 }
 
 fn affine(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameters) -> Option<Index> {

@@ -4,6 +4,9 @@
 
 use serde::Deserialize;
 
+/// The most ranks of which each is looked at.
+const MOST_RANKS: u32 = 1 << 16;
+
 /// What a strategy runs on: equal ranks, each with its memory, and links between them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,11 +69,14 @@ impl Machine {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// If there is no rank, a rate is not positive and finite, or the latency is negative or infinite.
+    /// If there is no rank or there are more than 65536, a rate is not positive and finite, or the latency is negative or infinite.
     pub fn check(&self) -> Result<(), MachineError> {
         let wrong = |key, value, wanted| Err(MachineError::Value { key, value, wanted });
         if self.ranks == 0 {
             return wrong("ranks", 0.0, "at least 1");
+        }
+        if self.ranks > MOST_RANKS {
+            return wrong("ranks", f64::from(self.ranks), "at most 65536");
         }
         for (key, value) in [
             ("operations_per_second", self.operations_per_second),
@@ -122,6 +128,7 @@ mod tests {
         let text = Machine::default().to_toml();
         for (from, to, message) in [
             ("ranks = 1", "ranks = 0", "`ranks` is 0; it has to be at least 1"),
+            ("ranks = 1", "ranks = 4294967295", "`ranks` is 4294967295; it has to be at most 65536"),
             ("= 20000000000.0", "= -1.0", "`memory_bytes_per_second` is -1"),
             ("= 10000000000.0", "= inf", "`link_bytes_per_second` is inf"),
             ("2e-6", "nan", "`latency_seconds` is NaN"),

@@ -5,6 +5,7 @@
 mod binding;
 mod condition;
 mod costs;
+mod describe;
 mod elements;
 mod error;
 mod flow;

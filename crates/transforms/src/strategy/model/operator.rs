@@ -49,6 +49,8 @@ pub(super) enum Index {
         /// Strides and numbers of what each iteration passes through.
         within: Vec<(i64, u64)>,
     },
+    /// One position, the same for all iterations, but not for all executions: the symbol of a loop around says which.
+    Moving,
     /// Any: the conservative answer.
     Whole,
 }
@@ -94,12 +96,23 @@ impl Block {
 }
 
 impl Operand {
-    /// The elements that each access touches in a block, a box for each access.
+    /// The elements that each access may touch in a block, over all executions, a box for each access.
     pub(super) fn touched(&self, block: &Block) -> Vec<Sides> {
+        self.boxes(block, i64::MAX)
+    }
+
+    /// As many elements as each access touches in a block in one execution: of a dimension in which it moves the first.
+    pub(super) fn touched_once(&self, block: &Block) -> Vec<Sides> {
+        self.boxes(block, 1)
+    }
+
+    /// Boxes of accesses, of which a dimension in which it moves has so many positions.
+    fn boxes(&self, block: &Block, moving: i64) -> Vec<Sides> {
         let is_empty = block.n_iterations() == 0;
         let side = |index: &Index, extent: u64| match index {
-            Index::Whole if !is_empty => Side::interval(0, extent as i64),
-            Index::Whole => Side::interval(0, 0),
+            Index::Whole | Index::Moving if is_empty => Side::interval(0, 0),
+            Index::Whole => Side::interval(0, extent as i64),
+            Index::Moving => Side::interval(0, moving.min(extent as i64)),
             Index::Affine { start, parameters, within } => {
                 let mut start = *start;
                 let mut strides = within.clone();
@@ -169,15 +182,20 @@ impl Operand {
         let is_used = |dimension: usize| {
             self.accesses.iter().flatten().any(|index| match index {
                 Index::Affine { parameters, .. } => parameters.iter().any(|(p, _)| *p == dimension),
-                Index::Whole => false,
+                Index::Moving | Index::Whole => false,
             })
         };
         (0..operator.domain.len()).filter(|dimension| !is_used(*dimension)).collect()
     }
 
-    /// How many different elements a block touches.
+    /// Whether what it accesses is known, and the same in each execution.
+    pub(super) fn is_certain(&self) -> bool {
+        self.accesses.iter().flatten().all(|index| matches!(index, Index::Affine { .. }))
+    }
+
+    /// How many different elements a block touches in one execution.
     pub(super) fn n_touched(&self, block: &Block) -> u64 {
-        let touched = self.touched(block);
+        let touched = self.touched_once(block);
         count(&touched.iter().collect::<Vec<_>>(), |_| true)
     }
 }

@@ -58,14 +58,14 @@ struct Scene<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of a call. Names of storages are added for its containers that have one of their own.
-    pub(super) fn new(call: Call<'a>, storages: &mut Vec<String>) -> Self {
+    pub(super) fn new(call: Call<'a>, storages: &mut Vec<Vec<String>>) -> Self {
         let Call { sdfg, values, path, bound: bindings } = call;
         let mut reader =
             Reader { sdfg, values, path, bindings, costs: Costs::of(sdfg), approximations: Vec::new() };
         for (id, container) in sdfg.containers() {
             if !reader.bindings.contains_key(&id) {
                 let extents = reader.extents(container);
-                storages.push(reader.at([&container.name]));
+                storages.push(reader.path.iter().chain([&container.name]).cloned().collect());
                 reader
                     .bindings
                     .insert(id, Binding::new(storages.len() - 1, container.shape().len(), extents));
@@ -370,12 +370,14 @@ impl<'a> Reader<'a> {
         let mut indices = Vec::new();
         for range in &access.subset().0 {
             let found = index(range, &self.values, parameters);
-            if found == Index::Whole {
+            let note = match found {
+                Index::Affine { .. } => None,
+                Index::Moving => Some("is elsewhere each time; all of a dimension moves between operations"),
+                Index::Whole => Some("is not affine; all of a dimension is accessed"),
+            };
+            if let Some(note) = note {
                 let name = &self.sdfg.container(access.container).name;
-                self.approximate(
-                    place,
-                    &format!("`{name}[{}]` is not affine; all of a dimension is accessed", access.subset()),
-                );
+                self.approximate(place, &format!("`{name}[{}]` {note}", access.subset()));
             }
             indices.push(found);
         }
@@ -451,7 +453,7 @@ impl<'a> Reader<'a> {
                     Index::Affine { parameters, within, .. } => {
                         parameters.is_empty() || (parameters.len() == 1 && within.is_empty())
                     }
-                    Index::Whole => true,
+                    Index::Moving | Index::Whole => true,
                 };
                 if !(is_common && is_plain) {
                     operand.accesses.iter_mut().for_each(|access| access[dimension] = Index::Whole);
@@ -555,7 +557,7 @@ fn repeats_a_parameter(indices: &[Index]) -> bool {
     let mut seen = BTreeSet::new();
     indices.iter().any(|index| match index {
         Index::Affine { parameters, .. } => parameters.iter().any(|(parameter, _)| !seen.insert(*parameter)),
-        Index::Whole => false,
+        Index::Moving | Index::Whole => false,
     })
 }
 

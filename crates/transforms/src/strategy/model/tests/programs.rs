@@ -65,13 +65,72 @@ fn what_is_not_modelled_is_refused_with_its_place() {
     }
     let error = model(MATMUL, &[("M", 1 << 30), ("N", 1 << 30), ("K", 1 << 30)], 4).expect_err("sizes");
     assert!(error.to_string().contains("2^53"), "{error}");
+    let sizes = [("M", 1 << 16), ("N", 1 << 16), ("K", 1 << 16)];
+    for (ranks, message) in [
+        (0, "`ranks` is 0"),
+        (u32::MAX, "`ranks` is 4294967295"),
+        (1 << 16, "multiply.pairs: 65536 ranks have more than 128 ways to share 3 dimensions"),
+    ] {
+        let error = model(MATMUL, &sizes, ranks).expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    // A program that does nothing has a strategy of nothing.
+    let empty =
+        model("sdfg empty {\n  state s {}\n}\n", &[], 4).expect("a model").tabulated().expect("costs");
+    let solution = search(&empty, &Options::default(), &Silent).expect("a strategy");
+    assert_eq!((solution.cost, solution.strategy.len()), (0.0, 0));
+    solution.certificate.check(&empty, &[], 0.0, 1).expect("a proof");
 }
 
 #[test]
-fn indices_that_are_not_affine_are_noted() {
+fn indices_that_move_or_are_not_affine_are_noted() {
     let laplace = include_str!("../../../../../../programs/laplace.sdft");
-    let model = model(laplace, &[("N", 50), ("T", 4)], 3).expect("a model");
-    assert!(model.approximations().iter().any(|note| note.contains("is not affine")), "{model:?}");
+    let model = model(laplace, &[("N", 50), ("T", 4)], 1).expect("a model");
+    assert!(model.approximations().iter().all(|note| note.contains("is elsewhere each time")), "{model:?}");
+    assert_eq!(model.approximations().len(), 4);
+    // In each step one row is read and the other one written.
+    assert_eq!(model.loads(0, 0)[0].memory_bytes, 8 * (50 + 48));
+    let scattered = "sdfg scattered {
+  array A: f64[9]
+  array B: f64[9]
+  state zero {
+    access A
+    map m [i = 0:9] {
+      tasklet f () -> (o) { o = 0.0 }
+      order m -> f
+      f.o -> m.A: A[i]
+    }
+    m.A -> A
+  }
+  state scatter {
+    access A
+    map m [i = 0:3] {
+      tasklet f () -> (o) { o = 1.0 }
+      order m -> f
+      f.o -> m.A: A[i * i]
+    }
+    m.A -> A
+  }
+  state read {
+    access A
+    access B
+    map m [i = 0:9] {
+      tasklet f (a) -> (b) { b = a }
+      m.A -> f.a: A[i]
+      f.b -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}";
+    let model = super::model(scattered, &[], 2).expect("a model");
+    assert_eq!(
+        model.approximations(),
+        ["scatter.m: `A[i**2]` is not affine; all of a dimension is accessed"]
+    );
+    // What is written somewhere leaves what was there before.
+    let flow = |from: &str| (format!("{from}.m"), "read.m".to_owned(), 1);
+    assert_eq!(flows(&model), [flow("zero"), flow("scatter")]);
 }
 
 /// What flows between operations by their names, how often, and how many bytes on the serial strategy's ranks.
@@ -221,9 +280,9 @@ fn calls_are_gone_through_with_their_own_loops_and_containers() {
     let names: Vec<String> = (0..2).map(|vertex| model.vertex_name(vertex)).collect();
     assert_eq!(names, ["s.call.there.m", "s.call.back.m"]);
     assert_eq!((model.executions(0), model.executions(1)), (6, 6));
-    let containers: Vec<(&str, u64)> =
-        (0..2).map(|edge| (model.container(edge), model.times(edge))).collect();
-    assert_eq!(containers, [("s.call.y", 6), ("A", 5)]);
+    let containers: Vec<(String, u64)> =
+        (0..2).map(|edge| (model.container(edge).join("."), model.times(edge))).collect();
+    assert_eq!(containers, [("s.call.y".to_owned(), 6), ("A".to_owned(), 5)]);
     // A row is read, not the matrix.
     let whole = model.loads(0, 0)[0];
     assert_eq!((whole.operations, whole.memory_bytes, whole.halo_bytes), (12, 2 * 8 * 12, 0));

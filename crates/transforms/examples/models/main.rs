@@ -1,0 +1,72 @@
+//! Models as programs for the strategy search: `cargo run --release -p sdfg-transforms --example models -- [NAME] [PROCESSORS]`.
+//!
+//! Without a name, the strategy of each model at the sizes of its paper, beside the serial and the data-parallel one. With a name, the
+//! model as text, for `sdfg strategy`.
+#![expect(clippy::print_stdout, reason = "this is a command")]
+
+mod alexnet;
+mod lstm;
+mod network;
+mod transformer;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::Instant;
+
+use sdfg::symbolic::Symbol;
+use sdfg::validate::{Rejected, Validated};
+use sdfg_transforms::strategy::model::{Machine, Model};
+use sdfg_transforms::strategy::{Options, StrategyFile, search};
+
+/// A model by its name, with the values of its symbols.
+type Named = (&'static str, fn() -> Result<Validated, Rejected>, &'static [(&'static str, i64)]);
+
+const MODELS: [Named; 3] = [
+    ("alexnet", alexnet::alexnet, alexnet::SIZES),
+    ("lstm", lstm::lstm, lstm::SIZES),
+    ("transformer", transformer::transformer, transformer::SIZES),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (numbers, names): (Vec<_>, Vec<_>) = arguments.iter().partition(|one| one.parse::<u32>().is_ok());
+    if let Some(name) = names.first() {
+        let (_, build, sizes) = MODELS
+            .iter()
+            .find(|(known, ..)| known == name)
+            .ok_or("there are alexnet, lstm and transformer")?;
+        let set: Vec<String> =
+            sizes.iter().map(|(symbol, value)| format!("--set {symbol}={value}")).collect();
+        print!("# sdfg strategy {name}.sdft -p 8 {}\n{}", set.join(" "), sdfg::text::print(build()?.sdfg()));
+        return Ok(());
+    }
+    let ranks = numbers.first().map_or(Ok(8), |number| number.parse())?;
+    for (name, build, sizes) in MODELS {
+        let machine = Machine { ranks, ..Machine::default() };
+        let start = Instant::now();
+        let model = Model::new(&build()?, &values(sizes), &machine)?;
+        let problem = model.tabulated()?;
+        let modelled = start.elapsed();
+        let start = Instant::now();
+        let solution = search(&problem, &Options::default(), &())?;
+        let searched = start.elapsed();
+        let checked = solution.certificate.check(&problem, &solution.strategy, solution.cost, 1)?;
+        let file = StrategyFile::new(&problem, &solution, &checked);
+        println!(
+            "{name} on {ranks} ranks: {:.4} s; modelled in {modelled:.1?}, searched in {searched:.1?}",
+            file.cost
+        );
+        for (other, cost) in [("serial", file.serial), ("data parallel", file.data_parallel)] {
+            let times = cost.map_or(f64::NAN, |cost| cost / file.cost);
+            println!("  {other}: {times:.3} times as much");
+        }
+        for one in file.operations.iter().filter(|one| one.compute > 0.02 * file.cost) {
+            println!("  {:<24} {:?} {:?}", one.name, one.domain, one.configuration);
+        }
+    }
+    Ok(())
+}
+
+fn values(sizes: &[(&str, i64)]) -> BTreeMap<Symbol, i64> {
+    sizes.iter().filter_map(|(name, value)| Some((Symbol::new(name).ok()?, *value))).collect()
+}

@@ -1,0 +1,265 @@
+//! A strategy as a file: for each operation its place in the graph, its configuration and the layouts of its containers.
+//!
+//! What transformations that cut maps and place containers read, so it says nothing that depends on the search or on time. JSON;
+//! `docs/strategy.md`, section 9, has the members.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::baseline::{data_parallel, serial};
+use super::certificate::Checked;
+use super::problem::{Problem, cost, edge_cost};
+use super::search::Solution;
+use super::tabulated::Tabulated;
+
+/// The version that is written, and the only one that is read.
+const VERSION: u32 = 1;
+
+/// A strategy of a graph or program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StrategyFile {
+    /// Version of the format.
+    pub version: u32,
+    /// What is computed: the name of the program; may be empty.
+    pub model: String,
+    /// How many processors there are; no operation has more parts.
+    pub procs: u32,
+    /// Values of the program's symbols that the strategy is for; none for a graph with costs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub symbols: BTreeMap<String, i64>,
+    /// Cost of the strategy, in the unit of the graph; of programs seconds.
+    pub cost: f64,
+    /// Cost of everything on one processor, if that is possible.
+    pub serial: Option<f64>,
+    /// Cost of cutting the first dimension of everything, if that is possible.
+    pub data_parallel: Option<f64>,
+    /// Operations, in the order of the graph.
+    pub operations: Vec<OperationStrategy>,
+    /// What was proved.
+    pub certificate: Proof,
+}
+
+/// What the strategy says of one operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationStrategy {
+    /// What it is called.
+    pub name: String,
+    /// What it computes, such as `Map` or `Conv`.
+    pub op: String,
+    /// Where it is in the program: labels of the calls of nested SDFGs around it, each a state and a node, then those of its own state
+    /// and node. Empty for a graph with costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// Sizes of its iteration domain.
+    pub domain: Vec<u64>,
+    /// For each dimension the map's parameter, if it has one. Empty for a graph with costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Option<String>>,
+    /// Into how many parts each dimension is cut.
+    pub configuration: Vec<u32>,
+    /// Its own cost; of programs with its halo and reductions.
+    pub compute: f64,
+    /// Cost of the edges into it.
+    pub communication: f64,
+    /// What each rank is to hold before, a layout for each container that is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<ContainerLayout>,
+    /// What each rank has written afterwards, a layout for each container that is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<ContainerLayout>,
+}
+
+/// How a container is cut for an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerLayout {
+    /// Its name, behind the labels of the calls of the nested SDFG that it belongs to.
+    pub container: Vec<String>,
+    /// For each of its dimensions how it is cut; nothing where each rank has all of it.
+    pub dimensions: Vec<Option<Cut>>,
+    /// Dimensions of the domain over whose parts results are combined; ranks that differ in other dimensions than these and those that
+    /// cut hold copies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub combined_over: Vec<usize>,
+}
+
+/// How a dimension of a container is cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The dimension of the operation's domain that leads through it, whose parts are these.
+    pub dimension: usize,
+    /// Of each part the positions from the first to before the second number.
+    pub parts: Vec<(u64, u64)>,
+}
+
+/// What was proved of a strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// Whether the independent checker accepted the evidence.
+    pub checked: bool,
+    /// No strategy costs less than this, up to rounding.
+    pub bound: f64,
+    /// By how much cost and bound differ for rounding, relative to the cost.
+    pub gap: f64,
+    /// Tables of the evidence.
+    pub tables: usize,
+    /// Minima in them, all computed again.
+    pub minima: usize,
+    /// Configurations that were shown to be needless.
+    pub dominated: usize,
+}
+
+/// Why a file is no strategy.
+#[derive(Debug, thiserror::Error)]
+pub enum StrategyFileError {
+    /// It is no JSON, or lacks a member; tells line and column.
+    #[error("the strategy is no JSON of this format: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error("the strategy is of version {found}; this is read: {VERSION}")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// An operation contradicts itself.
+    #[error("operation {index}, `{name}`: {what}")]
+    Operation {
+        /// The operation, counted from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A cost is no cost.
+    #[error("`{member}` is {value}; costs are finite and not negative")]
+    Cost {
+        /// Which member.
+        member: &'static str,
+        /// Its value.
+        value: f64,
+    },
+}
+
+impl StrategyFile {
+    /// A strategy that was found for a problem, and whose evidence was checked.
+    pub fn new(problem: &Tabulated, solution: &Solution, checked: &Checked) -> Self {
+        let strategy = &solution.strategy;
+        let mut communication = vec![0.0; problem.n_vertices()];
+        for (index, edge) in problem.edges().iter().enumerate() {
+            communication[edge.target] += edge_cost(problem, index, strategy);
+        }
+        let vertices = problem.operations().iter().zip(strategy).zip(communication);
+        let operation =
+            |((operation, chosen), communication): ((&super::Operation, &usize), f64)| OperationStrategy {
+                name: operation.name.clone(),
+                op: operation.kind.clone(),
+                path: Vec::new(),
+                domain: operation.domain.clone(),
+                parameters: Vec::new(),
+                configuration: operation.configurations[*chosen].clone(),
+                compute: operation.costs[*chosen],
+                communication,
+                reads: Vec::new(),
+                writes: Vec::new(),
+            };
+        let price = |baseline: Option<Vec<usize>>| baseline.map(|strategy| cost(problem, &strategy));
+        StrategyFile {
+            version: VERSION,
+            model: problem.model.clone(),
+            procs: problem.n_processors(),
+            symbols: BTreeMap::new(),
+            cost: solution.cost,
+            serial: price(serial(problem)),
+            data_parallel: price(data_parallel(problem)),
+            operations: vertices.map(operation).collect(),
+            certificate: Proof {
+                checked: true,
+                bound: checked.bound,
+                gap: checked.gap,
+                tables: solution.certificate.tables.len(),
+                minima: checked.n_minima,
+                dominated: solution.certificate.dominated.len(),
+            },
+        }
+    }
+
+    /// Reads a strategy. Members that are not known are skipped.
+    ///
+    /// # Errors
+    /// If it is not of this format, or contradicts itself.
+    pub fn parse(text: &str) -> Result<Self, StrategyFileError> {
+        let file: StrategyFile = serde_json::from_str(text)?;
+        if file.version != VERSION {
+            return Err(StrategyFileError::Version { found: file.version });
+        }
+        let costs =
+            [("cost", Some(file.cost)), ("serial", file.serial), ("data_parallel", file.data_parallel)];
+        let wrong = |value: &f64| !super::tabulated::is_cost(*value);
+        for (member, value) in costs {
+            if let Some(value) = value.filter(wrong) {
+                return Err(StrategyFileError::Cost { member, value });
+            }
+        }
+        for (index, operation) in file.operations.iter().enumerate() {
+            operation.check(file.procs).map_err(|what| StrategyFileError::Operation {
+                index,
+                name: operation.name.clone(),
+                what,
+            })?;
+        }
+        Ok(file)
+    }
+
+    /// The strategy as one line of JSON. The same strategy gives the same bytes.
+    ///
+    /// # Errors
+    /// None that a strategy can cause: text and numbers can be written.
+    pub fn to_json(&self) -> Result<String, StrategyFileError> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
+}
+
+impl OperationStrategy {
+    /// What is wrong, if something is.
+    fn check(&self, procs: u32) -> Result<(), String> {
+        let Self { domain, configuration, parameters, .. } = self;
+        if configuration.len() != domain.len() {
+            return Err(format!(
+                "the configuration {configuration:?} has not one number for each dimension of {domain:?}"
+            ));
+        }
+        let n_parts =
+            configuration.iter().try_fold(1_u32, |n, parts| n.checked_mul(*parts).filter(|n| *n > 0));
+        if n_parts.is_none_or(|n| n > procs) {
+            return Err(format!("the configuration {configuration:?} does not fit {procs} processors"));
+        }
+        if !parameters.is_empty() && parameters.len() != domain.len() {
+            return Err(format!("there are {} parameters for {} dimensions", parameters.len(), domain.len()));
+        }
+        for (member, value) in [("compute", self.compute), ("communication", self.communication)] {
+            if !super::tabulated::is_cost(value) {
+                return Err(format!("`{member}` is {value}; costs are finite and not negative"));
+            }
+        }
+        for layout in self.reads.iter().chain(&self.writes) {
+            let name = layout.container.join(".");
+            for cut in layout.dimensions.iter().flatten() {
+                let n_parts = configuration.get(cut.dimension).map(|n| *n as usize);
+                if n_parts != Some(cut.parts.len()) || cut.parts.iter().any(|(begin, end)| begin > end) {
+                    return Err(format!(
+                        "the cut of `{name}` along dimension {} is not one of its parts",
+                        cut.dimension
+                    ));
+                }
+            }
+            if layout.combined_over.iter().any(|dimension| *dimension >= domain.len()) {
+                return Err(format!("`{name}` is combined over a dimension that there is not"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

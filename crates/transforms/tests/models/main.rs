@@ -1,0 +1,134 @@
+//! The models of `examples/models`: what they compute, against formulas in Rust at small sizes, and their strategies.
+
+#[path = "../../examples/models/alexnet.rs"]
+mod alexnet;
+mod formulas;
+#[path = "../../examples/models/lstm.rs"]
+mod lstm;
+#[path = "../../examples/models/network.rs"]
+mod network;
+#[path = "../../examples/models/transformer.rs"]
+mod transformer;
+
+use std::collections::BTreeMap;
+
+use sdfg::interpret::{Arguments, Interpreter, Options as Interpretation};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tensor::Tensor;
+use sdfg::validate::Validated;
+use sdfg_transforms::strategy::model::{Machine, Model};
+use sdfg_transforms::strategy::{Options, StrategyFile, search};
+
+use formulas::Array;
+
+type Sizes = [(&'static str, i64)];
+
+fn values(sizes: &Sizes) -> BTreeMap<Symbol, i64> {
+    sizes.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect()
+}
+
+/// Arguments of a program with numbers between -0.5 and 0.5, the same in every run.
+fn inputs(program: &Validated, sizes: &Sizes) -> BTreeMap<String, Array> {
+    let values = values(sizes);
+    let value = |symbol: &Symbol| values.get(symbol).copied();
+    let extent = |extent: &Expr| extent.eval(&value).expect("a size") as usize;
+    let mut state = 1_u64;
+    let mut number = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1_u64 << 24) as f64 - 0.5
+    };
+    let arguments = program.sdfg().containers().filter(|(_, container)| !container.transient);
+    arguments
+        .map(|(_, container)| {
+            let shape: Vec<usize> = container.shape().iter().map(extent).collect();
+            let elements = (0..shape.iter().product()).map(|_| number()).collect();
+            (container.name.clone(), Array { shape, elements })
+        })
+        .collect()
+}
+
+/// What the interpreter makes of the arguments.
+fn interpreted(
+    program: &Validated,
+    sizes: &Sizes,
+    arrays: &BTreeMap<String, Array>,
+) -> BTreeMap<String, Vec<f64>> {
+    let mut arguments = Arguments::new();
+    for (name, array) in arrays {
+        let shape: Vec<i64> = array.shape.iter().map(|size| *size as i64).collect();
+        arguments = arguments.with(name, Tensor::new(&shape, &array.elements).expect("a tensor"));
+    }
+    for (name, value) in sizes {
+        arguments = arguments.with_symbol(*name, *value);
+    }
+    let mut interpreter = Interpreter::new(program).expect("an interpreter");
+    interpreter.run(&mut arguments, &Interpretation::default()).expect("a result");
+    let result = |name: &String| arguments.get(name).expect("an argument").to_vec().expect("numbers");
+    arrays.keys().map(|name| (name.clone(), result(name))).collect()
+}
+
+#[track_caller]
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let error = (found - expected).abs();
+        assert!(error <= 1e-9 * (1.0 + expected.abs()), "element {at}: {found}, not {expected}");
+    }
+}
+
+/// Searches a strategy and checks its evidence: it is no worse than those that need no search.
+fn check_strategy(program: &Validated, sizes: &Sizes, ranks: u32) -> (StrategyFile, Vec<String>) {
+    let machine = Machine { ranks, ..Machine::default() };
+    let model = Model::new(program, &values(sizes), &machine).expect("a model");
+    let problem = model.tabulated().expect("costs");
+    let solution = search(&problem, &Options::default(), &()).expect("a strategy");
+    let checked =
+        solution.certificate.check(&problem, &solution.strategy, solution.cost, 1).expect("a proof");
+    let mut file = StrategyFile::new(&problem, &solution, &checked);
+    for other in [file.serial, file.data_parallel] {
+        assert!(file.cost <= other.expect("a strategy"), "{} {other:?}", file.cost);
+    }
+    model.describe(&values(sizes), &solution.strategy, &mut file);
+    let again = StrategyFile::parse(&file.to_json().expect("JSON")).expect("a strategy");
+    assert_eq!(again, file);
+    (file, model.approximations().to_vec())
+}
+
+#[test]
+fn alexnet_computes_what_it_should_and_has_a_strategy() {
+    let program = alexnet::alexnet().expect("a program");
+    let small = [("B", 1), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)];
+    let arrays = inputs(&program, &small);
+    let results = interpreted(&program, &small, &arrays);
+    assert_close(&results["O"], &formulas::alexnet(&arrays));
+    let (file, notes) = check_strategy(&program, alexnet::SIZES, 4);
+    assert_eq!(notes, [] as [String; 0]);
+    // Serial it is far from the best.
+    assert!(file.cost < 0.5 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
+}
+
+#[test]
+fn the_lstm_computes_what_it_should_and_has_a_strategy() {
+    let program = lstm::lstm().expect("a program");
+    let small = [("B", 2), ("T", 3), ("D", 4), ("H", 3), ("V", 5)];
+    let arrays = inputs(&program, &small);
+    let results = interpreted(&program, &small, &arrays);
+    for (name, expected) in formulas::lstm(&arrays) {
+        assert_close(&results[name], &expected);
+    }
+    let (file, notes) = check_strategy(&program, lstm::SIZES, 4);
+    assert!(notes.iter().all(|note| note.contains("is elsewhere each time")), "{notes:?}");
+    assert!(file.cost < 0.5 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
+}
+
+#[test]
+fn the_transformer_computes_what_it_should_and_has_a_strategy() {
+    let program = transformer::transformer().expect("a program");
+    let small = [("B", 2), ("N", 4), ("M", 3), ("H", 2), ("K", 3), ("F", 5), ("V", 4)];
+    let arrays = inputs(&program, &small);
+    let results = interpreted(&program, &small, &arrays);
+    assert_close(&results["O"], &formulas::transformer(&arrays));
+    let (file, notes) = check_strategy(&program, transformer::SIZES, 4);
+    assert_eq!(notes, [] as [String; 0]);
+    assert!(file.cost < 0.5 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
+}
