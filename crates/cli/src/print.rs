@@ -1,8 +1,10 @@
 //! `sdfg print`: a program in another form.
 
 use clap::{Args, ValueEnum};
+use sdfg::ir::Sdfg;
 use sdfg::picture::{dot, svg};
 use sdfg::{control, json, text};
+use sdfg_dace::Form;
 use sdfg_library::{BuiltIn, expand};
 
 use crate::failure::Failure;
@@ -10,7 +12,7 @@ use crate::output::Destination;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Print a program as text, JSON, Graphviz source or an SVG picture.
+/// Print a program as text, JSON, Graphviz source, an SVG picture or a file for DaCe.
 ///
 /// The program is parsed but not checked: wrong programs can be printed, too, unless their loops are lowered or raised.
 #[derive(Args)]
@@ -54,13 +56,15 @@ enum Format {
     Dot,
     /// A drawn picture.
     Svg,
+    /// A `.sdfg` file of DaCe 1.0.2; compressed if the name of the file ends in `.gz`.
+    Dace,
 }
 
 impl Print {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let source = Source::read(&self.program)?;
-        // Control flow is rewritten in right programs only.
-        let rewrites = self.lower_loops || self.raise_loops;
+        // Control flow is rewritten in right programs only; so it is for DaCe.
+        let rewrites = self.lower_loops || self.raise_loops || self.format == Format::Dace;
         let mut sdfg =
             if rewrites { source.validated(terminal)?.sdfg().clone() } else { source.parse(terminal)? };
         if self.expand {
@@ -80,7 +84,18 @@ impl Print {
                 let depth = self.depth.unwrap_or(svg::Options::default().depth);
                 svg::write(&sdfg, &svg::Options { depth })
             }
+            Format::Dace => return self.write_for_dace(&sdfg),
         };
         Destination::new(self.output.as_deref()).write(printed.as_bytes())
+    }
+
+    fn write_for_dace(&self, sdfg: &Sdfg) -> Result<(), Failure> {
+        let is_compressed = self.output.as_deref().is_some_and(|file| file.ends_with(".gz"));
+        let form = if is_compressed { Form::Compressed } else { Form::Plain };
+        let bytes = sdfg_dace::write(sdfg, form).map_err(|refused| {
+            let findings: Vec<String> = refused.report.errors().map(ToString::to_string).collect();
+            Failure::program(findings.join("\n"))
+        })?;
+        Destination::new(self.output.as_deref()).write(&bytes)
     }
 }

@@ -97,6 +97,7 @@ fn scalar(dtype: Dtype, transient: bool) -> Descriptor {
         transient,
         storage: Storage::Default,
         lifetime: Lifetime::Sdfg,
+        by_reference: false,
     }
 }
 
@@ -253,7 +254,7 @@ fn assignment(
     };
     let access = |data: &str| node(data, NodeKind::Access { data: data.to_owned(), setzero: false });
     let (code, language) = (format!("__out = {value}"), "Python".to_owned());
-    let mut tasklet = node("assign", NodeKind::Tasklet { code, language });
+    let mut tasklet = node("assign", NodeKind::Tasklet { code, language, is_pythonic: false });
     tasklet.inputs = reads.iter().map(|name| (name.clone(), None)).collect();
     tasklet.outputs = IndexMap::from([("__out".to_owned(), None)]);
     let mut state = State { nodes: vec![tasklet, access(name)], edges: Vec::new() };

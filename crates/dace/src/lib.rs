@@ -1,23 +1,28 @@
-//! DaCe's `.sdfg` files: reading them into our graph.
+//! DaCe's `.sdfg` files: reading them into our graph, and writing our graph as one.
 //!
 //! [`read`] takes the bytes of a file, JSON or compressed, of DaCe 0.13 to the 2.0 alphas. In three steps: the bytes become
 //! a JSON tree (`wire`), that becomes DaCe's own model with defaults filled in and texts parsed (`decode`, `model`,
 //! `text`), and that becomes an [`Sdfg`] (`lower`), whose state machines are raised to loops and branches. What a file
-//! holds and is not supported is an error with a [`Code`] and a path; what is not honoured is a note. Decision 12 tells why.
+//! holds and is not supported is an error with a [`Code`] and a path; what is not honoured is a note. [`write()`] takes the same way
+//! back (`lift`, `model`, `encode`), and refuses what DaCe 1.0.2 cannot say. Decision 12 tells why.
 #![forbid(unsafe_code)]
 
 mod decode;
+mod encode;
 mod floats;
+mod lift;
 mod lower;
 mod model;
 mod report;
 mod text;
 mod wire;
+mod write;
 
 use sdfg::ir::Sdfg;
 use sdfg::tasklet::Dialect;
 
 pub use report::{Code, Finding, Report};
+pub use write::{Form, Unwritable, write};
 
 use report::Log;
 

@@ -38,11 +38,27 @@ pub enum Code {
     PropertyIgnored,
     /// Something that means a little less or more here than there.
     Approximated,
+    /// A name that means something else in Python or C++.
+    UnwritableName,
+    /// An element type that DaCe's code does not compute with.
+    UnwritableType,
+    /// A container that DaCe does not have.
+    UnwritableContainer,
+    /// A node, or a property of one, that DaCe does not have.
+    UnwritableNode,
+    /// Code that DaCe's C++ would not compute alike.
+    UnwritableCode,
+    /// A memlet that DaCe would read as something else.
+    UnwritableMemlet,
+    /// Control flow that DaCe does not have.
+    UnwritableControl,
+    /// A symbol that would be read as another one.
+    UnwritableSymbol,
 }
 
 impl Code {
     /// Every code, in order of declaration.
-    pub const ALL: [Code; 16] = [
+    pub const ALL: [Code; 24] = [
         Code::NotAFile,
         Code::Malformed,
         Code::Dangling,
@@ -59,6 +75,14 @@ impl Code {
         Code::Invalid,
         Code::PropertyIgnored,
         Code::Approximated,
+        Code::UnwritableName,
+        Code::UnwritableType,
+        Code::UnwritableContainer,
+        Code::UnwritableNode,
+        Code::UnwritableCode,
+        Code::UnwritableMemlet,
+        Code::UnwritableControl,
+        Code::UnwritableSymbol,
     ];
 
     /// The stable name.
@@ -80,6 +104,14 @@ impl Code {
             Code::Invalid => "D110",
             Code::PropertyIgnored => "D201",
             Code::Approximated => "D202",
+            Code::UnwritableName => "D301",
+            Code::UnwritableType => "D302",
+            Code::UnwritableContainer => "D303",
+            Code::UnwritableNode => "D304",
+            Code::UnwritableCode => "D305",
+            Code::UnwritableMemlet => "D306",
+            Code::UnwritableControl => "D307",
+            Code::UnwritableSymbol => "D308",
         }
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn factorization<'a>(
     for block in &program.body.blocks {
         let BlockKind::State(state) = &block.kind else { return None };
         for node in &state.nodes {
-            let NodeKind::Tasklet { code, language } = &node.kind else { continue };
+            let NodeKind::Tasklet { code, language, .. } = &node.kind else { continue };
             if let Some((_, call)) = code.split_once("LAPACKE_").filter(|_| language == "CPP") {
                 calls.push(call.split_once('(')?);
             }

@@ -135,8 +135,10 @@ impl Decoder<'_> {
         let object = Object::of(value, place, self.log)?;
         let kind = object.text("type")?;
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let by_reference = attributes.flag("_meta_scalar", false)?;
         let found = match kind {
             "Scalar" => DescriptorKind::Scalar,
+            "Array" if by_reference => DescriptorKind::Scalar,
             "Array" => DescriptorKind::Array,
             "Stream" => {
                 // On CPUs, DaCe's queues grow whatever their size says.
@@ -185,6 +187,7 @@ impl Decoder<'_> {
             transient: attributes.flag("transient", false)?,
             storage: self.storage(&attributes)?,
             lifetime: self.lifetime(&attributes)?,
+            by_reference,
         };
         attributes.ignore(&ANYWHERE);
         // Hints for aliasing, allocation and the Python side, which are derived or do not apply here.

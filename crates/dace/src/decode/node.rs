@@ -133,7 +133,9 @@ impl Decoder<'_> {
         if let Some((class, properties)) = (language == "CPP").then(|| library_node(&code)).flatten() {
             return Ok(NodeKind::Library { class, properties });
         }
-        Ok(NodeKind::Tasklet { code, language })
+        // What the writer of this project notes beside code that has one meaning in both languages.
+        let is_pythonic = attributes.flag("_meta_python", false)?;
+        Ok(NodeKind::Tasklet { code, language, is_pythonic })
     }
 
     fn schedule(&self, attributes: &Object<'_>) -> Result<Schedule, Failed> {

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
+use sdfg::ir::FloatMode;
 use sdfg::tasklet::arith::cast;
 use sdfg::value::{Complex, Value};
 
@@ -68,6 +69,10 @@ impl Decoder<'_> {
             arg_names.push(name.to_owned());
         }
         let constants = self.constants(&attributes, &place)?;
+        // DaCe leaves it to the options of the C++ compiler; the writer of this project notes it.
+        let mode = attributes.optional_text("_meta_float_mode")?;
+        let float_mode =
+            FloatMode::ALL.into_iter().find(|found| Some(found.name()) == mode).unwrap_or_default();
         self.foreign_code(&attributes, &place)?;
         let body = self.region(&object, &place);
         attributes.ignore(&ANYWHERE);
@@ -76,7 +81,7 @@ impl Decoder<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(Program { name, arg_names, constants, containers, symbols, body: body? })
+        Ok(Program { name, float_mode, arg_names, constants, containers, symbols, body: body? })
     }
 
     /// Text in other languages that would go to the begin or end of the generated file.

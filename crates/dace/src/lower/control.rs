@@ -6,7 +6,7 @@
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Block, BlockId, BlockKind, Branch, Loop, RegionId, State, Transition};
 use sdfg::symbolic::Symbol;
-use sdfg::syntax::{Expression, UnaryOp};
+use sdfg::syntax::{BinaryOp, Expression, UnaryOp};
 
 use super::Frame;
 use crate::model::{self, InterstateEdge, LoopRegion};
@@ -29,10 +29,29 @@ impl<'a> Frame<'a> {
         for edge in &region.edges {
             self.transition(edge, &blocks, into)?;
         }
+        blocks.iter().for_each(|block| self.settle_last(*block));
         if let Some(start) = region.start.and_then(|start| blocks.get(start)) {
             self.sdfg.region_mut(into).start = Some(*start);
         }
         Ok(())
+    }
+
+    /// The last of several transitions is always taken where it is tried, if its condition is that no other one holds.
+    fn settle_last(&mut self, block: BlockId) {
+        let transitions = self.sdfg.transitions_from(block);
+        let Some((last, before)) = transitions.split_last() else { return };
+        let mut any: Option<Expression> = None;
+        for id in before {
+            let Some(condition) = self.sdfg.transition(*id).condition.clone() else { return };
+            any = Some(match any {
+                None => condition,
+                Some(any) => Expression::binary(BinaryOp::Or, any, condition),
+            });
+        }
+        let none = any.map(|any| Expression::unary(UnaryOp::Not, any));
+        if none.is_some() && self.sdfg.transition(*last).condition == none {
+            self.sdfg.transition_mut(*last).condition = None;
+        }
     }
 
     fn block(&mut self, block: &'a model::Block, region: RegionId) -> Result<BlockId, Failed> {

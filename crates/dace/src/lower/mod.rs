@@ -12,7 +12,7 @@ mod lanes;
 mod lifetimes;
 mod nested;
 mod node;
-mod paths;
+pub(crate) mod paths;
 pub(crate) mod sizes;
 mod state;
 mod tasklet;
@@ -30,7 +30,7 @@ use crate::Options;
 use crate::decode::Decoded;
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
 use crate::report::{Failed, Log};
-use crate::text::Structs;
+use crate::text::{Structs, from_name};
 
 /// What the whole file has in common.
 #[derive(Clone, Copy)]
@@ -105,6 +105,7 @@ fn lower_with<'a>(
         assigned: BTreeSet::new(),
         labels: BTreeSet::new(),
     };
+    frame.sdfg.float_mode = program.float_mode;
     frame.note_assigned(&program.body);
     for scalar in read {
         if let Ok(value) = Symbol::new(&format!("__value_of_{scalar}")) {
@@ -180,6 +181,7 @@ impl<'a> Frame<'a> {
 pub(crate) fn fresh(taken: &mut BTreeSet<String>, wanted: &str) -> String {
     let wanted: String =
         wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    let wanted = from_name(&wanted);
     let mut label = wanted.clone();
     let mut n = 1_usize;
     while !taken.insert(label.clone()) {

@@ -36,7 +36,7 @@ impl<'a> Frame<'a> {
                 }
                 NodeKind::Access(id)
             }
-            model::NodeKind::Tasklet { code, language } => {
+            model::NodeKind::Tasklet { code, language, .. } => {
                 let block = self.tasklet(node, code, language)?;
                 graph.tasklets.insert(at, block);
                 // The code follows when all edges are known.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::model::{Edge, NodeKind, State};
 
 /// Where the edges of a state lead.
-pub(super) struct Paths<'a> {
+pub(crate) struct Paths<'a> {
     state: &'a State,
     /// Edges that end at a connector, by node and name.
     into: BTreeMap<(usize, &'a str), Vec<usize>>,
@@ -19,7 +19,7 @@ pub(super) struct Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    pub(super) fn of(state: &'a State) -> Self {
+    pub(crate) fn of(state: &'a State) -> Self {
         let (mut into, mut out_of): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
         for (at, edge) in state.edges.iter().enumerate() {
             if let Some(name) = &edge.dst_connector {
@@ -33,7 +33,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The entry of the innermost scope that a node lies in; an exit lies where its entry does.
-    pub(super) fn scope_of(&self, node: usize) -> Option<usize> {
+    pub(crate) fn scope_of(&self, node: usize) -> Option<usize> {
         self.scopes.get(node).copied().flatten()
     }
 

@@ -124,7 +124,11 @@ impl<'a> Frame<'a> {
             };
             self.connect_constants(graph, at, &block);
             let path = &graph.model.nodes[at].path;
-            let code = TaskletCode::from_block(&block, self.shared.options.dialect).map_err(|errors| {
+            let dialect = match graph.model.nodes[at].kind {
+                model::NodeKind::Tasklet { is_pythonic: true, .. } => Dialect::Python,
+                _ => self.shared.options.dialect,
+            };
+            let code = TaskletCode::from_block(&block, dialect).map_err(|errors| {
                 let why = errors.first().map_or_else(String::new, ToString::to_string);
                 self.log().error(Code::Expression, path, format!("the code cannot be written: {why}"))
             })?;

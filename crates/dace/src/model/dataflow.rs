@@ -44,6 +44,8 @@ pub(crate) enum NodeKind {
         code: String,
         /// Python, CPP, ...
         language: String,
+        /// Whether the code means the same in the arithmetic of Python and was written in it.
+        is_pythonic: bool,
     },
     MapEntry(Map),
     /// The end of the scope that the node of this id begins.

@@ -47,6 +47,8 @@ pub(crate) struct Descriptor {
     pub(crate) transient: bool,
     pub(crate) storage: Storage,
     pub(crate) lifetime: Lifetime,
+    /// A scalar that is passed by reference, as it is written: DaCe has an array of one element for it.
+    pub(crate) by_reference: bool,
 }
 
 /// The kinds of containers that are supported.

@@ -13,12 +13,14 @@ use indexmap::IndexMap;
 pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
 pub(crate) use dataflow::{Consume, Edge, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
+use sdfg::ir::FloatMode;
 use sdfg::value::Value;
 
 /// One SDFG of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) name: String,
+    pub(crate) float_mode: FloatMode,
     /// Arguments in the order of the Python function.
     pub(crate) arg_names: Vec<String>,
     pub(crate) constants: IndexMap<String, Constant>,

@@ -5,6 +5,7 @@
 
 mod code;
 mod cpp;
+mod label;
 mod lines;
 mod modern;
 mod rewrite;
@@ -13,6 +14,7 @@ mod symbolic;
 
 pub(crate) use code::{expression, lambda, resolution, statements};
 pub(crate) use cpp::assignments;
+pub(crate) use label::{from_name, to_name};
 pub(crate) use rewrite::{map_block, map_expression};
 pub(crate) use structs::Structs;
 pub(crate) use symbolic::symbolic;

@@ -6,6 +6,7 @@
 mod json;
 mod object;
 mod place;
+mod write;
 
 use std::io::Read;
 
@@ -14,6 +15,7 @@ use flate2::read::MultiGzDecoder;
 pub(crate) use json::Json;
 pub(crate) use object::Object;
 pub(crate) use place::Place;
+pub(crate) use write::{compressed, to_bytes};
 
 /// The most bytes that a compressed file may unfold to.
 const LARGEST: u64 = 1 << 32;

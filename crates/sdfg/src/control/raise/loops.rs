@@ -413,17 +413,19 @@ fn absorb_init(sdfg: &mut Sdfg, block: BlockId, label: &str) {
 
 /// Removes the empty state at the end of a body that lowering made: the body ends where it was reached.
 fn drop_latch(sdfg: &mut Sdfg, body: RegionId, label: &str) {
-    let found = sdfg.region(body).blocks.iter().copied().find(|block| has_role(sdfg, *block, label, "latch"));
-    let Some(latch) = found else { return };
     let plain = |id: &TransitionId| {
         let transition = sdfg.transition(*id);
         transition.condition.is_none() && transition.assignments.is_empty()
     };
-    let leading = transitions_to(sdfg, latch);
-    if sdfg.region(body).start != Some(latch)
-        && sdfg.transitions_from(latch).is_empty()
-        && leading.iter().all(plain)
-    {
+    let is_spare = |block: &BlockId| {
+        has_role(sdfg, *block, label, "latch")
+            && sdfg.region(body).start != Some(*block)
+            && sdfg.transitions_from(*block).is_empty()
+            && transitions_to(sdfg, *block).iter().all(plain)
+    };
+    // A latch of an earlier round of lowering may be there, too, with assignments on the way to it.
+    let latch = sdfg.region(body).blocks.iter().copied().find(is_spare);
+    if let Some(latch) = latch {
         sdfg.remove_block(latch);
     }
 }

@@ -1,0 +1,26 @@
+//! Where DaCe 1.0.2 has the classes of its library nodes.
+
+/// The Python module of a class of library nodes; `None` for operations that DaCe 1.0.2 has not.
+pub(crate) fn library_module(class: &str) -> Option<&'static str> {
+    Some(match class {
+        "MatMul" => "dace.libraries.blas.nodes.matmul",
+        "Gemm" => "dace.libraries.blas.nodes.gemm",
+        "BatchedMatMul" => "dace.libraries.blas.nodes.batched_matmul",
+        "Gemv" => "dace.libraries.blas.nodes.gemv",
+        "Ger" => "dace.libraries.blas.nodes.ger",
+        "Dot" => "dace.libraries.blas.nodes.dot",
+        "Axpy" => "dace.libraries.blas.nodes.axpy",
+        "Einsum" => "dace.libraries.blas.nodes.einsum",
+        "TensorDot" => "dace.libraries.linalg.nodes.tensordot",
+        "Cholesky" => "dace.libraries.linalg.nodes.cholesky",
+        "Solve" => "dace.libraries.linalg.nodes.solve",
+        "Inv" => "dace.libraries.linalg.nodes.inv",
+        "Reduce" => "dace.libraries.standard.nodes.reduce",
+        "Transpose" => "dace.libraries.standard.nodes.transpose",
+        "TensorTranspose" => "dace.libraries.standard.nodes.ttranspose",
+        "CSRMV" => "dace.libraries.sparse.nodes.csrmv",
+        "CSRMM" => "dace.libraries.sparse.nodes.csrmm",
+        "FFT" | "IFFT" => "dace.libraries.fft.nodes.fft",
+        _ => return None,
+    })
+}

@@ -1,0 +1,115 @@
+//! Constants in dataflow: access nodes here, names in the code of tasklets in DaCe.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::memlet_path;
+use sdfg::ir::{Access, EdgeId, Flow, NodeId, NodeKind, State};
+use sdfg::subset::Subset;
+use sdfg::syntax::{Expression, ExpressionKind, Index, Name};
+
+use super::Frame;
+use super::functions::element;
+use crate::report::{Code, Failed};
+
+/// What code reads of constants, and the nodes and edges that only bring it there.
+#[derive(Default)]
+pub(super) struct Constants {
+    /// The part that a connector of a tasklet reads.
+    reads: BTreeMap<(NodeId, String), Access>,
+    pub(super) nodes: BTreeSet<NodeId>,
+    pub(super) edges: BTreeSet<EdgeId>,
+    /// Innermost edges within scopes, which keep the order.
+    pub(super) orders: BTreeSet<EdgeId>,
+}
+
+impl Frame<'_> {
+    /// Finds the uses of constants in a state.
+    pub(super) fn constants(&self, state: &State) -> Result<Constants, Failed> {
+        let mut found = Constants::default();
+        let is_constant = |access: &Access| self.sdfg.container(access.container).constant.is_some();
+        for (id, edge) in state.edges() {
+            let (Flow::Read(access), NodeKind::Tasklet(_)) = (&edge.memlet.flow, &state.node(edge.dst).kind)
+            else {
+                continue;
+            };
+            let Some(connector) = edge.dst_connector.clone().filter(|_| is_constant(access)) else {
+                continue;
+            };
+            let path = memlet_path(state, id);
+            found.edges.extend(path);
+            found.reads.insert((edge.dst, connector), access.clone());
+        }
+        // Where nothing else holds a tasklet in its scope, an edge that only orders does.
+        let mut held: BTreeSet<NodeId> = BTreeSet::new();
+        for (id, edge) in state.edges() {
+            let is_inner = state.node(edge.src).kind.is_scope_entry();
+            let is_alone = state.in_edges(edge.dst).iter().all(|other| found.edges.contains(other));
+            if found.edges.contains(&id) && is_inner && is_alone && held.insert(edge.dst) {
+                found.orders.insert(id);
+            }
+        }
+        for (id, node) in state.nodes() {
+            let Some(container) = node.kind.container() else { continue };
+            if self.sdfg.container(container).constant.is_none() {
+                continue;
+            }
+            let edges = state.in_edges(id).into_iter().chain(state.out_edges(id));
+            let moves = |edge: &EdgeId| !matches!(state.edge(*edge).memlet.flow, Flow::Order);
+            if edges.filter(moves).any(|edge| !found.edges.contains(&edge)) {
+                let name = &self.sdfg.container(container).name;
+                let message = format!("`{name}` is a constant, which only tasklets can read in DaCe");
+                return Err(self.refuse(
+                    Code::UnwritableContainer,
+                    &format!("state {}", state.label),
+                    message,
+                ));
+            }
+            found.nodes.insert(id);
+            found.edges.extend(state.in_edges(id).into_iter().chain(state.out_edges(id)));
+        }
+        Ok(found)
+    }
+
+    /// A part of code in which a connector of a tasklet is a constant, by the name of the constant.
+    ///
+    /// # Errors
+    /// The name of a constant of which code indexes a part.
+    pub(super) fn constant_part(
+        &self,
+        constants: &Constants,
+        node: NodeId,
+        part: Expression,
+    ) -> Result<Expression, String> {
+        let read = |name: &str| constants.reads.get(&(node, name.to_owned()));
+        let constant = |access: &Access| self.sdfg.container(access.container).name.clone();
+        match &part.kind {
+            ExpressionKind::Name(name) => match read(name) {
+                None => Ok(part),
+                Some(access) => {
+                    let indices = access.subset().0.iter().map(|range| range.begin.to_expression());
+                    let indices: Option<Vec<Expression>> = indices.collect();
+                    indices.map(|indices| element(&constant(access), indices)).ok_or_else(|| constant(access))
+                }
+            },
+            ExpressionKind::Subscript { base, indices } => match read(&base.text) {
+                None => Ok(part),
+                Some(access) => {
+                    let container = self.sdfg.container(access.container);
+                    let is_whole = *access.subset() == Subset::full(container.shape());
+                    let indices: Vec<Index> = indices.clone();
+                    if !is_whole || indices.len() != container.shape().len() {
+                        return Err(constant(access));
+                    }
+                    let base = Name::new(constant(access));
+                    Ok(Expression { kind: ExpressionKind::Subscript { base, indices }, span: part.span })
+                }
+            },
+            _ => Ok(part),
+        }
+    }
+
+    /// Whether a connector of a tasklet reads a constant.
+    pub(super) fn reads_constant(&self, constants: &Constants, node: NodeId, connector: &str) -> bool {
+        constants.reads.contains_key(&(node, connector.to_owned()))
+    }
+}

@@ -1,0 +1,104 @@
+//! Written graphs in DaCe itself: loaded, validated, compiled and run by DaCe 1.0.2, with results compared.
+//!
+//! Needs a Python with DaCe 1.0.2, named by `SDFG_DACE_PYTHON`; without it nothing is tested, and the test says so. DaCe takes
+//! several seconds for each graph, so `SDFG_DACE_GRAPHS` may choose those whose path holds a text.
+#![expect(clippy::print_stderr, reason = "a test that others run by hand shows what it did")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sdfg_dace::{Form, Options, read, write};
+
+/// Every graph of a folder with the place of its inputs and outputs.
+fn own_graphs() -> Vec<(PathBuf, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        if file.ends_with(".sdfg") {
+            let program = file.split('.').next().unwrap_or_default();
+            found.push((path, folder.join(format!("{program}.json"))));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every graph of the corpus with the folder of its inputs and outputs.
+fn corpus_graphs(corpus: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let mut found = Vec::new();
+    for source in ["npbench", "dace"] {
+        for program in std::fs::read_dir(corpus.join(source)).unwrap() {
+            let program = program.unwrap().path();
+            for file in std::fs::read_dir(&program).unwrap() {
+                let path = file.unwrap().path();
+                if path.to_string_lossy().ends_with(".sdfg.gz") {
+                    found.push((path, program.join("io")));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn dace_computes_what_was_written() {
+    let Some(python) = std::env::var_os("SDFG_DACE_PYTHON") else {
+        eprintln!("SDFG_DACE_PYTHON names no Python with DaCe 1.0.2: nothing was tested");
+        return;
+    };
+    let mut graphs = own_graphs();
+    if let Some(corpus) = std::env::var_os("SDFG_CORPUS") {
+        graphs.extend(corpus_graphs(Path::new(&corpus)));
+    }
+    let chosen = std::env::var("SDFG_DACE_GRAPHS").unwrap_or_default();
+    graphs.retain(|(path, _)| path.to_string_lossy().contains(&chosen));
+    let folder = std::env::temp_dir().join(format!("sdfg-written-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut lines, mut refused) = (String::new(), 0);
+    for (at, (path, io)) in graphs.iter().enumerate() {
+        let Ok(import) = read(&std::fs::read(path).unwrap(), &Options::default()) else { continue };
+        match write(&import.sdfg, Form::Plain) {
+            Ok(bytes) => {
+                let name = path.to_string_lossy().replace(['/', '\\'], "_");
+                let written = folder.join(format!("{at}{name}"));
+                std::fs::write(&written, bytes).unwrap();
+                lines.push_str(&format!("{}\t{}\n", written.display(), io.display()));
+            }
+            Err(error) => {
+                refused += 1;
+                eprintln!("{}: {error}", path.display());
+            }
+        }
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dace/run.py");
+    let mut child = Command::new(python)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("SDFG_DACE_PYTHON must be a Python with DaCe 1.0.2");
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let stage = line.split('\t').nth(1).unwrap_or_default();
+        *counts.entry(stage.to_owned()).or_default() += 1;
+        if stage != "same" {
+            eprintln!("{line}");
+        }
+        // What DaCe's own code generator cannot do is no fault of the file; a wrong result or no valid graph is.
+        if !matches!(stage, "same" | "valid") {
+            wrong.push(line.to_owned());
+        }
+    }
+    eprintln!("refused {refused}, {counts:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(counts.contains_key("same"), "DaCe ran nothing");
+}

@@ -1,0 +1,161 @@
+"""Loads, validates, compiles and runs graphs with DaCe 1.0.2, and compares what they compute with what is expected.
+
+Each line of the standard input is the path of a graph and, behind a tab, that of a folder with inputs and expected outputs
+(`meta.json` and `.npy` files as in the corpus), or of a JSON file with both (as `tests/programs/make.py` writes). For each, a line with the path, how far it came and why no further is written:
+`read`, `loaded`, `valid`, `compiled`, `ran`, `same`. Each graph runs in a process of its own, as its code may crash.
+"""
+import json
+import multiprocessing
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+# Plain C++ arithmetic, short compile times and one order of everything.
+os.environ['DACE_compiler_cpu_args'] = '-std=c++14 -fPIC -O1 -w -ffp-contract=off'
+os.environ['DACE_compiler_cpu_openmp_sections'] = '0'
+os.environ['DACE_optimizer_automatic_simplification'] = '0'
+os.environ['DACE_compiler_allow_view_arguments'] = '1'
+os.environ['DACE_progress'] = '0'
+os.environ['OMP_NUM_THREADS'] = '1'
+
+import dace  # noqa: E402
+import numpy as np  # noqa: E402
+from dace.data import Scalar  # noqa: E402
+
+SECONDS = int(os.environ.get('SDFG_DACE_SECONDS', '300'))
+
+
+def argument(data, folder, descriptor):
+    """One argument in the memory layout that the descriptor asks for."""
+    if 'value' in data:
+        return descriptor.dtype.type(data['value'])
+    if isinstance(data.get('input'), np.ndarray):
+        value = data['input'].astype(descriptor.dtype.as_numpy_dtype())
+        return descriptor.dtype.type(value.flat[0]) if isinstance(descriptor, Scalar) else np.array(value, ndmin=1)
+    values = np.load(folder / data['input']) if 'input' in data else None
+    if isinstance(descriptor, Scalar):
+        return descriptor.dtype.type(values.flat[0])
+    dtype = descriptor.dtype.as_numpy_dtype()
+    if data.get('layout') == 'raw':
+        return values.copy()
+    if values is None:
+        values = np.zeros(data['shape'], dtype)
+    strides = [stride * dtype.itemsize for stride in data['strides']]
+    buffer = np.zeros(data['total_size'], dtype)
+    strided = np.lib.stride_tricks.as_strided(buffer, data['shape'], strides)
+    strided[...] = values.reshape(data['shape'])
+    return strided
+
+
+def array(data):
+    """The numbers of a list; complex ones stand there in two."""
+    values = np.array(data['values'])
+    if data['dtype'].startswith('complex'):
+        values = values[::2] + 1j * values[1::2]
+    return values.astype(data['dtype']).reshape(data['shape'])
+
+
+def flat_meta(data):
+    """One JSON file in the form of the corpus."""
+    args = []
+    for name, found in data['inputs'].items():
+        entry = {'name': name, 'input': array(found)}
+        if name in data['outputs']:
+            entry['expected'] = array(data['outputs'][name])
+        args.append(entry)
+    symbols = {name: int(found['values'][0]) for name, found in data['inputs'].items() if not found['shape']}
+    return {'args': args, 'symbols': symbols, 'tolerance': {'rtol': 1e-12, 'atol': 1e-12, 'norm_error': 0}}
+
+
+def differs(name, found, expected, tolerance, unordered):
+    """Why an output is not what is expected; nothing if it is."""
+    found, expected = np.asarray(found).flatten(), np.asarray(expected).flatten()
+    if found.size != expected.size:
+        return f'{name} has {found.size} elements and not {expected.size}'
+    for sort in ([False, True] if unordered else [False]):
+        if sort:
+            found, expected = np.sort(found), np.sort(expected)
+        if np.allclose(found, expected, tolerance['rtol'], tolerance['atol'], equal_nan=True):
+            return None
+    wide = np.complex128 if np.iscomplexobj(expected) else np.float64
+    found, expected = found.astype(wide), expected.astype(wide)
+    if np.linalg.norm(found - expected) <= tolerance['norm_error'] * np.linalg.norm(expected):
+        return None
+    close = np.isclose(found, expected, tolerance['rtol'], tolerance['atol'], equal_nan=True)
+    first = int(np.argmin(close))
+    return f'{name}[{first}] is {found[first]} and not {expected[first]} ({np.sum(~close)} of {found.size} differ)'
+
+
+def attempt(graph, io, build, tell):
+    tell('read', '')
+    sdfg = dace.SDFG.from_file(str(graph))
+    tell('loaded', '')
+    sdfg.validate()
+    tell('valid', '')
+    meta = json.loads((io / 'meta.json').read_text()) if io.is_dir() else flat_meta(json.loads(io.read_text()))
+    known = {data['name']: data for data in meta['args']}
+    sdfg.build_folder = str(build)
+    compiled = sdfg.compile()
+    tell('compiled', '')
+    # Arguments that only the code needs which library nodes became are symbols.
+    arguments = {name: np.int64(value) for name, value in meta['symbols'].items()}
+    for name, descriptor in compiled.sdfg.arglist().items():
+        if name in known:
+            arguments[name] = argument(known[name], io, descriptor)
+    compiled(**arguments)
+    tell('ran', '')
+    for data in meta['args']:
+        if 'expected' in data and data['name'] in arguments:
+            expected = data['expected'] if isinstance(data['expected'], np.ndarray) else np.load(io / data['expected'])
+            why = differs(data['name'], arguments[data['name']], expected, meta['tolerance'],
+                          meta.get('has_streams', False))
+            if why:
+                return tell('ran', why)
+    tell('same', '')
+
+
+def child(graph, io, build, pipe):
+    stage = 'read'
+
+    def tell(reached, why):
+        nonlocal stage
+        stage = reached
+        pipe.send((reached, why))
+
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    try:
+        attempt(graph, io, build, tell)
+    except BaseException as error:  # Whatever DaCe raises is a result.
+        lines = [line for line in str(error).splitlines() if 'error' in line] or str(error).splitlines() or ['']
+        pipe.send((stage, f'{type(error).__name__}: {lines[0].strip()}'))
+
+
+def run(line):
+    graph, io = line.rstrip('\n').split('\t')
+    build = tempfile.mkdtemp(prefix='sdfg-dace-')
+    ours, theirs = multiprocessing.Pipe(False)
+    process = multiprocessing.Process(target=child, args=(pathlib.Path(graph), pathlib.Path(io), build, theirs))
+    process.start()
+    theirs.close()
+    stage, why = 'read', 'nothing came back'
+    try:
+        while ours.poll(SECONDS):
+            stage, why = ours.recv()
+        why = f'it takes longer than {SECONDS} s'
+        process.kill()
+    except EOFError:
+        pass
+    process.join()
+    if process.exitcode not in (0, -9):
+        why = why or f'it crashes: {process.exitcode}'
+    shutil.rmtree(build, ignore_errors=True)
+    return f'{graph}\t{stage}\t{why}'
+
+
+if __name__ == '__main__':
+    for line in sys.stdin:
+        print(run(line), flush=True)
