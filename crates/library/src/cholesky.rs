@@ -7,9 +7,8 @@ use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
 use crate::operand::{Operand, Signature};
-use crate::operation::{Meaning, Target};
+use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
-use crate::registry::Context;
 use crate::solve::square;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, call, count, divide, multiply, subtract, wide};
@@ -71,7 +70,7 @@ impl Meaning for Cholesky {
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
         let n = template.shape(&self.output)[0].clone();

@@ -5,9 +5,8 @@ use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
 use crate::operand::{Operand, Signature};
-use crate::operation::{Meaning, Target};
+use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
-use crate::registry::Context;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::Values;
 
@@ -64,7 +63,7 @@ impl Meaning for Fill {
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let shape = template.shape(&self.output);
         let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();

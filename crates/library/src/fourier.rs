@@ -6,9 +6,8 @@ use sdfg::value::{Complex, Value};
 
 use crate::error::ExpandErrorKind;
 use crate::operand::{Agreement, Operand, Signature, agreement};
-use crate::operation::{Meaning, Target};
+use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
-use crate::registry::Context;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, add, multiply};
 
@@ -85,7 +84,7 @@ impl Meaning for Fourier {
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
         let position = self.input.fit(1)?[0];

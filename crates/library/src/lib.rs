@@ -25,4 +25,4 @@ mod values;
 pub use error::{ExpandError, ExpandErrorKind, StatePath};
 pub use expand::{expand, expand_library_nodes};
 pub use operation::operations;
-pub use registry::{BuiltIn, Context, Registry};
+pub use registry::{BuiltIn, Context, Pure, Registry};

@@ -11,7 +11,7 @@ use crate::error::ExpandErrorKind;
 use crate::fill::Fill;
 use crate::fourier::{Direction, Fourier};
 use crate::operand::{Signature, overlaps, write_edge};
-use crate::registry::{BuiltIn, Context, Registry};
+use crate::registry::{BuiltIn, Context, Pure, Registry};
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
 use crate::template::{Element, Elementwise, RESOLVE, Template};
@@ -25,13 +25,49 @@ pub(crate) trait Meaning {
     /// Whether the expansion can add to what the target holds instead of setting it.
     fn adds(&self) -> bool;
 
-    /// Appends the states of the `pure` expansion.
+    /// The expansions that the node has, the default one first.
+    fn expansions(&self) -> &'static [Expansion] {
+        &[Expansion::Pure]
+    }
+
+    /// Appends the states of one of the node's expansions.
     fn expand(
         &self,
         template: &mut Template,
         target: &Target,
-        context: Context<'_>,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind>;
+}
+
+/// A way to carry a node out, by maps and loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expansion {
+    /// What the meaning says, in an order that suits memory.
+    Pure,
+    /// Fewer operations, or blocks that stay in registers and caches.
+    Fast,
+}
+
+impl Expansion {
+    fn name(self) -> &'static str {
+        match self {
+            Expansion::Pure => "pure",
+            Expansion::Fast => "fast",
+        }
+    }
+}
+
+/// The expansion that a node asks for, or the default one.
+fn chosen(node: &LibraryNode, meaning: &dyn Meaning) -> Result<Expansion, ExpandErrorKind> {
+    let known = meaning.expansions();
+    let found = match &node.expansion {
+        None => known.first(),
+        Some(name) => known.iter().find(|expansion| expansion.name() == name),
+    };
+    found.copied().ok_or_else(|| ExpandErrorKind::UnknownExpansion {
+        expansion: node.expansion.clone().unwrap_or_default(),
+        known: known.iter().map(|expansion| expansion.name().to_owned()).collect(),
+    })
 }
 
 /// What an expansion writes to.
@@ -105,18 +141,13 @@ fn understand(node: &LibraryNode, signature: &Signature) -> Result<Box<dyn Meani
 
 impl Registry for BuiltIn {
     fn expand(&self, node: &LibraryNode, context: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind> {
-        if let Some(expansion) = node.expansion.as_ref().filter(|name| *name != PURE) {
-            return Err(ExpandErrorKind::UnknownExpansion {
-                expansion: expansion.clone(),
-                known: vec![PURE.to_owned()],
-            });
-        }
         if !OPERATIONS.iter().any(|(name, _)| *name == node.operation) {
             let known = operations().map(str::to_owned).collect();
             return Err(ExpandErrorKind::UnknownOperation { operation: node.operation.clone(), known });
         }
         let signature = Signature::of_graph(node, context)?;
         let meaning = understand(node, &signature)?;
+        let expansion = chosen(node, meaning.as_ref())?;
         let output = &signature.output;
         let edge = write_edge(context, &output.connector);
         let resolution = edge.and_then(|edge| edge.memlet.resolution());
@@ -133,7 +164,7 @@ impl Registry for BuiltIn {
             let shape = template.shape(output);
             template.transient(name, output.element, &shape);
         }
-        meaning.expand(&mut template, &target, context)?;
+        meaning.expand(&mut template, &target, expansion)?;
         if let Some(name) = target.transient {
             let shape = template.shape(output);
             template.elementwise(transfer(name, &output.connector, shape));
@@ -142,8 +173,12 @@ impl Registry for BuiltIn {
     }
 }
 
-/// The expansion into maps.
-const PURE: &str = "pure";
+impl Registry for Pure {
+    fn expand(&self, node: &LibraryNode, context: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind> {
+        let expansion = Some(Expansion::Pure.name().to_owned());
+        BuiltIn.expand(&LibraryNode { expansion, ..node.clone() }, context)
+    }
+}
 
 /// A state that writes all elements of one container to another one.
 fn transfer<'a>(from: &str, to: &str, shape: Vec<String>) -> Elementwise<'a> {

@@ -31,3 +31,8 @@ pub trait Registry {
 /// meaning for the interpreter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltIn;
+
+/// The operations of [`BuiltIn`], each by its `pure` expansion, whatever a node asks for: for those who want to see the operation rather
+/// than a fast order of its steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pure;

@@ -7,9 +7,8 @@ use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
 use crate::operand::{Agreement, Operand, Signature, agreement};
-use crate::operation::{Meaning, Target};
+use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
-use crate::registry::Context;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, call, count, divide, multiply, subtract, wide};
 
@@ -119,7 +118,7 @@ impl Meaning for Solve {
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
         let shape = template.shape(&self.output);

@@ -6,9 +6,8 @@ use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
 use crate::operand::{Operand, Signature};
-use crate::operation::{Meaning, Target};
+use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
-use crate::registry::Context;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, add, count, multiply};
 
@@ -108,7 +107,7 @@ impl Meaning for SparseProduct {
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.signature.output.element;
         let shape = template.shape(&self.signature.output);

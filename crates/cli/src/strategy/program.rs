@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
-use sdfg_library::{BuiltIn, expand_library_nodes};
+use sdfg_library::{Pure, expand_library_nodes};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError};
 
 use crate::data::{SymbolValue, check_symbols};
@@ -33,8 +33,8 @@ impl Program {
         let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
         let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
         machine.ranks = processors.unwrap_or(machine.ranks);
-        // The model knows reductions; of library nodes what they expand to.
-        let expanded = expand_library_nodes(validated.sdfg(), &BuiltIn).map_err(Failure::program)?;
+        // The model knows reductions; of library nodes what they expand to, whose blocks would hide how they may be cut.
+        let expanded = expand_library_nodes(validated.sdfg(), &Pure).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")

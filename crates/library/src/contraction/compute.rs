@@ -4,9 +4,7 @@ use sdfg::value::Value;
 
 use super::{Addend, Contraction, Label};
 use crate::error::ExpandErrorKind;
-use crate::operation::Meaning;
-use crate::operation::Target;
-use crate::registry::Context;
+use crate::operation::{Expansion, Meaning, Target};
 use crate::template::Template;
 use crate::values::{Values, add, count, multiply};
 
@@ -56,13 +54,20 @@ impl Meaning for Contraction {
         self.beta.is_zero() && !self.moves_truth()
     }
 
+    fn expansions(&self) -> &'static [Expansion] {
+        if self.blocks().is_some() { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+    }
+
     fn expand(
         &self,
         template: &mut Template,
         target: &Target,
-        _context: Context<'_>,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        self.states(template, target)
+        match (expansion, self.blocks()) {
+            (Expansion::Fast, Some(blocks)) => blocks.states(template, target),
+            (Expansion::Fast, None) | (Expansion::Pure, _) => self.states(template, target),
+        }
     }
 }
 

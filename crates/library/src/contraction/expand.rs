@@ -12,6 +12,14 @@ use crate::template::{Element, Elementwise, Template, converted};
 impl Contraction {
     /// Appends the states.
     pub(super) fn states(&self, template: &mut Template, target: &Target) -> Result<(), ExpandErrorKind> {
+        let adds = self.start(template, target)?;
+        let dimensions = self.dimensions(template, &self.order());
+        template.elementwise(self.products("multiply", dimensions, target, adds)?);
+        Ok(())
+    }
+
+    /// Appends the state that sets the target to what products are added to, where there is one. Returns whether they are added.
+    pub(super) fn start(&self, template: &mut Template, target: &Target) -> Result<bool, ExpandErrorKind> {
         let output = &self.signature.output;
         let sums = !self.reduced().is_empty();
         let keeps = self.beta.is_one() && self.addend == Addend::Output && !target.is_transient();
@@ -45,6 +53,18 @@ impl Contraction {
                 adds: false,
             });
         }
+        Ok(target.adds || keeps || starts)
+    }
+
+    /// A state that writes, or adds, one product at each point.
+    pub(super) fn products<'a>(
+        &self,
+        label: &'a str,
+        dimensions: Vec<(String, String)>,
+        target: &Target,
+        adds: bool,
+    ) -> Result<Elementwise<'a>, ExpandErrorKind> {
+        let output = &self.signature.output;
         let mut factors = Vec::new();
         if !self.alpha.is_one() {
             factors.push(self.alpha.code(output.element)?);
@@ -56,16 +76,8 @@ impl Contraction {
             factors.push(converted(&connector, operand.element, output.element));
             reads.push((connector, self.element(operand, &operand.connector, &term.labels)));
         }
-        let dimensions = self.dimensions(template, &self.order());
-        template.elementwise(Elementwise {
-            label: "multiply",
-            dimensions,
-            reads,
-            value: factors.join(" * "),
-            write: self.element(output, target.container(), &self.output),
-            adds: target.adds || keeps || starts,
-        });
-        Ok(())
+        let write = self.element(output, target.container(), &self.output);
+        Ok(Elementwise { label, dimensions, reads, value: factors.join(" * "), write, adds })
     }
 
     /// The labels from the outermost dimension to the innermost.
@@ -83,7 +95,7 @@ impl Contraction {
         others.chain(innermost).collect()
     }
 
-    fn dimensions(&self, template: &mut Template, labels: &[Label]) -> Vec<(String, String)> {
+    pub(super) fn dimensions(&self, template: &mut Template, labels: &[Label]) -> Vec<(String, String)> {
         labels
             .iter()
             .map(|label| (param(*label), format!("0:{}", template.extent(&self.extents[*label]))))
@@ -91,7 +103,7 @@ impl Contraction {
     }
 
     /// The element of an operand at the labels' present values.
-    fn element(
+    pub(super) fn element(
         &self,
         operand: &crate::operand::Operand,
         container: &str,
@@ -105,6 +117,7 @@ impl Contraction {
     }
 }
 
-fn param(label: Label) -> String {
+/// The parameter that a label's values are bound to.
+pub(super) fn param(label: Label) -> String {
     format!("__i{label}")
 }
