@@ -2,7 +2,8 @@
 //!
 //! Without `--dir` the folder is that of `SDFG_CORPUS`, or `../shared/corpus`. Names behind the options choose the graphs
 //! whose path holds one of them. Each graph runs in a process of its own, so that one that crashes is one failure. Prints a
-//! line for each graph, then a table of each variant, then the totals; the exit status says whether nothing failed.
+//! line for each graph, then a table of each variant, then the totals; the exit status says whether nothing failed. With
+//! `--table FILE`, what came of each program and variant is written as a table with reasons, the same for the same outcomes.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeMap;
@@ -22,11 +23,15 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let mut folder =
         std::env::var_os("SDFG_CORPUS").map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
-    let mut names = Vec::new();
+    let (mut names, mut table) = (Vec::new(), None);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--dir" => match arguments.next() {
                 Some(found) => folder = found.into(),
+                None => return usage(),
+            },
+            "--table" => match arguments.next() {
+                Some(found) => table = Some(PathBuf::from(found)),
                 None => return usage(),
             },
             "--one" => return one(arguments.next(), arguments.next()),
@@ -46,11 +51,19 @@ fn main() -> ExitCode {
         names.is_empty() || names.iter().any(|name| path.contains(name))
     };
     let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
-    if run_all(&folder, &chosen) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let outcomes = run_all(&folder, &chosen);
+    if let Some(path) = table
+        && let Err(error) = std::fs::write(&path, coverage(&outcomes))
+    {
+        println!("{}: {error}", path.display());
+        return ExitCode::from(2);
+    }
+    let none_failed = outcomes.iter().all(|(.., outcome)| !matches!(outcome, Outcome::Failed(_)));
+    if none_failed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn usage() -> ExitCode {
-    println!("usage: corpus [--dir FOLDER] [NAME]...");
+    println!("usage: corpus [--dir FOLDER] [--table FILE] [NAME]...");
     ExitCode::from(2)
 }
 
@@ -62,8 +75,12 @@ fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs every graph and prints the tables; whether none failed.
-fn run_all(folder: &Path, graphs: &[&PathBuf]) -> bool {
+/// What came of a program's variant in an engine.
+type Found = (String, String, &'static str, Outcome);
+
+/// Runs every graph and prints the tables.
+fn run_all(folder: &Path, graphs: &[&PathBuf]) -> Vec<Found> {
+    let mut outcomes = Vec::new();
     let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
     let mut codes: BTreeMap<String, usize> = BTreeMap::new();
     for graph in graphs {
@@ -80,6 +97,9 @@ fn run_all(folder: &Path, graphs: &[&PathBuf]) -> bool {
                 Outcome::Failed(_) => 2,
             };
             totals.entry((variant(graph).to_owned(), engine)).or_default()[place] += 1;
+            let program = graph.parent().and_then(|parent| parent.strip_prefix(folder).ok());
+            let program = program.map_or_else(String::new, |program| program.display().to_string());
+            outcomes.push((program, variant(graph).to_owned(), engine, outcome));
         }
     }
     println!("\n{:20} {:12} {:>8} {:>8} {:>8}", "variant", "engine", "passed", "refused", "failed");
@@ -93,7 +113,45 @@ fn run_all(folder: &Path, graphs: &[&PathBuf]) -> bool {
         println!("refused with {code}: {count}");
     }
     println!("passed {}, refused {}, failed {}", sum[0], sum[1], sum[2]);
-    sum[2] == 0
+    outcomes
+}
+
+/// The outcomes as a page: a line for each program, then the reasons of what did not pass, then what the codes mean.
+fn coverage(outcomes: &[Found]) -> String {
+    let mut programs: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    let mut reasons = String::new();
+    for (program, variant, engine, outcome) in outcomes {
+        let word = match outcome {
+            Outcome::Passed => "passed",
+            Outcome::Refused { code, .. } => code,
+            Outcome::Failed(_) => "failed",
+        };
+        programs.entry(program).or_default().entry(variant).or_default().push(word);
+        if *outcome != Outcome::Passed {
+            let outcome = outcome.to_string().replace('|', "\\|");
+            reasons += &format!("| {program} | {variant} | {engine} | {outcome} |\n");
+        }
+    }
+    let mut page = String::from(
+        "# DaCe's programs here\n\n<!-- Written by `cargo xtask corpus --table docs/dace-coverage.md`. -->\n\n\
+         Every graph is read, validated, run by the interpreter and as native code, and its outputs are compared. A code says\n\
+         why a program is refused; where the interpreter and native code differ, both are told, in this order.\n\n\
+         | program | variants |\n|---|---|\n",
+    );
+    for (program, variants) in &programs {
+        let told = variants.iter().map(|(variant, words)| match words.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|word| word == first) => format!("{variant}: {first}"),
+            several => format!("{variant}: {}", several.join(", ")),
+        });
+        page += &format!("| {program} | {} |\n", told.collect::<Vec<_>>().join("; "));
+    }
+    page += "\n## What did not pass\n\n| program | variant | engine | outcome |\n|---|---|---|---|\n";
+    page += &reasons;
+    page += "\n## Codes of the reader\n\n| code | meaning |\n|---|---|\n";
+    for code in sdfg_dace::Code::ALL {
+        page += &format!("| {code} | {} |\n", code.meaning());
+    }
+    page
 }
 
 /// Runs one graph in a process of its own.

@@ -9,6 +9,13 @@ fn main() {
     let [target, folder] = arguments.as_slice() else { panic!("usage: seeds TARGET FOLDER") };
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder).expect("the folder of seeds can be made");
+    if target == "dace" {
+        for (number, document) in programs::dace().iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{number}")), document.to_string())
+                .expect("a seed can be written");
+        }
+        return;
+    }
     for (number, (path, text)) in programs::texts().iter().enumerate() {
         let content = match target.as_str() {
             "text" => Some(text.clone().into_bytes()),

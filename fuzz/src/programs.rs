@@ -1,6 +1,9 @@
 //! The programs that fuzzing starts from: those of the repository and of its file tests.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde_json::Value as Json;
 
 /// The text of every `.sdft` file, by path.
 ///
@@ -23,4 +26,23 @@ pub fn texts() -> Vec<(PathBuf, String)> {
     }
     found.sort();
     found
+}
+
+/// DaCe's graphs of the repository that are small.
+///
+/// # Panics
+/// When they cannot be read.
+pub fn dace() -> &'static [Json] {
+    static PROGRAMS: OnceLock<Vec<Json>> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dace/tests/programs");
+        let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.expect("its entries can be read").path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "sdfg"));
+        paths.sort();
+        let contents = paths.iter().map(|path| std::fs::read(path).expect("programs can be read"));
+        let small = contents.filter(|content| content.len() < 16_000);
+        small.map(|content| serde_json::from_slice(&content).expect("programs are JSON")).collect()
+    })
 }

@@ -2,7 +2,7 @@
 
 use sdfg::ir::Sdfg;
 
-use crate::survive;
+use crate::{change, programs, survive};
 
 /// Any bytes as a text program; what is no text holds nothing to test.
 pub fn text(data: &[u8]) {
@@ -21,4 +21,21 @@ pub fn document(data: &[u8]) {
 /// Any graph.
 pub fn graph(sdfg: Sdfg) {
     survive::graph(sdfg);
+}
+
+/// Any bytes as a file of DaCe's, and as the changes of a program of DaCe's.
+pub fn dace(data: &[u8]) {
+    read(data);
+    let mut numbers = data.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    read(&change::changed(programs::dace(), &mut numbers.by_ref().take(9)));
+}
+
+fn read(bytes: &[u8]) {
+    match sdfg_dace::read(bytes, &sdfg_dace::Options::default()) {
+        Ok(import) => survive::graph(import.sdfg),
+        Err(refused) => {
+            let mut errors = refused.report.errors();
+            assert!(errors.next().is_some_and(|error| !error.path.is_empty()));
+        }
+    }
 }

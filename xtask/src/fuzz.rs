@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::{step, workspace};
 
 /// The targets, in the order in which they run.
-const TARGETS: [&str; 3] = ["text", "json", "validation"];
+const TARGETS: [&str; 4] = ["text", "json", "dace", "validation"];
 
 /// Where tests of what was found go.
 const REGRESSIONS: &str = "crates/sdfg/filetests/fuzz";

@@ -39,11 +39,11 @@ Commands:
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N]
                     Compare native code with the interpreter on random programs (2000 if not told)
-  corpus [--dir D] [NAME..]
+  corpus [--dir D] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
-                    ($SDFG_CORPUS or ../shared/corpus if not told)
+                    ($SDFG_CORPUS or ../shared/corpus if not told); --table writes docs/dace-coverage.md
   faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
-  fuzz [text|json|validation] [--seconds N]
+  fuzz [text|json|dace|validation] [--seconds N]
                     Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
                     told); needs a nightly Rust and cargo-fuzz, and says how to get them
   sanitize [address] [thread] [--programs NAMES]

@@ -114,6 +114,32 @@ impl Code {
             Code::UnwritableSymbol => "D308",
         }
     }
+
+    /// What kind of finding it is, in a few words.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Code::NotAFile => "the bytes are no JSON document, compressed or not",
+            Code::Malformed => "a property is missing or has the wrong form",
+            Code::Dangling => "a name or number refers to nothing",
+            Code::Expression => "an expression, statement or function that is not understood",
+            Code::Type => "an element type that does not exist here",
+            Code::Descriptor => {
+                "a kind of container that is not supported, such as a structure, or a view of another element type"
+            }
+            Code::Node => "a kind of node or schedule that is not supported",
+            Code::Language => {
+                "code in C++ that is more than assignments and calls of BLAS and LAPACK, or in another language"
+            }
+            Code::LibraryNode => "a library node whose operation is not known, or a property of one",
+            Code::ForeignCode => "C++ beside the graph, tasklets with a state, callbacks into Python",
+            Code::Memlet => "a memlet whose meaning is not supported",
+            Code::ControlFlow => "control flow that is not supported",
+            Code::Symbol => "a symbol without a value, or with one that is no integer",
+            Code::Invalid => "the graph that was made of the file is not valid",
+            Code::PropertyIgnored => "a note: a property that changes nothing here",
+            Code::Approximated => "a note: something that means a little less or more here than there",
+        }
+    }
 }
 
 impl fmt::Display for Code {
