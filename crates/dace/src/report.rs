@@ -138,6 +138,14 @@ impl Code {
             Code::Invalid => "the graph that was made of the file is not valid",
             Code::PropertyIgnored => "a note: a property that changes nothing here",
             Code::Approximated => "a note: something that means a little less or more here than there",
+            Code::UnwritableName => "writing: a name that means something else in Python or C++",
+            Code::UnwritableType => "writing: an element type that DaCe's code does not compute with",
+            Code::UnwritableContainer => "writing: a container that DaCe does not have",
+            Code::UnwritableNode => "writing: a node, or a property of one, that DaCe does not have",
+            Code::UnwritableCode => "writing: code that DaCe's C++ would not compute alike",
+            Code::UnwritableMemlet => "writing: a memlet that DaCe would read as something else",
+            Code::UnwritableControl => "writing: control flow that DaCe does not have",
+            Code::UnwritableSymbol => "writing: a symbol that would be read as another one",
         }
     }
 }

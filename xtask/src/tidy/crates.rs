@@ -11,7 +11,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("sdfg-codegen", &["sdfg", "sdfg-runtime"]),
     ("sdfg-dace", &["sdfg"]),
     ("sdfg-symbolica", &["sdfg"]),
-    ("sdfg-fuzz", &["sdfg"]),
+    ("sdfg-fuzz", &["sdfg", "sdfg-dace"]),
     ("sdfg-cli", &ALL),
     ("sdfg-programs", &ALL),
     // The program that sets a machine up builds on a machine that is not set up.
