@@ -55,6 +55,6 @@ mod tests {
             let log = Log::default();
             assert_eq!(symbolic(&text(&expr), &"x", &log).unwrap(), expr);
         }
-        assert_eq!(text(&"(N**2 + N) / 2".parse::<Expr>().unwrap()), "int_floor(N**2 + N, 2)");
+        assert_eq!(text(&"(N**2 + N) / 2".parse::<Expr>().unwrap()), "int_floor(N ** 2 + N, 2)");
     }
 }
