@@ -117,6 +117,22 @@ fn calls_of_blas_and_lapack_are_library_nodes() {
 }
 
 #[test]
+fn what_code_prints_is_told() {
+    let text = std::fs::read_to_string(folder().join("axpy.simplified.sdfg")).unwrap();
+    for (code, language) in
+        [(r#"__out = __inp;\nprintf(\"%f\", __inp);"#, "CPP"), (r"__out = __inp\nprint(__inp)", "Python")]
+    {
+        let code = format!(r#""{code}","language":"{language}""#);
+        let printing = text.replace(r#""__out = __inp","language":"Python""#, &code);
+        assert_ne!(printing, text);
+        let import = sdfg_dace::read(printing.as_bytes(), &sdfg_dace::Options::default()).unwrap();
+        let told: Vec<_> =
+            import.report.findings.iter().filter(|found| found.message.contains("prints")).collect();
+        assert_eq!(told.len(), 1, "{language}: {:?}", import.report);
+    }
+}
+
+#[test]
 fn programs_compute_what_numpy_computes() {
     assert!(check_all(false) > 50);
 }

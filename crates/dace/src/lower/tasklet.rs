@@ -31,6 +31,9 @@ impl<'a> Frame<'a> {
             let message = format!("tasklets in {language} are not supported: `{line}`");
             return Err(self.log().error(Code::Language, &node.path, message));
         }
+        if prints(code) {
+            self.log().note(Code::Approximated, &node.path, "what its code prints is left out");
+        }
         let code = translated.as_deref().unwrap_or(code);
         let block = statements(code, self.shared.structs, &node.path, self.log())?;
         self.know_functions(node, &block, language)?;
@@ -234,6 +237,12 @@ impl<'a> Frame<'a> {
         let values = known.iter().filter(|((to, _), _)| *to == node).map(|(_, element)| *element);
         read.chain(values).max_by_key(|element| (element.lane().kind(), element.size()))
     }
+}
+
+/// Whether code writes to the standard output, which the translated code does not.
+fn prints(code: &str) -> bool {
+    let begins = |part: &str| ["printf(", "print("].iter().any(|name| part.trim_start().starts_with(name));
+    code.split(['\n', ';']).any(begins)
 }
 
 /// Whether a block assigns a name, or elements of it, whichever way it runs.
