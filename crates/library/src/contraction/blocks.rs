@@ -193,7 +193,7 @@ state bounds {{}}
 access {from}
 access {right}
 access __out = {to}
-map __blocks [{around}] {{
+map __blocks [{around}] collapse({shared}) {{
 map __depths [__k = __first:__last:{BLOCK}] schedule(sequential) {{
 map __columns [{column} = {first}:min({first} + {width}, {columns})] schedule(sequential) {{
 tasklet __products (__a, __b) -> (__c) {{ {code} }}
@@ -215,6 +215,8 @@ __blocks.__out -> __out
 }}
 ",
             around = around.join(", "),
+            // There may be fewer panels than threads.
+            shared = around.len(),
             column = param(self.column),
             code = self.code()?,
             a = a.text(),
