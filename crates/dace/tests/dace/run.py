@@ -104,6 +104,10 @@ def attempt(graph, io, build, tell):
     for name, descriptor in compiled.sdfg.arglist().items():
         if name in known:
             arguments[name] = argument(known[name], io, descriptor)
+            # What no list of symbols tells follows from the shapes.
+            for extent, size in zip(descriptor.shape, np.shape(known[name]['input']) if io.is_file() else ()):
+                if str(extent).isidentifier():
+                    arguments.setdefault(str(extent), np.int64(size))
     compiled(**arguments)
     tell('ran', '')
     for data in meta['args']:
