@@ -38,7 +38,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let label = &node.label;
         // A condition may wait for what other nodes of the state do.
-        let waits = graph.has_waiting_iterations(frame.sdfg, entry)
+        let waits = graph.has_waiting_iterations(frame, entry)
             || (consume.condition.is_some()
                 && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
         let carrier =

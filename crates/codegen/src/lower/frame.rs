@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::analysis::homes;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Access, ContainerId, NodeId, Sdfg, StateId};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::bound::Bound;
-use super::memory::homes;
 use crate::plan::{BufferId, JumpTarget};
 
 /// Names of an SDFG call and what they stand for.

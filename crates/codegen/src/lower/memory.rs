@@ -3,10 +3,10 @@
 //! A transient is allocated outside of every loop and parallel region that its size allows: on the stack if it is small,
 //! else with the handle if its size uses symbol arguments only, else once for each thread, else where it is used.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use sdfg::analysis::accesses::{alias_targets, control_flow_reads};
-use sdfg::analysis::{AccessSets, Liveness, ScopeTree};
+use sdfg::analysis::accesses::alias_targets;
+use sdfg::analysis::{AccessSets, Liveness};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
     BlockKind, Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
@@ -414,42 +414,6 @@ fn check_storage(frame: &Frame<'_>, container: &Container) -> Result<(), LowerEr
 
 fn unsupported_stream(frame: &Frame<'_>, container: &Container, what: &str) -> LowerError {
     LowerError::Unsupported { what: format!("{what} `{}`", container.name), path: frame.path.clone() }
-}
-
-/// The innermost scope that holds all uses of a container, for those that do not live as long as the call.
-pub(super) fn homes(sdfg: &Sdfg) -> BTreeMap<ContainerId, (StateId, NodeId)> {
-    let mut uses: BTreeMap<ContainerId, BTreeMap<StateId, Vec<NodeId>>> = BTreeMap::new();
-    for (id, state) in sdfg.states() {
-        for (node, container) in state.nodes().filter_map(|(node, it)| Some((node, it.kind.container()?))) {
-            uses.entry(container).or_default().entry(id).or_default().push(node);
-        }
-    }
-    let read = control_flow_reads(sdfg);
-    uses.retain(|id, states| {
-        states.len() == 1 && sdfg.container(*id).lifetime == Lifetime::Scope && !read.contains(id)
-    });
-    let mut trees = BTreeMap::new();
-    let mut homes = BTreeMap::new();
-    for (container, (state, nodes)) in
-        uses.into_iter().flat_map(|(id, states)| states.into_iter().map(move |users| (id, users)))
-    {
-        let tree = trees.entry(state).or_insert_with(|| ScopeTree::of(sdfg.state(state)));
-        let mut chains = nodes.iter().map(|node| enclosing(tree, *node));
-        let Some(mut common) = chains.next() else { continue };
-        for chain in chains {
-            let shared = common.iter().zip(&chain).take_while(|(a, b)| a == b).count();
-            common.truncate(shared);
-        }
-        homes.extend(common.last().map(|entry| (container, (state, *entry))));
-    }
-    homes
-}
-
-/// Entries of the scopes around a node, outermost first.
-fn enclosing(tree: &ScopeTree, node: NodeId) -> Vec<NodeId> {
-    let mut chain: Vec<NodeId> = tree.enclosing(node).collect();
-    chain.reverse();
-    chain
 }
 
 /// What an SDFG reads and writes; uses of a view count as uses of what it views.

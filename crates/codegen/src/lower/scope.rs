@@ -41,7 +41,7 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        let carrier = if graph.has_waiting_iterations(frame.sdfg, entry) {
+        let carrier = if graph.has_waiting_iterations(frame, entry) {
             Carrier::Tasks
         } else {
             self.carrier(frame, map.schedule, map.params.is_empty(), &node.label)?

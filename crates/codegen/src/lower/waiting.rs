@@ -9,7 +9,7 @@ use sdfg::analysis::{ScopeTree, consumed_by, is_leaf};
 use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
 use super::dataflow::Graph;
-use super::memory::homes;
+use super::frame::Frame;
 
 /// What a part of a graph does at one stream that was there before it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,16 +59,17 @@ impl Graph<'_, '_> {
     ///
     /// They do not if all of them only take from streams without a bound: what one waits for comes from outside of the scope, whichever has
     /// run before.
-    pub(super) fn has_waiting_iterations(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
+    pub(super) fn has_waiting_iterations(&self, frame: &Frame<'_>, entry: NodeId) -> bool {
+        let sdfg = frame.sdfg;
         if !has_streams(sdfg) {
             return false;
         }
         let mut uses = self.uses(sdfg, self.tree.children(Some(entry)));
         // Streams that live in one iteration are nobody else's.
         let is_own = |scope| scope == entry || self.tree.enclosing(scope).any(|outer| outer == entry);
-        let homes = homes(sdfg);
-        uses.streams
-            .retain(|id, _| !homes.get(id).is_some_and(|(state, scope)| *state == self.id && is_own(*scope)));
+        uses.streams.retain(|id, _| {
+            !frame.homes.get(id).is_some_and(|(state, scope)| *state == self.id && is_own(*scope))
+        });
         let waits = uses.streams.values().any(|each| each.waits);
         let only_pops = uses.streams.iter().all(|(id, each)| !each.pushes && !is_bounded(sdfg, *id));
         uses.has_condition || (waits && !only_pops)

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::ScopeTree;
+use sdfg::analysis::{ScopeTree, homes};
 use sdfg::ir::Access;
 use sdfg::ir::{
-    Connector, ContainerId, Edge, Map, Memlet, Node, NodeId, NodeKind, ScopeExit, Sdfg, State, StateId,
-    Tasklet, TaskletBody, Transition,
+    Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind, ScopeExit, State, Tasklet,
+    TaskletBody, Transition,
 };
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
@@ -22,9 +22,17 @@ impl Frame<'_> {
     pub(super) fn fill_with_zeros(&mut self, containers: &BTreeSet<ContainerId>) {
         // The text is fixed, so it parses.
         let Ok(zero) = Code::parse("o = 0", Dialect::Python) else { return };
+        for id in containers {
+            // A fill at the begin is in a state of its own, which a lifetime of one state does not outlast.
+            let container = self.sdfg.container_mut(*id);
+            if container.lifetime == Lifetime::State {
+                container.lifetime = Lifetime::Scope;
+            }
+        }
+        let homes = homes(&self.sdfg);
         let mut at_begin = Vec::new();
         for id in containers {
-            match home(&self.sdfg, *id) {
+            match homes.get(id).copied() {
                 Some((state, scope)) => {
                     let shape = self.shape_of(*id);
                     fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
@@ -57,34 +65,6 @@ impl Frame<'_> {
     fn shape_of(&self, id: ContainerId) -> Vec<Expr> {
         self.sdfg.container(id).shape().to_vec()
     }
-}
-
-/// The state and scope that hold all uses of a container; `None` if they are spread, or not in a scope.
-fn home(sdfg: &Sdfg, container: ContainerId) -> Option<(StateId, NodeId)> {
-    let mut homes = BTreeSet::new();
-    for (id, state) in sdfg.states() {
-        let nodes: Vec<NodeId> = state.accesses_of(container).collect();
-        if nodes.is_empty() {
-            continue;
-        }
-        let tree = ScopeTree::of(state);
-        // Uses deeper inside reach the container through the scope that holds it.
-        let scopes: Vec<Vec<NodeId>> = nodes
-            .iter()
-            .map(|node| {
-                let mut around: Vec<NodeId> = tree.enclosing(*node).collect();
-                around.reverse();
-                around
-            })
-            .collect();
-        let first = scopes.first()?;
-        let shared = (0..first.len())
-            .take_while(|at| scopes.iter().all(|scope| scope.get(*at) == first.get(*at)))
-            .count();
-        homes.insert((id, first.get(shared.checked_sub(1)?).copied()?));
-    }
-    let home = homes.pop_first()?;
-    homes.is_empty().then_some(home)
 }
 
 /// Adds a map that writes zero to every element; the node of the container behind it.

@@ -40,7 +40,6 @@ mod direction;
 mod elements;
 mod endless;
 mod frame;
-mod home;
 mod layouts;
 mod library;
 mod memlets;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::calls::Call;
 use super::direction::roots;
 use super::storage::Device;
-use crate::analysis::connector_edges;
 use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
+use crate::analysis::{connector_edges, homes};
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
     BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State,
@@ -72,6 +72,7 @@ pub(super) struct Program<'a> {
     pub(super) call: Option<Arc<Call>>,
     labels: BTreeMap<StateId, BlockId>,
     executions: OnceCell<ExecutionTable>,
+    homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
 }
 
 impl<'a> Program<'a> {
@@ -86,8 +87,9 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        let (shared, executions) = (Shared::new(), OnceCell::new());
-        Program { sdfg, path, depth, device, assigned, shared, call: None, labels, executions }
+        let (executions, homes) = (OnceCell::new(), OnceCell::new());
+        let shared = Shared::new();
+        Program { sdfg, path, depth, device, assigned, shared, call: None, labels, executions, homes }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -149,6 +151,16 @@ impl<'a> Program<'a> {
     /// How often each block runs.
     pub(super) fn executions(&self) -> &ExecutionTable {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
+    }
+
+    /// The scope whose iterations each have an instance of a transient.
+    pub(super) fn home_of(&self, container: ContainerId) -> Option<NodeId> {
+        let found = self.sdfg.get_container(container)?;
+        if !found.transient || found.constant.is_some() {
+            return None;
+        }
+        let homes = self.homes.get_or_init(|| homes(self.sdfg));
+        homes.get(&container).map(|(_, scope)| *scope)
     }
 
     /// The block that runs a state.

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::frame::{Frame, Frames};
-use super::home::home;
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::loops::counted_range;
@@ -55,12 +54,12 @@ impl Streams {
             }
             if let Some(access) = memlet.read_access().filter(|access| access.is_queue()) {
                 let waits = pop_waits(site, id) && runs();
-                let found = Use::of(site, frames, block, id, access.container, waits);
+                let found = Use::of(program, site, frames, block, id, access.container, waits);
                 self.pops.entry(access.container).or_default().push(found);
             }
             if let Some(access) = memlet.write_access().filter(|access| access.is_queue()) {
                 let waits = !memlet.volume.is_dynamic() && !is_call(site, edge.src) && runs();
-                let found = Use::of(site, frames, block, id, access.container, waits);
+                let found = Use::of(program, site, frames, block, id, access.container, waits);
                 self.pushes.entry(access.container).or_default().push(found);
             }
         }
@@ -252,6 +251,7 @@ fn overfull(
 
 impl Use {
     fn of(
+        program: &Program<'_>,
         site: &Site<'_>,
         frames: &Frames,
         block: BlockId,
@@ -259,7 +259,7 @@ impl Use {
         container: ContainerId,
         waits: bool,
     ) -> Use {
-        let home = home(site, frames, container);
+        let home = program.home_of(container);
         let scopes = frames.scopes.enclosing_scope(frames.scopes.scope_of_edge(site.state, id));
         let scopes: Vec<NodeId> = scopes.take_while(|scope| Some(*scope) != home).collect();
         let volume = &site.state.edge(id).memlet.volume;

@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::frame::Frames;
-use super::home::home;
 use super::site::{Findings, Program, Site};
 use crate::analysis::dependence::{Iteration, meets};
 use crate::analysis::executions::Frequency;
@@ -59,6 +58,7 @@ pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, fin
         findings.push(report::too_many_nodes(site));
     }
     let state = StateQuestion {
+        program,
         site,
         frames,
         known: &frames.top().assumptions,
@@ -88,6 +88,7 @@ struct Common {
 
 /// What is asked about pairs of accesses of one state.
 struct StateQuestion<'a> {
+    program: &'a Program<'a>,
     site: &'a Site<'a>,
     frames: &'a Frames,
     known: &'a Assumptions,
@@ -98,7 +99,7 @@ struct StateQuestion<'a> {
 impl StateQuestion<'_> {
     /// Compares the accesses of one container.
     fn check(&self, container: ContainerId, touches: &[Touch<'_>], findings: &mut Findings) {
-        let home = home(self.site, self.frames, container);
+        let home = self.program.home_of(container);
         let mut proved: BTreeMap<(Between, EdgeId), Diagnostic> = BTreeMap::new();
         let mut undecided: BTreeMap<Between, Diagnostic> = BTreeMap::new();
         let clashing = touches.iter().enumerate().flat_map(|(at, own)| {
