@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use crate::link::EXTERNAL_EXTENSION;
 use crate::llvm::{self, CompileOptions, LlvmError, Machine, llvm_version};
 use crate::object::{ObjectCode, Requirements};
 use crate::plan::Plan;
@@ -27,7 +28,7 @@ const PROCESSOR: u8 = 16;
 /// What an object in a cache begins with: a change of the layout below changes it.
 const MAGIC: &[u8] = b"sdfg object 1\n";
 
-/// What names of objects end with; nothing else in the folder is touched.
+/// What names of objects end with; nothing else in the folder is touched but what C++ of external tasklets was compiled to.
 const EXTENSION: &str = "sdfg-object";
 
 /// Above so many bytes, the objects that were not used for the longest time are removed.
@@ -102,10 +103,13 @@ impl Cache {
                 vector_mathematics,
                 sanitizer,
                 externals,
+                source_level: options.level.of_sources(),
+                source_cache: Some(self.folder.clone()),
             };
             return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
         }
-        let object = llvm::compile(plan, options)?;
+        let mut object = llvm::compile(plan, options)?;
+        object.requirements.source_cache = Some(self.folder.clone());
         // Without a cache, the next run compiles again.
         let _ = self.store(&path, &object);
         Ok(object)
@@ -143,7 +147,10 @@ impl Cache {
         let mut entries = Vec::new();
         for entry in folder {
             let path = entry?.path();
-            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+            if path
+                .extension()
+                .is_none_or(|extension| extension != EXTENSION && extension != EXTERNAL_EXTENSION)
+            {
                 continue;
             }
             // Another process may have removed it meanwhile.

@@ -2,6 +2,8 @@
 //!
 //! It stands apart because loading in process and linking to a file both start from it, with or without LLVM.
 
+use std::path::PathBuf;
+
 use sdfg::tasklet::ExternalOrigin;
 use sdfg_runtime::Sanitizer;
 
@@ -50,4 +52,8 @@ pub struct Requirements {
     /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's
     /// consent.
     pub externals: Vec<ExternalOrigin>,
+    /// How much these sources are optimised: the number behind a compiler's `-O`.
+    pub source_level: u8,
+    /// The folder in which those in C++ are kept once they are compiled.
+    pub source_cache: Option<PathBuf>,
 }

@@ -65,6 +65,7 @@ fn libraries(requirements: &Requirements) -> Vec<&str> {
         .iter()
         .filter_map(|origin| match origin {
             ExternalOrigin::Library(name) => Some(name.as_str()),
+            ExternalOrigin::Cpp(_) => Some("stdc++"),
             ExternalOrigin::File(_) | ExternalOrigin::Source(_) => None,
         })
         .collect();

@@ -72,3 +72,80 @@ fn what_is_missing_is_named() {
     }
     assert_eq!(bench.files(), ["p.sdft"]);
 }
+
+/// A function in C++ with a global that is initialised at run time, memory of its own, and an exception.
+const CPP: &str = "cpp \"#include <stdexcept>\\n#include <vector>\\nstatic const std::vector<double> factors(4, 2.0);\\n\
+    extern \\\"C\\\" double square_of(double x) { try { throw std::runtime_error(\\\"x\\\"); } \
+    catch (const std::exception&) { return x * x * factors.at(1); } }\"";
+
+#[test]
+fn cpp_is_compiled_loaded_and_linked() {
+    let bench = Bench::new();
+    bench.file("p.sdft", program(CPP));
+    for command in COMMANDS {
+        bench.run(command).fails(2, &["brings code of its own", "add --allow-external"]);
+    }
+    for command in &COMMANDS[..2] {
+        let allowed = [command, ["--allow-external", "-i", "A=range"].as_slice()].concat();
+        bench.run(&allowed).prints(&["0.0, 2.0, 8.0, 18.0"]);
+    }
+    for command in &COMMANDS[2..] {
+        bench.run(&[command, ["--allow-external"].as_slice()].concat()).prints(&[]);
+    }
+}
+
+#[test]
+fn compiled_cpp_is_kept() {
+    let bench = Bench::new();
+    let kept = || {
+        let entries = std::fs::read_dir(bench.cache.path()).expect("the cache can be read");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".sdfg-external")).count()
+    };
+    let run = |variables: &[(&str, &str)]| {
+        let answer = bench.run_with(&["run", "p.sdft", "--allow-external", "-i", "A=range"], "", variables);
+        answer.prints(&["0.0, 2.0, "]);
+    };
+    bench.file("p.sdft", program(CPP));
+    run(&[]);
+    assert_eq!(kept(), 1);
+    run(&[]);
+    assert_eq!(kept(), 1);
+    // Another compiler, and other code.
+    run(&[("CXX", "g++ -DOTHER")]);
+    assert_eq!(kept(), 2);
+    bench.file("p.sdft", program(&CPP.replace("x * x * factors", "factors.at(0) * x * x / 2 * factors")));
+    run(&[]);
+    assert_eq!(kept(), 3);
+    // What was damaged is compiled again.
+    for entry in std::fs::read_dir(bench.cache.path()).expect("the cache can be read") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "sdfg-external") {
+            std::fs::write(path, "damaged").expect("a file can be written");
+        }
+    }
+    run(&[]);
+    bench.run(&["cache", "--clear"]).prints(&[]);
+    assert_eq!(kept(), 0);
+}
+
+#[test]
+fn errors_of_cpp_and_its_compiler_are_told() {
+    let bench = Bench::new();
+    let wrong =
+        "cpp \"#line 7 \\\"tasklet c\\\"\\nextern \\\"C\\\" double square_of(double x) { return y; }\"";
+    bench.file("p.sdft", program(wrong));
+    for command in &COMMANDS[..3] {
+        let allowed = [command, ["--allow-external"].as_slice()].concat();
+        let answer = bench.run(&allowed);
+        answer.fails(
+            answer.status.unwrap_or(0),
+            &["the C++ code of the program does not compile", "tasklet c:7:"],
+        );
+        let answer =
+            bench.run_with(&allowed, "", &[("PATH", ""), ("CXX", ""), ("SDFG_LINKER", "/usr/bin/cc")]);
+        answer.fails(answer.status.unwrap_or(0), &["no C++ compiler was found", "the variable CXX"]);
+        let answer = bench.run_with(&allowed, "", &[("CXX", "no-such-compiler")]);
+        answer.fails(answer.status.unwrap_or(0), &["`no-such-compiler` could not be run"]);
+    }
+}

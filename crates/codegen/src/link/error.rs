@@ -35,6 +35,20 @@ pub enum LinkError {
         /// What it printed.
         messages: String,
     },
+    /// No compiler for the C++ code of a program.
+    #[error("the program has tasklets in C++, but no C++ compiler was found (tried {}): install one (Debian: `apt-get install g++`), or name one in the variable CXX", tried.join(", "))]
+    NoCompiler {
+        /// The programs that were tried.
+        tried: Vec<String>,
+    },
+    /// Sources of external tasklets that do not compile.
+    #[error("the C++ code of the program does not compile (`{program}`):\n{messages}")]
+    Source {
+        /// The compiler.
+        program: String,
+        /// What it printed; places are those in the code of the tasklets.
+        messages: String,
+    },
     /// Functions that nothing defines.
     #[error(
         "the program calls {}, which no library or source of its external tasklets defines: check the names of the functions and what stands behind `from`",

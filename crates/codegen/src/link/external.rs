@@ -1,16 +1,17 @@
-//! What external tasklets bring: C sources to compile, and libraries to find.
+//! What external tasklets bring: C and C++ sources to compile, and libraries to find.
 //!
 //! Running these is the user's decision; callers of this crate ask before they compile or load a program that has any.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use sdfg::tasklet::ExternalOrigin;
 use tempfile::TempDir;
 
+use super::compiler::{Form, compile_c, compile_cpp};
 use super::error::LinkError;
 use super::libraries;
 use super::output;
+use crate::object::Requirements;
 
 /// Objects and libraries of external tasklets, ready to be linked or loaded.
 #[derive(Debug, Default)]
@@ -19,7 +20,9 @@ pub(crate) struct Externals {
     pub(crate) objects: Vec<PathBuf>,
     /// Shared libraries: paths where they were found, else names as `-l` takes them.
     pub(crate) libraries: Vec<Library>,
-    /// Holds the object files.
+    /// Whether there are objects that need the standard library of C++.
+    pub(crate) needs_cpp: bool,
+    /// Holds the files.
     _folder: Option<TempDir>,
 }
 
@@ -33,11 +36,11 @@ pub(crate) enum Library {
 }
 
 impl Externals {
-    /// Compiles sources and finds libraries.
-    pub(crate) fn prepare(origins: &[ExternalOrigin]) -> Result<Self, LinkError> {
+    /// Compiles sources and finds libraries. Sources in C++ take the form that is asked for.
+    pub(crate) fn prepare(requirements: &Requirements, form: Form) -> Result<Self, LinkError> {
         let mut externals = Externals::default();
         let failed = |source| LinkError::Write { path: std::env::temp_dir(), source };
-        for (index, origin) in origins.iter().enumerate() {
+        for (index, origin) in requirements.externals.iter().enumerate() {
             if let ExternalOrigin::Library(name) = origin {
                 externals.libraries.push(match libraries::find_by_link_name(name) {
                     Some(path) => Library::Found(path),
@@ -52,27 +55,28 @@ impl Externals {
             let object = folder.path().join(format!("external{index}.o"));
             match origin {
                 ExternalOrigin::Library(_) => {}
-                ExternalOrigin::File(path) => compile(Path::new(path), &object)?,
+                ExternalOrigin::File(path) => {
+                    compile_c(Path::new(path), &object, requirements)?;
+                    externals.objects.push(object);
+                }
                 ExternalOrigin::Source(text) => {
                     let source = folder.path().join(format!("external{index}.c"));
                     output::write_file(&source, text.as_bytes())?;
-                    compile(&source, &object)?;
+                    compile_c(&source, &object, requirements)?;
+                    externals.objects.push(object);
+                }
+                ExternalOrigin::Cpp(text) => {
+                    let name = format!("external{index}");
+                    let file = compile_cpp(text, form, requirements, folder.path(), &name)?;
+                    match form {
+                        Form::Object => externals.objects.push(file),
+                        Form::Library => externals.libraries.push(Library::Found(file)),
+                    }
+                    externals.needs_cpp |= form == Form::Object;
                 }
             }
-            externals.objects.push(object);
             externals._folder = Some(folder);
         }
         Ok(externals)
     }
-}
-
-/// Compiles a C file with the compiler of the variable `CC`, else the system's.
-fn compile(source: &Path, object: &Path) -> Result<(), LinkError> {
-    let compiler = match std::env::var_os("CC").filter(|name| !name.is_empty()) {
-        Some(compiler) => PathBuf::from(compiler),
-        None => PathBuf::from("cc"),
-    };
-    let mut command = Command::new(&compiler);
-    command.args(["-O2", "-fPIC", "-c", "-o"]).arg(object).arg(source).stdin(Stdio::null());
-    super::linker::run(&compiler, command)
 }

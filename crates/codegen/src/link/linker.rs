@@ -36,13 +36,9 @@ impl Linker {
         if let Some(program) = std::env::var_os(LINKER_VARIABLE).filter(|program| !program.is_empty()) {
             return Ok(Linker::named(Path::new(&program)));
         }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let from_path = |name: &str| {
-            std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-        };
         CANDIDATES
             .into_iter()
-            .find_map(from_path)
+            .find_map(on_path)
             .or_else(rust_lld)
             .map(|program| Linker::named(&program))
             .ok_or_else(|| LinkError::NoLinker { tried: CANDIDATES.map(str::to_owned).to_vec() })
@@ -82,6 +78,12 @@ impl Linker {
         // A library that is not found is printed as it was asked for.
         (path.is_absolute() && path.is_file()).then_some(path)
     }
+}
+
+/// The program of this name in the folders of `PATH`.
+pub(super) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// Runs `command`, which starts `program`, and keeps what it prints for the error message.

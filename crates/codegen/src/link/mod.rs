@@ -2,6 +2,7 @@
 //!
 //! Every file appears whole or not at all, and holds no paths, times or addresses of this machine.
 
+mod compiler;
 mod error;
 mod external;
 mod libraries;
@@ -21,6 +22,7 @@ pub use linker::LINKER_VARIABLE;
 pub use output::write_file;
 
 use crate::object::ObjectCode;
+pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form};
 pub(crate) use external::{Externals, Library};
 use linker::{Flavour, Linker};
 use output::Output;
@@ -62,13 +64,22 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     command.arg("-o").arg(result.temporary()).arg(input.path());
     let runtime = runtime_files(object).map_err(failed)?;
     command.args(runtime.iter().map(NamedTempFile::path));
-    let externals = Externals::prepare(&object.requirements.externals)?;
+    let externals = Externals::prepare(&object.requirements, Form::Object)?;
     command.args(&externals.objects);
     for library in &externals.libraries {
         match library {
             Library::Found(path) => command.arg(path),
             Library::Named(name) => command.arg(format!("-l{name}")),
         };
+    }
+    match linker.flavour {
+        _ if !externals.needs_cpp => {}
+        Flavour::Driver => {
+            command.arg("-lstdc++");
+        }
+        Flavour::Bare | Flavour::GenericLld => {
+            command.arg(libraries::system("libstdc++.so.6")?).arg(libraries::system("libgcc_s.so.1")?);
+        }
     }
     if object.requirements.openmp {
         command.arg(libraries::openmp(&linker, object.requirements.sanitizer)?);
@@ -118,7 +129,7 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
 /// [`LinkError::Write`], or the C compiler's failure.
 pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
-    let externals = Externals::prepare(&object.requirements.externals)?;
+    let externals = Externals::prepare(&object.requirements, Form::Object)?;
     let mut members = vec![NewArchiveMember::new(
         object.bytes.as_slice(),
         &DEFAULT_OBJECT_READER,

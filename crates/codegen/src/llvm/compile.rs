@@ -27,6 +27,8 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
             vector_mathematics: emitter.uses_vector_mathematics(),
             sanitizer: options.sanitizer,
             externals: plan.externals.clone(),
+            source_level: options.level.of_sources(),
+            source_cache: None,
         };
         Ok(ObjectCode { interface: interface.clone(), bytes, requirements })
     })

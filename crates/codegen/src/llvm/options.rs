@@ -34,6 +34,16 @@ impl OptLevel {
     /// Every level, from least to most work.
     pub const ALL: [OptLevel; 5] = [OptLevel::O0, OptLevel::Quick, OptLevel::O1, OptLevel::O2, OptLevel::O3];
 
+    /// How much sources of external tasklets are optimised, as a number behind `-O`.
+    pub(crate) const fn of_sources(self) -> u8 {
+        match self {
+            OptLevel::O0 => 0,
+            OptLevel::Quick | OptLevel::O1 => 1,
+            OptLevel::O2 => 2,
+            OptLevel::O3 => 3,
+        }
+    }
+
     /// The name on command lines.
     pub const fn name(self) -> &'static str {
         match self {

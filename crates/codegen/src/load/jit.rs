@@ -20,7 +20,7 @@ use inkwell::targets::{InitializationConfig, Target};
 
 use super::error::LoadError;
 use super::openmp;
-use crate::link::{Externals, Library};
+use crate::link::{Externals, Form, Library};
 use crate::object::ObjectCode;
 
 /// The mathematics library, which is not in every process.
@@ -60,7 +60,7 @@ impl JitCode {
         let program = object.interface.name();
         let defect = |message: String| LoadError::Jit { program: program.to_owned(), message };
         Target::initialize_native(&InitializationConfig::default()).map_err(&defect)?;
-        let externals = Externals::prepare(&object.requirements.externals)?;
+        let externals = Externals::prepare(&object.requirements, Form::Library)?;
         let mut libraries: Vec<String> = externals.libraries.iter().map(file_to_open).collect();
         if object.requirements.openmp {
             libraries.push(openmp::runtime()?.to_owned());

@@ -442,6 +442,7 @@ impl Reader {
                     v1::Origin::Library(name) => ExternalOrigin::Library(name.clone()),
                     v1::Origin::File(path) => ExternalOrigin::File(path.clone()),
                     v1::Origin::Source(text) => ExternalOrigin::Source(text.clone()),
+                    v1::Origin::Cpp(text) => ExternalOrigin::Cpp(text.clone()),
                 },
             })),
         })?;

@@ -254,6 +254,7 @@ pub(super) enum Origin {
     Library(String),
     File(String),
     Source(String),
+    Cpp(String),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -211,6 +211,7 @@ fn tasklet(tasklet: &Tasklet) -> v1::Tasklet {
                 ExternalOrigin::Library(name) => v1::Origin::Library(name),
                 ExternalOrigin::File(path) => v1::Origin::File(path),
                 ExternalOrigin::Source(text) => v1::Origin::Source(text),
+                ExternalOrigin::Cpp(text) => v1::Origin::Cpp(text),
             },
         }),
     };

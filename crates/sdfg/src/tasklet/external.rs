@@ -2,7 +2,7 @@
 //!
 //! Text form: `external gemm(i32(101), A, B, C) from library "blas"`, or with a result
 //! `external r = dot(i32(N), x, y) from library "blas"`. The other origins are `from file "path.c"` and
-//! `from source "text"`, both in C.
+//! `from source "text"`, both in C, and `from cpp "text"`.
 
 use std::fmt;
 
@@ -34,6 +34,8 @@ pub enum ExternalOrigin {
     File(String),
     /// C source text.
     Source(String),
+    /// C++ source text, with functions that are `extern "C"`.
+    Cpp(String),
 }
 
 impl ExternalCall {
@@ -67,6 +69,7 @@ impl ExternalCall {
             "library" => ExternalOrigin::Library(cursor.expect_string()?),
             "file" => ExternalOrigin::File(cursor.expect_string()?),
             "source" => ExternalOrigin::Source(cursor.expect_string()?),
+            "cpp" => ExternalOrigin::Cpp(cursor.expect_string()?),
             _ => {
                 let kind = ParseErrorKind::UnknownExternalOrigin { word: word.text };
                 return Err(ParseError::new(word.span, kind));
@@ -90,6 +93,7 @@ impl fmt::Display for ExternalCall {
             ExternalOrigin::Library(name) => ("library", name),
             ExternalOrigin::File(path) => ("file", path),
             ExternalOrigin::Source(text) => ("source", text),
+            ExternalOrigin::Cpp(text) => ("cpp", text),
         };
         write!(f, ") from {word} {}", quote(text))
     }
@@ -105,6 +109,7 @@ mod tests {
             "external cblas_dgemm(i32(101), 1.0, A, i32(K)) from library \"blas\"",
             "external r = dot(x) from source \"double dot(double *x) {\\n  return \\\"a\\\"[0] + *x;\\n}\"",
             "external f() from file \"lib/f.c\"",
+            "external f(i64(N)) from cpp \"extern \\\"C\\\" void f(long n) {}\"",
         ] {
             let call = ExternalCall::parse(&mut Cursor::new(text, 0)).unwrap();
             assert_eq!(call.to_string(), text);

@@ -16,7 +16,7 @@ use crate::subset::Subset;
 use crate::tasklet::{Dialect, ExternalOrigin};
 
 /// Constructs that are no element of an `ALL` list.
-const CONSTRUCTS: [&str; 103] = [
+const CONSTRUCTS: [&str; 104] = [
     "symbol",
     "container scalar",
     "container array",
@@ -77,6 +77,7 @@ const CONSTRUCTS: [&str; 103] = [
     "external library",
     "external file",
     "external source",
+    "external cpp",
     "external result",
     "external arguments",
     "map parameters",
@@ -262,6 +263,7 @@ impl Seen {
                         ExternalOrigin::Library(_) => "external library",
                         ExternalOrigin::File(_) => "external file",
                         ExternalOrigin::Source(_) => "external source",
+                        ExternalOrigin::Cpp(_) => "external cpp",
                     };
                     self.see(name);
                     self.when(call.result.is_some(), "external result", "");
