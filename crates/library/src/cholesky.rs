@@ -62,10 +62,6 @@ impl Meaning for Cholesky {
         Ok(factor)
     }
 
-    fn adds(&self) -> bool {
-        false
-    }
-
     fn expand(
         &self,
         template: &mut Template,

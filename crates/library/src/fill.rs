@@ -55,10 +55,6 @@ impl Meaning for Fill {
         Ok(vec![value; count])
     }
 
-    fn adds(&self) -> bool {
-        false
-    }
-
     fn expand(
         &self,
         template: &mut Template,

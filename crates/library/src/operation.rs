@@ -23,7 +23,9 @@ pub(crate) trait Meaning {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String>;
 
     /// Whether the expansion can add to what the target holds instead of setting it.
-    fn adds(&self) -> bool;
+    fn adds(&self) -> bool {
+        false
+    }
 
     /// The expansions that the node has, the default one first.
     fn expansions(&self) -> &'static [Expansion] {

@@ -110,10 +110,6 @@ impl Meaning for Solve {
         Ok(right)
     }
 
-    fn adds(&self) -> bool {
-        false
-    }
-
     fn expand(
         &self,
         template: &mut Template,
