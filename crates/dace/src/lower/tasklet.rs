@@ -15,7 +15,7 @@ use super::Frame;
 use super::state::{End, Graph};
 use crate::model;
 use crate::report::{Code, Failed};
-use crate::text::{assignments, map_block, statements};
+use crate::text::{assignments, is_print, map_block, statements};
 
 impl<'a> Frame<'a> {
     /// The statements of a tasklet, with constants put in.
@@ -241,8 +241,7 @@ impl<'a> Frame<'a> {
 
 /// Whether code writes to the standard output, which the translated code does not.
 fn prints(code: &str) -> bool {
-    let begins = |part: &str| ["printf(", "print("].iter().any(|name| part.trim_start().starts_with(name));
-    code.split(['\n', ';']).any(begins)
+    code.split(['\n', ';']).any(|part| is_print(part.trim_start()))
 }
 
 /// Whether a block assigns a name, or elements of it, whichever way it runs.

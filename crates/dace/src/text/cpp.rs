@@ -2,6 +2,8 @@
 //!
 //! Tasklets that users write in C++ are mostly one assignment. Everything with a block, a pointer or a library in it is left alone.
 
+use super::lines::is_print;
+
 /// The same code in our language; `None` if it is more than a list of assignments.
 pub(crate) fn assignments(code: &str) -> Option<String> {
     let code: String =
@@ -9,7 +11,7 @@ pub(crate) fn assignments(code: &str) -> Option<String> {
     let mut found = Vec::new();
     for statement in split(&code, ';') {
         let statement = statement.trim();
-        if statement.is_empty() || statement.starts_with("printf(") {
+        if statement.is_empty() || is_print(statement) {
             continue;
         }
         let foreign = ['{', '}', '"', '\'', '#', '~'];

@@ -28,7 +28,7 @@ fn plain_line(line: &str) -> Option<String> {
         return Some(format!("{fraction} = {a} - trunc({a})\n{whole} = trunc({a})"));
     }
     // What is printed is no result.
-    if ["printf(", "print("].iter().any(|name| line.starts_with(name)) && line.ends_with(')') {
+    if is_print(line) && line.ends_with(')') {
         return Some("pass".to_owned());
     }
     // `t: dace.float64` declares a local that is assigned later.
@@ -38,6 +38,11 @@ fn plain_line(line: &str) -> Option<String> {
     };
     let ty = ty.trim().strip_prefix("dace.")?;
     (is_name(name.trim()) && is_name(ty)).then(|| format!("{}: {ty} = 0", name.trim()))
+}
+
+/// Whether a statement writes to the standard output, in C++ or in Python.
+pub(crate) fn is_print(statement: &str) -> bool {
+    statement.starts_with("printf(") || statement.starts_with("print(")
 }
 
 /// `decltype(x)(a, b)` as a call of its own name.

@@ -15,6 +15,7 @@ mod symbolic;
 pub(crate) use code::{expression, lambda, resolution, statements};
 pub(crate) use cpp::assignments;
 pub(crate) use label::{from_name, to_name};
+pub(crate) use lines::is_print;
 pub(crate) use rewrite::{map_block, map_expression};
 pub(crate) use structs::Structs;
 pub(crate) use symbolic::symbolic;
