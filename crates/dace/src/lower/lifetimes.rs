@@ -7,8 +7,10 @@
 use std::collections::BTreeSet;
 
 use sdfg::ir::{
-    BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg, State, Volume,
+    BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg, State, TransitionId,
+    Volume,
 };
+use sdfg::syntax::{Expression, UnaryOp};
 
 use super::Frame;
 use crate::report::Code;
@@ -106,17 +108,46 @@ fn writes(sdfg: &Sdfg, region: RegionId, container: ContainerId) -> bool {
 }
 
 /// Whether one of two conditions of transitions holds: they are a condition and its negation.
-fn is_complete(sdfg: &Sdfg, transitions: &[sdfg::ir::TransitionId]) -> bool {
+fn is_complete(sdfg: &Sdfg, transitions: &[TransitionId]) -> bool {
     let [first, second] = transitions else { return false };
-    let condition =
-        |id: &sdfg::ir::TransitionId| sdfg.transition(*id).condition.as_ref().map(ToString::to_string);
+    let condition = |id: &TransitionId| sdfg.transition(*id).condition.as_ref();
     let (Some(first), Some(second)) = (condition(first), condition(second)) else { return false };
-    let negates = |one: &str, other: &str| other == format!("not {one}") || other == format!("not ({one})");
-    negates(&first, &second) || negates(&second, &first)
+    let negates =
+        |one: &Expression, other: &Expression| Expression::unary(UnaryOp::Not, one.clone()) == *other;
+    negates(first, second) || negates(second, first)
 }
 
 fn state_writes(state: &State, container: ContainerId) -> bool {
     let into = state.accesses_of(container).flat_map(|node| state.in_edges(node));
     let mut into = into.filter(|edge| state.edge(*edge).memlet.flow != Flow::Order);
     into.any(|edge| state.edge(edge).memlet.volume != Volume::Dynamic && !leaves_open(state, edge))
+}
+
+#[cfg(test)]
+mod tests {
+    use sdfg::ir::Transition;
+    use sdfg::syntax::parse_expression;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_and_its_negation_leave_nothing_open() {
+        for (first, second, expected) in [
+            ("a > 0", "not a > 0", true),
+            ("not (a > 0 and b)", "a > 0 and b", true),
+            ("not ((a > 0))", "a  >  0", true),
+            // The text is that of the negation, what it says is not.
+            ("a and b", "not a and b", false),
+            ("a > 0", "a < 0", false),
+        ] {
+            let mut sdfg = Sdfg::new("branches");
+            let body = sdfg.body();
+            let [(src, _), (dst, _)] = ["a", "b"].map(|label| sdfg.add_state(body, State::new(label)));
+            let conditions = [first, second].map(|text| Some(parse_expression(text).unwrap()));
+            let ids = conditions.map(|condition| {
+                sdfg.add_transition(Transition { src, dst, condition, assignments: Vec::new(), loc: None })
+            });
+            assert_eq!(is_complete(&sdfg, &ids), expected, "{first}; {second}");
+        }
+    }
 }
