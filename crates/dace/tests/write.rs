@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sdfg::interpret::{Arguments, Interpreter};
 use sdfg::ir::Sdfg;
+use sdfg::tensor::Tensor;
 use sdfg::text::{parse, print};
 use sdfg::validate::validate;
 use sdfg_dace::{Form, Options, read, write};
@@ -155,6 +157,36 @@ fn what_dace_has_not_is_refused() {
     assert_eq!(refused("symbol N: i32\narray a: f64[N]", ""), "D308");
     let map = "map m [i = 0:4] schedule(simd) {\ntasklet t () -> (o) { o = 1.0 }\nt.o -> m.a: a[i]\n}\naccess c = a\nm.a -> c";
     assert_eq!(refused(doubles, map), "D304");
+}
+
+/// DaCe assigns one after the other, so two symbols that swap their values need a third: one that is not the program's own.
+#[test]
+fn old_values_of_symbols_have_names_of_their_own() {
+    let text = "sdfg p {
+      symbol __old_a_: i64
+      array out: i64[4]
+      state begin {}
+      -> end_of_all with (a = 1, b = 2, __old_a = 3)
+      state end_of_all {}
+      -> swapped with (a = b, b = a)
+      state swapped {
+        access out
+        tasklet t () -> (o) { o[0] = a; o[1] = b; o[2] = __old_a; o[3] = __old_a_ }
+        t.o -> out
+      }
+    }";
+    let computed = |sdfg: Sdfg| {
+        let validated = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let given = Arguments::new().with("out", Tensor::vector(&[0_i64; 4]));
+        let mut arguments = given.with_symbol("__old_a_", 4);
+        let mut interpreter = Interpreter::new(&validated).unwrap();
+        interpreter.run(&mut arguments, &sdfg::interpret::Options::default()).unwrap();
+        arguments.get("out").unwrap().to_vec::<i64>().unwrap()
+    };
+    let sdfg = parse("p", text).unwrap();
+    let written = read_again("p", &write(&sdfg, Form::Plain).unwrap());
+    assert_eq!(computed(sdfg), [2, 1, 3, 4]);
+    assert_eq!(computed(written), [2, 1, 3, 4]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sdfg::analysis::control_environment;
 use sdfg::analysis::symbols::{assigned_symbols, free_symbols_of_state};
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{BlockId, BlockKind, ContainerKind, TransitionId};
+use sdfg::ir::{BlockId, BlockKind, ContainerKind, NodeKind, TransitionId};
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};
 use sdfg::tasklet::{Dialect, Environment, typecheck_expression};
@@ -219,7 +219,7 @@ impl Frame<'_> {
             }
             // Each uses what another one changes: keep the old value of the first.
             let symbol = waiting[0].0.to_string();
-            let old = format!("__old_{symbol}");
+            let old = self.name_of_old(&symbol, &ordered);
             for (_, value) in &mut waiting {
                 let kept = value.clone();
                 *value = map_expression(kept, &mut |part| match &part.kind {
@@ -230,6 +230,30 @@ impl Frame<'_> {
             ordered.insert(0, (old, Expression::name(symbol)));
         }
         ordered
+    }
+
+    /// A name for the old value of a symbol that means nothing else anywhere in the SDFG.
+    fn name_of_old(&self, symbol: &str, ordered: &[(String, Expression)]) -> String {
+        let mut taken: BTreeSet<Symbol> = self.sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+        taken.extend(assigned_symbols(self.sdfg));
+        for (_, state) in self.sdfg.states() {
+            taken.extend(free_symbols_of_state(state));
+            for (_, node) in state.nodes() {
+                if let NodeKind::MapEntry(map) = &node.kind {
+                    taken.extend(map.params.iter().cloned());
+                }
+            }
+        }
+        let is_taken = |name: &str| {
+            self.sdfg.find_container(name).is_some()
+                || taken.iter().any(|symbol| symbol.as_str() == name)
+                || ordered.iter().any(|(other, _)| other == name)
+        };
+        let mut name = format!("__old_{symbol}");
+        while is_taken(&name) {
+            name.push('_');
+        }
+        name
     }
 
     /// A condition, or the value of an assignment, in DaCe's terms.
