@@ -2,6 +2,8 @@
 //!
 //! Equality is structural and ignores spans, so that a tree equals what its printed form parses to.
 
+use std::cmp::Ordering;
+
 use super::span::Span;
 use crate::value::{Complex, Value};
 
@@ -295,6 +297,18 @@ impl CompareOp {
             CompareOp::LessEqual => "<=",
             CompareOp::Greater => ">",
             CompareOp::GreaterEqual => ">=",
+        }
+    }
+
+    /// Whether operands that are ordered so satisfy the comparison; those without an order, as NaN has none, are only not equal.
+    pub fn holds(self, ordering: Option<Ordering>) -> bool {
+        match self {
+            CompareOp::Equal => ordering == Some(Ordering::Equal),
+            CompareOp::NotEqual => ordering != Some(Ordering::Equal),
+            CompareOp::Less => ordering == Some(Ordering::Less),
+            CompareOp::LessEqual => matches!(ordering, Some(Ordering::Less | Ordering::Equal)),
+            CompareOp::Greater => ordering == Some(Ordering::Greater),
+            CompareOp::GreaterEqual => matches!(ordering, Some(Ordering::Greater | Ordering::Equal)),
         }
     }
 }

@@ -49,7 +49,7 @@ fn compared(
     let mut is_true = true;
     for (op, right) in rest {
         let right = number(right, values)?;
-        is_true = is_true && compares(left, *op, right);
+        is_true = is_true && op.holds(Some(left.cmp(&right)));
         left = right;
     }
     Some(is_true)
@@ -118,17 +118,6 @@ pub(super) fn number(expression: &Expression, values: &dyn Fn(&str) -> Option<i6
 /// Whether a symbol takes the values that are computed here: one of another type comes round to the other end of its values.
 pub(super) fn is_wide(sdfg: &Sdfg, symbol: &Symbol) -> bool {
     sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL) == ScalarType::I64
-}
-
-fn compares(left: i64, op: CompareOp, right: i64) -> bool {
-    match op {
-        CompareOp::Less => left < right,
-        CompareOp::LessEqual => left <= right,
-        CompareOp::Greater => left > right,
-        CompareOp::GreaterEqual => left >= right,
-        CompareOp::Equal => left == right,
-        CompareOp::NotEqual => left != right,
-    }
 }
 
 #[cfg(test)]

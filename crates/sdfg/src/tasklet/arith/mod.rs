@@ -223,14 +223,7 @@ pub fn compare(op: CompareOp, a: Value, b: Value) -> bool {
         (Value::Complex128(a), Value::Complex128(b)) => (a == b).then_some(Ordering::Equal),
         (a, b) => return compare(op, a, cast(b, a.ty())),
     };
-    match op {
-        CompareOp::Equal => ordering == Some(Ordering::Equal),
-        CompareOp::NotEqual => ordering != Some(Ordering::Equal),
-        CompareOp::Less => ordering == Some(Ordering::Less),
-        CompareOp::LessEqual => matches!(ordering, Some(Ordering::Less | Ordering::Equal)),
-        CompareOp::Greater => ordering == Some(Ordering::Greater),
-        CompareOp::GreaterEqual => matches!(ordering, Some(Ordering::Greater | Ordering::Equal)),
-    }
+    op.holds(ordering)
 }
 
 /// Whether a condition with this value holds: it is not zero. NaN is not zero.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};
 
 /// Whether a condition holds; nothing if that depends on data, on the symbol of a loop, or on more than comparisons of
 /// integers.
@@ -31,15 +31,7 @@ pub(super) fn decided(condition: &Expression, values: &BTreeMap<Symbol, Expr>) -
             let mut left = number(first)?;
             for (op, right) in rest {
                 let right = number(right)?;
-                let holds = match op {
-                    CompareOp::Less => left < right,
-                    CompareOp::LessEqual => left <= right,
-                    CompareOp::Greater => left > right,
-                    CompareOp::GreaterEqual => left >= right,
-                    CompareOp::Equal => left == right,
-                    CompareOp::NotEqual => left != right,
-                };
-                if !holds {
+                if !op.holds(Some(left.cmp(&right))) {
                     return Some(false);
                 }
                 left = right;
