@@ -22,12 +22,11 @@ const PARALLEL: u64 = 1_000_000;
 /// Operations between two looks whether to go on: some milliseconds of work.
 const BLOCK: u64 = 8_000_000;
 
-/// What a step leaves.
-struct Filled {
-    /// What the vertex costs by itself in each configuration: its own cost, edges to itself, and tables over it alone.
-    own: Vec<f64>,
-    /// Least costs, in the mixed radix of its dependents.
-    minima: Vec<f64>,
+/// What the vertex of each step costs by itself in each configuration: its own cost, edges to itself, and tables over it
+/// alone. In the order of the steps, as they are shared among threads.
+pub(super) struct OwnCosts {
+    apart: Vec<Vec<f64>>,
+    together: Vec<f64>,
 }
 
 /// The dynamic program at work.
@@ -37,8 +36,8 @@ pub(super) struct Dynamic<'p> {
     schedule: Schedule,
     n_threads: usize,
     observer: &'p dyn Observer,
-    /// Of each step that is done.
-    filled: Vec<OnceLock<Filled>>,
+    /// The table of each step that is done: least costs, in the mixed radix of its dependents.
+    tables: Vec<OnceLock<Vec<f64>>>,
     done: AtomicU64,
     total: u64,
     cancelled: AtomicBool,
@@ -51,8 +50,8 @@ impl<'p> Dynamic<'p> {
         n_threads: usize,
         observer: &'p dyn Observer,
     ) -> Self {
-        let mut filled = Vec::new();
-        filled.resize_with(plan.steps.len(), OnceLock::new);
+        let mut tables = Vec::new();
+        tables.resize_with(plan.steps.len(), OnceLock::new);
         let (done, total) = (AtomicU64::new(0), plan.operations());
         let schedule = if n_threads <= 1 || total < PARALLEL {
             Schedule::of_one_thread(plan.steps.len())
@@ -61,21 +60,28 @@ impl<'p> Dynamic<'p> {
             schedule::divide(&plan.parents(), &work, n_threads)
         };
         let cancelled = AtomicBool::new(false);
-        Dynamic { problem, plan, schedule, n_threads, observer, filled, done, total, cancelled }
+        Dynamic { problem, plan, schedule, n_threads, observer, tables, done, total, cancelled }
     }
 
     /// Fills all tables.
-    pub(super) fn fill(&self) -> Result<(), SearchError> {
-        let fill = |steps: &[usize]| steps.iter().try_for_each(|step| self.fill_table(*step, 1));
-        side_by_side(&self.schedule.apart, fill).into_iter().collect::<Result<(), _>>()?;
-        self.schedule.together.iter().try_for_each(|step| self.fill_table(*step, self.n_threads))
+    pub(super) fn fill(&self) -> Result<OwnCosts, SearchError> {
+        let fill = |steps: &[usize], n_threads| {
+            let n = steps.iter().map(|step| self.plan.steps[*step].own.n_configurations()).sum();
+            let mut own = Vec::with_capacity(n);
+            steps.iter().try_for_each(|step| self.fill_table(*step, n_threads, &mut own)).map(|()| own)
+        };
+        let apart = side_by_side(&self.schedule.apart, |steps| fill(steps, 1));
+        let apart = apart.into_iter().collect::<Result<_, _>>()?;
+        Ok(OwnCosts { apart, together: fill(&self.schedule.together, self.n_threads)? })
     }
 
-    fn fill_table(&self, index: usize, n_threads: usize) -> Result<(), SearchError> {
+    /// Fills the table of a step, and adds the costs of its vertex by itself to those of others.
+    fn fill_table(&self, index: usize, n_threads: usize, costs: &mut Vec<f64>) -> Result<(), SearchError> {
         let step = &self.plan.steps[index];
         let mut table = vec![f64::INFINITY; step.entries() as usize];
-        let own = self.own_costs(index)?;
-        let ready = step::Ready::new(self, index, &own)?;
+        let first = costs.len();
+        self.add_own_costs(index, costs)?;
+        let ready = step::Ready::new(self, index, &costs[first..])?;
         let operations = step.operations();
         let n_blocks = operations.div_ceil(BLOCK).max(1) as usize;
         let parts = if operations < PARALLEL { 1 } else { n_threads };
@@ -106,7 +112,7 @@ impl<'p> Dynamic<'p> {
         }
         drop(ready);
         // Each step is done once, so that nothing can be there.
-        let _ = self.filled[index].set(Filled { own, minima: table });
+        let _ = self.tables[index].set(table);
         Ok(())
     }
 
@@ -122,29 +128,31 @@ impl<'p> Dynamic<'p> {
 
     /// The table of a step that is done.
     fn table(&self, step: usize) -> &[f64] {
-        self.filled[step].get().map_or(&[], |filled| &filled.minima)
+        self.tables[step].get().map_or(&[], Vec::as_slice)
     }
 
     /// The tables, in the order of the steps.
     pub(super) fn into_tables(self) -> Vec<Vec<f64>> {
-        let minima = |filled: OnceLock<Filled>| filled.into_inner().map(|filled| filled.minima);
-        self.filled.into_iter().map(|filled| minima(filled).unwrap_or_default()).collect()
+        self.tables.into_iter().map(|table| table.into_inner().unwrap_or_default()).collect()
     }
 
-    fn own_costs(&self, index: usize) -> Result<Vec<f64>, SearchError> {
-        let step = &self.plan.steps[index];
-        let vertex = step.vertex;
-        let mut costs = match self.problem.vertex_costs(vertex) {
-            Some(costs) => costs.to_vec(),
-            None => (0..self.problem.n_configurations(vertex))
-                .map(|configuration| self.problem.vertex_cost(vertex, configuration))
-                .collect(),
-        };
+    /// Adds the costs of a step's vertex by itself to the list.
+    fn add_own_costs(&self, index: usize, list: &mut Vec<f64>) -> Result<(), SearchError> {
+        let vertex = self.plan.steps[index].vertex;
+        let first = list.len();
+        match self.problem.vertex_costs(vertex) {
+            Some(costs) => list.extend_from_slice(costs),
+            None => list.extend(
+                (0..self.problem.n_configurations(vertex))
+                    .map(|configuration| self.problem.vertex_cost(vertex, configuration)),
+            ),
+        }
+        let costs = &mut list[first..];
         if let Some(configuration) = costs.iter().position(|cost| !super::tabulated::is_cost(*cost)) {
             let (vertex, cost) = (self.problem.vertex_name(vertex), costs[configuration]);
             return Err(super::ProblemError::VertexCost { vertex, configuration, cost }.into());
         }
-        for &edge in &step.loops {
+        for &edge in self.plan.loops.of(index) {
             let (rows, columns) =
                 (self.problem.layouts(edge, End::Source), self.problem.layouts(edge, End::Target));
             for (configuration, cost) in costs.iter_mut().enumerate() {
@@ -152,28 +160,28 @@ impl<'p> Dynamic<'p> {
                     step::edge_cost(self.problem, edge, rows.of(configuration), columns.of(configuration))?;
             }
         }
-        for &table in &step.unary {
+        for &table in self.plan.unary.of(index) {
             let (values, layouts) = (self.table(table), &self.plan.steps[table].dependents[0].layouts);
             match layouts.map() {
-                None => super::min_plus::add(&mut costs, values),
+                None => super::min_plus::add(costs, values),
                 Some(map) => {
                     costs.iter_mut().zip(map).for_each(|(cost, layout)| *cost += values[*layout as usize]);
                 }
             }
         }
-        Ok(costs)
+        Ok(())
     }
 }
 
-/// Does something with each list of steps, on a thread each; the results in order.
-fn side_by_side<R: Send>(lists: &[Vec<usize>], work: impl Fn(&[usize]) -> R + Sync) -> Vec<R> {
+/// Does something with each list, on a thread each; the results in order.
+fn side_by_side<L: Sync, R: Send>(lists: &[L], work: impl Fn(&L) -> R + Sync) -> Vec<R> {
     let Some((here, others)) = lists.split_first() else { return Vec::new() };
     if others.is_empty() {
         return vec![work(here)];
     }
     std::thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = others.iter().map(|steps| scope.spawn(move || work(steps))).collect();
+        let threads: Vec<_> = others.iter().map(|list| scope.spawn(move || work(list))).collect();
         let mut results = vec![work(here)];
         let join = |thread: std::thread::ScopedJoinHandle<'_, R>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

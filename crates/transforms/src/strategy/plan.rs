@@ -4,9 +4,18 @@ use super::layouts::Layouts;
 use super::problem::{End, Problem};
 
 /// The steps of the dynamic program, one for each vertex, in elimination order.
+///
+/// What belongs to each step is in one list for all of them: ten thousand small steps would spend their time in lists of
+/// their own.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
+    /// Edges from the vertex to itself.
+    pub(super) loops: Lists<usize>,
+    /// Steps whose table is over the vertex alone.
+    pub(super) unary: Lists<usize>,
+    /// Edges and earlier tables over the vertex and others.
+    pub(super) joint: Lists<Factor>,
 }
 
 /// A vertex is taken out: the least cost of it, and of what was taken out before and depends on it, becomes a table over
@@ -14,13 +23,7 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) vertex: usize,
-    /// Edges from the vertex to itself.
-    pub(super) loops: Vec<usize>,
-    /// Steps whose table is over the vertex alone.
-    pub(super) unary: Vec<usize>,
-    /// Edges and earlier tables over the vertex and others.
-    pub(super) joint: Vec<Factor>,
-    /// Which of the vertex's configurations are the same to all of `joint`; without any, each is its own.
+    /// Which of the vertex's configurations are the same to all of the joint factors; without any, each is its own.
     pub(super) own: Layouts,
     /// Which vertices the new table is over, the one that is taken out first being the last.
     pub(super) dependents: Vec<Dependent>,
@@ -54,6 +57,13 @@ impl Step {
         self.entries().saturating_mul(self.own.len() as u64)
     }
 
+    /// The entry of the table for the layouts of these configurations, one for each vertex of the problem.
+    pub(super) fn entry(&self, strategy: &[usize]) -> usize {
+        let digits =
+            self.dependents.iter().map(|one| (one.layouts.of(strategy[one.vertex]), one.layouts.len()));
+        digits.fold(0, |entry, (layout, n)| entry * n + layout)
+    }
+
     /// The step that needs the table.
     fn next(&self, position: &[usize]) -> Option<usize> {
         self.dependents.last().map(|dependent| position[dependent.vertex])
@@ -63,70 +73,42 @@ impl Step {
 impl Plan {
     /// The plan of an order with every vertex once.
     pub(super) fn new(problem: &dyn Problem, order: &[usize]) -> Self {
-        let mut position = vec![0; order.len()];
+        let n = order.len();
+        let mut position = vec![0; n];
         for (index, vertex) in order.iter().enumerate() {
             position[*vertex] = index;
         }
-        let mut plan = Plan { steps: order.iter().map(|vertex| Step::empty(problem, *vertex)).collect() };
-        for (index, edge) in problem.edges().iter().enumerate() {
+        let edges = || problem.edges().iter().enumerate();
+        let loops =
+            edges().filter(|(_, edge)| edge.is_loop()).map(|(index, edge)| (position[edge.source], index));
+        let between = edges().filter(|(_, edge)| !edge.is_loop()).map(|(index, edge)| {
             let (source, target) = (position[edge.source], position[edge.target]);
-            if edge.is_loop() {
-                plan.steps[source].loops.push(index);
-            } else {
-                let end = if source < target { End::Source } else { End::Target };
-                plan.steps[source.min(target)].joint.push(Factor::Edge { edge: index, end });
-            }
-        }
-        for index in 0..plan.steps.len() {
-            plan.gather(problem, index, &position);
-            let step = &plan.steps[index];
+            let end = if source < target { End::Source } else { End::Target };
+            (source.min(target), Factor::Edge { edge: index, end })
+        });
+        let (loops, between) = (Lists::new(n, loops), Lists::new(n, between));
+        let mut steps: Vec<Step> = Vec::with_capacity(n);
+        // The tables that each step needs, as lists that go from each table to the next one.
+        let mut tables = Chains::new(n);
+        let (mut unary, mut joint) = (Vec::new(), Vec::new());
+        for (index, vertex) in order.iter().enumerate() {
+            let factors = || between.of(index).iter().copied().chain(tables.of(index).map(Factor::Table));
+            let step = Step::new(problem, *vertex, &steps, factors(), &position);
+            joint.extend(factors().map(|factor| (index, factor)));
             if let Some(next) = step.next(&position) {
                 if step.dependents.len() == 1 {
-                    plan.steps[next].unary.push(index);
+                    unary.push((next, index));
                 } else {
-                    plan.steps[next].joint.push(Factor::Table(index));
+                    tables.push(next, index);
                 }
             }
+            steps.push(step);
         }
-        plan
-    }
-
-    /// Finds what a step depends on, and the layouts of all.
-    fn gather(&mut self, problem: &dyn Problem, index: usize, position: &[usize]) {
-        let step = &self.steps[index];
-        let vertex = step.vertex;
-        let mut own: Option<Layouts> = None;
-        let mut dependents: Vec<Dependent> = Vec::new();
-        let mut take = |of: usize, layouts: &Layouts| {
-            let known = if of == vertex {
-                own.as_mut()
-            } else {
-                dependents.iter_mut().find(|one| one.vertex == of).map(|one| &mut one.layouts)
-            };
-            match known {
-                Some(known) => *known = known.refined(layouts),
-                None if of == vertex => own = Some(layouts.clone()),
-                None => dependents.push(Dependent { vertex: of, layouts: layouts.clone() }),
-            }
-        };
-        for factor in &step.joint {
-            match *factor {
-                Factor::Edge { edge, .. } => {
-                    let ends = problem.edges()[edge];
-                    [End::Source, End::Target]
-                        .into_iter()
-                        .for_each(|end| take(ends.vertex(end), problem.layouts(edge, end)));
-                }
-                Factor::Table(table) => {
-                    self.steps[table].dependents.iter().for_each(|one| take(one.vertex, &one.layouts));
-                }
-            }
-        }
-        dependents.sort_by_key(|one| std::cmp::Reverse(position[one.vertex]));
-        let step = &mut self.steps[index];
-        step.dependents = dependents;
-        if let Some(own) = own {
-            step.own = own;
+        Plan {
+            steps,
+            loops,
+            unary: Lists::new(n, unary.iter().copied()),
+            joint: Lists::new(n, joint.iter().copied()),
         }
     }
 
@@ -157,7 +139,7 @@ impl Plan {
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
         let entries = sum(&mut self.steps.iter().map(Step::entries));
         // Each thread may be at one of the largest steps.
-        let mut laid_out: Vec<u64> = self.steps.iter().map(|step| self.laid_out(step)).collect();
+        let mut laid_out: Vec<u64> = (0..self.steps.len()).map(|step| self.laid_out(step)).collect();
         laid_out.sort_unstable_by_key(|numbers| std::cmp::Reverse(*numbers));
         let own = sum(&mut self.steps.iter().map(|step| step.own.n_configurations() as u64));
         let numbers = sum(&mut laid_out.into_iter().take(n_threads.max(1)).chain([entries, own]));
@@ -176,14 +158,15 @@ impl Plan {
     }
 
     /// How many numbers of a step's factors may have to be laid out anew while it runs.
-    fn laid_out(&self, step: &Step) -> u64 {
+    fn laid_out(&self, index: usize) -> u64 {
+        let (step, joint) = (&self.steps[index], self.joint.of(index));
         let size = |vertex: usize| {
             let found = step.dependents.iter().find(|one| one.vertex == vertex);
             found.map_or(step.own.len(), |one| one.layouts.len()) as u64
         };
         let entries = |factor: &Factor| match *factor {
             // With one dependent the edges are read where they are.
-            Factor::Edge { .. } if step.joint.len() == 1 => 0,
+            Factor::Edge { .. } if joint.len() == 1 => 0,
             Factor::Edge { .. } => {
                 step.dependents.iter().map(|one| one.layouts.len()).max().unwrap_or(0) as u64
                     * step.own.len() as u64
@@ -193,14 +176,111 @@ impl Plan {
                 dependents.iter().fold(1, |product: u64, one| product.saturating_mul(size(one.vertex)))
             }
         };
-        step.joint.iter().map(entries).fold(0, u64::saturating_add)
+        joint.iter().map(entries).fold(0, u64::saturating_add)
     }
 }
 
 impl Step {
-    fn empty(problem: &dyn Problem, vertex: usize) -> Self {
-        let own = Layouts::distinct(problem.n_configurations(vertex));
-        Step { vertex, loops: Vec::new(), unary: Vec::new(), joint: Vec::new(), own, dependents: Vec::new() }
+    /// Takes out a vertex with these factors, given the steps before.
+    fn new(
+        problem: &dyn Problem,
+        vertex: usize,
+        before: &[Step],
+        factors: impl Iterator<Item = Factor>,
+        position: &[usize],
+    ) -> Self {
+        let mut own: Option<Layouts> = None;
+        let mut dependents: Vec<Dependent> = Vec::new();
+        let mut take = |of: usize, layouts: &Layouts| {
+            let known = if of == vertex {
+                own.as_mut()
+            } else {
+                dependents.iter_mut().find(|one| one.vertex == of).map(|one| &mut one.layouts)
+            };
+            match known {
+                Some(known) => *known = known.refined(layouts),
+                None if of == vertex => own = Some(layouts.clone()),
+                None => dependents.push(Dependent { vertex: of, layouts: layouts.clone() }),
+            }
+        };
+        for factor in factors {
+            match factor {
+                Factor::Edge { edge, .. } => {
+                    let ends = problem.edges()[edge];
+                    [End::Source, End::Target]
+                        .into_iter()
+                        .for_each(|end| take(ends.vertex(end), problem.layouts(edge, end)));
+                }
+                Factor::Table(table) => {
+                    before[table].dependents.iter().for_each(|one| take(one.vertex, &one.layouts));
+                }
+            }
+        }
+        dependents.sort_by_key(|one| std::cmp::Reverse(position[one.vertex]));
+        let own = own.unwrap_or_else(|| Layouts::distinct(problem.n_configurations(vertex)));
+        Step { vertex, own, dependents }
+    }
+}
+
+/// Lists one after the other in one array.
+#[derive(Clone, Debug)]
+pub(super) struct Lists<T> {
+    /// Where each list begins, and where the last one ends.
+    starts: Vec<usize>,
+    items: Vec<T>,
+}
+
+impl<T: Copy> Lists<T> {
+    /// `n` lists from items, each with the number of its list, where they keep their order.
+    fn new(n: usize, items: impl Iterator<Item = (usize, T)> + Clone) -> Self {
+        let mut starts = vec![0; n + 1];
+        items.clone().for_each(|(list, _)| starts[list + 1] += 1);
+        for list in 0..n {
+            starts[list + 1] += starts[list];
+        }
+        let mut places = starts.clone();
+        let mut placed: Vec<(usize, T)> = Vec::with_capacity(starts[n]);
+        for (list, item) in items {
+            placed.push((places[list], item));
+            places[list] += 1;
+        }
+        if !placed.is_sorted_by_key(|(place, _)| *place) {
+            placed.sort_unstable_by_key(|(place, _)| *place);
+        }
+        Lists { starts, items: placed.into_iter().map(|(_, item)| item).collect() }
+    }
+
+    /// The items of a list.
+    pub(super) fn of(&self, list: usize) -> &[T] {
+        &self.items[self.starts[list]..self.starts[list + 1]]
+    }
+}
+
+/// Lists of numbers, each number in one list at most, that grow in turns.
+struct Chains {
+    /// The first and the last number of each list.
+    ends: Vec<Option<(usize, usize)>>,
+    /// What follows each number in its list.
+    next: Vec<Option<usize>>,
+}
+
+impl Chains {
+    fn new(n: usize) -> Self {
+        Chains { ends: vec![None; n], next: vec![None; n] }
+    }
+
+    fn push(&mut self, list: usize, number: usize) {
+        match &mut self.ends[list] {
+            Some((_, last)) => {
+                self.next[*last] = Some(number);
+                *last = number;
+            }
+            empty @ None => *empty = Some((number, number)),
+        }
+    }
+
+    fn of(&self, list: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.ends[list].map(|(first, _)| first), |number| self.next[*number])
     }
 }
 

@@ -112,10 +112,10 @@ pub fn search(
     }
     let searched: &dyn Problem = reduced.as_ref().map_or(problem, |reduced| reduced);
     let dynamic = Dynamic::new(searched, &plan, n_threads, observer);
-    dynamic.fill()?;
+    let own = dynamic.fill()?;
     let strategy = match options.algorithm {
         Algorithm::Dynamic => {
-            let mut strategy = dynamic.strategy()?;
+            let mut strategy = dynamic.strategy(&own)?;
             if let Some(reduced) = &reduced {
                 strategy.iter_mut().zip(&reduced.kept).for_each(|(c, kept)| *c = kept[*c]);
             }

@@ -1,6 +1,6 @@
 //! The way back: the configurations that attain the minima, found again for the one combination that is chosen.
 
-use super::{Dynamic, side_by_side, step};
+use super::{Dynamic, OwnCosts, side_by_side, step};
 use crate::strategy::error::SearchError;
 use crate::strategy::layouts::Layouts;
 use crate::strategy::plan::Factor;
@@ -8,13 +8,14 @@ use crate::strategy::problem::{End, Problem};
 
 impl Dynamic<'_> {
     /// The strategy that the tables' minima belong to; of equal configurations the first one, later steps first.
-    pub(in crate::strategy) fn strategy(&self) -> Result<Vec<usize>, SearchError> {
+    pub(in crate::strategy) fn strategy(&self, own: &OwnCosts) -> Result<Vec<usize>, SearchError> {
         let mut strategy = vec![0; self.plan.steps.len()];
-        self.choose(&self.schedule.together, &mut strategy)?;
+        self.choose(&self.schedule.together, &own.together, &mut strategy)?;
         // What a vertex depends on is above it: chosen by now, or by the same thread.
-        let chosen = side_by_side(&self.schedule.apart, |steps| {
+        let lists: Vec<_> = self.schedule.apart.iter().zip(&own.apart).collect();
+        let chosen = side_by_side(&lists, |(steps, costs)| {
             let mut own = strategy.clone();
-            self.choose(steps, &mut own).map(|()| own)
+            self.choose(steps, costs, &mut own).map(|()| own)
         });
         for (steps, chosen) in self.schedule.apart.iter().zip(chosen) {
             let chosen = chosen?;
@@ -26,15 +27,21 @@ impl Dynamic<'_> {
         Ok(strategy)
     }
 
-    /// Chooses the configurations of the vertices of these steps, the last one first.
-    fn choose(&self, steps: &[usize], strategy: &mut [usize]) -> Result<(), SearchError> {
+    /// Chooses the configurations of the vertices of these steps, the last one first. Their own costs lie one after the other.
+    fn choose(&self, steps: &[usize], costs: &[f64], strategy: &mut [usize]) -> Result<(), SearchError> {
         let mut others: Vec<Chosen<'_>> = Vec::new();
+        let mut left = costs;
         for &index in steps.iter().rev() {
             let step = &self.plan.steps[index];
+            let own;
+            (left, own) = left.split_at(left.len() - step.own.n_configurations());
             others.clear();
-            others.extend(step.joint.iter().map(|factor| self.chosen(step.vertex, *factor, strategy)));
-            let own = self.filled[index].get().map_or(&[][..], |filled| &filled.own);
-            let mut best = (f64::INFINITY, 0);
+            others.extend(
+                self.plan.joint.of(index).iter().map(|factor| self.chosen(step.vertex, *factor, strategy)),
+            );
+            // Of a single factor the sums are those that were compared: the first that is the minimum is known to be it.
+            let known = (others.len() == 1).then(|| self.table(index)[step.entry(strategy)]);
+            let mut best = (known.map_or(f64::INFINITY, f64::next_up), 0);
             for (configuration, own) in own.iter().enumerate() {
                 // No cost is negative: where the vertex alone is no better, the others need not be looked at.
                 if *own < best.0 {
@@ -42,6 +49,9 @@ impl Dynamic<'_> {
                     let cost = costs.sum::<Result<f64, SearchError>>()? + own;
                     if cost < best.0 {
                         best = (cost, configuration);
+                        if known == Some(cost) {
+                            break;
+                        }
                     }
                 }
             }

@@ -48,7 +48,7 @@ impl<'d> Ready<'d> {
     pub(super) fn new(dynamic: &'d Dynamic<'_>, index: usize, own: &'d [f64]) -> Result<Self, SearchError> {
         let (problem, step) = (dynamic.problem, &dynamic.plan.steps[index]);
         let own = merge(own, &step.own);
-        let factors = match *step.joint.as_slice() {
+        let factors = match *dynamic.plan.joint.of(index) {
             [] => Factors::None,
             [Factor::Edge { edge, end }] => match problem.edge_table(edge) {
                 Some(costs) => Factors::Stored { end, costs },
@@ -59,7 +59,8 @@ impl<'d> Ready<'d> {
                 }
             },
             _ => {
-                let laid_out = step.joint.iter().map(|factor| lay_out(dynamic, step, *factor));
+                let joint = dynamic.plan.joint.of(index).iter();
+                let laid_out = joint.map(|factor| lay_out(dynamic, step, *factor));
                 Factors::LaidOut(laid_out.collect::<Result<_, _>>()?)
             }
         };
