@@ -2,7 +2,7 @@
 //!
 //! Exact for any boxes: along each dimension, integers are told apart only by the boxes whose sides they are in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Intervals that a side may have; more of them become the one interval around all.
 const INTERVALS: u64 = 1 << 16;
@@ -39,17 +39,51 @@ impl Side {
                 continue;
             }
             let shifts = (0..=last).map(|k| first + stride * k);
-            let mut all: Vec<(i64, i64)> =
+            let all: Vec<(i64, i64)> =
                 shifts.flat_map(|shift| intervals.iter().map(move |(b, e)| (b + shift, e + shift))).collect();
-            all.sort_unstable();
-            all.dedup_by(|next, before| {
-                let touches = next.0 <= before.1;
-                before.1 = if touches { before.1.max(next.1) } else { before.1 };
-                touches
-            });
-            intervals = all;
+            intervals = Side::union(all).0;
         }
         Side(intervals)
+    }
+
+    /// What is in some interval.
+    fn union(mut intervals: Vec<(i64, i64)>) -> Self {
+        intervals.sort_unstable();
+        intervals.dedup_by(|next, before| {
+            let touches = next.0 <= before.1;
+            before.1 = if touches { before.1.max(next.1) } else { before.1 };
+            touches
+        });
+        Side(intervals)
+    }
+
+    /// Begin and end, if it is one interval or empty.
+    pub(super) fn as_interval(&self) -> Option<(i64, i64)> {
+        match *self.0.as_slice() {
+            [] => Some((0, 0)),
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// How many integers there are.
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|(begin, end)| (end - begin) as u64).sum()
+    }
+
+    /// How many integers are in both.
+    pub(super) fn n_common(&self, other: &Side) -> u64 {
+        let (mut common, mut rest) = (0, other.0.as_slice());
+        for (begin, end) in &self.0 {
+            while let Some(((other_begin, other_end), behind)) = rest.split_first() {
+                common += (end.min(other_end) - begin.max(other_begin)).max(0) as u64;
+                if other_end > end {
+                    break;
+                }
+                rest = behind;
+            }
+        }
+        common
     }
 
     /// The first integer, and the one behind the last; nothing if there is none.
@@ -91,6 +125,79 @@ pub(super) fn count(boxes: &[&Sides], wanted: impl Fn(u128) -> bool) -> u64 {
     elements.into_iter().filter(|(set, _)| wanted(*set)).map(|(_, n)| n).sum()
 }
 
+/// Sets of boxes, and boxes that make up their difference, that are looked at before [`pieces`] gives up.
+const PIECES: usize = 256;
+
+/// The elements whose set of boxes is wanted, as disjoint boxes; nothing if these would be many. Bit `i` of a set stands for box `i`.
+pub(super) fn pieces(boxes: &[&Sides], wanted: impl Fn(u128) -> bool) -> Option<Vec<Sides>> {
+    let Some(first) = boxes.first() else { return Some(Vec::new()) };
+    let all = u128::MAX >> (BOXES - boxes.len());
+    let along: Vec<BTreeMap<u128, Side>> = (0..first.len())
+        .map(|dimension| parts(&boxes.iter().map(|sides| &sides[dimension]).collect::<Vec<_>>()))
+        .collect();
+    // The sets that the dimensions so far leave.
+    let mut levels = vec![BTreeSet::from([all])];
+    for parts in &along {
+        let before = &levels[levels.len() - 1];
+        let next: BTreeSet<u128> = before
+            .iter()
+            .flat_map(|set| parts.keys().map(move |other| set & other))
+            .filter(|set| *set != 0)
+            .take(PIECES * PIECES)
+            .collect();
+        if next.len() > PIECES {
+            return None;
+        }
+        levels.push(next);
+    }
+    // What each of them needs of the other dimensions; parts that need the same belong together.
+    let mut needed: BTreeMap<u128, Vec<Sides>> = levels
+        .pop()?
+        .into_iter()
+        .map(|set| (set, if wanted(set) { vec![Vec::new()] } else { Vec::new() }))
+        .collect();
+    for (parts, sets) in along.iter().zip(&levels).rev() {
+        let mut before = BTreeMap::new();
+        for set in sets {
+            let mut groups: BTreeMap<&[Sides], Vec<(i64, i64)>> = BTreeMap::new();
+            for (other, side) in parts {
+                if let Some(rest) = needed.get(&(set & other)).filter(|rest| !rest.is_empty()) {
+                    groups.entry(rest).or_default().extend(&side.0);
+                }
+            }
+            let mut found = Vec::new();
+            for (rest, intervals) in groups {
+                let side = Side::union(intervals);
+                let before = |rest: &Sides| std::iter::once(&side).chain(rest).cloned().collect::<Sides>();
+                found.extend(rest.iter().map(before));
+            }
+            if found.len() > PIECES {
+                return None;
+            }
+            before.insert(*set, found);
+        }
+        needed = before;
+    }
+    needed.remove(&all)
+}
+
+/// The integers that are in exactly the same sides, for each set of sides.
+fn parts(sides: &[&Side]) -> BTreeMap<u128, Side> {
+    let mut switches: Vec<(i64, usize)> = Vec::new();
+    for (side, Side(intervals)) in sides.iter().enumerate() {
+        switches.extend(intervals.iter().flat_map(|(begin, end)| [(*begin, side), (*end, side)]));
+    }
+    switches.sort_unstable();
+    let (mut parts, mut set, mut at) = (BTreeMap::<u128, Vec<(i64, i64)>>::new(), 0_u128, i64::MIN);
+    for (place, side) in switches {
+        if set != 0 && place > at {
+            parts.entry(set).or_default().push((at, place));
+        }
+        (set, at) = (set ^ (1 << side), place);
+    }
+    parts.into_iter().map(|(set, intervals)| (set, Side::union(intervals))).collect()
+}
+
 /// How many integers are in exactly the same sides, for each set of sides.
 fn classes(sides: &[&Side]) -> BTreeMap<u128, u64> {
     // Where an interval begins or ends, its side is switched on or off.
@@ -111,8 +218,6 @@ fn classes(sides: &[&Side]) -> BTreeMap<u128, u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -149,7 +254,18 @@ mod tests {
                     expected += u64::from(set == wanted);
                 }
             }
-            prop_assert_eq!(count(&sides.iter().collect::<Vec<_>>(), |set| set == wanted), expected);
+            let all: Vec<&Sides> = sides.iter().collect();
+            prop_assert_eq!(count(&all, |set| set == wanted), expected);
+            // Pieces are disjoint, and are what is wanted.
+            let pieces = pieces(&all, |set| set == wanted).expect("few");
+            let volume = |sides: &Sides| sides.iter().map(Side::len).product::<u64>();
+            prop_assert_eq!(pieces.iter().map(volume).sum::<u64>(), expected);
+            let with: Vec<&Sides> = all.iter().copied().chain(&pieces).collect();
+            let n = all.len();
+            prop_assert_eq!(count(&with, |set| set & ((1 << n) - 1) == wanted && set >> n != 0), expected);
+            // So are integers that two sides have in common.
+            let common: BTreeSet<i64> = members(&boxes[0][0]).intersection(&members(&boxes[0][1])).copied().collect();
+            prop_assert_eq!(sides[0][0].n_common(&sides[0][1]), common.len() as u64);
         }
     }
 }

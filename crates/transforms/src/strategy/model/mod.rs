@@ -9,13 +9,17 @@ mod describe;
 mod elements;
 mod error;
 mod flow;
+mod holding;
 mod index;
+mod load;
 mod machine;
 mod operator;
 mod read;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
-pub use costs::{Load, Model};
+pub use costs::Model;
 pub use error::ModelError;
+pub use load::Load;
 pub use machine::{Machine, MachineError};

@@ -1,7 +1,10 @@
 //! What the model knows of an operation: its iterations, its work, and which elements each block of iterations accesses.
 
+use std::collections::BTreeSet;
+
 use super::binding::Storage;
-use super::elements::{Side, Sides, count};
+use super::elements::{Side, Sides};
+use super::holding::Part;
 
 /// An operation of a program at known sizes.
 #[derive(Clone, Debug)]
@@ -68,6 +71,36 @@ pub(super) fn share(n: u64, parts: u64, part: u64) -> (u64, u64) {
     (at(part), at(part + 1))
 }
 
+impl Index {
+    /// Positions along a dimension of a container, for these iterations of each dimension of the domain, none of which is empty. Where
+    /// it moves, the first so many.
+    pub(super) fn side(&self, extent: u64, bounds: impl Fn(usize) -> (u64, u64), moving: i64) -> Side {
+        match self {
+            Index::Whole => Side::interval(0, extent as i64),
+            Index::Moving => Side::interval(0, moving.min(extent as i64)),
+            Index::Affine { start, parameters, within } => {
+                let mut start = *start;
+                let mut strides = within.clone();
+                for (parameter, coefficient) in parameters {
+                    let (begin, end) = bounds(*parameter);
+                    start += coefficient * begin as i64;
+                    strides.push((*coefficient, end - begin));
+                }
+                // What is outside of the container is a fault of the program, and nowhere to be fetched from.
+                Side::progression(start, &strides).below(extent as i64)
+            }
+        }
+    }
+
+    /// Dimensions of the domain that it depends on.
+    pub(super) fn dimensions(&self) -> Vec<usize> {
+        match self {
+            Index::Affine { parameters, .. } => parameters.iter().map(|(dimension, _)| *dimension).collect(),
+            Index::Moving | Index::Whole => Vec::new(),
+        }
+    }
+}
+
 impl Operator {
     /// What a rank computes; nothing for ranks beyond the number of parts. The last dimension changes fastest.
     pub(super) fn block(&self, configuration: &[u32], rank: u32) -> Option<Block> {
@@ -108,24 +141,11 @@ impl Operand {
 
     /// Boxes of accesses, of which a dimension in which it moves has so many positions.
     fn boxes(&self, block: &Block, moving: i64) -> Vec<Sides> {
+        let bounds = |dimension: usize| block.bounds[dimension];
         let is_empty = block.n_iterations() == 0;
-        let side = |index: &Index, extent: u64| match index {
-            Index::Whole | Index::Moving if is_empty => Side::interval(0, 0),
-            Index::Whole => Side::interval(0, extent as i64),
-            Index::Moving => Side::interval(0, moving.min(extent as i64)),
-            Index::Affine { start, parameters, within } => {
-                let mut start = *start;
-                let mut strides = within.clone();
-                for (parameter, coefficient) in parameters {
-                    let (begin, end) = block.bounds[*parameter];
-                    start += coefficient * begin as i64;
-                    strides.push((*coefficient, end - begin));
-                }
-                // Iterations that an index does not depend on still have to be there.
-                strides.extend(is_empty.then_some((0, 0)));
-                // What is outside of the container is a fault of the program, and nowhere to be fetched from.
-                Side::progression(start, &strides).below(extent as i64)
-            }
+        let side = |index: &Index, extent: u64| {
+            // Iterations that an index does not depend on still have to be there.
+            if is_empty { Side::interval(0, 0) } else { index.side(extent, bounds, moving) }
         };
         let sides =
             |access: &Vec<Index>| access.iter().zip(&self.extents).map(|(i, n)| side(i, *n)).collect();
@@ -136,26 +156,36 @@ impl Operand {
     /// dimension of the domain is that leads through it. Ranks that differ in other dimensions hold copies.
     pub(super) fn home(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Sides {
         let side = |dimension: usize| {
-            let extent = self.extents[dimension] as i64;
-            let Some((parameter, coefficient, reference)) = self.lead(operator, dimension) else {
-                return Side::interval(0, extent);
-            };
-            let (begin, end) = block.bounds[parameter];
-            let is_first = block.part[parameter] == 0;
-            let is_last = block.part[parameter] + 1 == u64::from(configuration[parameter]);
-            let at = |iteration: u64| (coefficient * iteration as i64 + reference).clamp(0, extent);
-            let after = |iteration: u64| {
-                (coefficient * iteration as i64 + reference).saturating_add(1).clamp(0, extent)
-            };
-            // With a negative coefficient the first part is at the end of the container.
-            let (low, high, at_low, at_high) = if coefficient > 0 {
-                (at(begin), at(end), is_first, is_last)
-            } else {
-                (after(end), after(begin), is_last, is_first)
-            };
-            Side::interval(if at_low { 0 } else { low }, if at_high { extent } else { high })
+            let lead = self.lead(operator, dimension);
+            let part = lead.map(|(leading, ..)| Part {
+                dimension: leading,
+                parts: u64::from(configuration[leading]),
+                part: block.part[leading],
+            });
+            self.home_side(operator, dimension, part)
         };
         (0..self.extents.len()).map(side).collect()
+    }
+
+    /// The home along one dimension of the container, for a part of the dimension that leads through it; all of it without one.
+    pub(super) fn home_side(&self, operator: &Operator, dimension: usize, part: Option<Part>) -> Side {
+        let extent = self.extents[dimension] as i64;
+        let (Some((parameter, coefficient, reference)), Some(part)) = (self.lead(operator, dimension), part)
+        else {
+            return Side::interval(0, extent);
+        };
+        let (begin, end) = part.bounds(operator.domain[parameter]);
+        let (is_first, is_last) = (part.part == 0, part.part + 1 == part.parts);
+        let at = |iteration: u64| (coefficient * iteration as i64 + reference).clamp(0, extent);
+        let after =
+            |iteration: u64| (coefficient * iteration as i64 + reference).saturating_add(1).clamp(0, extent);
+        // With a negative coefficient the first part is at the end of the container.
+        let (low, high, at_low, at_high) = if coefficient > 0 {
+            (at(begin), at(end), is_first, is_last)
+        } else {
+            (after(end), after(begin), is_last, is_first)
+        };
+        Side::interval(if at_low { 0 } else { low }, if at_high { extent } else { high })
     }
 
     /// The dimension of the domain that leads through a dimension of the container, its coefficient, and the access that
@@ -179,23 +209,12 @@ impl Operand {
 
     /// Dimensions of the domain that no index depends on: what is combined over them is a reduction.
     pub(super) fn reduced(&self, operator: &Operator) -> Vec<usize> {
-        let is_used = |dimension: usize| {
-            self.accesses.iter().flatten().any(|index| match index {
-                Index::Affine { parameters, .. } => parameters.iter().any(|(p, _)| *p == dimension),
-                Index::Moving | Index::Whole => false,
-            })
-        };
-        (0..operator.domain.len()).filter(|dimension| !is_used(*dimension)).collect()
+        let used: BTreeSet<usize> = self.accesses.iter().flatten().flat_map(Index::dimensions).collect();
+        (0..operator.domain.len()).filter(|dimension| !used.contains(dimension)).collect()
     }
 
     /// Whether what it accesses is known, and the same in each execution.
     pub(super) fn is_certain(&self) -> bool {
         self.accesses.iter().flatten().all(|index| matches!(index, Index::Affine { .. }))
-    }
-
-    /// How many different elements a block touches in one execution.
-    pub(super) fn n_touched(&self, block: &Block) -> u64 {
-        let touched = self.touched_once(block);
-        count(&touched.iter().collect::<Vec<_>>(), |_| true)
     }
 }

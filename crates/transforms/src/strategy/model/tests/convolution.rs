@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::costs::Load;
+use super::super::load::Load;
 use super::model;
 use crate::strategy::{End, Problem};
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::costs::Load;
+use super::super::load::Load;
 use super::random::{EXTENT, Index, RandomMap, RandomProgram, program};
 use super::{Model, model};
 use crate::strategy::{End, Problem};
@@ -189,7 +189,10 @@ fn predicted(
     let mut bytes = BTreeMap::new();
     for (index, edge) in model.edges().iter().enumerate() {
         let layout = |end| model.layouts(index, end).of(strategy[edge.vertex(end)]);
-        let once = model.fetched(index, layout(End::Source), layout(End::Target));
+        let (source, target) = (layout(End::Source), layout(End::Target));
+        let once = model.fetched(index, source, target);
+        let most = once.iter().copied().max().unwrap_or(0);
+        assert_eq!(model.edge_cost(index, source, target), model.waiting(index, most));
         let key = (edge.source, edge.target, program.maps[edge.source].write.0);
         let sum = bytes.entry(key).or_insert(vec![0; ranks as usize]);
         sum.iter_mut().zip(once).for_each(|(sum, n)| *sum += n * model.times(index));
@@ -215,6 +218,9 @@ proptest! {
         let runs = program.runs();
         for (vertex, map) in program.maps.iter().enumerate() {
             let counted = loads(map, &configurations[vertex], ranks);
+            // What is computed for all configurations at once is the same.
+            let seconds = model.executions(vertex) as f64 * model.once(&counted);
+            prop_assert_eq!(model.vertex_cost(vertex, strategy[vertex]), seconds, "{}", text);
             prop_assert_eq!(model.loads(vertex, strategy[vertex]), counted, "{}", text);
             let times = runs.iter().filter(|run| **run == vertex).count();
             prop_assert_eq!(model.executions(vertex), times as u64);

@@ -1,0 +1,114 @@
+//! What each rank has along each axis of a container, for all configurations of an operation at once.
+//!
+//! Along one dimension of a domain, a configuration gives rank `r` part `r / stride % parts`; there are few such spreads, and
+//! what a rank has along an axis depends on those of one or two dimensions. So thousands of configurations on many ranks are some
+//! hundred patterns for each axis, and a number for each axis and configuration.
+
+use std::collections::BTreeMap;
+
+use super::operator::share;
+use crate::strategy::layouts::Layouts;
+
+/// How parts of a dimension of a domain are spread over ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spread {
+    parts: u32,
+    /// How many ranks follow each other that have the same part; 1 where there is one part.
+    stride: u32,
+}
+
+/// A part of a dimension of a domain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) dimension: usize,
+    /// Into how many parts the dimension is cut.
+    pub(super) parts: u64,
+    /// Which one it is.
+    pub(super) part: u64,
+}
+
+impl Part {
+    /// Its iterations, of so many in the dimension.
+    pub(super) fn bounds(&self, n: u64) -> (u64, u64) {
+        share(n, self.parts, self.part)
+    }
+}
+
+impl Spread {
+    fn part(&self, dimension: usize, rank: u32) -> Part {
+        let part = u64::from(rank / self.stride % self.parts);
+        Part { dimension, parts: u64::from(self.parts), part }
+    }
+}
+
+/// How each dimension is spread, and how many ranks have something to do. The last dimension changes fastest.
+pub(super) fn spreads(configuration: &[u32]) -> (Vec<Spread>, u32) {
+    let mut ranks = 1;
+    let mut spreads: Vec<Spread> = Vec::with_capacity(configuration.len());
+    for &parts in configuration.iter().rev() {
+        spreads.push(Spread { parts, stride: if parts == 1 { 1 } else { ranks } });
+        ranks *= parts;
+    }
+    spreads.reverse();
+    (spreads, ranks)
+}
+
+/// An axis: what a rank has depends on its parts of some dimensions of the domain.
+pub(super) struct Axis<'a, T> {
+    pub(super) dimensions: Vec<usize>,
+    pub(super) of: Box<dyn Fn(&[Part]) -> T + 'a>,
+}
+
+/// What each rank has along each axis in each configuration.
+#[derive(Debug)]
+pub(super) struct Holding<T> {
+    /// Which configurations give all ranks the same.
+    pub(super) layouts: Layouts,
+    /// Of each layout.
+    pub(super) held: Vec<Held>,
+    /// For each axis and pattern, what each rank has.
+    pub(super) patterns: Vec<Vec<Vec<T>>>,
+}
+
+/// What ranks have in one layout.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Held {
+    /// How many ranks have something; the others are idle.
+    pub(super) n_ranks: u32,
+    /// The pattern along each axis.
+    pub(super) patterns: Vec<u32>,
+}
+
+impl<T: Ord + Clone> Holding<T> {
+    pub(super) fn new(configurations: &[Vec<u32>], n_ranks: u32, axes: &[Axis<'_, T>]) -> Self {
+        let mut known: Vec<BTreeMap<Vec<Spread>, u32>> = vec![BTreeMap::new(); axes.len()];
+        let mut patterns: Vec<Vec<Vec<T>>> = vec![Vec::new(); axes.len()];
+        let mut all: Vec<Held> = Vec::with_capacity(configurations.len());
+        for configuration in configurations {
+            let (spreads, active) = spreads(configuration);
+            let pattern = |axis: usize| {
+                let Axis { dimensions, of } = &axes[axis];
+                let key: Vec<Spread> = dimensions.iter().map(|dimension| spreads[*dimension]).collect();
+                let patterns = &mut patterns[axis];
+                *known[axis].entry(key).or_insert_with(|| {
+                    let parts = |rank| dimensions.iter().map(move |d| (*d, rank));
+                    let part = |(dimension, rank): (usize, u32)| spreads[dimension].part(dimension, rank);
+                    let of = |rank| of(&parts(rank).map(part).collect::<Vec<_>>());
+                    patterns.push((0..n_ranks).map(of).collect());
+                    patterns.len() as u32 - 1
+                })
+            };
+            all.push(Held { n_ranks: active, patterns: (0..axes.len()).map(pattern).collect() });
+        }
+        // Different spreads may be the same to an axis.
+        for (axis, patterns) in patterns.iter_mut().enumerate() {
+            let same = Layouts::by_key(patterns.iter());
+            all.iter_mut()
+                .for_each(|held| held.patterns[axis] = same.of(held.patterns[axis] as usize) as u32);
+            *patterns = same.representatives().into_iter().map(|one| patterns[one].clone()).collect();
+        }
+        let layouts = Layouts::by_key(&all);
+        let held = layouts.representatives().into_iter().map(|one| all[one].clone()).collect();
+        Holding { layouts, held, patterns }
+    }
+}

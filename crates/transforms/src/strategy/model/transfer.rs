@@ -1,0 +1,299 @@
+//! What an edge moves: bytes that each rank fetches to go from the layout that one operation leaves to the one that another needs.
+//!
+//! What the source leaves for the target is cut into disjoint boxes. Of each box a rank fetches what is in its home and was not left
+//! to it, a difference of two products of overlaps along the axes, which are computed for all ranks side by side. Where ranks were left
+//! more than one box, or positions with gaps, elements are told apart box by box.
+
+use super::binding::Storage;
+use super::elements::{BOXES, Side, Sides, count, pieces};
+use super::flow::everything;
+use super::holding::{Axis, Held, Holding};
+use super::operator::{Operand, Operator};
+use crate::strategy::layouts::Layouts;
+
+/// An edge.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) storage: Storage,
+    /// How often it is used.
+    pub(super) times: u64,
+    /// Of the source.
+    pub(super) source: Layouts,
+    /// Of the target.
+    pub(super) target: Layouts,
+    element_bytes: u64,
+    left: Vec<Held>,
+    homes: Vec<Held>,
+    way: Way,
+}
+
+/// How elements are counted.
+#[derive(Debug)]
+enum Way {
+    /// In boxes of intervals.
+    Intervals {
+        pieces: Vec<Piece>,
+        /// For each layout of the target and each rank, how many elements in its home the source leaves for the target.
+        wanted: Vec<f64>,
+        n_ranks: usize,
+    },
+    /// In any boxes.
+    Sets {
+        /// Everything that the source writes, that the target reads, and that was written in between.
+        written: Vec<Sides>,
+        read: Vec<Sides>,
+        later: Vec<Sides>,
+        /// For each access of the source, dimension, and pattern, what each rank has.
+        left: Vec<Vec<Vec<Side>>>,
+        /// For each dimension and pattern the home of each rank.
+        homes: Vec<Vec<Vec<Side>>>,
+    },
+}
+
+/// A box, and along each axis what of it each rank has, and what is in each home.
+#[derive(Debug)]
+struct Piece {
+    axes: Vec<[Intervals; 2]>,
+}
+
+/// For each pattern and rank an interval. Numbers of elements are exact as floating-point numbers, which processors compare
+/// side by side.
+#[derive(Debug)]
+struct Intervals {
+    begins: Vec<f64>,
+    ends: Vec<f64>,
+}
+
+/// The operations at both ends, with the configurations of each.
+pub(super) struct Ends<'a> {
+    pub(super) source: (&'a Operator, &'a [Vec<u32>]),
+    pub(super) target: (&'a Operator, &'a [Vec<u32>]),
+}
+
+/// How many boxes a transfer tells apart: one is a rank's home, and what the source wrote is told apart from what a rank has of it.
+pub(super) fn n_boxes(written: usize, read: usize, later: usize) -> usize {
+    1 + 2 * written + read + later
+}
+
+impl Transfer {
+    /// What flows through a storage, if something does. What others wrote in between is `later`. The boxes of all are at most [`BOXES`].
+    pub(super) fn new(
+        ends: &Ends<'_>,
+        storage: Storage,
+        times: u64,
+        later: Vec<Sides>,
+        n_ranks: u32,
+    ) -> Option<Self> {
+        let ((source, from), (target, to)) = (ends.source, ends.target);
+        let of = |operands: &'_ [Operand]| operands.iter().position(|one| one.storage == storage);
+        let writing = &source.writes[of(&source.writes)?];
+        let reading = &target.reads[of(&target.reads)?];
+        let (written, read) = (everything(source, writing), everything(target, reading));
+        if n_elements(&written, &read, &later) == 0 {
+            return None;
+        }
+        let left_axes: Vec<Axis<'_, Side>> = writing
+            .accesses
+            .iter()
+            .flat_map(|access| access.iter().zip(&writing.extents))
+            .map(|(index, extent)| Axis {
+                dimensions: index.dimensions(),
+                of: Box::new(move |parts| {
+                    let part = |dimension| parts.iter().find(|part| part.dimension == dimension);
+                    let bounds = |dimension: usize| {
+                        let n = source.domain[dimension];
+                        part(dimension).map_or((0, n), |part| part.bounds(n))
+                    };
+                    index.side(*extent, bounds, i64::MAX)
+                }),
+            })
+            .collect();
+        let home_axes: Vec<Axis<'_, Side>> = (0..reading.extents.len())
+            .map(|dimension| Axis {
+                dimensions: reading
+                    .lead(target, dimension)
+                    .map(|(leading, ..)| leading)
+                    .into_iter()
+                    .collect(),
+                of: Box::new(move |parts| reading.home_side(target, dimension, parts.first().copied())),
+            })
+            .collect();
+        let left = Holding::new(from, n_ranks, &left_axes);
+        let homes = Holding::new(to, n_ranks, &home_axes);
+        let way = if writing.accesses.len() == 1 {
+            in_intervals([&written, &read, &later], &left, &homes, n_ranks as usize)
+        } else {
+            None
+        };
+        let way =
+            way.unwrap_or(Way::Sets { written, read, later, left: left.patterns, homes: homes.patterns });
+        Some(Transfer {
+            storage,
+            times,
+            source: left.layouts,
+            target: homes.layouts,
+            element_bytes: reading.element_bytes,
+            left: left.held,
+            homes: homes.held,
+            way,
+        })
+    }
+
+    /// Bytes that the rank fetches that fetches most.
+    pub(super) fn most_fetched(&self, source_layout: usize, target_layout: usize) -> u64 {
+        match &self.way {
+            Way::Intervals { .. } => {
+                let mut most = 0.0_f64;
+                self.in_chunks(source_layout, target_layout, |chunk| {
+                    most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
+                });
+                // Numbers of elements are whole.
+                self.element_bytes * most as u64
+            }
+            Way::Sets { .. } => self.fetched(source_layout, target_layout).into_iter().max().unwrap_or(0),
+        }
+    }
+
+    /// Bytes that each rank fetches that has something to do.
+    pub(super) fn fetched(&self, source_layout: usize, target_layout: usize) -> Vec<u64> {
+        let mut all = Vec::new();
+        match &self.way {
+            Way::Intervals { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
+                all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
+            }),
+            Way::Sets { written, read, later, left, homes } => {
+                let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
+                let n_axes = homes.len();
+                for rank in 0..needs.n_ranks {
+                    let sides = |patterns: &[Vec<Vec<Side>>], held: &[u32]| -> Sides {
+                        let side = |(axis, pattern): (&Vec<Vec<Side>>, &u32)| {
+                            axis[*pattern as usize][rank as usize].clone()
+                        };
+                        patterns.iter().zip(held).map(side).collect()
+                    };
+                    let home = sides(homes, &needs.patterns);
+                    let n_accesses = if n_axes == 0 { 1 } else { left.len() / n_axes };
+                    let access = |access: usize| {
+                        let axes = access * n_axes..(access + 1) * n_axes;
+                        sides(&left[axes.clone()], &has.patterns[axes])
+                    };
+                    let n_left = if rank < has.n_ranks { n_accesses } else { 0 };
+                    let left: Vec<Sides> = (0..n_left).map(access).collect();
+                    all.push(self.element_bytes * n_fetched(&home, written, read, &left, later));
+                }
+            }
+        }
+        all
+    }
+
+    /// Tells how many elements ranks fetch, some ranks at a time, in order.
+    fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64])) {
+        /// Ranks that are computed side by side.
+        const RANKS: usize = 16;
+        let Way::Intervals { pieces, wanted, n_ranks } = &self.way else { return };
+        let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
+        let (has_something, needs_something) = (has.n_ranks as usize, needs.n_ranks as usize);
+        let wanted = &wanted[target_layout * n_ranks..][..needs_something];
+        let mut fetched = [0.0_f64; RANKS];
+        for (number, wanted) in wanted.chunks(RANKS).enumerate() {
+            let first = number * RANKS;
+            let n = wanted.len();
+            fetched[..n].copy_from_slice(wanted);
+            let n_had = has_something.saturating_sub(first).min(n);
+            for piece in pieces {
+                let mut common = [1.0_f64; RANKS];
+                for (axis, (left, home)) in piece.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
+                    let at = |pattern: u32| {
+                        let place = pattern as usize * n_ranks + first;
+                        place..place + n_had
+                    };
+                    let (a, b) = (at(*left), at(*home));
+                    let begins = axis[0].begins[a.clone()].iter().zip(&axis[1].begins[b.clone()]);
+                    let ends = axis[0].ends[a].iter().zip(&axis[1].ends[b]);
+                    for (common, ((b0, b1), (e0, e1))) in common.iter_mut().zip(begins.zip(ends)) {
+                        let begin = if b0 > b1 { b0 } else { b1 };
+                        let end = if e0 < e1 { e0 } else { e1 };
+                        let length = end - begin;
+                        *common *= if length > 0.0 { length } else { 0.0 };
+                    }
+                }
+                for (fetched, common) in fetched.iter_mut().zip(&common[..n_had]) {
+                    *fetched -= common;
+                }
+            }
+            tell(&fetched[..n]);
+        }
+    }
+}
+
+/// How many elements the source leaves for the target.
+fn n_elements(written: &[Sides], read: &[Sides], later: &[Sides]) -> u64 {
+    let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
+    count(&boxes, |set| is_left(set, written.len(), read.len()))
+}
+
+/// Whether an element flows that is in this set of boxes, of which the first are written, the next read, and all others written later.
+fn is_left(set: u128, n_written: usize, n_read: usize) -> bool {
+    any(set, 0, n_written) && any(set, n_written, n_read) && set >> (n_written + n_read) == 0
+}
+
+/// How many elements are in a home, written, read, not left to the rank, and not written later.
+fn n_fetched(home: &Sides, written: &[Sides], read: &[Sides], left: &[Sides], later: &[Sides]) -> u64 {
+    let others = written.iter().chain(read).chain(left).chain(later);
+    let boxes: Vec<&Sides> = std::iter::once(home).chain(others).collect();
+    let n_others = 1 + written.len() + read.len();
+    count(&boxes, |set| {
+        let is_there =
+            any(set, 0, 1) && any(set, 1, written.len()) && any(set, 1 + written.len(), read.len());
+        is_there && (n_others >= BOXES || set >> n_others == 0)
+    })
+}
+
+/// Whether one of `n` bits from `first` on is set.
+fn any(set: u128, first: usize, n: usize) -> bool {
+    (first..first + n).any(|bit| set >> bit & 1 == 1)
+}
+
+/// The elements in boxes of intervals, if they can be.
+fn in_intervals(
+    [written, read, later]: [&[Sides]; 3],
+    left: &Holding<Side>,
+    homes: &Holding<Side>,
+    n_ranks: usize,
+) -> Option<Way> {
+    let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
+    let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
+    let piece = |sides: &Sides| {
+        let axis = |(axis, side): (usize, &Side)| {
+            let within = side.as_interval()?;
+            Some([intervals(&left.patterns[axis], within)?, intervals(&homes.patterns[axis], within)?])
+        };
+        Some(Piece { axes: sides.iter().enumerate().map(axis).collect::<Option<_>>()? })
+    };
+    let pieces: Vec<Piece> = boxes.iter().map(piece).collect::<Option<_>>()?;
+    let mut wanted = vec![0.0; homes.held.len() * n_ranks];
+    for (held, wanted) in homes.held.iter().zip(wanted.chunks_exact_mut(n_ranks)) {
+        for (rank, wanted) in wanted.iter_mut().enumerate() {
+            for piece in &pieces {
+                let length = |([_, home], pattern): (&[Intervals; 2], &u32)| {
+                    let place = *pattern as usize * n_ranks + rank;
+                    home.ends[place] - home.begins[place]
+                };
+                *wanted += piece.axes.iter().zip(&held.patterns).map(length).product::<f64>();
+            }
+        }
+    }
+    Some(Way::Intervals { pieces, wanted, n_ranks })
+}
+
+/// What of an interval each rank has in each pattern, if that is an interval everywhere.
+fn intervals(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
+    let mut found = Intervals { begins: Vec::new(), ends: Vec::new() };
+    for side in patterns.iter().flatten() {
+        let (begin, end) = side.as_interval()?;
+        let begin = begin.clamp(first, last);
+        found.begins.push(begin as f64);
+        found.ends.push(end.clamp(begin, last) as f64);
+    }
+    Some(found)
+}
