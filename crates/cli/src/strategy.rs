@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use sdfg_transforms::strategy::model::ModelOptions;
 use sdfg_transforms::strategy::{
-    self, Algorithm, Greedy, Observer, Options, OrderRule, Prediction, Progress, ReadError, SearchError,
-    StrategyFile, Tabulated,
+    self, Algorithm, Greedy, Limits, Observer, Operations, Options, OrderRule, Prediction, Progress,
+    ReadError, Rejected, SearchError, StrategyFile, Tabulated,
 };
 
 use crate::data::SymbolValue;
@@ -55,6 +56,12 @@ pub(crate) struct StrategyCommand {
     /// program as many as the machine has ranks if not told. With --calibrate, how many to measure at once; all if not told.
     #[arg(short = 'p', long = "processors", value_name = "N")]
     processors: Option<u32>,
+    /// Cut dimensions of a program only into numbers of parts that divide them: fewer configurations.
+    #[arg(long, conflicts_with_all = ["costs", "calibrate"])]
+    divisors: bool,
+    /// Fewest iterations of each part of a dimension of a program that is cut.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["costs", "calibrate"])]
+    minimum_block: u64,
     /// Write one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -67,7 +74,7 @@ pub(crate) struct StrategyCommand {
     /// How the elimination order is found.
     #[arg(long, value_enum, default_value_t, value_name = "RULE")]
     order: OrderChoice,
-    /// Memory that tables may take, in MiB.
+    /// Memory that tables may take, and as much again for checking them, in MiB.
     #[arg(long, default_value_t = 4096, value_name = "MIB")]
     memory: u64,
     /// Threads that share the work; as many as there are processors here if not told.
@@ -105,10 +112,20 @@ enum OrderChoice {
     Exact,
 }
 
-/// What is searched, and the program that it is of, if it is of one.
-struct Read {
-    problem: Tabulated,
-    program: Option<Program>,
+/// What is searched.
+enum Read {
+    Graph(Tabulated),
+    /// A program, whose costs are computed when they are asked for.
+    Program(Program),
+}
+
+impl Read {
+    fn problem(&self) -> &dyn Operations {
+        match self {
+            Read::Graph(graph) => graph,
+            Read::Program(program) => &program.model,
+        }
+    }
 }
 
 impl StrategyCommand {
@@ -117,29 +134,26 @@ impl StrategyCommand {
         if self.calibrate {
             return output.write(calibrate::machine_file(self.processors)?.as_bytes());
         }
-        let Read { problem, program } = self.problem(terminal)?;
+        let read = self.read(terminal)?;
+        let problem = read.problem();
         let options = self.options();
         let messages = Messages { terminal, tenths: AtomicU64::new(0) };
         let start = Instant::now();
-        let solution = strategy::search(&problem, &options, &messages).map_err(failed)?;
+        let solution = strategy::search(problem, &options, &messages).map_err(failed)?;
         let searched = start.elapsed();
         // A rejected proof would be a bug of the search, and no result.
         let checked = solution
             .certificate
-            .check(&problem, &solution.strategy, solution.cost, options.n_threads)
-            .map_err(|error| {
-                Failure::program(format_args!("the proof of the result is wrong: {error}")).help(
-                    "please report this with the graph; another --order or --algorithm may find a right one",
-                )
-            })?;
-        let mut file = StrategyFile::new(&problem, &solution, &checked);
-        if let Some(program) = &program {
+            .check(problem, &solution.strategy, solution.cost, &Limits::from(&options))
+            .map_err(rejected)?;
+        let mut file = StrategyFile::new(problem, &solution, &checked);
+        if let Read::Program(program) = &read {
             program.model.describe(&program.values, &solution.strategy, &mut file);
         }
         if let Some(path) = &self.picture {
             let is_svg = Path::new(path).extension().is_some_and(|extension| extension == "svg");
             let draw = if is_svg { strategy::svg } else { strategy::dot };
-            Destination::new(Some(path)).write(draw(&problem, &solution.strategy).as_bytes())?;
+            Destination::new(Some(path)).write(draw(problem, &solution.strategy).as_bytes())?;
         }
         if self.output.is_some() {
             output.write(file.to_json().map_err(Failure::program)?.as_bytes())?;
@@ -151,25 +165,26 @@ impl StrategyCommand {
         }
     }
 
-    fn problem(&self, terminal: Terminal) -> Result<Read, Failure> {
+    fn read(&self, terminal: Terminal) -> Result<Read, Failure> {
         match (&self.program, &self.costs) {
-            (_, Some(graph)) => Ok(Read { problem: self.read(graph)?, program: None }),
-            (Some(program), None) => {
-                let program = Program::read(
-                    program,
-                    &self.symbols,
-                    self.machine.as_deref(),
-                    self.processors,
-                    terminal,
-                )?;
-                let problem = program.model.tabulated().map_err(Failure::program)?;
-                Ok(Read { problem, program: Some(program) })
-            }
+            (_, Some(graph)) => Ok(Read::Graph(self.graph(graph)?)),
+            (Some(program), None) => Ok(Read::Program(Program::read(
+                program,
+                &self.symbols,
+                self.machine.as_deref(),
+                self.processors,
+                &self.model_options(),
+                terminal,
+            )?)),
             (None, None) => Err(Failure::usage("there is neither a program nor a graph with costs")),
         }
     }
 
-    fn read(&self, name: &str) -> Result<Tabulated, Failure> {
+    fn model_options(&self) -> ModelOptions {
+        ModelOptions { divisors_only: self.divisors, minimum_block: self.minimum_block }
+    }
+
+    fn graph(&self, name: &str) -> Result<Tabulated, Failure> {
         let input: Box<dyn std::io::Read> = if name == "-" {
             Box::new(std::io::stdin().lock())
         } else {
@@ -237,6 +252,22 @@ impl Observer for Messages {
             self.terminal.note(&format!("{} % of the sums are done", 10 * tenth));
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Why the proof of a result is not accepted.
+fn rejected(error: Rejected) -> Failure {
+    match error {
+        Rejected::Memory { .. } => Failure::program(&error).help("`--memory MIB` sets the limit"),
+        Rejected::StrategyLength { .. }
+        | Rejected::Configuration { .. }
+        | Rejected::Cost { .. }
+        | Rejected::Dominance { .. }
+        | Rejected::Order
+        | Rejected::Shape { .. }
+        | Rejected::Minimum { .. }
+        | Rejected::Gap { .. } => Failure::program(format_args!("the proof of the result is wrong: {error}"))
+            .help("please report this with the graph; another --order or --algorithm may find a right one"),
     }
 }
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sdfg_transforms::strategy::{
-    ConfigurationRule, Costs, Dominance, Edge, End, Greedy, Layouts, Operation, Options, OrderRule, Problem,
-    SearchError, Tabulated, predict, search,
+    ConfigurationRule, Costs, Dominance, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule,
+    Problem, SearchError, Tabulated, predict, search,
 };
 
 fn main() {
@@ -44,7 +44,7 @@ fn measure(
     let start = Instant::now();
     solution
         .certificate
-        .check(problem, &solution.strategy, solution.cost, options.n_threads)
+        .check(problem, &solution.strategy, solution.cost, &Limits::from(options))
         .expect("every result is accepted");
     let check = start.elapsed();
     times.sort();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 use sdfg_library::{Pure, expand_library_nodes};
-use sdfg_transforms::strategy::model::{Machine, Model, ModelError};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
 use crate::data::{SymbolValue, check_symbols};
 use crate::failure::Failure;
@@ -25,6 +25,7 @@ impl Program {
         symbols: &[SymbolValue],
         machine: Option<&str>,
         processors: Option<u32>,
+        options: &ModelOptions,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
         let validated = Source::read(program)?.validated(terminal)?;
@@ -39,7 +40,7 @@ impl Program {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let model = Model::new(&expanded, &values, &machine).map_err(|error| failed(&error))?;
+        let model = Model::new(&expanded, &values, &machine, options).map_err(|error| failed(&error))?;
         for note in model.approximations() {
             terminal.note(&format!("the model is not exact: {note}"));
         }

@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Rejected, Validated};
-use sdfg_transforms::strategy::model::{Machine, Model};
-use sdfg_transforms::strategy::{Options, StrategyFile, search};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
+use sdfg_transforms::strategy::{Limits, Options, StrategyFile, search};
 
 /// A model by its name, with the values of its symbols.
 type Named = (&'static str, fn() -> Result<Validated, Rejected>, &'static [(&'static str, i64)]);
@@ -44,13 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, build, sizes) in MODELS {
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();
-        let model = Model::new(&build()?, &values(sizes), &machine)?;
+        let model = Model::new(&build()?, &values(sizes), &machine, &ModelOptions::default())?;
         let problem = model.tabulated()?;
         let modelled = start.elapsed();
         let start = Instant::now();
         let solution = search(&problem, &Options::default(), &())?;
         let searched = start.elapsed();
-        let checked = solution.certificate.check(&problem, &solution.strategy, solution.cost, 1)?;
+        let checked = solution.certificate.check(
+            &problem,
+            &solution.strategy,
+            solution.cost,
+            &Limits::from(&Options::default()),
+        )?;
         let file = StrategyFile::new(&problem, &solution, &checked);
         println!(
             "{name} on {ranks} ranks: {:.4} s; modelled in {modelled:.1?}, searched in {searched:.1?}",

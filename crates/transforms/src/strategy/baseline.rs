@@ -1,30 +1,32 @@
 //! Strategies that need no search, to compare with.
 
-use super::tabulated::{Operation, Tabulated};
+use super::problem::Operations;
 
 /// Everything on one processor; nothing if an operation has no such configuration.
-pub fn serial(problem: &Tabulated) -> Option<Vec<usize>> {
-    let serial = |operation: &Operation| {
-        operation.configurations.iter().position(|parts| parts.iter().all(|part| *part == 1))
+pub fn serial(problem: &dyn Operations) -> Option<Vec<usize>> {
+    let serial = |vertex: usize| {
+        problem.configurations(vertex).iter().position(|parts| parts.iter().all(|part| *part == 1))
     };
-    problem.operations().iter().map(serial).collect()
+    (0..problem.n_vertices()).map(serial).collect()
 }
 
 /// Data parallelism: only the first dimension of each operation is cut, into as many parts as it may be; nothing if an
 /// operation has no such configuration.
-pub fn data_parallel(problem: &Tabulated) -> Option<Vec<usize>> {
-    let widest = |operation: &Operation| {
+pub fn data_parallel(problem: &dyn Operations) -> Option<Vec<usize>> {
+    let widest = |vertex: usize| {
         let only_first = |parts: &Vec<u32>| parts.iter().skip(1).all(|part| *part == 1);
-        let fitting = operation.configurations.iter().enumerate().filter(|(_, parts)| only_first(parts));
+        let fitting =
+            problem.configurations(vertex).iter().enumerate().filter(|(_, parts)| only_first(parts));
         // Of equals the first.
         fitting.rev().max_by_key(|(_, parts)| parts.first().copied()).map(|(configuration, _)| configuration)
     };
-    problem.operations().iter().map(widest).collect()
+    (0..problem.n_vertices()).map(widest).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::{Operation, Tabulated};
 
     fn problem(configurations: &[[u32; 2]]) -> Tabulated {
         let operation = Operation {

@@ -12,7 +12,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::error::ReadError;
-use super::problem::{Edge, End, Problem};
+use super::problem::{Edge, End, Operations, Problem};
 use super::tabulated::{Costs, Operation, Tabulated};
 
 /// The first bytes of a gzip file.

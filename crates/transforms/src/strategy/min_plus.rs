@@ -66,6 +66,53 @@ pub(super) fn least_sum_of_three(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
     least.into_iter().fold(rest, lesser)
 }
 
+/// Elements of a long row whose least is known, so that they can be passed over together.
+pub(super) const BLOCK: usize = 64;
+
+/// The least element of each block of each of several rows of `n` elements.
+pub(super) fn block_minima(rows: &[f64], n: usize) -> Vec<f64> {
+    rows.chunks_exact(n).flat_map(|row| row.chunks(BLOCK).map(least)).collect()
+}
+
+/// The least sum of several long rows of the same length, with the least element of each of their blocks: blocks whose least elements
+/// alone add up to no less than what was found are passed over. Tells the block that has it, where the next search may begin.
+pub(super) fn least_sum_in_blocks<'r>(
+    rows: impl Iterator<Item = (&'r [f64], &'r [f64])> + Clone,
+    n: usize,
+    begin: usize,
+) -> (f64, usize) {
+    let n_blocks = n.div_ceil(BLOCK);
+    let (mut found, mut at) = (f64::INFINITY, begin);
+    for block in std::iter::once(begin).chain((0..n_blocks).filter(|block| *block != begin)) {
+        // Rounding keeps the order of sums, so this is no more than any sum in the block.
+        let bound = rows.clone().fold(0.0, |sum, (_, minima)| sum + minima[block]);
+        if bound >= found {
+            continue;
+        }
+        let mut sums = [0.0; BLOCK];
+        let range = block * BLOCK..n.min((block + 1) * BLOCK);
+        let sums = &mut sums[..range.len()];
+        rows.clone().for_each(|(row, _)| add(sums, &row[range.clone()]));
+        let least = least_in_lanes(sums);
+        if least < found {
+            (found, at) = (least, block);
+        }
+    }
+    (found, at)
+}
+
+/// The least element, found in lanes.
+fn least_in_lanes(row: &[f64]) -> f64 {
+    let (lanes, rest) = row.as_chunks::<LANES>();
+    let mut least = [f64::INFINITY; LANES];
+    for chunk in lanes {
+        for lane in 0..LANES {
+            least[lane] = lesser(least[lane], chunk[lane]);
+        }
+    }
+    least.into_iter().fold(rest.iter().copied().fold(f64::INFINITY, lesser), lesser)
+}
+
 /// Lowers each element to `addend + row[i]` where that is less.
 pub(super) fn lower(least: &mut [f64], addend: f64, row: &[f64]) {
     for (least, cost) in least.iter_mut().zip(row) {
@@ -77,5 +124,36 @@ pub(super) fn lower(least: &mut [f64], addend: f64, row: &[f64]) {
 pub(super) fn add(sum: &mut [f64], row: &[f64]) {
     for (sum, addend) in sum.iter_mut().zip(row) {
         *sum += addend;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn blocks_that_are_passed_over_have_nothing_less(
+            n in 1_usize..300,
+            seed in prop::collection::vec(0_u16..900, 900),
+            begin in any::<prop::sample::Index>(),
+        ) {
+            // Most blocks of the first row are much dearer than others.
+            let row = |of: usize| -> Vec<f64> {
+                let far = |i: usize| if of == 0 { f64::from(seed[i / BLOCK] % 7) * 500.0 } else { 0.0 };
+                (0..n).map(|i| far(i) + f64::from(seed[of * n + i]) / 7.0).collect()
+            };
+            let rows = [row(0), row(1), row(2)];
+            let minima = rows.each_ref().map(|row| block_minima(row, n));
+            let all = (0..n).map(|i| rows[0][i] + rows[1][i] + rows[2][i]);
+            let expected = all.fold(f64::INFINITY, f64::min);
+            let pairs = rows.iter().zip(&minima).map(|(row, minima)| (row.as_slice(), minima.as_slice()));
+            let (found, at) = least_sum_in_blocks(pairs, n, begin.index(n.div_ceil(BLOCK)));
+            prop_assert_eq!(found, expected);
+            let has_it = |i: usize| rows[0][i] + rows[1][i] + rows[2][i] == expected;
+            prop_assert!((at * BLOCK..n.min((at + 1) * BLOCK)).any(has_it));
+        }
     }
 }

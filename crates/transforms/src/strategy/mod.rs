@@ -25,7 +25,7 @@ mod table_pruning;
 mod tabulated;
 
 pub use baseline::{data_parallel, serial};
-pub use certificate::{Certificate, Checked, Dominated, Rejected, Table};
+pub use certificate::{Certificate, Checked, Dominated, Limits, Rejected, Table};
 pub use configurations::ConfigurationRule;
 pub use error::{ProblemError, ReadError, SearchError};
 pub use layouts::Layouts;
@@ -33,7 +33,7 @@ pub use observer::{Observer, Progress};
 pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
 pub use picture::{dot, svg};
 pub use plan::Prediction;
-pub use problem::{Edge, End, Problem, cost, edge_cost};
+pub use problem::{Edge, End, Operations, Problem, cost, edge_cost};
 pub use search::{Algorithm, Dominance, Options, Solution, predict, search};
 pub use strategy_file::{ContainerLayout, Cut, OperationStrategy, Proof, StrategyFile, StrategyFileError};
 pub use tabulated::{Costs, Operation, Tabulated};

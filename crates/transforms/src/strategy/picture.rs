@@ -5,14 +5,13 @@ use std::fmt::Write;
 
 use sdfg::picture::svg::{GraphLink, GraphNode, graph};
 
-use super::problem::{Problem, edge_cost};
-use super::tabulated::Tabulated;
+use super::problem::{Operations, edge_cost};
 
 /// Graphviz source: vertices with the same configuration have the same colour, edges that cost something are labelled with
 /// it. The strategy has a configuration for each vertex.
-pub fn dot(problem: &Tabulated, strategy: &[usize]) -> String {
+pub fn dot(problem: &dyn Operations, strategy: &[usize]) -> String {
     let colours = colours(problem, strategy);
-    let mut text = format!("digraph \"{}\" {{\n", escaped(&problem.model));
+    let mut text = format!("digraph \"{}\" {{\n", escaped(problem.model()));
     text.push_str("  node [shape=box, style=\"filled,rounded\", fontname=\"monospace\"];\n");
     text.push_str("  edge [fontname=\"monospace\", fontsize=10];\n");
     for (vertex, ([name, domain, parts], fill)) in
@@ -31,38 +30,39 @@ pub fn dot(problem: &Tabulated, strategy: &[usize]) -> String {
 }
 
 /// The same as an SVG document.
-pub fn svg(problem: &Tabulated, strategy: &[usize]) -> String {
+pub fn svg(problem: &dyn Operations, strategy: &[usize]) -> String {
     let nodes = labels(problem, strategy).into_iter().zip(colours(problem, strategy));
     let links = problem.edges().iter().zip(edge_labels(problem, strategy));
     graph(
-        &problem.model,
+        problem.model(),
         nodes.map(|(lines, fill)| GraphNode { lines: lines.into(), fill }).collect(),
         links.map(|(edge, label)| GraphLink { from: edge.source, to: edge.target, label }).collect(),
     )
 }
 
 /// Name, domain and configuration of each vertex.
-fn labels(problem: &Tabulated, strategy: &[usize]) -> Vec<[String; 3]> {
-    let label = |(operation, chosen): (&super::Operation, &usize)| {
-        let domain = format!("{} {:?}", operation.kind, operation.domain);
-        [operation.name.clone(), domain, format!("{:?}", operation.configurations[*chosen])]
+fn labels(problem: &dyn Operations, strategy: &[usize]) -> Vec<[String; 3]> {
+    let label = |(vertex, chosen): (usize, &usize)| {
+        let domain = format!("{} {:?}", problem.kind(vertex), problem.domain(vertex));
+        let configuration = &problem.configurations(vertex)[*chosen];
+        [problem.name(vertex).to_owned(), domain, format!("{configuration:?}")]
     };
-    problem.operations().iter().zip(strategy).map(label).collect()
+    strategy.iter().enumerate().map(label).collect()
 }
 
 /// What each edge costs, where it costs something.
-fn edge_labels(problem: &Tabulated, strategy: &[usize]) -> Vec<Option<String>> {
+fn edge_labels(problem: &dyn Operations, strategy: &[usize]) -> Vec<Option<String>> {
     let costs = (0..problem.edges().len()).map(|edge| edge_cost(problem, edge, strategy));
     costs.map(|cost| (cost > 0.0).then(|| format!("{cost:.2e}"))).collect()
 }
 
 /// A colour for each vertex. Steps of the golden ratio keep hues apart, however many configurations there are. What is not cut is
 /// white.
-fn colours(problem: &Tabulated, strategy: &[usize]) -> Vec<String> {
+fn colours(problem: &dyn Operations, strategy: &[usize]) -> Vec<String> {
     let mut hues: BTreeMap<&[u32], usize> = BTreeMap::new();
     let mut colours = Vec::new();
-    for (operation, chosen) in problem.operations().iter().zip(strategy) {
-        let parts = operation.configurations[*chosen].as_slice();
+    for (vertex, chosen) in strategy.iter().enumerate() {
+        let parts = problem.configurations(vertex)[*chosen].as_slice();
         let next = hues.len();
         let number = *hues.entry(parts).or_insert(next);
         let is_whole = parts.iter().all(|part| *part == 1);
@@ -92,7 +92,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::{Costs, Edge, Operation};
+    use crate::strategy::{Costs, Edge, Operation, Tabulated};
 
     fn problem() -> Tabulated {
         let operation = |name: &str| Operation {

@@ -90,6 +90,27 @@ pub trait Problem: Sync {
     }
 }
 
+/// A problem whose vertices are operations on iteration domains: what strategies tell beside costs.
+pub trait Operations: Problem {
+    /// What is computed; may be empty.
+    fn model(&self) -> &str;
+
+    /// How many processors the configurations are for.
+    fn n_processors(&self) -> u32;
+
+    /// What an operation is called.
+    fn name(&self, vertex: usize) -> &str;
+
+    /// What an operation computes, such as `Conv`.
+    fn kind(&self, vertex: usize) -> &str;
+
+    /// Sizes of its iteration domain.
+    fn domain(&self, vertex: usize) -> &[u64];
+
+    /// Into how many parts each dimension is cut, for each configuration.
+    fn configurations(&self, vertex: usize) -> &[Vec<u32>];
+}
+
 /// Cost of a strategy: the costs of all vertices, then those of all edges, added in their order.
 ///
 /// The strategy has a configuration for each vertex of the problem.

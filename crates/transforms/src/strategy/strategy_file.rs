@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::{data_parallel, serial};
 use super::certificate::Checked;
-use super::problem::{Problem, cost, edge_cost};
+use super::problem::{Operations, cost, edge_cost};
 use super::search::Solution;
-use super::tabulated::Tabulated;
 
 /// The version that is written, and the only one that is read.
 const VERSION: u32 = 1;
@@ -143,30 +142,29 @@ pub enum StrategyFileError {
 
 impl StrategyFile {
     /// A strategy that was found for a problem, and whose evidence was checked.
-    pub fn new(problem: &Tabulated, solution: &Solution, checked: &Checked) -> Self {
+    pub fn new(problem: &dyn Operations, solution: &Solution, checked: &Checked) -> Self {
         let strategy = &solution.strategy;
         let mut communication = vec![0.0; problem.n_vertices()];
         for (index, edge) in problem.edges().iter().enumerate() {
             communication[edge.target] += edge_cost(problem, index, strategy);
         }
-        let vertices = problem.operations().iter().zip(strategy).zip(communication);
-        let operation =
-            |((operation, chosen), communication): ((&super::Operation, &usize), f64)| OperationStrategy {
-                name: operation.name.clone(),
-                op: operation.kind.clone(),
-                path: Vec::new(),
-                domain: operation.domain.clone(),
-                parameters: Vec::new(),
-                configuration: operation.configurations[*chosen].clone(),
-                compute: operation.costs[*chosen],
-                communication,
-                reads: Vec::new(),
-                writes: Vec::new(),
-            };
+        let vertices = strategy.iter().zip(communication).enumerate();
+        let operation = |(vertex, (&chosen, communication)): (usize, (&usize, f64))| OperationStrategy {
+            name: problem.name(vertex).to_owned(),
+            op: problem.kind(vertex).to_owned(),
+            path: Vec::new(),
+            domain: problem.domain(vertex).to_vec(),
+            parameters: Vec::new(),
+            configuration: problem.configurations(vertex)[chosen].clone(),
+            compute: problem.vertex_cost(vertex, chosen),
+            communication,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        };
         let price = |baseline: Option<Vec<usize>>| baseline.map(|strategy| cost(problem, &strategy));
         StrategyFile {
             version: VERSION,
-            model: problem.model.clone(),
+            model: problem.model().to_owned(),
             procs: problem.n_processors(),
             symbols: BTreeMap::new(),
             cost: solution.cost,

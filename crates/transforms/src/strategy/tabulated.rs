@@ -2,7 +2,7 @@
 
 use super::error::ProblemError;
 use super::layouts::Layouts;
-use super::problem::{Edge, End, Problem};
+use super::problem::{Edge, End, Operations, Problem};
 
 /// A vertex of a tabulated problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,11 +146,6 @@ impl Tabulated {
         &self.operations
     }
 
-    /// How many processors the configurations are for.
-    pub fn n_processors(&self) -> u32 {
-        self.n_processors
-    }
-
     /// How many costs of edges there are, and how many are left after equal rows and columns were merged.
     pub fn n_edge_costs(&self) -> (usize, usize) {
         let size = |vertex: usize| self.operations[vertex].configurations.len();
@@ -230,6 +225,32 @@ impl Problem for Tabulated {
 
     fn vertex_name(&self, vertex: usize) -> String {
         shown(&self.operations[vertex])
+    }
+}
+
+impl Operations for Tabulated {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn n_processors(&self) -> u32 {
+        self.n_processors
+    }
+
+    fn name(&self, vertex: usize) -> &str {
+        &self.operations[vertex].name
+    }
+
+    fn kind(&self, vertex: usize) -> &str {
+        &self.operations[vertex].kind
+    }
+
+    fn domain(&self, vertex: usize) -> &[u64] {
+        &self.operations[vertex].domain
+    }
+
+    fn configurations(&self, vertex: usize) -> &[Vec<u32>] {
+        &self.operations[vertex].configurations
     }
 }
 

@@ -16,8 +16,8 @@ use sdfg::interpret::{Arguments, Interpreter, Options as Interpretation};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
 use sdfg::validate::Validated;
-use sdfg_transforms::strategy::model::{Machine, Model};
-use sdfg_transforms::strategy::{Options, StrategyFile, search};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
+use sdfg_transforms::strategy::{Limits, Options, StrategyFile, search};
 
 use formulas::Array;
 
@@ -79,11 +79,13 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 /// Searches a strategy and checks its evidence: it is no worse than those that need no search.
 fn check_strategy(program: &Validated, sizes: &Sizes, ranks: u32) -> (StrategyFile, Vec<String>) {
     let machine = Machine { ranks, ..Machine::default() };
-    let model = Model::new(program, &values(sizes), &machine).expect("a model");
+    let model = Model::new(program, &values(sizes), &machine, &ModelOptions::default()).expect("a model");
     let problem = model.tabulated().expect("costs");
     let solution = search(&problem, &Options::default(), &()).expect("a strategy");
-    let checked =
-        solution.certificate.check(&problem, &solution.strategy, solution.cost, 1).expect("a proof");
+    let checked = solution
+        .certificate
+        .check(&problem, &solution.strategy, solution.cost, &Limits::from(&Options::default()))
+        .expect("a proof");
     let mut file = StrategyFile::new(&problem, &solution, &checked);
     for other in [file.serial, file.data_parallel] {
         assert!(file.cost <= other.expect("a strategy"), "{} {other:?}", file.cost);

@@ -56,9 +56,31 @@ pub(super) fn most_lost(problem: &dyn Problem, alive: &[Vec<bool>], one: &Domina
 
 /// Something that is added: a function of the layouts of some vertices.
 struct Term<'t> {
-    values: std::borrow::Cow<'t, [f64]>,
+    values: Values<'t>,
     /// Vertices that it is over, with the part of the place in `values` that each of their configurations adds.
     scope: Vec<(usize, Vec<usize>)>,
+}
+
+/// The values of a term by their places.
+enum Values<'t> {
+    Stored(&'t [f64]),
+    /// Costs of an edge, that has so many columns.
+    Computed {
+        problem: &'t dyn Problem,
+        edge: usize,
+        n_columns: usize,
+    },
+}
+
+impl Values<'_> {
+    fn at(&self, place: usize) -> f64 {
+        match *self {
+            Values::Stored(values) => values[place],
+            Values::Computed { problem, edge, n_columns } => {
+                problem.edge_cost(edge, place / n_columns, place % n_columns)
+            }
+        }
+    }
 }
 
 impl Bucket {
@@ -87,12 +109,8 @@ impl Bucket {
         let edges = self.edges.iter().map(|&index| {
             let edge = problem.edges()[index];
             let (rows, columns) = (problem.layouts(index, End::Source), problem.layouts(index, End::Target));
-            let values = match problem.edge_table(index) {
-                Some(table) => table.into(),
-                None => (0..rows.len() * columns.len())
-                    .map(|place| problem.edge_cost(index, place / columns.len(), place % columns.len()))
-                    .collect(),
-            };
+            let computed = Values::Computed { problem, edge: index, n_columns: columns.len() };
+            let values = problem.edge_table(index).map_or(computed, Values::Stored);
             let of_rows = alive[edge.source].iter().map(|c| rows.of(*c) * columns.len()).collect();
             let of_columns = alive[edge.target].iter().map(|c| columns.of(*c)).collect();
             Term { values, scope: vec![(edge.source, of_rows), (edge.target, of_columns)] }
@@ -108,22 +126,21 @@ impl Bucket {
                 ));
                 stride *= layouts.len();
             }
-            Term { values: table.minima.as_slice().into(), scope }
+            Term { values: Values::Stored(&table.minima), scope }
         });
         edges.chain(tables).collect()
     }
 
-    /// Computes the minima of a table of the right shape; tells each, with its entry in the table.
+    /// What the minima of a table of the right shape follow from.
     ///
     /// Configurations of a dependent are taken together that add the same to every term and to the entry.
-    pub(super) fn minima(
+    pub(super) fn work<'t>(
         &self,
-        certificate: &Certificate,
-        problem: &dyn Problem,
+        certificate: &'t Certificate,
+        problem: &'t dyn Problem,
         alive: &Alive,
         table: &Table,
-        mut tell: impl FnMut(usize, f64),
-    ) {
+    ) -> Work<'t> {
         let terms = self.terms(certificate, problem, alive);
         let mut own: Vec<f64> =
             alive[table.vertex].iter().map(|c| problem.vertex_cost(table.vertex, *c)).collect();
@@ -131,7 +148,7 @@ impl Bucket {
             terms.into_iter().partition(|term| term.scope.iter().all(|(vertex, _)| *vertex == table.vertex));
         for term in alone {
             for (c, cost) in own.iter_mut().enumerate() {
-                *cost += term.values[term.scope.iter().map(|(_, places)| places[c]).sum::<usize>()];
+                *cost += term.values.at(term.scope.iter().map(|(_, places)| places[c]).sum::<usize>());
             }
         }
         let own_groups = Groups::of(own.len(), &shared, table.vertex, None);
@@ -148,12 +165,80 @@ impl Bucket {
                 (0..layouts.n_configurations()).map(|c| layouts.of(c) * stride).collect();
             dimensions.push(Groups::of(entries.len(), &shared, *vertex, Some(&entries)));
         }
-        let addends: Vec<Addend> = shared
+        Work { terms: shared, least, own: own_groups, dimensions }
+    }
+}
+
+/// What the minima of a table follow from.
+pub(super) struct Work<'t> {
+    /// All that depend on other vertices than the table's own.
+    terms: Vec<Term<'t>>,
+    /// Least cost of the vertex by itself in each group of its configurations.
+    least: Vec<f64>,
+    own: Groups,
+    /// Of each dependent.
+    dimensions: Vec<Groups>,
+}
+
+impl Work<'_> {
+    /// Bytes that computing the minima takes.
+    pub(super) fn bytes(&self) -> u64 {
+        let n = self.least.len() as u64;
+        let addend = |term: &Term<'_>| {
+            let over = self.dimensions.iter().filter(|one| term.is_over(one.vertex));
+            over.fold(n, |product, one| product.saturating_mul(one.len() as u64))
+        };
+        let scopes = self
+            .terms
+            .iter()
+            .flat_map(|term| &term.scope)
+            .map(|(_, places)| places.len() as u64)
+            .sum::<u64>();
+        let addends =
+            if self.is_computed() { 0 } else { self.terms.iter().map(addend).fold(0, u64::saturating_add) };
+        let rows = n.saturating_mul(self.dimensions.len() as u64 + 1);
+        addends.saturating_add(scopes).saturating_add(rows).saturating_mul(size_of::<f64>() as u64)
+    }
+
+    /// Whether the only term is an edge whose costs are computed: then they are not laid out, and most not asked for.
+    fn is_computed(&self) -> bool {
+        matches!(self.terms.as_slice(), [Term { values: Values::Computed { .. }, .. }])
+            && self.dimensions.len() == 1
+    }
+
+    /// Computes the minima; tells each, with its entry in the table.
+    pub(super) fn minima(&self, mut tell: impl FnMut(usize, f64)) {
+        if let ([term], [dimension], true) =
+            (self.terms.as_slice(), self.dimensions.as_slice(), self.is_computed())
+        {
+            let mut cheapest_first: Vec<usize> = (0..self.least.len()).collect();
+            cheapest_first.sort_by(|a, b| self.least[*a].total_cmp(&self.least[*b]));
+            for (place, entry) in dimension.places[0].iter().zip(&dimension.entries) {
+                let mut found = f64::INFINITY;
+                for &group in &cheapest_first {
+                    // An edge costs nothing at least: what is as dear without it is not less with it.
+                    if self.least[group] >= found {
+                        break;
+                    }
+                    found = found.min(self.least[group] + term.values.at(place + self.own.places[0][group]));
+                }
+                tell(*entry, found);
+            }
+            return;
+        }
+        let addends: Vec<Addend> = self
+            .terms
             .iter()
             .enumerate()
-            .map(|(index, term)| Addend::of(term, index, &dimensions, &own_groups))
+            .map(|(index, term)| Addend::of(term, index, &self.dimensions, &self.own))
             .collect();
-        walk(&least, &dimensions, &addends, &mut tell);
+        walk(&self.least, &self.dimensions, &addends, &mut tell);
+    }
+}
+
+impl Term<'_> {
+    fn is_over(&self, vertex: usize) -> bool {
+        self.scope.iter().any(|(of, _)| *of == vertex)
     }
 }
 
@@ -185,7 +270,7 @@ impl Groups {
                 group[*c] = number;
             }
         };
-        for term in terms.iter().filter(|term| term.scope.iter().any(|(of, _)| *of == vertex)) {
+        for term in terms.iter().filter(|term| term.is_over(vertex)) {
             split(&|c| part(term, c));
         }
         if let Some(entries) = entries {
@@ -206,6 +291,8 @@ impl Groups {
 /// A term in groups instead of configurations, a row over the vertex's own groups for each combination of others.
 struct Addend {
     rows: Vec<f64>,
+    /// The least element of each part of each row, if it goes fastest.
+    lows: Vec<f64>,
     /// How many rows further the next group of each dimension is; 0 for those that the term is not over.
     strides: Vec<usize>,
     /// The last dimension that the term is over: there it is added.
@@ -214,7 +301,7 @@ struct Addend {
 
 impl Addend {
     fn of(term: &Term<'_>, index: usize, dimensions: &[Groups], own: &Groups) -> Self {
-        let is_over = |one: &Groups| term.scope.iter().any(|(vertex, _)| *vertex == one.vertex);
+        let is_over = |one: &Groups| term.is_over(one.vertex);
         let mut strides = vec![0; dimensions.len()];
         let mut starts = vec![0];
         for (stride, dimension) in strides.iter_mut().zip(dimensions).rev().filter(|(_, one)| is_over(one)) {
@@ -223,37 +310,80 @@ impl Addend {
             starts = parts.iter().flat_map(|part| starts.iter().map(move |start| part + start)).collect();
         }
         let (own, values) = (&own.places[index], &term.values);
-        let row = |start: usize| own.iter().map(move |place| values[start + place]);
-        let rows = starts.into_iter().flat_map(row).collect();
-        Addend { rows, strides, last: dimensions.iter().rposition(is_over).unwrap_or(0) }
+        let row = |start: usize| own.iter().map(move |place| values.at(start + place));
+        let rows: Vec<f64> = starts.into_iter().flat_map(row).collect();
+        let last = dimensions.iter().rposition(is_over).unwrap_or(0);
+        let lows = if last + 1 == dimensions.len() { lows(&rows, own.len()) } else { Vec::new() };
+        Addend { rows, lows, strides, last }
+    }
+
+    /// The row for these groups, with the least element of each of its parts.
+    fn row(&self, digits: &[usize], n: usize) -> (&[f64], &[f64]) {
+        let at: usize = self.strides.iter().zip(digits).map(|(stride, digit)| stride * digit).sum();
+        let (row, n_parts) = (&self.rows[at * n..(at + 1) * n], n.div_ceil(PART));
+        (row, self.lows.get(at * n_parts..(at + 1) * n_parts).unwrap_or(&[]))
     }
 }
 
+/// How many elements of a row are passed over together.
+const PART: usize = 32;
+
+/// The least element of each part of each row of `n` elements.
+fn lows(rows: &[f64], n: usize) -> Vec<f64> {
+    rows.chunks_exact(n.max(1)).flat_map(|row| row.chunks(PART).map(minimum)).collect()
+}
+
 /// Goes over all combinations of groups of the dimensions, the last going fastest. A row of sums over the vertex's own groups
-/// is kept for each dimension, so that a term is added once for what goes faster than it.
+/// is kept for each dimension but the last, so that a term is added once for what goes faster than it.
 fn walk(least: &[f64], dimensions: &[Groups], addends: &[Addend], tell: &mut impl FnMut(usize, f64)) {
     let (n, depth) = (least.len(), dimensions.len());
-    let mut rows: Vec<Vec<f64>> = vec![least.to_vec(); depth + 1];
+    let Some(last) = depth.checked_sub(1) else { return tell(0, minimum(least)) };
+    let mut rows: Vec<Vec<f64>> = vec![least.to_vec(); depth];
+    let mut low = lows(least, n);
     let mut digits = vec![0_usize; depth];
+    let of = |dimension: usize| addends.iter().filter(move |addend| addend.last == dimension);
     let mut changed = 0;
     loop {
-        for dimension in changed..depth {
+        for dimension in changed..last {
             let (before, after) = rows.split_at_mut(dimension + 1);
             after[0].copy_from_slice(&before[dimension]);
-            for addend in addends.iter().filter(|addend| addend.last == dimension) {
-                let place: usize =
-                    addend.strides.iter().zip(&digits).map(|(stride, digit)| stride * digit).sum();
-                let row = &addend.rows[place * n..(place + 1) * n];
+            for addend in of(dimension) {
+                let (row, _) = addend.row(&digits, n);
                 after[0].iter_mut().zip(row).for_each(|(sum, cost)| *sum += cost);
             }
+            low = lows(&after[0], n);
         }
         let entry = (0..depth).map(|d| dimensions[d].entries[digits[d]]).sum();
-        tell(entry, minimum(&rows[depth]));
+        let all: Vec<(&[f64], &[f64])> = std::iter::once((rows[last].as_slice(), low.as_slice()))
+            .chain(of(last).map(|addend| addend.row(&digits, n)))
+            .collect();
+        tell(entry, least_sum(&all, n));
         let Some(next) = (0..depth).rev().find(|d| digits[*d] + 1 < dimensions[*d].len()) else { return };
         digits[next] += 1;
         digits[next + 1..].fill(0);
         changed = next;
     }
+}
+
+/// The least sum of some rows. Parts whose least elements add up to no less than what was found have nothing less: rounding keeps the
+/// order of sums.
+fn least_sum(rows: &[(&[f64], &[f64])], n: usize) -> f64 {
+    let mut found = f64::INFINITY;
+    for (part, first) in (0..n).step_by(PART).enumerate() {
+        let low = rows.iter().fold(0.0, |sum, (_, low)| sum + low[part]);
+        if low >= found {
+            continue;
+        }
+        let mut sums = [0.0; PART];
+        let sums = &mut sums[..PART.min(n - first)];
+        for (row, _) in rows {
+            sums.iter_mut().zip(&row[first..]).for_each(|(sum, cost)| *sum += cost);
+        }
+        let least = minimum(sums);
+        // What is no number is no minimum.
+        found = if least >= found { found } else { least };
+    }
+    found
 }
 
 /// The least of a row, in lanes that a processor compares side by side.

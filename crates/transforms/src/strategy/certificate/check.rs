@@ -1,7 +1,10 @@
 //! The checker: the strategy, what was left out, the order, then each table by itself.
 
-use super::bucket::{self, Bucket};
-use super::{Certificate, Table};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::bucket::{self, Bucket, Work};
+use super::{Certificate, Limits, Table};
 use crate::strategy::problem::{End, Problem};
 
 /// What was checked.
@@ -73,6 +76,18 @@ pub enum Rejected {
         /// What it is.
         found: f64,
     },
+    /// Checking a table does not fit.
+    #[error(
+        "checking the table of {vertex} needs {needed} bytes of memory, the limit is {limit}; raise the limit"
+    )]
+    Memory {
+        /// The name of the vertex whose table needs most.
+        vertex: String,
+        /// How many bytes it takes.
+        needed: u64,
+        /// How many it may take.
+        limit: u64,
+    },
     /// There may be a cheaper strategy.
     #[error("the strategy costs {cost}, but only {bound} is proved to be necessary")]
     Gap {
@@ -91,7 +106,7 @@ pub(super) fn check(
     problem: &dyn Problem,
     strategy: &[usize],
     cost: f64,
-    n_threads: usize,
+    limits: &Limits,
 ) -> Result<Checked, Rejected> {
     // Each sum has fewer terms than this, and each term an error of half a unit in the last place.
     let n_terms = problem.n_vertices() + problem.edges().len() + certificate.tables.len() + 8;
@@ -99,7 +114,8 @@ pub(super) fn check(
     check_strategy(problem, strategy, cost, tolerance)?;
     let alive = check_dominated(certificate, problem)?;
     let buckets = check_order(certificate, problem, &alive)?;
-    check_minima(certificate, problem, &alive, &buckets, tolerance, n_threads)?;
+    let checker = Checker { certificate, problem, alive: &alive, buckets: &buckets, tolerance, limits };
+    checker.check_minima()?;
     let bound = certificate.bound();
     let gap = (cost - bound).abs();
     if exceeds(gap, tolerance * cost) {
@@ -204,68 +220,123 @@ fn check_order(
     Ok(buckets)
 }
 
-/// Tables do not need each other to be checked, so that threads share them, the next one to whoever is free.
-fn check_minima(
-    certificate: &Certificate,
-    problem: &dyn Problem,
-    alive: &Alive,
-    buckets: &[Bucket],
+/// What tables are checked with.
+struct Checker<'c> {
+    certificate: &'c Certificate,
+    problem: &'c dyn Problem,
+    alive: &'c Alive,
+    buckets: &'c [Bucket],
     tolerance: f64,
-    n_threads: usize,
-) -> Result<(), Rejected> {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    // Enough for each take to be worth it; tables of large graphs are small.
-    let taken = buckets.len().div_ceil(64 * n_threads.max(1)).max(1);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let first = next.fetch_add(taken, Ordering::Relaxed);
-            if first >= buckets.len() {
-                return Ok(());
-            }
-            for (index, bucket) in buckets.iter().enumerate().skip(first).take(taken) {
-                check_table(certificate, problem, alive, bucket, index, tolerance)
-                    .map_err(|rejected| (index, rejected))?;
-            }
-        }
-    };
-    if n_threads <= 1 || certificate.n_minima() < 10_000 {
-        return work().map_err(|(_, rejected)| rejected);
-    }
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
-        let mut results = vec![work()];
-        results.extend(
-            others.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
-        );
-        // The first table that is wrong, whoever found it first.
-        let first = results.into_iter().filter_map(Result::err).min_by_key(|(index, _)| *index);
-        first.map_or(Ok(()), |(_, rejected)| Err(rejected))
-    })
+    limits: &'c Limits,
 }
 
-fn check_table(
-    certificate: &Certificate,
-    problem: &dyn Problem,
-    alive: &Alive,
-    bucket: &Bucket,
-    index: usize,
-    tolerance: f64,
-) -> Result<(), Rejected> {
-    let table: &Table = &certificate.tables[index];
-    let mut seen = vec![false; table.minima.len()];
-    let mut wrong = None;
-    bucket.minima(certificate, problem, alive, table, |entry, found| {
-        seen[entry] = true;
-        let claimed = table.minima[entry];
-        if exceeds((claimed - found).abs(), tolerance * found) && wrong.is_none() {
-            wrong = Some((entry, claimed, found));
+impl Checker<'_> {
+    /// Tables do not need each other to be checked, so that threads share them, the next one to whoever is free.
+    fn check_minima(&self) -> Result<(), Rejected> {
+        let (n, n_threads) = (self.buckets.len(), self.limits.n_threads);
+        // Enough for each take to be worth it; tables of large graphs are small.
+        let taken = n.div_ceil(64 * n_threads.max(1)).max(1);
+        let next = AtomicUsize::new(0);
+        let memory = Memory { limit: self.limits.memory, used: Mutex::new(0), freed: Condvar::new() };
+        let work = || {
+            loop {
+                let first = next.fetch_add(taken, Ordering::Relaxed);
+                if first >= n {
+                    return Ok(());
+                }
+                for index in first..n.min(first + taken) {
+                    self.check_table(index, &memory).map_err(|rejected| (index, rejected))?;
+                }
+            }
+        };
+        if n_threads <= 1 || self.certificate.n_minima() < 10_000 {
+            return work().map_err(|(_, rejected)| rejected);
         }
-    });
-    let vertex = || problem.vertex_name(table.vertex);
-    match wrong {
-        Some((entry, claimed, found)) => Err(Rejected::Minimum { vertex: vertex(), entry, claimed, found }),
-        None if seen.contains(&false) => Err(Rejected::Shape { vertex: vertex() }),
-        None => Ok(()),
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
+            let mut results = vec![work()];
+            results.extend(
+                others
+                    .into_iter()
+                    .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
+            );
+            // The first table that is wrong, whoever found it first.
+            let first = results.into_iter().filter_map(Result::err).min_by_key(|(index, _)| *index);
+            first.map_or(Ok(()), |(_, rejected)| Err(rejected))
+        })
+    }
+
+    fn work(&self, index: usize) -> (&Table, Work<'_>) {
+        let table = &self.certificate.tables[index];
+        (table, self.buckets[index].work(self.certificate, self.problem, self.alive, table))
+    }
+
+    fn check_table(&self, index: usize, memory: &Memory) -> Result<(), Rejected> {
+        let (table, work) = self.work(index);
+        let bytes = work.bytes().saturating_add(table.minima.len() as u64);
+        let Some(_taken) = memory.take(bytes) else { return Err(self.too_large()) };
+        let mut seen = vec![false; table.minima.len()];
+        let mut wrong = None;
+        work.minima(|entry, found| {
+            seen[entry] = true;
+            let claimed = table.minima[entry];
+            if exceeds((claimed - found).abs(), self.tolerance * found) && wrong.is_none() {
+                wrong = Some((entry, claimed, found));
+            }
+        });
+        let vertex = || self.problem.vertex_name(table.vertex);
+        match wrong {
+            Some((entry, claimed, found)) => {
+                Err(Rejected::Minimum { vertex: vertex(), entry, claimed, found })
+            }
+            None if seen.contains(&false) => Err(Rejected::Shape { vertex: vertex() }),
+            None => Ok(()),
+        }
+    }
+
+    /// What all tables would need.
+    fn too_large(&self) -> Rejected {
+        let bytes = |index| {
+            let (table, work) = self.work(index);
+            (work.bytes().saturating_add(table.minima.len() as u64), table.vertex)
+        };
+        // Of equals the first.
+        let (needed, vertex) =
+            (0..self.buckets.len()).rev().map(bytes).max_by_key(|(needed, _)| *needed).unwrap_or_default();
+        Rejected::Memory { vertex: self.problem.vertex_name(vertex), needed, limit: self.limits.memory }
+    }
+}
+
+/// Memory that threads share.
+struct Memory {
+    limit: u64,
+    used: Mutex<u64>,
+    freed: Condvar,
+}
+
+/// Some of it, given back when it goes.
+struct Taken<'m> {
+    memory: &'m Memory,
+    bytes: u64,
+}
+
+impl Memory {
+    /// Takes some, once others have given back enough; nothing if it is more than there is.
+    fn take(&self, bytes: u64) -> Option<Taken<'_>> {
+        if bytes > self.limit {
+            return None;
+        }
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |used: &mut u64| *used > self.limit - bytes;
+        let mut used = self.freed.wait_while(used, is_full).unwrap_or_else(PoisonError::into_inner);
+        *used += bytes;
+        Some(Taken { memory: self, bytes })
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.memory.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.memory.freed.notify_all();
     }
 }

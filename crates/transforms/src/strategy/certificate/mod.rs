@@ -9,6 +9,7 @@ mod check;
 
 use super::layouts::Layouts;
 use super::problem::Problem;
+use super::search::Options;
 
 pub use check::{Checked, Rejected};
 
@@ -57,18 +58,34 @@ impl Certificate {
     /// Checks that `strategy` has the cost `cost` and that no strategy has less.
     ///
     /// Nothing of the search is used or trusted: every table is computed again from the costs of the problem and the
-    /// tables before it. As much work as the search without its choice of an order, on as many threads.
+    /// tables before it. As much work as the search without its choice of an order.
     ///
     /// # Errors
-    /// What is wrong with the strategy or the evidence.
+    /// What is wrong with the strategy or the evidence, or how much memory checking it would take.
     pub fn check(
         &self,
         problem: &dyn Problem,
         strategy: &[usize],
         cost: f64,
-        n_threads: usize,
+        limits: &Limits,
     ) -> Result<Checked, Rejected> {
-        check::check(self, problem, strategy, cost, n_threads)
+        check::check(self, problem, strategy, cost, limits)
+    }
+}
+
+/// What a check may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads that share the work; the result is the same for any number.
+    pub n_threads: usize,
+    /// Bytes that it may take on top of the evidence.
+    pub memory: u64,
+}
+
+impl From<&Options> for Limits {
+    /// Those of the search.
+    fn from(options: &Options) -> Self {
+        Limits { n_threads: options.n_threads, memory: options.memory_limit }
     }
 }
 

@@ -12,13 +12,41 @@ fn solved(problem: &dyn Problem) -> Solution {
         .expect("a small problem")
 }
 
+const ONE_THREAD: Limits = Limits { n_threads: 1, memory: 1 << 30 };
+
 fn check(problem: &dyn Problem, solution: &Solution) -> Result<Checked, Rejected> {
-    solution.certificate.check(problem, &solution.strategy, solution.cost, 1)
+    solution.certificate.check(problem, &solution.strategy, solution.cost, &ONE_THREAD)
 }
 
 #[track_caller]
 fn rejected(problem: &dyn Problem, solution: &Solution, what: &str) {
     assert!(check(problem, solution).is_err(), "accepted in spite of {what}: {solution:?}");
+}
+
+#[test]
+fn a_check_keeps_its_limit_of_memory_or_tells_what_it_needs() {
+    let problem = random::band(12, 9, 2);
+    let solution = solved(&problem);
+    let check = |memory, n_threads| {
+        let limits = Limits { n_threads, memory };
+        solution.certificate.check(&problem, &solution.strategy, solution.cost, &limits)
+    };
+    let Err(Rejected::Memory { needed, limit: 1000, vertex }) = check(1000, 1) else {
+        panic!("accepted with 1000 bytes");
+    };
+    // Two edges of 9 by 9 configurations, and whether each of 81 minima was seen.
+    assert!(needed > 2 * 8 * 81 + 81, "{needed} for {vertex}");
+    for n_threads in [1, 3] {
+        assert_eq!(
+            check(needed - 1, n_threads),
+            check(1000, 1).map_err(|_| Rejected::Memory {
+                needed,
+                limit: needed - 1,
+                vertex: vertex.clone(),
+            })
+        );
+        assert!(check(needed, n_threads).is_ok());
+    }
 }
 
 #[test]

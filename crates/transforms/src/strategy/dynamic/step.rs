@@ -10,6 +10,9 @@ use crate::strategy::plan::{Factor, Step};
 use crate::strategy::problem::{End, Problem};
 use crate::strategy::tabulated::is_cost;
 
+/// Configurations from which on some of them are passed over in blocks.
+const LONG: usize = 4 * min_plus::BLOCK;
+
 /// Columns that are lowered together, so that they stay in the nearest cache.
 const COLUMNS: usize = 1024;
 
@@ -39,6 +42,8 @@ enum Factors<'d> {
 /// itself as the last.
 struct LaidOut<'d> {
     values: Cow<'d, [f64]>,
+    /// The least element of each block of each row over the vertex, if rows are long.
+    minima: Vec<f64>,
     /// How far the next layout of each dependent is; 0 for those that the factor is not over.
     strides: Vec<usize>,
 }
@@ -134,7 +139,12 @@ impl<'d> Ready<'d> {
             for (start, factor) in starts.iter_mut().zip(&inner) {
                 *start = factor.place(outside, sizes) + from * n;
             }
-            least_over_last(&sums, &inner, &starts, &mut entries[done..done + count]);
+            let entries = &mut entries[done..done + count];
+            if n < LONG {
+                least_over_last(&sums, &inner, &starts, entries);
+            } else {
+                least_in_blocks(&sums, &inner, &starts, entries);
+            }
             done += count;
         }
     }
@@ -179,7 +189,30 @@ fn least_over_last(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], ent
     }
 }
 
-impl LaidOut<'_> {
+/// The same where rows are long.
+fn least_in_blocks(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], entries: &mut [f64]) {
+    let n = sums.len();
+    let n_blocks = n.div_ceil(min_plus::BLOCK);
+    let minima = min_plus::block_minima(sums, n);
+    let mut begin = 0;
+    for (last, entry) in entries.iter_mut().enumerate() {
+        let others = factors.iter().zip(starts).map(|(factor, start)| {
+            let row = start / n + last;
+            (&factor.values[row * n..(row + 1) * n], &factor.minima[row * n_blocks..(row + 1) * n_blocks])
+        });
+        let rows = std::iter::once((sums, minima.as_slice())).chain(others);
+        // The next layout is best with much the same configurations.
+        (*entry, begin) = min_plus::least_sum_in_blocks(rows, n, begin);
+    }
+}
+
+impl<'d> LaidOut<'d> {
+    /// Values in rows over `n` layouts of the vertex.
+    fn new(values: Cow<'d, [f64]>, strides: Vec<usize>, n: usize) -> Self {
+        let minima = if n < LONG { Vec::new() } else { min_plus::block_minima(&values, n) };
+        LaidOut { values, minima, strides }
+    }
+
     /// Where the rows for a combination of all dependents but the last begin.
     fn place(&self, mut combination: usize, sizes: &[usize]) -> usize {
         let mut place = 0;
@@ -238,7 +271,7 @@ fn lay_out<'d>(dynamic: &'d Dynamic<'_>, step: &Step, factor: Factor) -> Result<
         Factor::Edge { edge, .. } => dynamic.problem.edge_table(edge),
     };
     if as_it_is && let Some(values) = stored {
-        return Ok(LaidOut { values: Cow::Borrowed(values), strides: step_strides });
+        return Ok(LaidOut::new(Cow::Borrowed(values), step_strides, step.own.len()));
     }
     let offsets: Vec<Vec<usize>> = dimensions
         .iter()
@@ -258,7 +291,7 @@ fn lay_out<'d>(dynamic: &'d Dynamic<'_>, step: &Step, factor: Factor) -> Result<
             (None, Factor::Table(_)) => f64::INFINITY,
         });
     }
-    Ok(LaidOut { values: Cow::Owned(values), strides: step_strides })
+    Ok(LaidOut::new(Cow::Owned(values), step_strides, step.own.len()))
 }
 
 /// Sums of one offset of each list, the last list going fastest.

@@ -10,7 +10,7 @@ use sdfg::validate::Validated;
 use super::super::configurations::ConfigurationRule;
 use super::super::error::ProblemError;
 use super::super::layouts::Layouts;
-use super::super::problem::{Edge, End, Problem};
+use super::super::problem::{Edge, End, Operations, Problem};
 use super::super::tabulated::{Costs, Operation, Tabulated};
 use super::binding::Storage;
 use super::elements::BOXES;
@@ -24,6 +24,15 @@ use super::transfer::{self, Ends, Transfer};
 /// Blocks of iterations of one operation, over all its configurations and ranks: what each holds of each container takes some hundred
 /// bytes.
 const BLOCKS: u32 = 1 << 23;
+
+/// Which configurations a model has, and what the program does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    /// Whether dimensions are only cut into numbers of parts that divide them.
+    pub divisors_only: bool,
+    /// The fewest iterations of each part of a dimension that is cut; at least 1.
+    pub minimum_block: u64,
+}
 
 /// The computation graph of a program at known sizes on a machine; costs are seconds, computed when they are asked for.
 #[derive(Debug)]
@@ -43,8 +52,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a program at the given values of its symbols. The rule says which configurations operations have; of
-    /// dimensions with fewer iterations than parts none are made.
+    /// The model of a program at the given values of its symbols.
     ///
     /// # Errors
     /// If the program has something that is not modelled, with its place; a size without a value or too large; or a
@@ -53,6 +61,7 @@ impl Model {
         program: &Validated,
         values: &BTreeMap<Symbol, i64>,
         machine: &Machine,
+        options: &ModelOptions,
     ) -> Result<Self, ModelError> {
         machine.check()?;
         // The model knows loops and branches, not the transitions that they may be written as.
@@ -60,7 +69,11 @@ impl Model {
         raise(&mut sdfg);
         let Program { operators, executions, flows, storages, approximations } =
             Walk::program(&sdfg, values)?;
-        let rule = ConfigurationRule { minimum_block: 1, ..ConfigurationRule::all(machine.ranks) };
+        let rule = ConfigurationRule {
+            n_processors: machine.ranks,
+            divisors_only: options.divisors_only,
+            minimum_block: options.minimum_block.max(1),
+        };
         let limit = (BLOCKS / machine.ranks) as usize;
         let configurations = |operator: &Operator| {
             rule.at_most(limit, &operator.domain)?.ok_or_else(|| ModelError::TooManyConfigurations {
@@ -135,11 +148,6 @@ impl Model {
     /// How often each operation runs.
     pub fn executions(&self, vertex: usize) -> u64 {
         self.executions[vertex]
-    }
-
-    /// The configurations of an operation.
-    pub fn configurations(&self, vertex: usize) -> &[Vec<u32>] {
-        &self.configurations[vertex]
     }
 
     /// How often an edge is used.
@@ -272,5 +280,31 @@ impl Problem for Model {
 
     fn vertex_name(&self, vertex: usize) -> String {
         self.operators[vertex].name.clone()
+    }
+}
+
+impl Operations for Model {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn n_processors(&self) -> u32 {
+        self.machine.ranks
+    }
+
+    fn name(&self, vertex: usize) -> &str {
+        &self.operators[vertex].name
+    }
+
+    fn kind(&self, vertex: usize) -> &str {
+        self.operators[vertex].kind
+    }
+
+    fn domain(&self, vertex: usize) -> &[u64] {
+        &self.operators[vertex].domain
+    }
+
+    fn configurations(&self, vertex: usize) -> &[Vec<u32>] {
+        &self.configurations[vertex]
     }
 }

@@ -6,6 +6,7 @@ use sdfg::symbolic::Symbol;
 
 use super::costs::Model;
 use super::operator::{Block, Operand, Operator, share};
+use crate::strategy::problem::Operations;
 use crate::strategy::strategy_file::{ContainerLayout, Cut, StrategyFile};
 
 impl Model {

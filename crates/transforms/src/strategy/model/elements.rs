@@ -66,6 +66,11 @@ impl Side {
         }
     }
 
+    /// Its intervals.
+    fn intervals(&self) -> impl Iterator<Item = Side> + Clone + '_ {
+        self.0.iter().map(|interval| Side(vec![*interval]))
+    }
+
     /// How many integers there are.
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|(begin, end)| (end - begin) as u64).sum()
@@ -181,6 +186,26 @@ pub(super) fn pieces(boxes: &[&Sides], wanted: impl Fn(u128) -> bool) -> Option<
     needed.remove(&all)
 }
 
+/// The same elements as disjoint products of intervals; nothing if these would be many.
+pub(super) fn intervals(boxes: Vec<Sides>) -> Option<Vec<Sides>> {
+    let mut split = Vec::new();
+    for sides in boxes {
+        let mut products = vec![Vec::new()];
+        for side in &sides {
+            let longer = |product: &Sides| {
+                let product = product.clone();
+                side.intervals().map(move |one| product.iter().cloned().chain([one]).collect::<Sides>())
+            };
+            products = products.iter().flat_map(longer).take(PIECES + 1).collect();
+        }
+        split.extend(products);
+        if split.len() > PIECES {
+            return None;
+        }
+    }
+    Some(split)
+}
+
 /// The integers that are in exactly the same sides, for each set of sides.
 fn parts(sides: &[&Side]) -> BTreeMap<u128, Side> {
     let mut switches: Vec<(i64, usize)> = Vec::new();
@@ -260,9 +285,12 @@ mod tests {
             let pieces = pieces(&all, |set| set == wanted).expect("few");
             let volume = |sides: &Sides| sides.iter().map(Side::len).product::<u64>();
             prop_assert_eq!(pieces.iter().map(volume).sum::<u64>(), expected);
-            let with: Vec<&Sides> = all.iter().copied().chain(&pieces).collect();
             let n = all.len();
+            let with: Vec<&Sides> = all.iter().copied().chain(&pieces).collect();
             prop_assert_eq!(count(&with, |set| set & ((1 << n) - 1) == wanted && set >> n != 0), expected);
+            let split = intervals(pieces).expect("few");
+            prop_assert!(split.iter().flatten().all(|side| side.0.len() == 1));
+            prop_assert_eq!(split.iter().map(volume).sum::<u64>(), expected);
             // So are integers that two sides have in common.
             let common: BTreeSet<i64> = members(&boxes[0][0]).intersection(&members(&boxes[0][1])).copied().collect();
             prop_assert_eq!(sides[0][0].n_common(&sides[0][1]), common.len() as u64);

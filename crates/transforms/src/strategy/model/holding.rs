@@ -53,10 +53,13 @@ pub(super) fn spreads(configuration: &[u32]) -> (Vec<Spread>, u32) {
     (spreads, ranks)
 }
 
+/// What a rank has that has these parts.
+pub(super) type OfParts<'a, T> = Box<dyn Fn(&[Part]) -> T + 'a>;
+
 /// An axis: what a rank has depends on its parts of some dimensions of the domain.
 pub(super) struct Axis<'a, T> {
     pub(super) dimensions: Vec<usize>,
-    pub(super) of: Box<dyn Fn(&[Part]) -> T + 'a>,
+    pub(super) of: OfParts<'a, T>,
 }
 
 /// What each rank has along each axis in each configuration.

@@ -19,7 +19,7 @@ mod read;
 mod tests;
 mod transfer;
 
-pub use costs::Model;
+pub use costs::{Model, ModelOptions};
 pub use error::ModelError;
 pub use load::Load;
 pub use machine::{Machine, MachineError};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
 
-use super::{Machine, Model, ModelError};
+use super::{Machine, Model, ModelError, ModelOptions};
 
 fn program(text: &str) -> Validated {
     let sdfg = sdfg::text::parse("test.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
@@ -20,5 +20,5 @@ fn program(text: &str) -> Validated {
 fn model(text: &str, symbols: &[(&str, i64)], ranks: u32) -> Result<Model, ModelError> {
     let values: BTreeMap<Symbol, i64> =
         symbols.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
-    Model::new(&program(text), &values, &Machine { ranks, ..Machine::default() })
+    Model::new(&program(text), &values, &Machine { ranks, ..Machine::default() }, &ModelOptions::default())
 }

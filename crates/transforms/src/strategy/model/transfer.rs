@@ -5,7 +5,7 @@
 //! more than one box, or positions with gaps, elements are told apart box by box.
 
 use super::binding::Storage;
-use super::elements::{BOXES, Side, Sides, count, pieces};
+use super::elements::{BOXES, Side, Sides, count, intervals, pieces};
 use super::flow::everything;
 use super::holding::{Axis, Held, Holding};
 use super::operator::{Operand, Operator};
@@ -172,7 +172,7 @@ impl Transfer {
                         patterns.iter().zip(held).map(side).collect()
                     };
                     let home = sides(homes, &needs.patterns);
-                    let n_accesses = if n_axes == 0 { 1 } else { left.len() / n_axes };
+                    let n_accesses = left.len().checked_div(n_axes).unwrap_or(1);
                     let access = |access: usize| {
                         let axes = access * n_axes..(access + 1) * n_axes;
                         sides(&left[axes.clone()], &has.patterns[axes])
@@ -262,11 +262,11 @@ fn in_intervals(
     n_ranks: usize,
 ) -> Option<Way> {
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
-    let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
+    let boxes = intervals(pieces(&boxes, |set| is_left(set, written.len(), read.len()))?)?;
     let piece = |sides: &Sides| {
         let axis = |(axis, side): (usize, &Side)| {
             let within = side.as_interval()?;
-            Some([intervals(&left.patterns[axis], within)?, intervals(&homes.patterns[axis], within)?])
+            Some([clipped(&left.patterns[axis], within)?, clipped(&homes.patterns[axis], within)?])
         };
         Some(Piece { axes: sides.iter().enumerate().map(axis).collect::<Option<_>>()? })
     };
@@ -287,7 +287,7 @@ fn in_intervals(
 }
 
 /// What of an interval each rank has in each pattern, if that is an interval everywhere.
-fn intervals(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
+fn clipped(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
     let mut found = Intervals { begins: Vec::new(), ends: Vec::new() };
     for side in patterns.iter().flatten() {
         let (begin, end) = side.as_interval()?;

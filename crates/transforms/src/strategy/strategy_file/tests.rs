@@ -17,11 +17,19 @@ fn strategy(text: &str, symbols: &[(&str, i64)], ranks: u32) -> StrategyFile {
         validate(sdfg::text::parse("test.sdft", text).expect("a program")).expect("a valid program");
     let values: BTreeMap<Symbol, i64> =
         symbols.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
-    let model = Model::new(&program, &values, &Machine { ranks, ..Machine::default() }).expect("a model");
+    let model = Model::new(&program, &values, &Machine { ranks, ..Machine::default() }, &Default::default())
+        .expect("a model");
     let problem = model.tabulated().expect("costs");
     let solution = search(&problem, &Options::default(), &()).expect("a strategy");
-    let checked =
-        solution.certificate.check(&problem, &solution.strategy, solution.cost, 1).expect("a proof");
+    let checked = solution
+        .certificate
+        .check(
+            &problem,
+            &solution.strategy,
+            solution.cost,
+            &crate::strategy::Limits::from(&Options::default()),
+        )
+        .expect("a proof");
     let mut file = StrategyFile::new(&problem, &solution, &checked);
     model.describe(&values, &solution.strategy, &mut file);
     file

@@ -83,7 +83,7 @@ fn threads_change_nothing_where_they_are_used() {
             let found = search(&problem, &Options { n_threads, ..Options::default() }, &()).unwrap();
             assert_eq!(result(&found), result(&first));
             let Solution { strategy, cost, certificate, .. } = &found;
-            certificate.check(&problem, strategy, *cost, n_threads).unwrap();
+            certificate.check(&problem, strategy, *cost, &Limits { n_threads, memory: 1 << 30 }).unwrap();
         }
     }
 }

@@ -13,5 +13,5 @@ fn small() -> Options {
 
 fn accepted(problem: &dyn Problem, solution: &Solution) -> Checked {
     let Solution { strategy, cost, certificate, .. } = solution;
-    certificate.check(problem, strategy, *cost, 1).expect("a proof")
+    certificate.check(problem, strategy, *cost, &Limits::from(&small())).expect("a proof")
 }

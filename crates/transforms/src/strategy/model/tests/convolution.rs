@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::super::load::Load;
 use super::model;
-use crate::strategy::{End, Problem};
+use crate::strategy::{End, Operations, Problem};
 
 /// Images, filters, rows and columns of the result, channels, size of a filter, and how far apart its places are.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,9 @@
 //! The example programs, and what is refused.
 
-use crate::strategy::{Observer, Options, Problem, search, serial};
+use crate::strategy::model::{Machine, Model, ModelOptions};
+use crate::strategy::{Limits, Operations, Options, Problem, cost, search, serial};
 
 use super::model;
-
-struct Silent;
-impl Observer for Silent {}
 
 const MATMUL: &str = include_str!("../../../../../../programs/matmul.sdft");
 const JACOBI: &str = include_str!("../../../../../../programs/jacobi2d.sdft");
@@ -25,9 +23,55 @@ fn a_matrix_product_is_a_map_and_a_reduction() {
     let last = problem.operations()[1].configurations.iter().position(|c| c == &[1, 1, 4]).expect("one");
     let reduced = model.loads(1, last)[3];
     assert_eq!((reduced.reduction_bytes, reduced.messages), (2 * 8 * 60 * 50 * 3 / 4, 6));
-    let solution = search(&problem, &Options::default(), &Silent).expect("a strategy");
-    let alone = crate::strategy::cost(&problem, &serial(&problem).expect("one"));
+    let solution = search(&problem, &Options::default(), &()).expect("a strategy");
+    let alone = cost(&problem, &serial(&problem).expect("one"));
     assert!(solution.cost < alone);
+}
+
+#[test]
+fn costs_that_are_computed_when_asked_for_have_the_optimum_of_those_written_down() {
+    let sizes = [("M", 60), ("N", 50), ("K", 40)];
+    for (text, symbols) in [(MATMUL, &sizes[..]), (JACOBI, &[("N", 102), ("T", 7)]), (CHOICES, &[("N", 40)])]
+    {
+        for ranks in [1, 6, 16] {
+            let model = model(text, symbols, ranks).expect("a model");
+            let (lazy, written) = (
+                search(&model, &Options::default(), &()).expect("a strategy"),
+                search(&model.tabulated().expect("costs"), &Options::default(), &()).expect("a strategy"),
+            );
+            assert!(
+                (lazy.cost - written.cost).abs() <= 1e-12 * written.cost,
+                "{} {}",
+                lazy.cost,
+                written.cost
+            );
+            lazy.certificate
+                .check(&model, &lazy.strategy, lazy.cost, &Limits::from(&Options::default()))
+                .expect("a proof");
+        }
+    }
+}
+
+#[test]
+fn configurations_may_be_only_divisors_or_not_too_small() {
+    let values = [("M", 60), ("N", 50), ("K", 40)];
+    let values =
+        values.map(|(name, value)| (sdfg::symbolic::Symbol::new(name).expect("a name"), value)).into();
+    let machine = Machine { ranks: 16, ..Machine::default() };
+    let configurations = |divisors_only, minimum_block| {
+        let options = ModelOptions { divisors_only, minimum_block };
+        let model = Model::new(&super::program(MATMUL), &values, &machine, &options).expect("a model");
+        model.configurations(0).to_vec()
+    };
+    let all = configurations(false, 0);
+    let divides = |parts: &Vec<u32>| 60 % parts[0] == 0 && 50 % parts[1] == 0 && 40 % parts[2] == 0;
+    let is_large = |parts: &Vec<u32>| [60, 50, 40].iter().zip(parts).all(|(n, c)| *c == 1 || n / c >= 10);
+    let only =
+        |wanted: &dyn Fn(&Vec<u32>) -> bool| all.iter().filter(|c| wanted(c)).cloned().collect::<Vec<_>>();
+    assert_eq!(configurations(true, 0), only(&divides));
+    assert_eq!(configurations(false, 10), only(&is_large));
+    assert_eq!(configurations(true, 10), only(&|c| divides(c) && is_large(c)));
+    assert!(all.len() > configurations(true, 0).len() && configurations(true, 10).len() > 1);
 }
 
 #[test]
@@ -77,9 +121,9 @@ fn what_is_not_modelled_is_refused_with_its_place() {
     // A program that does nothing has a strategy of nothing.
     let empty =
         model("sdfg empty {\n  state s {}\n}\n", &[], 4).expect("a model").tabulated().expect("costs");
-    let solution = search(&empty, &Options::default(), &Silent).expect("a strategy");
+    let solution = search(&empty, &Options::default(), &()).expect("a strategy");
     assert_eq!((solution.cost, solution.strategy.len()), (0.0, 0));
-    solution.certificate.check(&empty, &[], 0.0, 1).expect("a proof");
+    solution.certificate.check(&empty, &[], 0.0, &Limits::from(&Options::default())).expect("a proof");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::super::load::Load;
 use super::random::{EXTENT, Index, RandomMap, RandomProgram, program};
 use super::{Model, model};
-use crate::strategy::{End, Problem};
+use crate::strategy::{End, Operations, Problem};
 
 type Element = (i64, i64);
 
