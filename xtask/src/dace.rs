@@ -1,17 +1,14 @@
 //! `cargo xtask bench dace`: this compiler beside DaCe and NumPy, in a Python environment of its own.
 //!
-//! DaCe comes from PyPI, NPBench's kernels and inputs from its repository, DaCe's graphs of them from the corpus. The first two are
-//! kept below `target/bench-dace`; nothing of them is in this project.
+//! DaCe comes from PyPI, NPBench's kernels and inputs from its repository, which are kept in `target/bench-dace`, DaCe's graphs of
+//! them from the corpus. Nothing of them is in this project.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{setup, step, workspace};
-
-/// The version that the corpus was made with, and the newest of its dependencies that it works with.
-const PACKAGES: [&str; 4] = ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0"];
+use crate::{python, setup, step, workspace};
 
 const NPBENCH: &str = "https://github.com/spcl/npbench.git";
 
@@ -27,14 +24,14 @@ pub(crate) fn bench(options: &[&str]) -> Result<()> {
     let tools = setup::run()?;
     let corpus = corpus()?;
     let root = workspace::root();
-    let folder = root.join("target").join("bench-dace");
-    let python = given("SDFG_DACE_PYTHON").map_or_else(|| python(&folder.join("venv")), Ok)?;
+    let python = python::with_dace()?;
+    let folder = workspace::target_folder().join("bench-dace");
     let npbench = given("SDFG_NPBENCH").map_or_else(|| npbench(&folder.join("npbench")), Ok)?;
     println!("==> bench dace: building with optimisation, which takes a few minutes the first time");
     step::check(&mut tools.cargo(&["build", "--quiet", "--release", "--package", "sdfg-cli"]))?;
     let example = ["build", "--quiet", "--release", "--package", "sdfg-programs", "--example", "bench_dace"];
     step::check(&mut tools.cargo(&example))?;
-    let release = root.join("target").join("release");
+    let release = workspace::target_folder().join("release");
     step::check(
         Command::new(python)
             .arg(root.join("benches/dace/bench.py"))
@@ -63,21 +60,6 @@ fn corpus() -> Result<PathBuf> {
         );
     }
     Ok(folder)
-}
-
-/// A Python with DaCe, which is installed if it is not there.
-fn python(venv: &Path) -> Result<PathBuf> {
-    let python = venv.join("bin").join("python");
-    if step::succeeds(Command::new(&python).args(["-c", "import dace, numpy"])) {
-        return Ok(python);
-    }
-    println!("==> installing {} into {}", PACKAGES.join(", "), venv.display());
-    step::check(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv)).context(
-        "Python 3.9 to 3.12 with the module `venv` is needed (Debian: apt-get install python3-venv)",
-    )?;
-    step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))
-        .context("set SDFG_DACE_PYTHON to a Python that has DaCe 1.0.2")?;
-    Ok(python)
 }
 
 /// A checkout of NPBench, which is made if it is not there.

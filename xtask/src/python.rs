@@ -10,16 +10,17 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::setup::{self, Tools};
-use crate::{step, workspace};
+use crate::step;
+use crate::workspace::{self, target_folder};
 
 /// The interpreter of Python that makes virtual environments and runs tests; `python3` without.
 const PYTHON_VARIABLE: &str = "SDFG_PYTHON";
 
-/// A Python that has DaCe, for the tests with it.
+/// A Python that has DaCe.
 const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
 
-/// What the tests with DaCe are for.
-const DACE: &str = "dace==1.0.2";
+/// The version of DaCe that the tests, the measurements and the corpus are of, and the newest of its dependencies that it works with.
+const DACE: [&str; 4] = ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0"];
 
 /// Installs the package, or with `test` tests it.
 ///
@@ -41,10 +42,6 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
 /// The environment that is active, or one of our own.
 fn environment() -> PathBuf {
     std::env::var_os("VIRTUAL_ENV").map_or_else(|| target_folder().join("venv"), PathBuf::from)
-}
-
-fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
 }
 
 fn interpreter() -> PathBuf {
@@ -124,16 +121,27 @@ pub(crate) fn test(tools: &Tools) -> Result<bool> {
 
 /// Runs every test with a Python that has DaCe, which is installed if it is not there.
 fn test_with_dace(tools: &Tools) -> Result<()> {
-    let python = match std::env::var_os(DACE_VARIABLE) {
-        Some(python) => PathBuf::from(python),
-        None => {
-            let python = virtual_environment(&target_folder().join("dace-venv"))?;
-            step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "setuptools", DACE]))?;
-            python
-        }
-    };
+    let python = with_dace()?;
     suite(tools, &python, "python/tests")?;
     suite(tools, &python, "python/tests/with_dace")
+}
+
+/// A Python with DaCe: the one that a variable names, or that of an environment of our own, where it is installed if it is not there.
+///
+/// # Errors
+/// When it cannot be installed.
+pub(crate) fn with_dace() -> Result<PathBuf> {
+    if let Some(python) = std::env::var_os(DACE_VARIABLE).filter(|python| !python.is_empty()) {
+        return Ok(PathBuf::from(python));
+    }
+    let folder = target_folder().join("dace-venv");
+    let python = virtual_environment(&folder)?;
+    if !step::succeeds(Command::new(&python).args(["-c", "import dace, numpy"])) {
+        println!("==> installing {} into {}", DACE.join(", "), folder.display());
+        step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(DACE))
+            .with_context(|| format!("{DACE_VARIABLE} names a Python that has DaCe 1.0.2"))?;
+    }
+    Ok(python)
 }
 
 /// Runs the tests of a folder with the command as it is now.
