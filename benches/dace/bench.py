@@ -13,13 +13,11 @@ code for this machine. NPBench's sources are read where they are, nothing of the
 """
 
 import argparse
-import ctypes
 import importlib
 import inspect
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -165,13 +163,13 @@ def run_worker(options):
     kernel = options.names[0]
     result = {"notes": []}
     meta = json.loads((options.corpus / "npbench" / kernel / "io" / "meta.json").read_text())
-    info, values, numpy_version = npbench_kernel(options, meta)
+    values, numpy_version = npbench_kernel(options, meta)
     symbols = bind(meta, values)
     versions = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, make in (
             ("DaCe", lambda: dace_version(graph(options, kernel), meta, symbols, folder)),
-            ("ours", lambda: our_version(options, kernel, meta, symbols, folder)),
+            ("ours", lambda: our_version(options, kernel, meta, symbols)),
             ("NumPy", lambda: numpy_version),
         ):
             try:
@@ -205,7 +203,7 @@ def run_worker(options):
 
 
 def npbench_kernel(options, meta):
-    """What NPBench knows of a kernel: its description, its inputs of size S by name, and its NumPy version."""
+    """What NPBench knows of a kernel: its inputs of size S by name, and its NumPy version."""
     for file in sorted((options.npbench / "bench_info").glob("*.json")):
         info = json.loads(file.read_text())["benchmark"]
         prefix = f"npbench_benchmarks_{info['relative_path'].replace('/', '_')}_{info['module_name']}_dace_"
@@ -230,7 +228,7 @@ def npbench_kernel(options, meta):
         function(*given)
         return time.perf_counter() - start, {}
 
-    return info, values, numpy_version
+    return values, numpy_version
 
 
 def bind(meta, values):
@@ -256,11 +254,15 @@ def arguments_of(meta, symbols, fresh):
             value = fresh[name]
             given[name] = value if isinstance(value, np.ndarray) else np.dtype(argument["dtype"]).type(value)
         elif argument["kind"] == "return":
-            shape = [eval(str(extent), {"__builtins__": {}, "int_floor": lambda a, b: a // b}, symbols) for extent in argument["shape_sym"]]
-            given[name] = np.zeros(shape, argument["dtype"])
+            given[name] = np.zeros(shape(argument, symbols), argument["dtype"])
         else:
             raise LookupError(f"NPBench gives no `{name}`")
     return given
+
+
+def shape(argument, symbols):
+    functions = {"__builtins__": {}, "int_floor": lambda a, b: a // b}
+    return [eval(str(extent), functions, symbols) for extent in argument["shape_sym"]]
 
 
 def written(meta, given):
@@ -289,54 +291,33 @@ def dace_version(path, meta, symbols, folder):
     return call
 
 
-def our_version(options, kernel, meta, symbols, folder):
-    """The library that `sdfg compile` makes, called by its C interface."""
-    library, header = f"{folder}/libours.so", f"{folder}/ours.h"
-    compile_command = [options.sdfg, "compile", graph(options, kernel), "--no-cache", "--float-mode", "fast"]
-    for kind, file in (("so", library), ("header", header)):
-        done = subprocess.run([*compile_command, "--emit", kind, "-o", file], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(first_line(done.stderr))
-    loaded = ctypes.CDLL(library)
-    name = meta["sdfg_name"]
-    text = Path(header).read_text()
-    parameters = re.search(rf"int32_t \w+_run\(\s*\w+ \*handle,?(.*?)\);", text, re.S)[1]
-    parameters = [p.replace("const ", "").strip() for p in parameters.split(",") if p.strip()]
-    prefix = re.search(r"int32_t (\w+)_run\(", text)[1]
-    handle = ctypes.c_void_p()
-    if getattr(loaded, f"{prefix}_create")(None, ctypes.byref(handle)):
-        raise RuntimeError(f"`{name}` cannot be created")
-    run = getattr(loaded, f"{prefix}_run")
-    error = getattr(loaded, f"{prefix}_error")
-    error.restype = ctypes.c_char_p
+def our_version(options, kernel, meta, symbols):
+    """The Python package's function of the graph, of which the call of the native code is timed, as it is of DaCe's."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+    os.environ["SDFG_COMMAND"] = str(options.sdfg)
+    import sdfg
+
+    program = sdfg.compile(graph(options, kernel), float_mode="fast", cache=False)
+    native, seconds = program._invoke, []
+
+    def timed(*pointers):
+        start = time.perf_counter()
+        status = native(*pointers)
+        seconds.append(time.perf_counter() - start)
+        return status
+
+    program._invoke = timed
 
     def call(fresh):
         given = arguments_of(meta, symbols, fresh)
-        prepared = [handle, *(converted(p, given, symbols) for p in parameters)]
-        start = time.perf_counter()
-        status = run(*prepared)
-        seconds = time.perf_counter() - start
-        if status:
-            raise RuntimeError(error(handle).decode())
-        return seconds, written(meta, given)
+        wanted = {name: value for name, value in (symbols | given).items() if name in program.arguments}
+        # DaCe looks at addresses only: NPBench gives the masses of bodies as a column for a vector.
+        arrays = [argument for argument in meta["args"] if isinstance(wanted.get(argument["name"]), np.ndarray)]
+        wanted |= {argument["name"]: wanted[argument["name"]].reshape(shape(argument, symbols)) for argument in arrays}
+        program(**wanted)
+        return seconds.pop(), written(meta, given)
 
     return call
-
-
-C_TYPES = {
-    "double": ctypes.c_double, "float": ctypes.c_float, "bool": ctypes.c_bool,
-    **{f"{u}int{b}_t": getattr(ctypes, f"c_{u}int{b}") for u in ("", "u") for b in (8, 16, 32, 64)},
-}
-
-
-def converted(parameter, given, symbols):
-    """An argument of the C interface, from its declaration."""
-    kind, name = re.fullmatch(r"(.*?)\s*\**(\w+)", parameter).groups()
-    value = given.get(name, symbols.get(name))
-    if "*" in parameter:
-        array = np.atleast_1d(value)
-        return array.ctypes.data_as(ctypes.c_void_p)
-    return C_TYPES[kind.strip()](value if not isinstance(value, np.ndarray) else value.item())
 
 
 def first_line(error):

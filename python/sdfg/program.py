@@ -205,6 +205,11 @@ class Program:
             return MemoryError(message)
         return RunError(message, known["name"])
 
+    @property
+    def arguments(self):
+        """The names of the arguments and symbols, in the order of the signature."""
+        return tuple(self._arguments)
+
     def __str__(self):
         return f"{self.name}({', '.join(map(str, self._arguments.values()))})"
 

@@ -16,7 +16,9 @@ from programs import AXPY, LAYOUTS, NUMBERS, PICK, RESULTS, SLOW, SQUARE, VECTOR
 class Values(unittest.TestCase):
     def test_arrays_are_changed_where_they_are(self):
         x, y = numpy.arange(4.0), numpy.ones(4)
-        self.assertIsNone(compiled(AXPY)(a=2, x=x, y=y))
+        axpy = compiled(AXPY)
+        self.assertEqual(axpy.arguments, ("a", "x", "y", "N"))
+        self.assertIsNone(axpy(a=2, x=x, y=y))
         assert_array_equal(y, [1, 3, 5, 7])
 
     def test_every_number_gets_there_and_back(self):
