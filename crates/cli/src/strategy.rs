@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,6 +63,9 @@ pub(crate) struct StrategyCommand {
     /// Fewest iterations of each part of a dimension of a program that is cut.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["costs", "calibrate"])]
     minimum_block: u64,
+    /// How often a loop of a program runs, by its label, if it does not count; a mean where it changes.
+    #[arg(long, value_name = "LOOP=N", conflicts_with_all = ["costs", "calibrate"])]
+    iterations: Vec<Iterations>,
     /// Write one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -80,6 +84,24 @@ pub(crate) struct StrategyCommand {
     /// Threads that share the work; as many as there are processors here if not told.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+}
+
+/// `LOOP=N`.
+#[derive(Clone, Debug)]
+struct Iterations {
+    label: String,
+    n: u64,
+}
+
+impl FromStr for Iterations {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted =
+            || format!("`{text}` is not a loop's label, `=`, and how often it runs, such as `steps=100`");
+        let (label, n) = text.split_once('=').ok_or_else(wanted)?;
+        Ok(Iterations { label: label.to_owned(), n: n.parse().map_err(|_| wanted())? })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -181,7 +203,8 @@ impl StrategyCommand {
     }
 
     fn model_options(&self) -> ModelOptions {
-        ModelOptions { divisors_only: self.divisors, minimum_block: self.minimum_block }
+        let iterations = self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect();
+        ModelOptions { divisors_only: self.divisors, minimum_block: self.minimum_block, iterations }
     }
 
     fn graph(&self, name: &str) -> Result<Tabulated, Failure> {

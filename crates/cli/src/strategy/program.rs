@@ -61,6 +61,9 @@ fn failed(error: &ModelError) -> Failure {
     match error {
         ModelError::NoValue { .. } | ModelError::TooLarge { .. } => Failure::usage(error).at("--set"),
         ModelError::Machine(_) | ModelError::TooManyConfigurations { .. } => Failure::usage(error).at("-p"),
+        ModelError::Uncounted { .. } | ModelError::UnknownLoop { .. } => {
+            Failure::usage(error).at("--iterations")
+        }
         ModelError::Problem(_) | ModelError::Unsupported { .. } | ModelError::TooManyAccesses { .. } => {
             Failure::program(error)
         }

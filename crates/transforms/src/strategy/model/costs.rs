@@ -32,6 +32,9 @@ pub struct ModelOptions {
     pub divisors_only: bool,
     /// The fewest iterations of each part of a dimension that is cut; at least 1.
     pub minimum_block: u64,
+    /// How often loops run each time, by their labels, or by those of the calls around them and their own, with dots: for loops that
+    /// do not count. A mean where it changes.
+    pub iterations: BTreeMap<String, u64>,
 }
 
 /// The computation graph of a program at known sizes on a machine; costs are seconds, computed when they are asked for.
@@ -68,7 +71,7 @@ impl Model {
         let mut sdfg = program.sdfg().clone();
         raise(&mut sdfg);
         let Program { operators, executions, flows, storages, approximations } =
-            Walk::program(&sdfg, values)?;
+            Walk::program(&sdfg, values, &options.iterations)?;
         let rule = ConfigurationRule {
             n_processors: machine.ranks,
             divisors_only: options.divisors_only,

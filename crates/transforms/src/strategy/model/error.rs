@@ -22,6 +22,24 @@ pub enum ModelError {
         /// What could be done.
         instead: &'static str,
     },
+    /// A loop of which the program does not tell how often it runs.
+    #[error(
+        "{place}: how often this loop runs is not known; tell it with `--iterations {label}=N`, a mean where it changes, or give the loop a begin, an end and a constant step"
+    )]
+    Uncounted {
+        /// Where.
+        place: String,
+        /// What the loop is called ([`ModelOptions::iterations`](super::ModelOptions)).
+        label: String,
+    },
+    /// Iterations were told for a loop that is not there, or that never runs.
+    #[error(
+        "there is no loop `{label}`; loops are named by their labels, or by those of the calls around them and their own, with dots"
+    )]
+    UnknownLoop {
+        /// What was told.
+        label: String,
+    },
     /// A size that the given values do not determine.
     #[error(
         "{place}: `{expression}` has no value; set all symbols of the program, and let no size depend on the symbol of a loop"

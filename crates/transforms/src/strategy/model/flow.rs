@@ -1,8 +1,9 @@
-//! Which operation leaves what for which other one, and how often: states in a row, counted loops, branches and calls.
+//! Which operation leaves what for which other one, and how often: states in a row, loops, branches, jumps and calls.
 //!
 //! A loop is gone through twice, once for its first iteration and once for all others, so that what an iteration leaves
 //! for the next one is found. Elements that a reader has already fetched are not fetched again until they are written. Where
-//! data decide which arm of a branch runs, each arm is taken to run, and to leave what was there before as it was: an upper bound.
+//! data decide which arm of a branch runs, each arm is taken to run, and to leave what was there before as it was; so is what a jump
+//! in an arm may skip, and what was there at the jump is there where it leads, too: an upper bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use super::condition::decided;
 use super::elements::{Sides, count};
 use super::error::ModelError;
 use super::operator::{Operand, Operator};
-use super::read::{self, Call, Reader};
+use super::read::{self, Call, LARGEST, Reader};
 
 /// Loops within loops; each takes two times as long to go through.
 const LOOPS: usize = 10;
@@ -84,10 +85,29 @@ struct Place {
     depth: usize,
 }
 
+/// Who may have written what where jumps lead.
+#[derive(Debug, Default)]
+struct Jumps {
+    /// Behind the loop or call.
+    out: Writers,
+    /// At the next iteration.
+    next: Writers,
+    /// Whether some jump in an arm may skip what follows it.
+    may_skip: bool,
+}
+
 /// Goes through a program.
 #[derive(Default)]
 pub(super) struct Walk<'a> {
     calls: Vec<Reader<'a>>,
+    /// How often loops run, by their labels.
+    iterations: BTreeMap<String, u64>,
+    /// Labels of loops that were found there.
+    told: BTreeSet<String>,
+    /// Of the loops and calls around, the innermost last.
+    jumps: Vec<Jumps>,
+    /// Places of calls in `jumps`.
+    calls_around: Vec<usize>,
     program: Program,
     of_state: BTreeMap<(usize, StateId), Vec<Step>>,
     writers: Writers,
@@ -101,11 +121,20 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// The operations of a program at the given values of its symbols.
-    pub(super) fn program(sdfg: &'a Sdfg, values: &BTreeMap<Symbol, i64>) -> Result<Program, ModelError> {
+    ///
+    /// Loops that do not count run as often as it is told for their labels.
+    pub(super) fn program(
+        sdfg: &'a Sdfg,
+        values: &BTreeMap<Symbol, i64>,
+        iterations: &BTreeMap<String, u64>,
+    ) -> Result<Program, ModelError> {
         let values = values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
-        let mut walk = Walk::default();
+        let mut walk = Walk { iterations: iterations.clone(), ..Walk::default() };
         let call = walk.enter(Call { sdfg, values, path: Vec::new(), bound: BTreeMap::new() });
-        walk.region(sdfg.body(), Place { call, times: 1, n_loops: 0, depth: 0 })?;
+        walk.call(Place { call, times: 1, n_loops: 0, depth: 0 })?;
+        if let Some(label) = iterations.keys().find(|label| !walk.told.contains(*label)) {
+            return Err(ModelError::UnknownLoop { label: label.clone() });
+        }
         let notes = walk.calls.into_iter().flat_map(|reader| reader.approximations);
         walk.program.approximations.extend(notes);
         Ok(walk.program)
@@ -116,45 +145,101 @@ impl<'a> Walk<'a> {
         self.calls.len() - 1
     }
 
-    fn region(&mut self, region: RegionId, place: Place) -> Result<(), ModelError> {
+    /// A program or nested SDFG from its start to where it returns.
+    fn call(&mut self, place: Place) -> Result<(), ModelError> {
+        self.calls_around.push(self.jumps.len());
+        self.jumps.push(Jumps::default());
+        let goes_on = self.region(self.calls[place.call].sdfg.body(), place)?;
+        self.calls_around.pop();
+        self.land(goes_on, |jumps| jumps.out);
+        Ok(())
+    }
+
+    /// Where a loop or call ends: who wrote what is who did at its end, if that is reached, or at some jump.
+    fn land(&mut self, goes_on: bool, at: impl Fn(Jumps) -> Writers) {
+        let landed = self.jumps.pop().map(at).unwrap_or_default();
+        if !goes_on {
+            self.writers.clear();
+        }
+        join(&mut self.writers, &landed);
+    }
+
+    /// The blocks of a region, in their order; whether its end is reached, perhaps.
+    fn region(&mut self, region: RegionId, place: Place) -> Result<bool, ModelError> {
+        let n_arms = self.arms.len();
+        let goes_on = self.blocks(region, place);
+        self.arms.truncate(n_arms);
+        goes_on
+    }
+
+    fn blocks(&mut self, region: RegionId, place: Place) -> Result<bool, ModelError> {
         let sdfg = self.calls[place.call].sdfg;
         let place = Place { depth: place.depth + 1, ..place };
+        let mut is_skipped = self.jumps_may_skip();
         let mut seen = BTreeSet::new();
         let mut next = sdfg.region(region).start;
         while let Some(block) = next {
             if place.depth > DEPTH {
-                return self.refused(block, place, "what is nested this deeply", "inline calls");
+                self.refused(block, place, "what is nested this deeply", "inline calls")?;
             }
             if !seen.insert(block) {
-                return self.refused(block, place, "a cycle of transitions", "write it as a counted loop");
+                self.refused(block, place, "a cycle of transitions", "write it as a loop")?;
             }
-            match &sdfg.block(block).kind {
-                BlockKind::State(state) => self.state(*state, place)?,
-                BlockKind::Loop(repeated) => self.repeated(block, repeated, place)?,
+            let goes_on = match &sdfg.block(block).kind {
+                BlockKind::State(state) => self.state(*state, place).map(|()| true)?,
+                BlockKind::Loop(repeated) => self.repeated(block, repeated, place).map(|()| true)?,
                 BlockKind::Branch(branch) => self.branch(block, branch, place)?,
-                BlockKind::Break | BlockKind::Continue | BlockKind::Return => {
-                    return self.refused(block, place, "a jump", "write the loop so that it counts");
+                jump @ (BlockKind::Break | BlockKind::Continue | BlockKind::Return) => {
+                    self.jump(jump, block, place);
+                    false
                 }
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+            if self.jumps_may_skip() && !is_skipped {
+                // What follows is in an arm of its own.
+                is_skipped = true;
+                self.n_choices += 1;
+                self.arms.push((self.n_choices, 0));
             }
             next = match sdfg.transitions_from(block).as_slice() {
                 [] => None,
                 [only] => {
                     let transition = sdfg.transition(*only);
                     if transition.condition.is_some() {
-                        return self.refused(
-                            block,
-                            place,
-                            "a transition that decides",
-                            "write it as a branch",
-                        );
+                        self.refused(block, place, "a transition that decides", "write it as a branch")?;
                     }
                     self.assign(transition, place);
                     Some(transition.dst)
                 }
-                _ => return self.refused(block, place, "a choice of transitions", "write it as a branch"),
+                _ => {
+                    self.refused(block, place, "a choice of transitions", "write it as a branch")?;
+                    None
+                }
             };
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Leaves what there is where a jump leads.
+    fn jump(&mut self, jump: &BlockKind, block: BlockId, place: Place) {
+        let reader = &mut self.calls[place.call];
+        let label = reader.at([&reader.sdfg.block(block).label]);
+        reader.approximate(&label, "a jump may skip what follows; all of it is counted");
+        let call = self.calls_around.last().copied().unwrap_or(0);
+        let around =
+            if matches!(jump, BlockKind::Return) { call } else { self.jumps.len().saturating_sub(1) };
+        let Some(jumps) = self.jumps.get_mut(around) else { return };
+        let to = if matches!(jump, BlockKind::Continue) { &mut jumps.next } else { &mut jumps.out };
+        join(to, &self.writers);
+        // A return skips what follows in all loops of its call.
+        self.jumps[around..].iter_mut().for_each(|one| one.may_skip = true);
+    }
+
+    /// Whether a jump may have skipped what follows here.
+    fn jumps_may_skip(&self) -> bool {
+        self.jumps.last().is_some_and(|jumps| jumps.may_skip)
     }
 
     fn refused(
@@ -200,29 +285,62 @@ impl<'a> Walk<'a> {
         if place.n_loops == LOOPS {
             return self.refused(block, place, "a loop within ten others", "make it a map");
         }
+        let n = self.n_iterations(block, repeated, place)?;
         let reader = &mut self.calls[place.call];
-        let Some((symbol, range)) = counted_range(reader.sdfg, repeated) else {
-            let instead = "give it a begin, an end and a constant step";
-            return self.refused(block, place, "a loop that does not count", instead);
-        };
         let label = reader.at([&reader.sdfg.block(block).label]);
-        let n = reader.number(&range.count(), &label)?.max(0) as u64;
-        let Some(all) = place.times.checked_mul(n) else {
+        let all = place.times.checked_mul(n).filter(|all| *all <= LARGEST);
+        let Some(all) = all else {
             return Err(ModelError::TooLarge { place: label, what: "the number of iterations" });
         };
-        reader.values.remove(&symbol);
+        if let Some(symbol) = &repeated.symbol {
+            reader.values.remove(symbol);
+        }
         self.forget_assigned(repeated.body, place.call);
         let inside = Place { n_loops: place.n_loops + 1, ..place };
-        if n > 0 {
-            self.region(repeated.body, inside)?;
+        self.jumps.push(Jumps::default());
+        let mut goes_on = true;
+        for times in
+            [place.times.min(all), all.saturating_sub(place.times)].into_iter().filter(|times| *times > 0)
+        {
+            if let Some(jumps) = self.jumps.last_mut() {
+                jumps.may_skip = false;
+            }
+            goes_on = self.region(repeated.body, Place { times, ..inside })?;
+            // The next iteration begins where this one ends or goes on.
+            let next = self.jumps.last_mut().map(|jumps| std::mem::take(&mut jumps.next)).unwrap_or_default();
+            if !goes_on {
+                self.writers.clear();
+            }
+            goes_on |= !next.is_empty();
+            join(&mut self.writers, &next);
         }
-        if n > 1 {
-            self.region(repeated.body, Place { times: all - place.times, ..inside })?;
-        }
+        self.land(goes_on, |jumps| jumps.out);
         Ok(())
     }
 
-    fn branch(&mut self, block: BlockId, branch: &Branch, place: Place) -> Result<(), ModelError> {
+    /// How often a loop runs each time: what was told for it, or what it counts.
+    fn n_iterations(&mut self, block: BlockId, repeated: &Loop, place: Place) -> Result<u64, ModelError> {
+        let reader = &self.calls[place.call];
+        let label = &reader.sdfg.block(block).label;
+        let path = reader.at([label]);
+        if let Some((known, n)) =
+            [&path, label].into_iter().find_map(|name| self.iterations.get_key_value(name))
+        {
+            self.told.insert(known.clone());
+            return Ok(*n);
+        }
+        let Some((_, range)) = counted_range(reader.sdfg, repeated) else {
+            return Err(ModelError::Uncounted { place: path, label: label.clone() });
+        };
+        match reader.number(&range.count(), &path) {
+            Ok(n) => Ok(n.max(0) as u64),
+            // Of a loop in a loop, the number of iterations may change.
+            Err(_) if place.n_loops > 0 => Err(ModelError::Uncounted { place: path, label: label.clone() }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn branch(&mut self, block: BlockId, branch: &Branch, place: Place) -> Result<bool, ModelError> {
         let values = &self.calls[place.call].values;
         // What may run: regions, or nothing.
         let mut possible: Vec<Option<RegionId>> = Vec::new();
@@ -241,7 +359,7 @@ impl<'a> Walk<'a> {
             possible.push(branch.otherwise);
         }
         if let [only] = possible.as_slice() {
-            return only.map_or(Ok(()), |region| self.region(region, place));
+            return only.map_or(Ok(true), |region| self.region(region, place));
         }
         let reader = &mut self.calls[place.call];
         let label = reader.at([&reader.sdfg.block(block).label]);
@@ -249,19 +367,23 @@ impl<'a> Walk<'a> {
         self.n_choices += 1;
         let choice = self.n_choices;
         let before = self.writers.clone();
-        let mut after = Writers::new();
+        let (mut after, mut goes_on) = (Writers::new(), false);
         for (arm, region) in possible.into_iter().enumerate() {
             self.writers.clone_from(&before);
+            let mut arm_goes_on = true;
             if let Some(region) = region {
                 self.forget_assigned(region, place.call);
                 self.arms.push((choice, arm));
-                self.region(region, place)?;
+                arm_goes_on = self.region(region, place)?;
                 self.arms.pop();
             }
-            join(&mut after, &self.writers);
+            if arm_goes_on {
+                join(&mut after, &self.writers);
+            }
+            goes_on |= arm_goes_on;
         }
         self.writers = after;
-        Ok(())
+        Ok(goes_on)
     }
 
     fn state(&mut self, state: StateId, place: Place) -> Result<(), ModelError> {
@@ -288,7 +410,7 @@ impl<'a> Walk<'a> {
                     self.writes(operator);
                 }
                 Step::Call(call) => {
-                    self.region(self.calls[call].sdfg.body(), Place { call, ..place })?;
+                    self.call(Place { call, ..place })?;
                 }
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! What is modelled and how is told in `docs/strategy.md`, section 8.
 
+mod access;
 mod binding;
 mod condition;
 mod costs;
@@ -13,11 +14,14 @@ mod holding;
 mod index;
 mod load;
 mod machine;
+mod moves;
 mod operator;
 mod read;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod views;
 
 pub use costs::{Model, ModelOptions};
 pub use error::ModelError;

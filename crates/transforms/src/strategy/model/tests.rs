@@ -1,9 +1,11 @@
 //! Programs whose model is known, and random affine programs whose loads are counted element by element.
 
 mod convolution;
+mod loops;
 mod programs;
 mod random;
 mod simulation;
+mod views;
 
 use std::collections::BTreeMap;
 

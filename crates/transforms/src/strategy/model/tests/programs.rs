@@ -59,7 +59,7 @@ fn configurations_may_be_only_divisors_or_not_too_small() {
         values.map(|(name, value)| (sdfg::symbolic::Symbol::new(name).expect("a name"), value)).into();
     let machine = Machine { ranks: 16, ..Machine::default() };
     let configurations = |divisors_only, minimum_block| {
-        let options = ModelOptions { divisors_only, minimum_block };
+        let options = ModelOptions { divisors_only, minimum_block, ..ModelOptions::default() };
         let model = Model::new(&super::program(MATMUL), &values, &machine, &options).expect("a model");
         model.configurations(0).to_vec()
     };

@@ -1,4 +1,5 @@
-//! Random affine programs: maps in a row, some of them in a loop or in calls of nested SDFGs, over a few square arrays.
+//! Random affine programs: maps in a row, some of them in a loop, in calls of nested SDFGs, in arms of branches that data decide, or
+//! behind jumps, over a few square arrays.
 
 use std::fmt::Write;
 
@@ -36,27 +37,81 @@ pub(super) struct RandomMap {
     called: bool,
 }
 
+/// Whether a map runs, as data decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    Always,
+    /// In the arm of a branch.
+    If,
+    /// In the other arm of the branch that the map before is in.
+    Else,
+    /// In an arm that ends the loop, or outside of a loop the program.
+    Break,
+    /// In an arm that goes on with the next iteration, or outside of a loop ends the program.
+    Continue,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct RandomProgram {
     pub(super) maps: Vec<RandomMap>,
+    /// Of each map.
+    pub(super) guards: Vec<Guard>,
     /// Maps of the loop, and how often it runs.
     pub(super) repeated: std::ops::Range<usize>,
     pub(super) times: usize,
 }
 
 impl RandomProgram {
-    /// Maps in the order in which they run.
-    pub(super) fn runs(&self) -> Vec<usize> {
-        let mut runs: Vec<usize> = (0..self.repeated.start).collect();
-        for _ in 0..self.times {
-            runs.extend(self.repeated.clone());
+    /// The same program without anything that data decide.
+    pub(super) fn decided(&self) -> Self {
+        RandomProgram { guards: vec![Guard::Always; self.maps.len()], ..self.clone() }
+    }
+
+    /// Maps in the order in which they run, where data decide by answering.
+    pub(super) fn runs(&self, mut decide: impl FnMut() -> bool) -> Vec<usize> {
+        let mut runs = Vec::new();
+        let parts = [
+            (0..self.repeated.start, 1),
+            (self.repeated.clone(), self.times),
+            (self.repeated.end..self.maps.len(), 1),
+        ];
+        for (maps, times) in parts {
+            let is_loop = maps == self.repeated && !maps.is_empty();
+            'iterations: for _ in 0..times {
+                let mut holds = false;
+                for map in maps.clone() {
+                    let guard = self.guard(map);
+                    if guard == Guard::Always || (guard == Guard::Else && !holds) {
+                        runs.push(map);
+                    } else if guard != Guard::Else {
+                        holds = decide();
+                        if !holds {
+                            continue;
+                        }
+                        runs.push(map);
+                        match guard {
+                            Guard::Always | Guard::If | Guard::Else => {}
+                            Guard::Break | Guard::Continue if !is_loop => return runs,
+                            Guard::Break => break 'iterations,
+                            Guard::Continue => continue 'iterations,
+                        }
+                    }
+                }
+            }
         }
-        runs.extend(self.repeated.end..self.maps.len());
         runs
     }
 
+    /// An arm needs the other one in the same part of the program.
+    fn guard(&self, map: usize) -> Guard {
+        let guard = self.guards[map];
+        let begins = [0, self.repeated.start, self.repeated.end];
+        let has_other = !begins.contains(&map) && self.guards[map - 1] == Guard::If;
+        if guard == Guard::Else && !has_other { Guard::If } else { guard }
+    }
+
     pub(super) fn text(&self) -> String {
-        let mut text = "sdfg random {\n".to_owned();
+        let mut text = "sdfg random {\n  scalar a: f64\n".to_owned();
         for array in 0..ARRAYS {
             writeln!(text, "  array A{array}: f64[{EXTENT}, {EXTENT}]").expect("a string");
         }
@@ -64,7 +119,23 @@ impl RandomProgram {
             if at == self.repeated.start && !self.repeated.is_empty() {
                 writeln!(text, "  for steps: t = 0:{} {{", self.times).expect("a string");
             }
-            text.push_str(&map.text(at));
+            let (state, is_loop) = (map.text(at), self.repeated.contains(&at));
+            let has_else = self.maps.len() > at + 1 && self.guard(at + 1) == Guard::Else;
+            let jump = |jump: &str| {
+                format!(
+                    "  if b{at}: a > 0.5 {{\n{state}  {} j{at}\n  }}\n",
+                    if is_loop { jump } else { "return" }
+                )
+            };
+            text.push_str(&match self.guard(at) {
+                Guard::Always => state,
+                Guard::If => {
+                    format!("  if b{at}: a > 0.5 {{\n{state}  }}{}", if has_else { "" } else { "\n" })
+                }
+                Guard::Else => format!(" else {{\n{state}  }}\n"),
+                Guard::Break => jump("break"),
+                Guard::Continue => jump("continue"),
+            });
             if at + 1 == self.repeated.end && !self.repeated.is_empty() {
                 text.push_str("  }\n");
             }
@@ -220,11 +291,46 @@ fn map() -> impl Strategy<Value = RandomMap> {
     )
 }
 
+/// A map from a part of an array to one of another, of which there are few, so that maps write over what others wrote.
+fn plain_map() -> impl Strategy<Value = RandomMap> {
+    let part = || (0_i64..2, 0_i64..2);
+    (part(), part(), 0..ARRAYS, 1..ARRAYS, any::<bool>()).prop_map(|(from, (p, q), to, other, called)| {
+        let index =
+            |(p, q)| [Index { coefficients: [1, 0], offset: p }, Index { coefficients: [0, 1], offset: q }];
+        RandomMap {
+            sizes: [5 - p, 5 - q],
+            begins: [0, 0],
+            reads: vec![((to + other) % ARRAYS, index(from))],
+            write: (to, index((p, q))),
+            adds: false,
+            called,
+        }
+    })
+}
+
 pub(super) fn program() -> impl Strategy<Value = RandomProgram> {
-    (prop::collection::vec(map(), 1..5), 0_usize..5, 0_usize..5, 1_usize..4).prop_map(
-        |(maps, a, b, times)| {
+    program_of(map())
+}
+
+/// A program whose maps write over what others wrote.
+pub(super) fn plain_program() -> impl Strategy<Value = RandomProgram> {
+    program_of(plain_map())
+}
+
+fn program_of(map: impl Strategy<Value = RandomMap>) -> impl Strategy<Value = RandomProgram> {
+    let guard = prop::sample::select(vec![
+        Guard::Always,
+        Guard::Always,
+        Guard::If,
+        Guard::Else,
+        Guard::Break,
+        Guard::Continue,
+    ]);
+    let guards = prop::collection::vec(guard, 5);
+    (prop::collection::vec(map, 1..6), 0_usize..6, 0_usize..6, 1_usize..4, guards).prop_map(
+        |(maps, a, b, times, guards)| {
             let (a, b) = (a.min(maps.len()), b.min(maps.len()));
-            RandomProgram { maps, repeated: a.min(b)..a.max(b), times }
+            RandomProgram { maps, guards, repeated: a.min(b)..a.max(b), times }
         },
     )
 }

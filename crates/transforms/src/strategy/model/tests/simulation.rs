@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::super::load::Load;
-use super::random::{EXTENT, Index, RandomMap, RandomProgram, program};
+use super::random::{EXTENT, Index, RandomMap, RandomProgram, plain_program, program};
 use super::{Model, model};
 use crate::strategy::{End, Operations, Problem};
 
@@ -141,6 +141,7 @@ fn add_up(map: &RandomMap, configuration: &[u32], loads: &mut [Load]) {
 /// Bytes that each rank receives in all of the program, for each source, target and array.
 fn fetched(
     program: &RandomProgram,
+    runs: Vec<usize>,
     configurations: &[Vec<u32>],
     ranks: u32,
 ) -> BTreeMap<(usize, usize, usize), Vec<u64>> {
@@ -148,7 +149,7 @@ fn fetched(
     // The map that wrote an element last, and when.
     let mut written: BTreeMap<(usize, Element), (usize, usize)> = BTreeMap::new();
     let mut seen: BTreeSet<(usize, usize, Element, usize)> = BTreeSet::new();
-    for (time, target) in program.runs().into_iter().enumerate() {
+    for (time, target) in runs.into_iter().enumerate() {
         let map = &program.maps[target];
         let all = iterations(map, &[1, 1], 0);
         for array in 0..super::random::ARRAYS {
@@ -201,13 +202,14 @@ fn predicted(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
     fn predicted_and_counted_loads_are_equal(
-        program in program(),
+        program in prop_oneof![program(), plain_program()],
         ranks in 1_u32..17,
         choice in prop::collection::vec(any::<prop::sample::Index>(), 5),
     ) {
+        let program = program.decided();
         let text = program.text();
         let model = model(&text, &[], ranks).expect("a model");
         prop_assert_eq!(model.approximations(), &[] as &[String]);
@@ -215,7 +217,7 @@ proptest! {
             (0..program.maps.len()).map(|v| choice[v].index(model.n_configurations(v))).collect();
         let configurations: Vec<Vec<u32>> =
             strategy.iter().enumerate().map(|(v, c)| model.configurations(v)[*c].clone()).collect();
-        let runs = program.runs();
+        let runs = program.runs(|| true);
         for (vertex, map) in program.maps.iter().enumerate() {
             let counted = loads(map, &configurations[vertex], ranks);
             // What is computed for all configurations at once is the same.
@@ -225,7 +227,43 @@ proptest! {
             let times = runs.iter().filter(|run| **run == vertex).count();
             prop_assert_eq!(model.executions(vertex), times as u64);
         }
-        let counted = fetched(&program, &configurations, ranks);
+        let counted = fetched(&program, runs, &configurations, ranks);
         prop_assert_eq!(predicted(&model, &program, &strategy, ranks), counted, "{}\n{:?}", text, configurations);
+    }
+
+    /// Whatever data decide, no rank fetches more than predicted, and no map runs more often.
+    #[test]
+    fn what_data_decide_is_bounded_from_above(
+        program in prop_oneof![program(), plain_program(), plain_program()],
+        ranks in 1_u32..17,
+        choice in prop::collection::vec(any::<prop::sample::Index>(), 5),
+        answers in prop::collection::vec(any::<u32>(), 6),
+    ) {
+        let text = program.text();
+        let model = model(&text, &[], ranks).expect("a model");
+        let is_decided = program.text() == program.decided().text();
+        prop_assert_eq!(model.approximations().is_empty(), is_decided);
+        let strategy: Vec<usize> =
+            (0..program.maps.len()).map(|v| choice[v].index(model.n_configurations(v))).collect();
+        let configurations: Vec<Vec<u32>> =
+            strategy.iter().enumerate().map(|(v, c)| model.configurations(v)[*c].clone()).collect();
+        let predicted = predicted(&model, &program, &strategy, ranks);
+        for answers in answers {
+            let mut left = answers;
+            let runs = program.runs(|| {
+                left = left.rotate_left(1);
+                left & 1 == 1
+            });
+            for vertex in 0..program.maps.len() {
+                let times = runs.iter().filter(|run| **run == vertex).count() as u64;
+                prop_assert!(times <= model.executions(vertex), "{} of {}\n{}", times, vertex, text);
+            }
+            for (flow, counted) in fetched(&program, runs, &configurations, ranks) {
+                let none = vec![0; ranks as usize];
+                let predicted = predicted.get(&flow).unwrap_or(&none);
+                let fits = counted.iter().zip(predicted).all(|(counted, predicted)| counted <= predicted);
+                prop_assert!(fits, "{:?}: {:?} of {:?}, {:b}\n{}", flow, counted, predicted, answers, text);
+            }
+        }
     }
 }
