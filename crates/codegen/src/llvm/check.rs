@@ -111,12 +111,23 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn check_indices(&self, check: &Check, indices: &[IntValue<'ctx>]) -> Emit<()> {
         let mut given = indices.iter().copied();
         for (number, dimension) in check.dimensions.iter().enumerate() {
-            let CheckedDimension { begin, count, step, tile: _, extent } = dimension;
+            let CheckedDimension { begin, count, step, tile, extent } = dimension;
             let (mut index, extent) = (self.index(begin)?, self.index(extent)?);
             if let Some(count) = count {
                 let k = given.next().unwrap_or_else(|| self.emitter.constant(0));
-                self.check_below(k, self.index(count)?, number, &format!("of the memlet {}", check.memlet))?;
-                index = self.add(index, self.multiply(k, self.index(step)?)?)?;
+                let of_memlet = format!("of the memlet {}", check.memlet);
+                let (mut count, mut position) = (self.index(count)?, k);
+                if tile.is_one() {
+                    self.check_below(k, count, number, &of_memlet)?;
+                } else {
+                    let (tile, zero) = (self.index(tile)?, self.emitter.constant(0));
+                    count = self.multiply(self.larger(count, zero)?, self.larger(tile, zero)?)?;
+                    self.check_below(k, count, number, &of_memlet)?;
+                    // An index below the count is not negative, and there is a tile.
+                    position = self.builder.build_int_unsigned_div(k, tile, "")?;
+                    index = self.add(index, self.builder.build_int_unsigned_rem(k, tile, "")?)?;
+                }
+                index = self.add(index, self.multiply(position, self.index(step)?)?)?;
             }
             self.check_below(index, extent, number, &format!("in {}", check.memlet))?;
         }

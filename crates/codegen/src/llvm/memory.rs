@@ -10,7 +10,7 @@ use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function};
 use super::value::{Lane, Lanes};
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, Location, Strided};
+use crate::plan::{Allocation, BufferId, Location, Stride, Strided};
 
 /// The alignment of allocated buffers in bytes: a cache line, and the widest vector.
 pub(super) const ALIGNMENT: u32 = 64;
@@ -73,11 +73,25 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn strided_place(&self, part: &Strided, indices: &[IntValue<'ctx>]) -> Emit<Place<'ctx>> {
         let mut offset = self.plain_index(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
-            let step =
-                if stride.is_one() { *index } else { self.multiply(*index, self.plain_index(stride)?)? };
-            offset = self.add(offset, step)?;
+            offset = self.add(offset, self.stride_at(stride, *index)?)?;
         }
         self.place_at(part.origin.buffer, offset)
+    }
+
+    /// How far an index of a dimension lies from index 0.
+    pub(super) fn stride_at(&self, stride: &Stride, index: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        match stride {
+            Stride::Even(stride) if stride.is_one() => Ok(index),
+            Stride::Even(stride) => self.multiply(index, self.plain_index(stride)?),
+            Stride::Tiled(tiled) => {
+                let length = self.plain_index(&tiled.length)?;
+                // Indices are not negative.
+                let position = self.builder.build_int_unsigned_div(index, length, "")?;
+                let rest = self.builder.build_int_unsigned_rem(index, length, "")?;
+                let position = self.multiply(position, self.plain_index(&tiled.between)?)?;
+                self.add(position, self.multiply(rest, self.plain_index(&tiled.within)?)?)
+            }
+        }
     }
 
     /// The addresses of the lanes of a place.

@@ -403,7 +403,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.check_extents(name, indices, &queues.extents)?;
         let mut queue = self.index(&queues.origin.offset)?;
         for (index, stride) in indices.iter().zip(&queues.strides) {
-            queue = self.add(queue, self.multiply(*index, self.index(stride)?)?)?;
+            queue = self.add(queue, self.stride_at(stride, *index)?)?;
         }
         let function = self.emitter.runtime_function(
             "sdfg_stream_length",

@@ -6,7 +6,7 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use crate::plan::{
     Allocation, Binding, BufferId, Check, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop,
-    Plan, Realisation, Resolved, Row, Scalar, Statement, Strided, TaskKind,
+    Plan, Realisation, Resolved, Row, Scalar, Statement, Stride, Strided, TaskKind,
 };
 
 /// Buffers and variables, in order.
@@ -145,7 +145,7 @@ impl Uses {
 
     fn strided(&mut self, part: &Strided) {
         self.location(&part.origin);
-        self.expressions(&part.strides);
+        part.strides.iter().flat_map(Stride::expressions).for_each(|expression| self.expression(expression));
         if self.checked {
             self.expressions(&part.extents);
         }

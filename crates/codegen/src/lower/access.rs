@@ -2,7 +2,7 @@
 
 use sdfg::analysis::consumed_by;
 use sdfg::ir::{Access, ConflictResolution, Edge, EdgeId, Place, State};
-use sdfg::subset::Subset;
+use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
@@ -43,15 +43,32 @@ impl<'g> Lowering<'g> {
         access: &Access,
         label: &str,
     ) -> Result<(Bound, Vec<bool>), LowerError> {
-        if let Place::Elements(subset) = &access.place
-            && subset.0.iter().any(|range| !range.tile.is_one())
-        {
-            return Err(LowerError::Unsupported {
-                what: "a memlet with tiles, except in a copy,".to_owned(),
+        let container = frame.sdfg.container(access.container);
+        let subset = match &access.place {
+            Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
+        };
+        let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
+            what: format!("`{}` before it is bound", container.name),
+            path: frame.at(label),
+        })?;
+        if bound.axes.len() != subset.rank() {
+            return Err(LowerError::Invalid {
+                what: format!(
+                    "`{}` has {} dimensions, its memlet {}",
+                    container.name,
+                    bound.axes.len(),
+                    subset.rank()
+                ),
                 path: frame.at(label),
             });
         }
-        self.resolve_tiled(frame, access, label)
+        let memlet = || format!("`{}[{}]` at {}", container.name, access.subset(), frame.at(label));
+        self.note_check(memlet, bound, &subset);
+        let part = bound.select(&subset);
+        let mut ranges = subset.0.iter();
+        let single = part.axes.iter().map(|axis| !axis.tile && ranges.next().is_some_and(Range::is_index));
+        let single = single.collect();
+        Ok((part, single))
     }
 
     /// What an edge reads: an access, or the element that a consume scope around it took.
@@ -82,37 +99,6 @@ impl<'g> Lowering<'g> {
         let cell = frame.value_cells.get(&(edge.src, connector))?;
         let element = self.plan.buffer(*cell).element;
         Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
-    }
-
-    /// As [`Lowering::resolve`], where the order of elements matters and not their indices.
-    pub(super) fn resolve_tiled(
-        &mut self,
-        frame: &Frame<'g>,
-        access: &Access,
-        label: &str,
-    ) -> Result<(Bound, Vec<bool>), LowerError> {
-        let container = frame.sdfg.container(access.container);
-        let subset = match &access.place {
-            Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
-        };
-        let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
-            what: format!("`{}` before it is bound", container.name),
-            path: frame.at(label),
-        })?;
-        if bound.axes.len() != subset.rank() {
-            return Err(LowerError::Invalid {
-                what: format!(
-                    "`{}` has {} dimensions, its memlet {}",
-                    container.name,
-                    bound.axes.len(),
-                    subset.rank()
-                ),
-                path: frame.at(label),
-            });
-        }
-        let memlet = || format!("`{}[{}]` at {}", container.name, access.subset(), frame.at(label));
-        self.note_check(memlet, bound, &subset);
-        Ok((bound.select(&subset), subset.0.iter().map(sdfg::subset::Range::is_index).collect()))
     }
 
     /// Notes that the statement being lowered accesses a part of a buffer.

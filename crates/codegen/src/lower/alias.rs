@@ -98,7 +98,8 @@ impl<'g> Lowering<'g> {
         let own_layout = |mut part: Bound| {
             part.origin.offset = &part.origin.offset + &offset;
             part.root = None;
-            let axis = |stride: &Expr| Axis { extent: Expr::one(), stride: stride.clone(), root: None };
+            let axis =
+                |stride: &Expr| Axis { extent: Expr::one(), stride: stride.clone(), root: None, tile: false };
             part.axes = strides.iter().map(axis).collect();
             part
         };
@@ -168,7 +169,7 @@ impl<'g> Lowering<'g> {
             let (extent, stride) = (frame.translate(extent), frame.translate(stride));
             let extent = if self.plan.is_of_caller(&extent) { extent } else { variable(self, "extent") };
             let stride = if keeps_strides { stride } else { variable(self, "stride") };
-            axes.push(Axis { extent, stride, root: None });
+            axes.push(Axis { extent, stride, root: None, tile: false });
         }
         let defined = self.target.checked.then(|| {
             let name = self.take_name(&format!("{name}_defined"));

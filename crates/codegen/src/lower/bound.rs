@@ -7,7 +7,7 @@ use sdfg::dtype::ElementType;
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
-use crate::plan::{BufferId, Location, Strided};
+use crate::plan::{BufferId, Location, Stride, Strided, Tiled};
 
 /// A strided part of a buffer with a shape.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Axis {
     pub(super) stride: Expr,
     /// Dimension of the buffer that it runs along, and by how many indices of it.
     pub(super) root: Option<(usize, Expr)>,
+    /// Whether it runs through the elements of the tiles whose positions are the dimension before: for indices, both are one.
+    pub(super) tile: bool,
 }
 
 impl Bound {
@@ -51,6 +53,7 @@ impl Bound {
                     extent: extent.clone(),
                     stride: stride.clone(),
                     root: Some((d, Expr::one())),
+                    tile: false,
                 })
                 .collect(),
             root: Some(vec![Expr::zero(); shape.len()]),
@@ -63,7 +66,8 @@ impl Bound {
         let mut part = self.clone();
         part.axes.clear();
         for (axis, range) in self.axes.iter().zip(&subset.0) {
-            let (mut axis, tile) = (axis.clone(), Axis { extent: range.tile.clone(), ..axis.clone() });
+            let tile = Axis { extent: range.tile.clone(), tile: true, ..axis.clone() };
+            let mut axis = axis.clone();
             part.origin.offset = &part.origin.offset + &(&range.begin * &axis.stride);
             if let (Some(root), Some((d, step))) = (&mut part.root, &axis.root) {
                 root[*d] = &root[*d] + &(&range.begin * step);
@@ -88,13 +92,24 @@ impl Bound {
         self
     }
 
-    /// As the plan writes it.
+    /// As indices go through it.
     pub(super) fn strided(&self) -> Strided {
-        Strided {
-            origin: self.origin.clone(),
-            extents: self.axes.iter().map(|axis| axis.extent.clone()).collect(),
-            strides: self.axes.iter().map(|axis| axis.stride.clone()).collect(),
+        let mut strided = Strided { origin: self.origin.clone(), extents: Vec::new(), strides: Vec::new() };
+        let mut axes = self.axes.iter().peekable();
+        while let Some(axis) = axes.next() {
+            let (extent, stride) = match axes.next_if(|next| next.tile) {
+                None => (axis.extent.clone(), Stride::Even(axis.stride.clone())),
+                Some(tile) => {
+                    let (between, within) = (axis.stride.clone(), tile.stride.clone());
+                    let length = tile.extent.clone();
+                    let extent = &Expr::max(&axis.extent, &Expr::zero()) * &length;
+                    (extent, Stride::Tiled(Box::new(Tiled { length, between, within })))
+                }
+            };
+            strided.extents.push(extent);
+            strided.strides.push(stride);
         }
+        strided
     }
 
     /// The indices in the dimensions of the buffer; `None` if they are not known.

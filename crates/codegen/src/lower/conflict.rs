@@ -19,7 +19,7 @@ use super::memory::RootShape;
 use super::scalar::{less, typed};
 use crate::plan::{
     Allocation, Binding, Buffer, BufferId, Collected, Compute, Copy, If, Location, LoopDimension, Private,
-    Realisation, Resolved, Statement, Strided, TaskKind, Touch, identity, touches,
+    Realisation, Resolved, Statement, Stride, Strided, TaskKind, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -441,7 +441,7 @@ impl<'g> Lowering<'g> {
             locals.push(own);
         }
         let origin = Location { buffer, offset: first.clone() };
-        let target = Strided { origin, extents: vec![size], strides: vec![Expr::one()] };
+        let target = Strided { origin, extents: vec![size], strides: vec![Stride::Even(Expr::one())] };
         Some((Private { buffer: own, bank_stride: None, target, resolution }, first))
     }
 

@@ -23,8 +23,8 @@ impl<'g> Lowering<'g> {
         resolution: Option<&ConflictResolution>,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        let (source, _) = self.resolve_tiled(frame, from, label)?;
-        let (destination, _) = self.resolve_tiled(frame, to, label)?;
+        let (source, _) = self.resolve(frame, from, label)?;
+        let (destination, _) = self.resolve(frame, to, label)?;
         if source.element != destination.element {
             return Err(LowerError::Invalid {
                 what: format!("a copy from {} to {}", source.element, destination.element),

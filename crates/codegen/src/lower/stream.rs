@@ -37,9 +37,9 @@ impl<'g> Lowering<'g> {
         let from_queues = taken.is_none() && frame.is_stream(from);
         let source = match taken {
             Some(element) => element,
-            None => self.resolve_tiled(frame, from, label)?.0,
+            None => self.resolve(frame, from, label)?.0,
         };
-        let (destination, _) = self.resolve_tiled(frame, to, label)?;
+        let (destination, _) = self.resolve(frame, to, label)?;
         if source.element != destination.element {
             return Err(LowerError::Invalid {
                 what: format!("a copy from {} to {}", source.element, destination.element),

@@ -343,7 +343,7 @@ fn unsupported(frame: &Frame<'_>, what: &str, label: &str) -> LowerError {
 fn pointer(part: Bound, single: &[bool], rank: usize) -> Bound {
     let mut part = part.without(single);
     if part.axes.is_empty() && rank > 0 {
-        part.axes.push(Axis { extent: Expr::one(), stride: Expr::one(), root: None });
+        part.axes.push(Axis { extent: Expr::one(), stride: Expr::one(), root: None, tile: false });
     }
     part
 }

@@ -1,6 +1,7 @@
 //! Memory of a plan: buffers, and positions in them.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use sdfg::dtype::ElementType;
 use sdfg::symbolic::Expr;
@@ -76,13 +77,55 @@ pub struct Location {
 
 /// A part of a buffer that is indexed by integers from 0.
 ///
-/// Index `(i0, i1, ...)` is at `origin.offset + i0 * strides[0] + i1 * strides[1] + ...`.
+/// Index `(i0, i1, ...)` is at `origin.offset`, and from there as far as each stride says of its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
     /// Where all indices are zero.
     pub origin: Location,
     /// Extent of each dimension; an index is below it.
     pub extents: Vec<Expr>,
-    /// Elements between neighbours along each dimension.
-    pub strides: Vec<Expr>,
+    /// How the elements of each dimension lie apart.
+    pub strides: Vec<Stride>,
+}
+
+/// How far the indices of a dimension lie from index 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stride {
+    /// As many elements between any two neighbours.
+    Even(Expr),
+    /// Several consecutive elements at each position of a range.
+    Tiled(Box<Tiled>),
+}
+
+/// Elements of a range with a tile: index `i` lies at `i / length * between + i % length * within`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiled {
+    /// Elements at each position; there is no index where it is not positive.
+    pub length: Expr,
+    /// Elements of memory between positions.
+    pub between: Expr,
+    /// Elements of memory between neighbours at one position.
+    pub within: Expr,
+}
+
+impl Stride {
+    /// Every expression in it.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let parts = match self {
+            Stride::Even(stride) => [Some(stride), None, None],
+            Stride::Tiled(tiled) => [&tiled.length, &tiled.between, &tiled.within].map(Some),
+        };
+        parts.into_iter().flatten()
+    }
+}
+
+impl fmt::Display for Stride {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stride::Even(stride) => write!(f, "{stride}"),
+            Stride::Tiled(tiled) => {
+                write!(f, "{} in tiles of {} by {}", tiled.within, tiled.length, tiled.between)
+            }
+        }
+    }
 }

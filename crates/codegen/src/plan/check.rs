@@ -43,8 +43,11 @@ impl Check {
         let mut dimensions = self.dimensions.clone();
         for dimension in dimensions.iter_mut().rev() {
             if let Some(count) = dimension.count.take() {
+                let tile = std::mem::replace(&mut dimension.tile, Expr::one());
+                let count = &count * &tile;
                 let number = k.floor_div(&inner).modulo(&count);
-                dimension.begin = &dimension.begin + &(&number * &dimension.step);
+                let (position, rest) = (number.floor_div(&tile), number.modulo(&tile));
+                dimension.begin = &dimension.begin + &(&position * &dimension.step) + rest;
                 inner = inner * count;
             }
         }

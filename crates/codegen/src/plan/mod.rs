@@ -24,7 +24,7 @@ mod walk;
 mod write;
 
 pub use arena::{MemoryUse, Slot};
-pub use buffer::{Allocation, Buffer, BufferId, Location, Strided};
+pub use buffer::{Allocation, Buffer, BufferId, Location, Stride, Strided, Tiled};
 pub use check::{Check, CheckedDimension};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, PlaceId, SourcePlace};

@@ -31,6 +31,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
         }
         if leaf {
             direction::written_constant(site, id, findings);
+            bound_tiles(site, id, findings);
         }
         if leaf && fits {
             if let Flow::Copy { from, to, .. } = &edge.memlet.flow {
@@ -39,6 +40,28 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
             bounds::check(site, id, frame, findings);
             element_types(site, id, findings);
             resolutions::check(site, id, findings);
+        }
+    }
+}
+
+/// What gets another name has the same distance between all neighbours along a dimension, which elements in tiles have not.
+fn bound_tiles(site: &Site<'_>, id: EdgeId, findings: &mut Findings) {
+    let edge = site.state.edge(id);
+    // Library nodes and reductions become nested SDFGs.
+    let has_names = |node| {
+        let kind = &site.state.node(node).kind;
+        matches!(kind, NodeKind::Nested(_) | NodeKind::Library(_) | NodeKind::Reduce(_))
+    };
+    if !matches!(edge.memlet.flow, Flow::Bind(_)) && !has_names(edge.src) && !has_names(edge.dst) {
+        return;
+    }
+    for access in edge.memlet.accesses() {
+        if let Some(tiled) = access.subset().0.iter().find(|range| !range.tile.is_one()) {
+            let name = site.name(access.container);
+            let message =
+                format!("`{name}[{}]` has the tiles `{tiled}`, and gets another name", access.subset());
+            let error = site.edge_error(Code::BoundTiles, id, message);
+            findings.push(error.suggest("copy the elements to a transient, and use that"));
         }
     }
 }

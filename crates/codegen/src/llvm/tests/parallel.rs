@@ -10,7 +10,7 @@ use super::plans::{
 };
 use crate::llvm::CompileOptions;
 use crate::plan::{
-    Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Strided,
+    Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Stride, Strided,
 };
 
 fn atomic(resolution: ConflictResolution) -> Resolved {
@@ -172,7 +172,7 @@ fn accumulators_of_threads_are_merged() {
         let target = Strided {
             origin: at(out, Expr::zero()),
             extents: vec![Expr::int(4), Expr::int(4)],
-            strides: vec![Expr::int(4), Expr::one()],
+            strides: [4, 1].map(|stride| Stride::Even(Expr::int(stride))).to_vec(),
         };
         shared.privates.push(Private {
             buffer: own,

@@ -16,7 +16,7 @@ use crate::llvm::{CompileOptions, OptLevel, compile};
 use crate::load::Library;
 use crate::plan::{
     Allocation, Argument, Binding, Buffer, BufferId, Compute, Location, LoopDimension, ParallelLoop, Plan,
-    Resolved, Scalar, Statement, Strided, SymbolArgument,
+    Resolved, Scalar, Statement, Stride, Strided, SymbolArgument,
 };
 
 pub(super) fn symbol(name: &str) -> Symbol {
@@ -113,7 +113,11 @@ pub(super) fn store(buffer: BufferId, offset: Expr) -> Binding {
 
 /// The whole of a buffer of `size` elements.
 pub(super) fn all_of(buffer: BufferId, size: &Expr) -> Strided {
-    Strided { origin: at(buffer, Expr::zero()), extents: vec![size.clone()], strides: vec![Expr::one()] }
+    Strided {
+        origin: at(buffer, Expr::zero()),
+        extents: vec![size.clone()],
+        strides: vec![Stride::Even(Expr::one())],
+    }
 }
 
 /// An environment with a connector for each binding, and the symbols `symbols` of type `i64`.

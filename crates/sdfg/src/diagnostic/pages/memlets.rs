@@ -358,4 +358,33 @@ pub(super) const PAGES: &[Page] = &[
 }",
         },
     },
+    Page {
+        code: Code::BoundTiles,
+        why: "A view, a reference or a container of a nested SDFG, as library nodes and reductions become, is another name for a part of memory whose elements lie \
+              evenly along each dimension. The elements of a range with tiles do not.",
+        action: "Copy them to a transient, or let a tasklet read the tiles itself.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: f64[8]
+  array B: f64[4]
+  view V: f64[4]
+  state s {
+    access A
+    access B
+    access V
+    bind A -> V: A[0:8:4:2]
+    V -> B
+  }
+}",
+            good: "sdfg p {
+  array A: f64[8]
+  array B: f64[4]
+  state s {
+    access A
+    access B
+    A -> B: A[0:8:4:2] -> B[0:4]
+  }
+}",
+        },
+    },
 ];
