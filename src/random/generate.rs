@@ -29,7 +29,7 @@ const TYPES: [ScalarType; 13] = [
 ];
 
 /// The steps that a program is made of; what there are many variants of stands twice.
-const STEPS: [fn(&mut Generator); 45] = [
+const STEPS: [fn(&mut Generator); 46] = [
     Generator::pointwise,
     Generator::pointwise,
     Generator::stencil,
@@ -38,6 +38,7 @@ const STEPS: [fn(&mut Generator); 45] = [
     Generator::dynamic_range,
     Generator::tiled_maps,
     Generator::tiled_copies,
+    Generator::tiles_at_tasklets,
     Generator::accumulate,
     Generator::histogram,
     Generator::reduce,

@@ -6,7 +6,7 @@ use super::expression::{condition, exact};
 use super::generate::Generator;
 
 impl Generator {
-    fn resolution(&mut self, ty: ScalarType) -> &'static str {
+    pub(super) fn resolution(&mut self, ty: ScalarType) -> &'static str {
         match ty.kind() {
             ScalarKind::Float => {
                 self.rng.pick(&["sum", "product", "min", "max", "lambda old, new: max(old, new)"])
