@@ -17,7 +17,6 @@ use super::frame::Frame;
 use super::memory::RootShape;
 use super::profile::timed;
 use super::scope::Carrier;
-use super::waiting::CONSUMED;
 use crate::plan::{
     Allocation, Buffer, BufferId, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop,
     RegionKind, Statement,
@@ -116,15 +115,15 @@ impl<'g> Lowering<'g> {
         label: &str,
     ) -> Result<Location, LowerError> {
         let edges = graph.state.in_edges(entry).into_iter().map(|edge| graph.state.edge(edge));
-        let stream = edges.filter(|edge| edge.dst_connector.as_deref() == Some(CONSUMED));
+        let stream = edges.filter(|edge| edge.dst_connector.as_deref() == Some(Consume::STREAM));
         let access = stream.filter_map(|edge| edge.memlet.read_access()).next();
         let access = access.ok_or_else(|| LowerError::Invalid {
-            what: format!("a consume scope without a stream at `{CONSUMED}`"),
+            what: format!("a consume scope without a stream at `{}`", Consume::STREAM),
             path: frame.at(label),
         })?;
         let (queues, _) = self.resolve(frame, access, label)?;
         if queues.axes.iter().any(|axis| !axis.extent.is_one()) {
-            return Err(LowerError::Unsupported {
+            return Err(LowerError::Invalid {
                 what: "a consume scope over several queues".to_owned(),
                 path: frame.at(label),
             });

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::{ScopeTree, consumed_by, is_leaf};
-use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
+use sdfg::ir::{Consume, ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
 use super::dataflow::Graph;
 use super::frame::Frame;
@@ -27,9 +27,6 @@ struct Uses {
     /// Whether a consume scope ends by a condition, which may wait for anything.
     has_condition: bool,
 }
-
-/// The processing elements' own end of the stream that a consume scope consumes.
-pub(super) const CONSUMED: &str = "IN_stream";
 
 impl Graph<'_, '_> {
     /// Whether nodes directly inside of a scope that no path orders may wait for each other.
@@ -96,7 +93,7 @@ impl Graph<'_, '_> {
             }
         }
         for (id, edge) in self.state.edges() {
-            let begins_consume = edge.dst_connector.as_deref() == Some(CONSUMED) && inside(edge.dst);
+            let begins_consume = edge.dst_connector.as_deref() == Some(Consume::STREAM) && inside(edge.dst);
             if begins_consume {
                 if let Some(read) = edge.memlet.read_access() {
                     // It ends without an element, so it waits for nobody but its own processing elements.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{EdgeId, NodeId, NodeKind, State};
+use crate::ir::{Consume, EdgeId, NodeId, NodeKind, State};
 
 /// What the connector `IN_x` of a scope node is joined with, `OUT_x`.
 fn inside(connector: Option<&String>) -> Option<String> {
@@ -110,7 +110,7 @@ pub fn consumed_by(state: &State, edge: EdgeId) -> Option<NodeId> {
     memlet_path(state, edge).into_iter().find_map(|segment| {
         let segment = state.edge(segment);
         let is_consume = matches!(state.node(segment.src).kind, NodeKind::ConsumeEntry(_));
-        (is_consume && segment.src_connector.as_deref() == Some("OUT_stream")).then_some(segment.src)
+        (is_consume && segment.src_connector.as_deref() == Some(Consume::ELEMENT)).then_some(segment.src)
     })
 }
 

@@ -117,6 +117,13 @@ pub struct Consume {
     pub parallelism: Parallelism,
 }
 
+impl Consume {
+    /// The connector of the entry at which the consumed stream comes in.
+    pub const STREAM: &'static str = "IN_stream";
+    /// The connector of the entry that brings the element which was taken.
+    pub const ELEMENT: &'static str = "OUT_stream";
+}
+
 /// End of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeExit {

@@ -6,7 +6,7 @@ use super::site::{Findings, Program, Site};
 use crate::analysis::accesses::{alias_targets, control_flow_reads};
 use crate::analysis::is_leaf;
 use crate::diagnostic::{Code, Diagnostic, Element};
-use crate::ir::{ConflictResolution, ContainerId, ContainerKind, Flow, NodeKind};
+use crate::ir::{ConflictResolution, Consume, ContainerId, ContainerKind, Edge, Flow, NodeKind};
 
 /// Checks one state.
 pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
@@ -36,11 +36,11 @@ fn unbound_views(site: &Site<'_>, findings: &mut Findings) {
     }
 }
 
-/// A connector of a tasklet pops from or pushes to one queue.
+/// A connector of a tasklet pops from or pushes to one queue, and a consume scope takes from one.
 fn queues(site: &Site<'_>, findings: &mut Findings) {
     for (id, edge) in site.state.edges() {
         let access = match &edge.memlet.flow {
-            Flow::Read(access) if is_tasklet(site, edge.dst) => access,
+            Flow::Read(access) if is_tasklet(site, edge.dst) || is_consumed(site, edge) => access,
             Flow::Write { to, .. } if is_tasklet(site, edge.src) => to,
             Flow::Bind(target) if target.is_queue() => {
                 let message = "queues cannot be viewed or referred to".to_owned();
@@ -55,7 +55,9 @@ fn queues(site: &Site<'_>, findings: &mut Findings) {
             | Flow::Bind(_) => continue,
         };
         let queues = access.subset().volume();
-        if access.is_queue() && queues.as_int().is_some_and(|queues| queues != 1) {
+        // Which queue a consume scope takes from does not change, so that there is one for certain.
+        let is_one = queues.as_int().map_or(!is_consumed(site, edge), |queues| queues == 1);
+        if access.is_queue() && !is_one {
             let message = format!(
                 "the connector stands for {queues} queues of `{}`, it uses one",
                 site.name(access.container)
@@ -63,6 +65,11 @@ fn queues(site: &Site<'_>, findings: &mut Findings) {
             findings.push(site.edge_error(Code::StreamUse, id, message));
         }
     }
+}
+
+fn is_consumed(site: &Site<'_>, edge: &Edge) -> bool {
+    let is_entry = matches!(site.state.node(edge.dst).kind, NodeKind::ConsumeEntry(_));
+    is_entry && edge.dst_connector.as_deref() == Some(Consume::STREAM)
 }
 
 fn is_tasklet(site: &Site<'_>, node: crate::ir::NodeId) -> bool {

@@ -129,7 +129,7 @@ fn parameters(site: &Site<'_>, id: NodeId, parameters: &[Symbol], frames: &Frame
 fn consumed_stream(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
     let streams = site.state.in_edges(id).into_iter().filter(|edge| {
         let edge = site.state.edge(*edge);
-        edge.dst_connector.as_deref() == Some("IN_stream")
+        edge.dst_connector.as_deref() == Some(Consume::STREAM)
             && edge.memlet.read_access().is_some_and(crate::ir::Access::is_queue)
     });
     let count = streams.count();

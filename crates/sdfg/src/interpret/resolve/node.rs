@@ -13,8 +13,8 @@ use crate::analysis::{TaskletConnectors, connector_edges};
 use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
 use crate::ir::{
-    ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId, NodeKind, Place, Reduce,
-    Schedule, Tasklet, TaskletBody, Volume,
+    Consume, ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId, NodeKind, Place,
+    Reduce, Schedule, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::Symbol;
 use crate::syntax::{ExpressionKind, visit_block};
@@ -66,7 +66,7 @@ impl Resolver {
                 Ok((ItemForm::Map(Box::new(MapCode { reads, params, ranges, on_ranks, body })), waits))
             }
             NodeKind::ConsumeEntry(consume) => {
-                let stream_edge = connector_edges(inner.state, id, Direction::In, "IN_stream");
+                let stream_edge = connector_edges(inner.state, id, Direction::In, Consume::STREAM);
                 let Some(edge) = stream_edge.first() else {
                     let what = "a consume scope without a stream at `IN_stream`".to_owned();
                     return Err(ResolveError::Malformed { path: Box::new(path), what });

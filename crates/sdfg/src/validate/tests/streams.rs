@@ -20,6 +20,43 @@ fn program(stream: &str, states: &str) -> String {
     )
 }
 
+/// A scope takes from one queue: which of several, nothing says.
+#[test]
+fn a_consume_scope_takes_from_one_queue() {
+    let program = |queues: &str| {
+        format!(
+            "sdfg p {{
+  symbol K: i64
+  array C: i64[4]
+  transient stream S: i64[4]
+  state s {{
+    access C
+    access S
+    map f [i = 0:4] {{
+      tasklet w () -> (o) {{ o = i }}
+      w.o -> f.S: S[i]
+    }}
+    f.S -> S
+    consume c [p = 0:2] {{
+      tasklet t (x) -> (o) {{ o = x }}
+      c.stream -> t.x: S[{queues}]
+      t.o -> c.C: C[0] wcr(sum)
+    }}
+    S -> c.stream: S[{queues}]
+    c.C -> C
+  }}
+}}"
+        )
+    };
+    let refused = |queues: &str| {
+        let refused = findings(&program(queues)).into_iter().filter(|found| found.code == Code::StreamUse);
+        refused.map(|found| found.path.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(refused("2"), Vec::<String>::new());
+    assert!(refused("0:4").contains(&"p/s/S -> c.stream".to_owned()));
+    assert_eq!(refused("0:K"), ["p/s/S -> c.stream"]);
+}
+
 const PUSH: &str = "  state push {
     access a = A
     access S
