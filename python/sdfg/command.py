@@ -51,7 +51,7 @@ def compile(
     - reproducible: the same bits with every number of threads.
     - checked: accesses out of bounds and reads of what was never written end a call with a RunError.
     - may_overlap: names of arguments of which any two may be given memory that overlaps.
-    - allow_external: the program may bring C sources and libraries of its own.
+    - allow_external: the program may bring C and C++ code and libraries of its own, which may do whatever you may.
     - cache: whether compiled code is kept, and taken if it is there.
 
     What the command warns of is a CompileWarning, what it refuses a CompileError.

@@ -25,6 +25,9 @@ pub(crate) struct Check {
     /// Fail on warnings, too.
     #[arg(long)]
     deny_warnings: bool,
+    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    #[arg(long)]
+    allow_external: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -39,7 +42,7 @@ impl Check {
         let (mut reports, mut summary) = (Vec::new(), String::new());
         let (mut faulty, mut rendered) = (0, String::new());
         for path in &self.programs {
-            let source = Source::read(path)?;
+            let source = Source::read(path, self.allow_external)?;
             let (found, told) = diagnose(&source);
             let errors = found.iter().filter(|finding| finding.is_error()).count();
             let refusals = told.iter().filter(|finding| finding.is_error).count();

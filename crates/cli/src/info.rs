@@ -35,11 +35,14 @@ pub(crate) struct Info {
     /// Give a symbol a value in costs and sizes.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
+    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    #[arg(long)]
+    allow_external: bool,
 }
 
 impl Info {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let validated = Source::read(&self.program)?.validated(terminal)?;
+        let validated = Source::read(&self.program, self.allow_external)?.validated(terminal)?;
         let values = self.values(validated.sdfg())?;
         let mut text = String::new();
         describe(&mut text, validated.sdfg(), &values, 0);

@@ -6,6 +6,7 @@ use clap::Args;
 use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
 use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
 use sdfg_codegen::NativeExternals;
+use sdfg_codegen::cache::Cache;
 use sdfg_library::BuiltIn;
 
 use crate::data::{DataOptions, RunData, with_dumps};
@@ -43,7 +44,8 @@ pub(crate) struct Interpret {
     /// Show the blocks in the order in which they ran, how often each did, and what each memlet moved.
     #[arg(long)]
     trace: bool,
-    /// Call the C functions that the program names, from its sources or libraries: they may do anything you may.
+    /// Call the C functions that the program names, from its sources or libraries, and compile what C++ a file of DaCe's has: such code may
+    /// do anything you may.
     #[arg(long)]
     allow_external: bool,
 }
@@ -69,7 +71,7 @@ impl FromStr for RunOrder {
 
 impl Interpret {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let source = Source::read(&self.program)?;
+        let source = Source::read(&self.program, self.allow_external)?;
         let validated = source.validated(terminal)?;
         if !self.allow_external && calls_c(validated.sdfg()) {
             return Err(brings_code());
@@ -77,7 +79,7 @@ impl Interpret {
         let exposed = with_dumps(validated, &self.data)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let mut interpreter = Interpreter::new(&exposed.program).map_err(Failure::program)?;
-        let externals = NativeExternals::default();
+        let externals = NativeExternals::keeping(Cache::of_user());
         let options = Options {
             libraries: Some(&BuiltIn),
             externals: self.allow_external.then_some(&externals as &dyn Externals),

@@ -62,7 +62,7 @@ pub(crate) struct NativeOptions {
     /// Compile in any case, and keep nothing (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
-    /// Let the program bring C sources and libraries of its own, which are compiled, loaded and run.
+    /// Let the program bring C and C++ sources and libraries of its own, which are compiled, loaded and run.
     #[arg(long)]
     allow_external: bool,
 }
@@ -99,6 +99,10 @@ pub(crate) struct Lowered {
 impl NativeOptions {
     pub(crate) fn threads(&self) -> Option<NonZeroU32> {
         self.threads
+    }
+
+    pub(crate) fn allow_external(&self) -> bool {
+        self.allow_external
     }
 
     /// Checks, expands and lowers a program.

@@ -43,6 +43,9 @@ pub(crate) struct Print {
     /// Write loops and branches where states and transitions have their form.
     #[arg(long)]
     raise_loops: bool,
+    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    #[arg(long)]
+    allow_external: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -62,7 +65,7 @@ enum Format {
 
 impl Print {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let source = Source::read(&self.program)?;
+        let source = Source::read(&self.program, self.allow_external)?;
         // Control flow is rewritten in right programs only; so it is for DaCe.
         let rewrites = self.lower_loops || self.raise_loops || self.format == Format::Dace;
         let mut sdfg =

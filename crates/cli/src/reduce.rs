@@ -61,7 +61,7 @@ enum Ending {
 
 impl ReduceCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let source = Source::read(&self.program)?;
+        let source = Source::read(&self.program, false)?;
         let program = source.validated(terminal)?;
         let folder = tempfile::Builder::new().prefix("sdfg-reduce-").tempdir().map_err(|error| {
             Failure::usage(format_args!("cannot make a temporary folder: {error}"))

@@ -40,7 +40,7 @@ impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let instrumentation = self.profile.instrumentation()?;
         let target = Target { instrumentation, ..Target::cpu() };
-        let source = Source::read(&self.program)?;
+        let source = Source::read(&self.program, self.native.allow_external())?;
         let (exposed, lowered) = self.native.lower(&source, &target, &self.data, terminal)?;
         self.native.consent(&lowered.plan)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;

@@ -20,6 +20,8 @@ pub(crate) struct Source {
     /// The file as the user named it; `<stdin>` for the standard input.
     pub(crate) name: String,
     content: Content,
+    /// Whether C++ code of DaCe's files becomes external tasklets.
+    allow_external: bool,
 }
 
 /// What a program was written as, which the content tells.
@@ -32,8 +34,9 @@ enum Content {
 }
 
 impl Source {
-    /// Reads a file, or with `-` the standard input.
-    pub(crate) fn read(path: &str) -> Result<Self, Failure> {
+    /// Reads a file, or with `-` the standard input. If it is allowed, C++ code of DaCe's files becomes external tasklets, which
+    /// are compiled when they are needed.
+    pub(crate) fn read(path: &str, allow_external: bool) -> Result<Self, Failure> {
         let is_stdin = path == "-";
         let name = if is_stdin { STDIN.to_owned() } else { path.to_owned() };
         let mut bytes = Vec::new();
@@ -47,7 +50,7 @@ impl Source {
                 .help("check the path; `-` reads the program from the standard input")
         })?;
         if sdfg_dace::is_dace(&bytes) {
-            return Ok(Source { name, content: Content::Dace(bytes) });
+            return Ok(Source { name, content: Content::Dace(bytes), allow_external });
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
@@ -57,12 +60,13 @@ impl Source {
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
         // No text program begins with a brace.
         let is_json = text.trim_start().starts_with('{');
-        Ok(Source { name, content: if is_json { Content::Json(text) } else { Content::Text(text) } })
+        let content = if is_json { Content::Json(text) } else { Content::Text(text) };
+        Ok(Source { name, content, allow_external })
     }
 
     /// A program in the text form that was written to a file.
     pub(crate) fn from_text(name: String, text: String) -> Self {
-        Source { name, content: Content::Text(text) }
+        Source { name, content: Content::Text(text), allow_external: false }
     }
 
     /// Whether the lines of the file are those of the program.
@@ -73,7 +77,12 @@ impl Source {
     /// What a file of DaCe's is read as, or all that is wrong with it; `None` for other programs.
     pub(crate) fn import(&self) -> Option<Result<Import, Refused>> {
         let Content::Dace(bytes) = &self.content else { return None };
-        Some(sdfg_dace::read(bytes, &sdfg_dace::Options::default()))
+        Some(self.read_dace(bytes))
+    }
+
+    fn read_dace(&self, bytes: &[u8]) -> Result<Import, Refused> {
+        let allow_external = self.allow_external;
+        sdfg_dace::read(bytes, &sdfg_dace::Options { allow_external, ..Default::default() })
     }
 
     /// The graph, which may still be wrong.
@@ -84,7 +93,7 @@ impl Source {
                 let found: Vec<Diagnostic> = errors.iter().map(Diagnostic::text).collect();
                 Failure::findings(self.render(&found, terminal))
             }),
-            Content::Dace(bytes) => match sdfg_dace::read(bytes, &sdfg_dace::Options::default()) {
+            Content::Dace(bytes) => match self.read_dace(bytes) {
                 Ok(import) => Ok(import.sdfg),
                 Err(refused) => Err(Failure::findings(refused.report.to_string())),
             },
@@ -102,8 +111,7 @@ impl Source {
                 text::parse(&self.name, text).map_err(|errors| errors.iter().map(Diagnostic::text).collect())
             }
             Content::Dace(bytes) => {
-                let read = sdfg_dace::read(bytes, &sdfg_dace::Options::default());
-                read.map(|import| import.sdfg).map_err(|error| syntax(&error))
+                self.read_dace(bytes).map(|import| import.sdfg).map_err(|error| syntax(&error))
             }
         }
     }

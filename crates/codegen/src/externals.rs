@@ -16,6 +16,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Environment, ExternalCall, TypedExpression, TypedExpressionCode, TypedExpressionKind};
 use sdfg::value::Value;
 
+use crate::cache::Cache;
 use crate::llvm::{self, CompileOptions, OptLevel};
 use crate::load::{ArgumentBuffer, Library};
 use crate::plan::{
@@ -28,6 +29,15 @@ use crate::plan::{
 pub struct NativeExternals {
     /// Compiled calls, by function and types.
     compiled: Mutex<BTreeMap<String, Library>>,
+    /// Where compiled sources in C++ are kept.
+    cache: Option<Cache>,
+}
+
+impl NativeExternals {
+    /// As the default, with compiled sources in C++ kept in a cache.
+    pub fn keeping(cache: Option<Cache>) -> Self {
+        NativeExternals { cache, ..NativeExternals::default() }
+    }
 }
 
 impl Externals for NativeExternals {
@@ -43,7 +53,8 @@ impl Externals for NativeExternals {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if !compiled.contains_key(&key) {
             let options = CompileOptions { level: OptLevel::Quick, ..CompileOptions::default() };
-            let object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;
+            let mut object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;
+            object.requirements.source_cache = self.cache.as_ref().map(|cache| cache.folder().to_owned());
             let library = Library::load(&object).map_err(|error| error.to_string())?;
             compiled.insert(key.clone(), library);
         }

@@ -13,8 +13,8 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
 
 use crate::model::{
-    Block, BlockKind, Descriptor, DescriptorKind, Dtype, Edge, InterstateEdge, Memlet, Node, NodeKind,
-    Program, Region, State,
+    Block, BlockKind, Descriptor, DescriptorKind, Dtype, Edge, Foreign, InterstateEdge, Memlet, Node,
+    NodeKind, Program, Region, State,
 };
 use crate::report::{Code, Failed, Log};
 use crate::text::map_expression;
@@ -254,7 +254,8 @@ fn assignment(
     };
     let access = |data: &str| node(data, NodeKind::Access { data: data.to_owned(), setzero: false });
     let (code, language) = (format!("__out = {value}"), "Python".to_owned());
-    let mut tasklet = node("assign", NodeKind::Tasklet { code, language, is_pythonic: false });
+    let mut tasklet =
+        node("assign", NodeKind::Tasklet { code, language, is_pythonic: false, foreign: Foreign::default() });
     tasklet.inputs = reads.iter().map(|name| (name.clone(), None)).collect();
     tasklet.outputs = IndexMap::from([("__out".to_owned(), None)]);
     let mut state = State { nodes: vec![tasklet, access(name)], edges: Vec::new() };

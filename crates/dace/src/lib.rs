@@ -34,11 +34,14 @@ pub struct Options {
     pub dialect: Dialect,
     /// Whether state machines become loops and branches where they have the form of one.
     pub raise: bool,
+    /// Whether code in C++ that is more than assignments becomes external tasklets, which a C++ compiler compiles when the program
+    /// is loaded, linked or interpreted. Such code may do whatever its user may; without, it is an error.
+    pub allow_external: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { dialect: Dialect::C, raise: true }
+        Options { dialect: Dialect::C, raise: true, allow_external: false }
     }
 }
 
@@ -88,7 +91,7 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
 fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
     let document =
         wire::parse(bytes).map_err(|error| log.error(Code::NotAFile, &"file", error.to_string()))?;
-    let mut decoded = decode::decode(&document, log)?;
+    let mut decoded = decode::decode(&document, options.allow_external, log)?;
     floats::to_scalars(&mut decoded.program, log)?;
     let mut sdfg = lower::lower(&decoded, options, log)?;
     if options.raise {

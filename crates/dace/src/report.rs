@@ -38,6 +38,8 @@ pub enum Code {
     PropertyIgnored,
     /// Something that means a little less or more here than there.
     Approximated,
+    /// Code in C++ that is compiled as it is.
+    External,
     /// A name that means something else in Python or C++.
     UnwritableName,
     /// An element type that DaCe's code does not compute with.
@@ -58,7 +60,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in order of declaration.
-    pub const ALL: [Code; 24] = [
+    pub const ALL: [Code; 25] = [
         Code::NotAFile,
         Code::Malformed,
         Code::Dangling,
@@ -75,6 +77,7 @@ impl Code {
         Code::Invalid,
         Code::PropertyIgnored,
         Code::Approximated,
+        Code::External,
         Code::UnwritableName,
         Code::UnwritableType,
         Code::UnwritableContainer,
@@ -104,6 +107,7 @@ impl Code {
             Code::Invalid => "D110",
             Code::PropertyIgnored => "D201",
             Code::Approximated => "D202",
+            Code::External => "D203",
             Code::UnwritableName => "D301",
             Code::UnwritableType => "D302",
             Code::UnwritableContainer => "D303",
@@ -138,6 +142,9 @@ impl Code {
             Code::Invalid => "the graph that was made of the file is not valid",
             Code::PropertyIgnored => "a note: a property that changes nothing here",
             Code::Approximated => "a note: something that means a little less or more here than there",
+            Code::External => {
+                "a note: code in C++ that is compiled as it is, and may do whatever its user may"
+            }
             Code::UnwritableName => "writing: a name that means something else in Python or C++",
             Code::UnwritableType => "writing: an element type that DaCe's code does not compute with",
             Code::UnwritableContainer => "writing: a container that DaCe does not have",

@@ -95,6 +95,12 @@ class Programs(unittest.TestCase):
         state.add_edge(code, "o", state.add_write("A"), None, dace.Memlet("A[0]"))
         with self.assertRaisesRegex(sdfg.CompileError, "vector"):
             sdfg.compile(graph)
+        A = numpy.ones(1)
+        sdfg.compile(graph, allow_external=True)(A=A)
+        self.assertEqual(A[0], 0)
+        code.code.as_string += " o = none;"
+        with self.assertRaisesRegex(sdfg.CompileError, "tasklet `t` at vectors/"):
+            sdfg.compile(graph, allow_external=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ impl Program {
         options: &ModelOptions,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
-        let validated = Source::read(program)?.validated(terminal)?;
+        let validated = Source::read(program, false)?.validated(terminal)?;
         check_symbols(validated.sdfg(), "--set", symbols)?;
         let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
         let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();

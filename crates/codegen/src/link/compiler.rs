@@ -92,7 +92,9 @@ pub(super) fn compile_cpp(
     // Sums of products are rounded as elsewhere in the program; what users do not see needs no warnings.
     let fixed = ["-std=c++17", "-fPIC", "-ffp-contract=off", "-w"];
     options.extend(fixed.map(str::to_owned));
-    options.push(if form == Form::Object { "-c" } else { "-shared" }.to_owned());
+    // Programs in one process have their own globals, whatever these are called.
+    let fixed: &[&str] = if form == Form::Object { &["-c"] } else { &["-shared", "-Wl,-Bsymbolic"] };
+    options.extend(fixed.iter().map(|&option| option.to_owned()));
     let kept = match &requirements.source_cache {
         None => None,
         Some(cache) => {

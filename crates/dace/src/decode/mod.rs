@@ -25,6 +25,8 @@ const ANYWHERE: [&str; 2] = ["guid", "debuginfo"];
 pub(crate) struct Decoder<'d> {
     pub(crate) log: &'d Log,
     pub(crate) structs: Structs,
+    /// Whether C++ code is left to a compiler.
+    pub(crate) allow_external: bool,
 }
 
 /// A document as a model.
@@ -36,12 +38,12 @@ pub(crate) struct Decoded {
 }
 
 /// Reads a whole document.
-pub(crate) fn decode(document: &Json, log: &Log) -> Result<Decoded, Failed> {
+pub(crate) fn decode(document: &Json, allow_external: bool, log: &Log) -> Result<Decoded, Failed> {
     let name = document.get("attributes").and_then(|found| found.get("name")).and_then(Json::as_text);
     let root = Place::root(name.unwrap_or("program"));
     let mut structs = BTreeMap::new();
     collect_structs(document, &mut structs);
-    let decoder = Decoder { log, structs: Structs(structs) };
+    let decoder = Decoder { log, structs: Structs(structs), allow_external };
     let program = decoder.program(document, root)?;
     let version = document.get("dace_version").and_then(Json::as_text).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());

@@ -6,7 +6,7 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use super::blas::{factorization, library_node};
 use super::{ANYWHERE, Decoder};
-use crate::model::{Consume, Dtype, Map, Node, NodeKind, Program};
+use crate::model::{Consume, Dtype, Foreign, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
 use crate::text::expression;
 use crate::wire::{Json, Object, Place};
@@ -119,10 +119,14 @@ impl Decoder<'_> {
                 )
             }
         };
+        let mut foreign = Foreign::default();
         for name in ["code_global", "code_init", "code_exit"] {
             let text =
                 attributes.get(name).and_then(|found| found.get("string_data")).and_then(Json::as_text);
-            if text.is_some_and(|text| !text.trim().is_empty()) {
+            let text = text.unwrap_or_default();
+            if self.allow_external && name == "code_global" {
+                foreign.global = text.to_owned();
+            } else if !text.trim().is_empty() {
                 let message = format!("`{name}` holds C++ code, which is not supported");
                 return Err(self.log.error(Code::ForeignCode, place, message));
             }
@@ -135,7 +139,13 @@ impl Decoder<'_> {
         }
         // What the writer of this project notes beside code that has one meaning in both languages.
         let is_pythonic = attributes.flag("_meta_python", false)?;
-        Ok(NodeKind::Tasklet { code, language, is_pythonic })
+        for property in ["in_connectors", "out_connectors"] {
+            let is_pointer = |ty: &Json| ty.get("type").and_then(Json::as_text) == Some("pointer");
+            let pairs = attributes.pairs(property)?.into_iter();
+            let pointers = pairs.filter(|(_, ty)| is_pointer(ty)).map(|(name, _)| name.to_owned());
+            foreign.pointers.extend(pointers);
+        }
+        Ok(NodeKind::Tasklet { code, language, is_pythonic, foreign })
     }
 
     fn schedule(&self, attributes: &Object<'_>) -> Result<Schedule, Failed> {

@@ -73,7 +73,7 @@ impl Decoder<'_> {
         let mode = attributes.optional_text("_meta_float_mode")?;
         let float_mode =
             FloatMode::ALL.into_iter().find(|found| Some(found.name()) == mode).unwrap_or_default();
-        self.foreign_code(&attributes, &place)?;
+        let globals = self.foreign_code(&attributes, &place)?;
         let body = self.region(&object, &place);
         attributes.ignore(&ANYWHERE);
         attributes.ignore(&KNOWN);
@@ -81,12 +81,17 @@ impl Decoder<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(Program { name, float_mode, arg_names, constants, containers, symbols, body: body? })
+        Ok(Program { name, float_mode, arg_names, constants, containers, symbols, body: body?, globals })
     }
 
-    /// Text in other languages that would go to the begin or end of the generated file.
-    fn foreign_code(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<(), Failed> {
-        let mut result = Ok(());
+    /// Text in other languages that would go to the begin or end of the generated file. The answer is what tasklets in C++
+    /// may need, with its place.
+    fn foreign_code(
+        &self,
+        attributes: &Object<'_>,
+        place: &Place<'_>,
+    ) -> Result<Vec<(String, String)>, Failed> {
+        let (mut result, mut globals) = (Ok(()), Vec::new());
         for property in ["global_code", "init_code", "exit_code"] {
             for (target, value) in attributes.pairs(property)? {
                 let text = value.get("string_data").and_then(Json::as_text).unwrap_or_default();
@@ -96,9 +101,14 @@ impl Decoder<'_> {
                 };
                 let section = place.at(property);
                 let here = section.at(target);
-                if let Some(line) = text.lines().find(says_something) {
-                    let message =
-                        format!("C++ code of the whole program is not supported: `{}`", line.trim());
+                if self.allow_external && property == "global_code" && target == "frame" {
+                    globals.push((here.to_string(), text.to_owned()));
+                } else if let Some(line) = text.lines().find(says_something) {
+                    let only = match (property, target) {
+                        ("global_code", "frame") => "compiled only if you allow it (`--allow-external`)",
+                        _ => "not supported",
+                    };
+                    let message = format!("C++ code of the whole program is {only}: `{}`", line.trim());
                     result = Err(self.log.error(Code::ForeignCode, &here, message));
                 } else if !text.trim().is_empty() {
                     self.log.note(Code::PropertyIgnored, &here, "includes and comments are not honoured");
@@ -115,7 +125,7 @@ impl Decoder<'_> {
                 result = Err(self.log.error(Code::Descriptor, &place.at(property), message));
             }
         }
-        result
+        result.map(|()| globals)
     }
 
     fn constants(

@@ -65,7 +65,16 @@ fn program(sdfg: &Sdfg, log: &Log, place: String, depth: usize) -> Result<Progra
     let arg_names = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
     let name = names::program_name(&sdfg.name);
     let float_mode = sdfg.float_mode;
-    Ok(Program { name, float_mode, arg_names, constants, containers, symbols: symbols?, body })
+    Ok(Program {
+        name,
+        float_mode,
+        arg_names,
+        constants,
+        containers,
+        symbols: symbols?,
+        body,
+        globals: Vec::new(),
+    })
 }
 
 impl Frame<'_> {

@@ -33,7 +33,12 @@ impl Frame<'_> {
                 match &tasklet.body {
                     TaskletBody::Code(_) => {
                         let (code, is_pythonic) = self.code(graph, id, tasklet)?;
-                        model::NodeKind::Tasklet { code, language: "Python".to_owned(), is_pythonic }
+                        model::NodeKind::Tasklet {
+                            code,
+                            language: "Python".to_owned(),
+                            is_pythonic,
+                            foreign: model::Foreign::default(),
+                        }
                     }
                     TaskletBody::External(call) => {
                         let message =

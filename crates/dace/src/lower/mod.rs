@@ -6,6 +6,7 @@
 mod containers;
 mod control;
 mod expression;
+mod external;
 mod fill;
 mod given;
 mod lanes;
@@ -26,6 +27,7 @@ use sdfg::ir::{ContainerId, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
+use self::external::Unit;
 use crate::Options;
 use crate::decode::Decoded;
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
@@ -40,6 +42,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) options: &'a Options,
     /// Whether the file is of version 2 or later.
     pub(crate) is_modern: bool,
+    /// Code that is left to a C++ compiler.
+    pub(crate) unit: &'a Unit,
 }
 
 /// One SDFG on its way from the one form to the other.
@@ -64,8 +68,12 @@ pub(crate) struct Frame<'a> {
 
 /// Makes a graph of a program.
 pub(crate) fn lower(decoded: &Decoded, options: &Options, log: &Log) -> Result<Sdfg, Failed> {
-    let shared = Shared { log, structs: &decoded.structs, options, is_modern: decoded.is_modern };
-    lower_program(&decoded.program, shared, &IndexMap::new(), &[])
+    let unit = Unit::default();
+    let shared =
+        Shared { log, structs: &decoded.structs, options, is_modern: decoded.is_modern, unit: &unit };
+    let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[])?;
+    unit.settle(&mut sdfg, &decoded.structs, log);
+    Ok(sdfg)
 }
 
 /// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols.
@@ -106,6 +114,7 @@ fn lower_with<'a>(
         labels: BTreeSet::new(),
     };
     frame.sdfg.float_mode = program.float_mode;
+    program.globals.iter().for_each(|(place, code)| shared.unit.add_global(place, code));
     frame.note_assigned(&program.body);
     for scalar in read {
         if let Ok(value) = Symbol::new(&format!("__value_of_{scalar}")) {

@@ -36,8 +36,12 @@ impl<'a> Frame<'a> {
                 }
                 NodeKind::Access(id)
             }
+            model::NodeKind::Tasklet { code, language, .. } if self.is_foreign(node, code, language) => {
+                graph.foreign.push(at);
+                Self::foreign_tasklet(node)
+            }
             model::NodeKind::Tasklet { code, language, .. } => {
-                let block = self.tasklet(node, code, language)?;
+                let block = self.tasklet(node, code, language, self.log())?;
                 graph.tasklets.insert(at, block);
                 // The code follows when all edges are known.
                 let body = match TaskletCode::parse("pass", Dialect::C) {

@@ -30,6 +30,8 @@ pub(super) struct Graph<'s> {
     pub(super) nodes: Vec<NodeId>,
     /// Statements of tasklets by the number of their node, until all edges are known.
     pub(super) tasklets: BTreeMap<usize, Vec<Statement>>,
+    /// Tasklets whose code is left to a C++ compiler.
+    pub(super) foreign: Vec<usize>,
     /// How their code sees memlets, by the number of the node.
     pub(super) shapes: BTreeMap<usize, Shapes>,
     labels: BTreeSet<String>,
@@ -72,6 +74,7 @@ impl<'a> Frame<'a> {
             state: State::new(label),
             nodes: Vec::new(),
             tasklets: BTreeMap::new(),
+            foreign: Vec::new(),
             shapes: BTreeMap::new(),
             labels: BTreeSet::new(),
         };
@@ -87,6 +90,7 @@ impl<'a> Frame<'a> {
             return Err(error);
         }
         self.finish_tasklets(&mut graph)?;
+        self.finish_foreign(&mut graph)?;
         self.enclose(&mut graph);
         Ok(graph.state)
     }

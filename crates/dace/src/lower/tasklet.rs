@@ -14,29 +14,45 @@ use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, TypeErrorKind, ty
 use super::Frame;
 use super::state::{End, Graph};
 use crate::model;
-use crate::report::{Code, Failed};
+use crate::report::{Code, Failed, Log};
 use crate::text::{assignments, is_print, map_block, statements};
 
 impl<'a> Frame<'a> {
-    /// The statements of a tasklet, with constants put in.
+    /// Whether the code of a tasklet is left to a C++ compiler: it is not understood, and that is allowed.
+    pub(super) fn is_foreign(&self, node: &model::Node, code: &str, language: &str) -> bool {
+        self.shared.options.allow_external
+            && language == "CPP"
+            && self.tasklet(node, code, language, &Log::default()).is_err()
+    }
+
+    /// The statements of a tasklet, with constants put in. What is wrong is told to `log`.
     pub(super) fn tasklet(
         &self,
         node: &model::Node,
         code: &str,
         language: &str,
+        log: &Log,
     ) -> Result<Vec<Statement>, Failed> {
         let translated = if language == "CPP" { assignments(code) } else { None };
         if language != "Python" && translated.is_none() {
-            let line = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-            let message = format!("tasklets in {language} are not supported: `{line}`");
-            return Err(self.log().error(Code::Language, &node.path, message));
+            let says_something = |line: &&str| !line.is_empty() && !line.starts_with("//");
+            let line = code.lines().map(str::trim).find(says_something).unwrap_or_default();
+            let message = if language == "CPP" {
+                let label = &node.label;
+                format!(
+                    "the C++ code of `{label}` is more than assignments, and compiled only if you allow it (`--allow-external`): `{line}`"
+                )
+            } else {
+                format!("tasklets in {language} are not supported: `{line}`")
+            };
+            return Err(log.error(Code::Language, &node.path, message));
         }
         if prints(code) {
-            self.log().note(Code::Approximated, &node.path, "what its code prints is left out");
+            log.note(Code::Approximated, &node.path, "what its code prints is left out");
         }
         let code = translated.as_deref().unwrap_or(code);
-        let block = statements(code, self.shared.structs, &node.path, self.log())?;
-        self.know_functions(node, &block, language)?;
+        let block = statements(code, self.shared.structs, &node.path, log)?;
+        self.know_functions(node, &block, language, log)?;
         if self.literals.is_empty() && self.numbers.is_empty() {
             return Ok(block);
         }
@@ -51,7 +67,13 @@ impl<'a> Frame<'a> {
     }
 
     /// Functions that code calls are known, or elements of an input.
-    fn know_functions(&self, node: &model::Node, block: &[Statement], language: &str) -> Result<(), Failed> {
+    fn know_functions(
+        &self,
+        node: &model::Node,
+        block: &[Statement],
+        language: &str,
+        log: &Log,
+    ) -> Result<(), Failed> {
         let mut unknown = None;
         visit_block(block, &mut |part| {
             if let ExpressionKind::Call { function, .. } = &part.kind
@@ -66,7 +88,7 @@ impl<'a> Frame<'a> {
             Some(name) => {
                 let message = format!("the function `{name}` is not supported");
                 let code = if language == "Python" { Code::Expression } else { Code::Language };
-                Err(self.log().error(code, &node.path, message))
+                Err(log.error(code, &node.path, message))
             }
         }
     }

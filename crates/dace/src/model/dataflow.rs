@@ -1,5 +1,7 @@
 //! Dataflow: nodes, edges and memlets of one state, as the file has them.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sdfg::ir::{Parallelism, Schedule};
 use sdfg::subset::Subset;
@@ -46,6 +48,8 @@ pub(crate) enum NodeKind {
         language: String,
         /// Whether the code means the same in the arithmetic of Python and was written in it.
         is_pythonic: bool,
+        /// What C++ code needs beside its text.
+        foreign: Foreign,
     },
     MapEntry(Map),
     /// The end of the scope that the node of this id begins.
@@ -61,6 +65,15 @@ pub(crate) enum NodeKind {
         class: String,
         properties: IndexMap<String, Json>,
     },
+}
+
+/// What the code of a tasklet in C++ needs beside its text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreign {
+    /// C++ code that stands before all functions.
+    pub(crate) global: String,
+    /// Connectors that are declared as pointers.
+    pub(crate) pointers: BTreeSet<String>,
 }
 
 /// A map scope.

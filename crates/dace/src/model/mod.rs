@@ -11,7 +11,7 @@ mod descriptor;
 use indexmap::IndexMap;
 
 pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
-pub(crate) use dataflow::{Consume, Edge, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
+pub(crate) use dataflow::{Consume, Edge, Foreign, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
 use sdfg::ir::FloatMode;
 use sdfg::value::Value;
@@ -27,6 +27,8 @@ pub(crate) struct Program {
     pub(crate) containers: IndexMap<String, Descriptor>,
     pub(crate) symbols: IndexMap<String, Dtype>,
     pub(crate) body: Region,
+    /// C++ code beside the graph with its place in the file.
+    pub(crate) globals: Vec<(String, String)>,
 }
 
 /// A compile-time constant.

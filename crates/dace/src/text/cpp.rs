@@ -1,6 +1,9 @@
-//! Simple C++ code as code of ours: assignments of expressions, one after the other.
+//! Code in C++: simple code as code of ours, and the names that other code uses.
 //!
-//! Tasklets that users write in C++ are mostly one assignment. Everything with a block, a pointer or a library in it is left alone.
+//! Tasklets that users write in C++ are mostly one assignment, or several one after the other. Everything with a block, a
+//! pointer or a library in it is left alone.
+
+use std::collections::BTreeSet;
 
 use super::lines::is_print;
 
@@ -23,6 +26,53 @@ pub(crate) fn assignments(code: &str) -> Option<String> {
         found.push(assignment(statement)?);
     }
     Some(if found.is_empty() { "pass".to_owned() } else { found.join("\n") })
+}
+
+/// The names in C++ code that it does not declare: no words of comments and texts, no members, nothing behind a type.
+pub(crate) fn free_names(code: &str) -> BTreeSet<String> {
+    /// Words before a name that are no types.
+    const NO_TYPES: [&str; 10] =
+        ["return", "else", "case", "goto", "new", "delete", "throw", "sizeof", "and", "or"];
+    let (mut names, mut declared) = (BTreeSet::new(), BTreeSet::new());
+    let (mut rest, mut before) = (code, "");
+    while let Some(first) = rest.chars().next() {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let length = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            '"' | '\'' => quoted(rest, first),
+            '-' | ':' if rest.starts_with("->") || rest.starts_with("::") => 2,
+            _ if word(first) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        if first.is_whitespace() || token.starts_with("//") || token.starts_with("/*") {
+            continue;
+        }
+        let is_name = |token: &str| token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if is_name(token) {
+            if is_name(before) && !NO_TYPES.contains(&before) {
+                declared.insert(token.to_owned());
+            } else if !matches!(before, "." | "->" | "::") {
+                names.insert(token.to_owned());
+            }
+        }
+        before = token;
+    }
+    names.difference(&declared).cloned().collect()
+}
+
+/// How long the text or character is that `text` begins with.
+fn quoted(text: &str, mark: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        if c == mark && !escaped {
+            return at + c.len_utf8();
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    text.len()
 }
 
 /// One assignment, without the type of a declaration.
@@ -124,6 +174,20 @@ fn split(text: &str, mark: char) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_code_does_not_declare() {
+        for (code, expected) in [
+            (
+                "int i = N; // M\nfor (; i < n; ++i) { o[i] = s.M + s->L + std::max(K, \"Q\\\"R\"[0]); }",
+                "K N for int n o s std",
+            ),
+            ("auto x = a; /* b */ return c * 'd';", "a auto c return"),
+            ("o = a", "a o"),
+        ] {
+            assert_eq!(free_names(code).into_iter().collect::<Vec<_>>().join(" "), expected);
+        }
+    }
 
     #[test]
     fn assignments_are_translated() {

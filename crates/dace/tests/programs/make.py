@@ -1,14 +1,19 @@
-"""Writes the graphs of programs.py, raw, simplified and with regions, and their inputs and outputs. Needs DaCe 1.0.2."""
+"""Writes the graphs of programs.py, raw, simplified and with regions, and their inputs and outputs. Needs DaCe 1.0.2.
+
+`make.py FOLDER` does it for programs.py in another folder.
+"""
 import copy
 import json
 import pathlib
+import sys
 
 import dace
 import numpy as np
 
-import programs
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__ + '/..').resolve()
+sys.path.insert(0, str(FOLDER))
+import programs  # noqa: E402
 
-FOLDER = pathlib.Path(__file__).parent
 DROPPED = {'guid', 'debuginfo', 'hash', 'transformation_hist', 'orig_sdfg', 'collapsed', 'scope_dict'}
 
 
@@ -32,7 +37,10 @@ def write(name, sdfg):
 
 for name, inputs in programs.INPUTS.items():
     expected = copy.deepcopy(inputs)
-    getattr(programs, name + '_numpy')(**expected)
+    if hasattr(programs, name + '_numpy'):
+        getattr(programs, name + '_numpy')(**expected)
+    else:
+        getattr(programs, name + '_graph')()(**expected)
     data = {'inputs': {key: numbers(value) for key, value in inputs.items()},
             'outputs': {key: numbers(value) for key, value in expected.items() if isinstance(value, np.ndarray)}}
     (FOLDER / f'{name}.json').write_text(json.dumps(data) + '\n')
