@@ -296,7 +296,9 @@ fn rejected(error: Rejected) -> Failure {
 
 fn failed(error: SearchError) -> Failure {
     match &error {
-        SearchError::Memory { .. } => Failure::program(&error).help("`--memory MIB` sets the limit"),
+        SearchError::Memory { .. } => Failure::program(&error).help(
+            "`--memory MIB` sets the limit; `--divisors` and `--minimum-block N` give operations of a program fewer configurations",
+        ),
         SearchError::OrderTooLarge { .. } => Failure::usage(&error).at("--order"),
         SearchError::TooManyStrategies { .. } | SearchError::Rounding => {
             Failure::program(&error).help("leave `--algorithm` out")

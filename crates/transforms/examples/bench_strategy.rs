@@ -1,12 +1,25 @@
-//! Measures the strategy search: the given graphs against the reference's times, and generated graphs that grow.
+//! Measures the strategy search: the given graphs against the reference's times, generated graphs that grow, and programs.
 //!
 //! `cargo xtask bench strategy`; reading a file and merging equal rows and columns of its tables are told apart.
 #![expect(clippy::print_stdout, reason = "this is a command for people at a terminal")]
 
+#[path = "models/alexnet.rs"]
+mod alexnet;
+#[path = "models/lstm.rs"]
+mod lstm;
+#[path = "models/network.rs"]
+mod network;
+#[path = "models/transformer.rs"]
+mod transformer;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use sdfg::symbolic::Symbol;
+use sdfg::validate::{Rejected, Validated};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{
     ConfigurationRule, Costs, Dominance, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule,
     Problem, SearchError, Tabulated, predict, search,
@@ -23,6 +36,7 @@ fn main() {
     growing();
     println!("\nmany configurations, edge costs by the layout of a shared tensor of 4 dimensions:");
     many_configurations();
+    programs();
     gains();
 }
 
@@ -223,11 +237,113 @@ fn many_configurations() {
     }
 }
 
+/// A problem that counts how many costs of edges are asked for.
+struct Counted<'p> {
+    problem: &'p dyn Problem,
+    asked: AtomicU64,
+}
+
+impl Problem for Counted<'_> {
+    fn n_vertices(&self) -> usize {
+        self.problem.n_vertices()
+    }
+
+    fn n_configurations(&self, vertex: usize) -> usize {
+        self.problem.n_configurations(vertex)
+    }
+
+    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64 {
+        self.problem.vertex_cost(vertex, configuration)
+    }
+
+    fn vertex_costs(&self, vertex: usize) -> Option<&[f64]> {
+        self.problem.vertex_costs(vertex)
+    }
+
+    fn edges(&self) -> &[Edge] {
+        self.problem.edges()
+    }
+
+    fn layouts(&self, edge: usize, end: End) -> &Layouts {
+        self.problem.layouts(edge, end)
+    }
+
+    fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.problem.edge_cost(edge, source_layout, target_layout)
+    }
+}
+
+/// A program, the values of its symbols, ranks, and whether dimensions are only cut into divisors.
+type Case = (&'static str, fn() -> Result<Validated, Rejected>, &'static [(&'static str, i64)], u32, bool);
+
+/// Costs of programs: what merging layouts and asking for costs only when they are needed gain.
+fn programs() {
+    println!(
+        "\nprograms; costs of edges: of pairs of configurations, of layouts, and those that the search asks for:"
+    );
+    let cases: [Case; 8] = [
+        ("alexnet", alexnet::alexnet, alexnet::SIZES, 8, false),
+        ("alexnet", alexnet::alexnet, alexnet::SIZES, 16, false),
+        ("alexnet", alexnet::alexnet, alexnet::SIZES, 32, false),
+        ("alexnet", alexnet::alexnet, alexnet::SIZES, 64, true),
+        ("lstm", lstm::lstm, lstm::SIZES, 64, false),
+        ("transformer", transformer::transformer, transformer::SIZES, 8, false),
+        ("transformer", transformer::transformer, transformer::SIZES, 16, false),
+        ("transformer", transformer::transformer, transformer::SIZES, 64, true),
+    ];
+    for (name, build, sizes, ranks, divisors_only) in cases {
+        let program = build().expect("a program");
+        let values = sizes.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
+        let machine = Machine { ranks, ..Machine::default() };
+        let start = Instant::now();
+        let options = ModelOptions { divisors_only, ..ModelOptions::default() };
+        let model = Model::new(&program, &values, &machine, &options).expect("a model");
+        let modelled = start.elapsed();
+        let start = Instant::now();
+        let n_costs: usize =
+            (0..model.n_vertices()).filter_map(|vertex| model.vertex_costs(vertex)).map(<[f64]>::len).sum();
+        let own = start.elapsed();
+        let options = Options { memory_limit: 1 << 30, ..Options::default() };
+        let counted = Counted { problem: &model, asked: AtomicU64::new(0) };
+        let start = Instant::now();
+        let solution = search(&counted, &options, &()).expect("a strategy");
+        let searched = start.elapsed();
+        let asked = counted.asked.into_inner();
+        let start = Instant::now();
+        solution
+            .certificate
+            .check(&model, &solution.strategy, solution.cost, &Limits::from(&options))
+            .expect("every result is accepted");
+        let checked = start.elapsed();
+        let sum = |size: &dyn Fn(usize, End) -> usize| -> usize {
+            (0..model.edges().len()).map(|edge| size(edge, End::Source) * size(edge, End::Target)).sum()
+        };
+        let pairs = sum(&|edge, end| model.n_configurations(model.edges()[edge].vertex(end)));
+        let layouts = sum(&|edge, end| model.layouts(edge, end).len());
+        let most = (0..model.n_vertices()).map(|vertex| model.n_configurations(vertex)).max().unwrap_or(0);
+        let unmerged = predict(&Unmerged::new(&model), &Options::default()).expect("an order");
+        println!(
+            "{name} on {ranks} ranks{}: {n_costs} configurations, at most {most}; model {}, own costs {}, search {}, check {}",
+            if divisors_only { ", divisors" } else { "" },
+            shown(modelled),
+            shown(own),
+            shown(searched),
+            shown(checked)
+        );
+        let merged = &solution.prediction;
+        println!(
+            "  edge costs {pairs}, {layouts}, {asked}; sums {} merged, {} not; bytes {} merged, {} not",
+            merged.operations, unmerged.operations, merged.bytes, unmerged.bytes
+        );
+    }
+}
+
 /// A problem with its layouts hidden: nothing is merged.
-struct Unmerged<'p>(&'p Tabulated, Vec<[Layouts; 2]>);
+struct Unmerged<'p>(&'p dyn Problem, Vec<[Layouts; 2]>);
 
 impl<'p> Unmerged<'p> {
-    fn new(problem: &'p Tabulated) -> Self {
+    fn new(problem: &'p dyn Problem) -> Self {
         let distinct = |vertex| Layouts::distinct(problem.n_configurations(vertex));
         let layouts = problem.edges().iter().map(|edge| [distinct(edge.source), distinct(edge.target)]);
         Unmerged(problem, layouts.collect())

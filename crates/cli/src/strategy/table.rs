@@ -19,7 +19,8 @@ pub(super) fn text(file: &StrategyFile, searched: Duration) -> String {
         ]);
     }
     let mut text: String = lines(&rows).into_iter().map(|line| line + "\n").collect();
-    let sum = |of: fn(&OperationStrategy) -> f64| file.operations.iter().map(of).sum::<f64>();
+    let sum =
+        |of: fn(&OperationStrategy) -> f64| file.operations.iter().map(of).fold(0.0, |sum, cost| sum + cost);
     text.push_str(&format!(
         "\ncost {} on {} processors: compute {}, communication {}\n",
         file.cost,

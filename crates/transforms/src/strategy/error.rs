@@ -176,11 +176,20 @@ pub enum ReadError {
     #[error("cannot read the graph: {0}")]
     Io(#[from] std::io::Error),
     /// The file is not a graph in JSON.
-    #[error("the graph is no JSON of this format: {0}")]
+    #[error("the graph is no JSON of this format: {error}{hint}", error = .0, hint = numbers(.0))]
     Json(#[from] serde_json::Error),
     /// The graph makes no sense.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+}
+
+/// What may be wrong with a number: other tools write these without asking.
+fn numbers(error: &serde_json::Error) -> &'static str {
+    if error.is_syntax() {
+        " (costs are finite and not negative; JSON has no NaN and no Infinity)"
+    } else {
+        ""
+    }
 }
 
 /// Why a search ends without a strategy.

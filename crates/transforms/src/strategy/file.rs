@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
+
+use flate2::bufread::MultiGzDecoder;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
@@ -58,14 +60,20 @@ impl Tabulated {
     /// # Errors
     /// If it cannot be read, is not of this format, or makes no sense.
     pub fn read(mut input: impl Read) -> Result<Self, ReadError> {
-        let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes)?;
-        if bytes.starts_with(&GZIP) {
-            let mut inflated = Vec::new();
-            flate2::bufread::MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut inflated)?;
-            bytes = inflated;
-        }
-        let graph: Graph<'_> = serde_json::from_slice(&bytes)?;
+        let mut start = Vec::new();
+        input.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
+        let is_compressed = start == GZIP;
+        let input = std::io::Cursor::new(start).chain(input);
+        let text: Box<dyn Read + '_> = if is_compressed {
+            Box::new(MultiGzDecoder::new(BufReader::new(input)))
+        } else {
+            Box::new(input)
+        };
+        // The text is several times as large as the costs, so it is never in memory as a whole. The buffer is in front of
+        // everything, because the parser takes single bytes.
+        let graph: Result<Graph<'_>, _> = serde_json::from_reader(BufReader::with_capacity(1 << 16, text));
+        let graph =
+            graph.map_err(|error| if error.is_io() { ReadError::Io(error.into()) } else { error.into() })?;
         let operations = graph.vertices.into_iter().map(Vertex::into_operation).collect();
         let edges = graph.edges.into_iter().map(TabulatedEdge::into_edge).collect();
         let mut problem = Tabulated::new(graph.procs, operations, edges)?;

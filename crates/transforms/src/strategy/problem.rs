@@ -117,7 +117,8 @@ pub trait Operations: Problem {
 pub fn cost(problem: &dyn Problem, strategy: &[usize]) -> f64 {
     let vertices = strategy.iter().enumerate().map(|(vertex, c)| problem.vertex_cost(vertex, *c));
     let edges = (0..problem.edges().len()).map(|edge| edge_cost(problem, edge, strategy));
-    vertices.chain(edges).sum()
+    // Nothing costs 0, and not -0, from which sums begin.
+    vertices.chain(edges).fold(0.0, |sum, cost| sum + cost)
 }
 
 /// Cost of one edge in a strategy.

@@ -47,7 +47,9 @@ pub struct Table {
 impl Certificate {
     /// The lower bound on the cost of every strategy that the evidence claims: the minima that depend on nothing.
     pub fn bound(&self) -> f64 {
-        self.tables.iter().filter(|table| table.dependents.is_empty()).flat_map(|table| &table.minima).sum()
+        let minima =
+            self.tables.iter().filter(|table| table.dependents.is_empty()).flat_map(|table| &table.minima);
+        minima.fold(0.0, |sum, minimum| sum + minimum)
     }
 
     /// How many minima there are.

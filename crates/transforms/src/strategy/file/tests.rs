@@ -50,7 +50,7 @@ fn broken_files_say_what_is_wrong() {
     };
     assert!(Tabulated::read(edge("[[1, 2], [3, 4]]").as_bytes()).is_ok());
     refused(&edge("[[1, 2], [3]]"), &["row 1", "1 columns", "2 configurations"]);
-    refused(&edge("[[1, 2], [3, NaN]]"), &["line 2"]);
+    refused(&edge("[[1, 2], [3, NaN]]"), &["line 2", "no NaN and no Infinity"]);
     refused(&edge("[[1, 2], [3, null]]"), &["null", "line 2"]);
     refused(&edge("[1, 2]"), &["a row of costs", "line 2"]);
     let mut compressed = Vec::new();
