@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::site::{Findings, Program, Site};
-use crate::analysis::accesses::{alias_targets, control_flow_reads};
+use crate::analysis::accesses::control_flow_reads;
 use crate::analysis::is_leaf;
 use crate::diagnostic::{Code, Diagnostic, Element};
 use crate::ir::{ConflictResolution, Consume, ContainerId, ContainerKind, Edge, Flow, NodeKind};
@@ -74,26 +74,6 @@ fn is_consumed(site: &Site<'_>, edge: &Edge) -> bool {
 
 fn is_tasklet(site: &Site<'_>, node: crate::ir::NodeId) -> bool {
     matches!(site.state.node(node).kind, NodeKind::Tasklet(_))
-}
-
-/// A reference that is used is set somewhere.
-pub(super) fn unset_references(program: &Program<'_>, findings: &mut Findings) {
-    let is_reference =
-        |id: ContainerId| matches!(program.sdfg.container(id).kind, ContainerKind::Reference(_));
-    let targets = alias_targets(program.sdfg);
-    let mut seen = BTreeSet::new();
-    for site in program.sites() {
-        for (id, node) in site.state.nodes() {
-            let Some(container) = node.kind.container().filter(|id| is_reference(*id)) else { continue };
-            if targets.contains_key(&container) || !seen.insert(container) {
-                continue;
-            }
-            let name = site.name(container);
-            let message = format!("nothing ever sets the reference `{name}`");
-            let error = site.node_error(Code::UnboundAlias, id, None, message);
-            findings.push(error.suggest(format!("write `bind a -> {}: A[...]` before", node.label)));
-        }
-    }
 }
 
 /// Transients that are read somewhere and written nowhere, apart from streams that have been answered for.

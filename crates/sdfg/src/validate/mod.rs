@@ -45,6 +45,7 @@ mod library;
 mod memlets;
 mod nested;
 mod reduce;
+mod references;
 mod repetition;
 mod resolutions;
 mod scopes;
@@ -183,5 +184,5 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
     }
     let answered = streams.check(program, findings);
     dataflow::never_written(program, &answered, findings);
-    dataflow::unset_references(program, findings);
+    references::check(program, findings);
 }

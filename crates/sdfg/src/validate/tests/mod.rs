@@ -6,6 +6,7 @@ mod endless;
 mod graphs;
 mod mutation;
 mod oracle;
+mod references;
 mod streams;
 
 use super::*;
