@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::code::rewrite;
-use super::dataflow::remove_node;
+use super::dataflow::{remove_edge, remove_node};
 use super::step::Change;
 use crate::edit;
-use crate::ir::{BlockKind, ContainerId, ContainerKind, Layout, NodeId, NodeKind, Sdfg, StateId};
+use crate::ir::{BlockKind, ContainerId, ContainerKind, Edge, Flow, Layout, NodeId, NodeKind, Sdfg, StateId};
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind};
 
@@ -38,6 +38,41 @@ fn remove_container(sdfg: &mut Sdfg, id: ContainerId) -> Option<()> {
         }
     }
     sdfg.remove_container(id).map(|_| ())
+}
+
+/// Views and references with memory of their own, so that what they named may go.
+pub(super) fn without_aliases(sdfg: &Sdfg) -> Vec<Change> {
+    let aliases = sdfg.containers().filter(|(_, container)| container.is_alias());
+    aliases
+        .map(|(id, container)| {
+            let what = format!("an array in the place of `{}`", container.name);
+            Change::new(what, move |sdfg| own_memory(sdfg, id))
+        })
+        .collect()
+}
+
+fn own_memory(sdfg: &mut Sdfg, id: ContainerId) -> Option<()> {
+    sdfg.get_container(id)?;
+    let container = sdfg.container_mut(id);
+    let (ContainerKind::View(layout) | ContainerKind::Reference(layout)) = &container.kind else {
+        return None;
+    };
+    container.kind = ContainerKind::Array(layout.clone());
+    container.transient = false;
+    let states: Vec<StateId> = sdfg.states().map(|(state, _)| state).collect();
+    for state in states {
+        let graph = sdfg.state(state);
+        let ends = |edge: &Edge| [edge.src, edge.dst].map(|end| graph.node(end).kind.container());
+        let sets = |edge: &Edge| {
+            matches!(&edge.memlet.flow, Flow::Bind(target) if target.container != id)
+                && ends(edge).contains(&Some(id))
+        };
+        let set: Vec<_> = graph.edges().filter(|(_, edge)| sets(edge)).map(|(edge, _)| edge).collect();
+        for edge in set {
+            remove_edge(sdfg, state, edge)?;
+        }
+    }
+    Some(())
 }
 
 /// Symbols without their declarations, and with a small number in their place.

@@ -21,7 +21,7 @@ const fn single(changes: fn(&Sdfg) -> Vec<Change>) -> Pass {
 }
 
 /// All kinds.
-pub(super) const PASSES: [Pass; 20] = [
+pub(super) const PASSES: [Pass; 21] = [
     independent(control::without_blocks),
     single(control::with_parts_only),
     independent(dataflow::with_empty_states),
@@ -29,6 +29,7 @@ pub(super) const PASSES: [Pass; 20] = [
     independent(dataflow::without_code),
     independent(containers::without_containers),
     independent(dataflow::without_accesses),
+    independent(containers::without_aliases),
     single(control::merged),
     single(dataflow::inlined),
     independent(scopes::unwrapped),
