@@ -133,6 +133,14 @@ fn what_code_prints_is_told() {
 }
 
 #[test]
+fn tasklets_without_code_do_nothing() {
+    let text = r#"{"type":"SDFG","attributes":{"name":"p"},"edges":[],"start_block":0,"nodes":[{"type":"SDFGState","label":"s",
+        "id":0,"attributes":{},"edges":[],"nodes":[{"type":"Tasklet","label":"t","id":0,"attributes":{"label":"t"}}]}]}"#;
+    let import = sdfg_dace::read(text.as_bytes(), &sdfg_dace::Options::default()).unwrap();
+    assert!(validate(import.sdfg).is_ok());
+}
+
+#[test]
 fn programs_compute_what_numpy_computes() {
     assert!(check_all(false) > 50);
 }

@@ -124,7 +124,7 @@ fn operand(argument: &str, batched: bool) -> &str {
 }
 
 /// The number in `double(1)`, `1.0f` or `dace::complex128(1, 2)`, or of a constant of DaCe's.
-fn number(text: &str) -> Option<Json> {
+pub(super) fn number(text: &str) -> Option<Json> {
     if let Some((_, constant)) = text.split_once("BlasConstants::Get().") {
         let is_one = constant.ends_with("Pone()");
         return (is_one || constant.ends_with("Zero()")).then(|| Json::Float(f64::from(u8::from(is_one))));
@@ -142,7 +142,7 @@ fn number(text: &str) -> Option<Json> {
 }
 
 /// Arguments of a call, between commas that stand in no parentheses.
-fn split(text: &str) -> Vec<&str> {
+pub(super) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut begin) = (Vec::new(), 0_i32, 0);
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -7,6 +7,7 @@ mod blas;
 mod control;
 mod descriptor;
 mod memlet;
+mod mkl;
 mod node;
 mod program;
 

@@ -5,7 +5,7 @@ use sdfg::ir::{Parallelism, Schedule, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::blas::{factorization, library_node};
-use super::{ANYWHERE, Decoder};
+use super::{ANYWHERE, Decoder, mkl};
 use crate::model::{Consume, Dtype, Foreign, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
 use crate::text::expression;
@@ -109,9 +109,10 @@ impl Decoder<'_> {
     }
 
     fn tasklet(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<NodeKind, Failed> {
-        let (code, language) = match attributes.required("code")? {
-            Json::Text(text) => (text.clone(), "Python".to_owned()),
-            found => {
+        let (code, language) = match attributes.get("code") {
+            None => (String::new(), "Python".to_owned()),
+            Some(Json::Text(text)) => (text.clone(), "Python".to_owned()),
+            Some(found) => {
                 let code = Object::of(found, place.at("code"), self.log)?;
                 (
                     code.text("string_data")?.to_owned(),
@@ -134,7 +135,8 @@ impl Decoder<'_> {
         if !attributes.optional_list("state_fields")?.is_empty() {
             return Err(self.log.error(Code::ForeignCode, place, "tasklets with a state are not supported"));
         }
-        if let Some((class, properties)) = (language == "CPP").then(|| library_node(&code)).flatten() {
+        let expansion = || library_node(&code).or_else(|| mkl::library_node(&code));
+        if let Some((class, properties)) = (language == "CPP").then(expansion).flatten() {
             return Ok(NodeKind::Library { class, properties });
         }
         // What the writer of this project notes beside code that has one meaning in both languages.
