@@ -219,6 +219,11 @@ impl Decoder<'_> {
             "State" => Lifetime::State,
             "SDFG" => Lifetime::Sdfg,
             "Global" | "Persistent" => Lifetime::Persistent,
+            "External" => {
+                let message = "memory that the caller brings for transients is allocated here";
+                self.log.note(Code::PropertyIgnored, &attributes.place, message);
+                Lifetime::Persistent
+            }
             other => {
                 let message = format!("the lifetime `{other}` is not supported");
                 return Err(self.log.error(Code::Descriptor, &attributes.place, message));

@@ -110,6 +110,7 @@ impl Decoder<'_> {
 
     fn tasklet(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<NodeKind, Failed> {
         let (code, language) = match attributes.get("code") {
+            // Code that does nothing is left out.
             None => (String::new(), "Python".to_owned()),
             Some(Json::Text(text)) => (text.clone(), "Python".to_owned()),
             Some(found) => {

@@ -6,12 +6,13 @@ use sdfg::syntax::{Expression, ExpressionKind, FloatLiteral};
 use sdfg::value::Value;
 
 use super::Frame;
+use super::extents::Extents;
 use crate::model::{Constant, Descriptor, DescriptorKind};
 
 impl<'a> Frame<'a> {
     /// Declares the containers: arguments in the order of the Python function, then those that it does not name by name,
     /// as DaCe's own interface has them; then transients.
-    pub(super) fn declare_containers(&mut self) {
+    pub(super) fn declare_containers(&mut self, extents: &Extents) {
         self.declare_numbers();
         let program = self.program;
         let mut names: Vec<&String> =
@@ -21,7 +22,14 @@ impl<'a> Frame<'a> {
         names.extend(program.containers.iter().filter(|(_, found)| found.transient).map(|(name, _)| name));
         for name in names {
             let Some(descriptor) = program.containers.get(name) else { continue };
-            self.declare(name, descriptor);
+            let id = self.declare(name, descriptor);
+            if let ContainerKind::Array(layout) = &mut self.sdfg.container_mut(id).kind {
+                for (dimension, extent) in extents.found.get(name).into_iter().flatten() {
+                    if let Some(found) = layout.shape.get_mut(*dimension) {
+                        *found = extent.clone();
+                    }
+                }
+            }
         }
     }
 

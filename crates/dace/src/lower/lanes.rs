@@ -1,15 +1,21 @@
-//! Connectors that are vectors over plain arrays, and subscripts with a dimension for tiles.
+//! Connectors that are vectors over plain arrays, and subscripts with more dimensions than a pointer has here.
 //!
 //! DaCe's vectorised tasklets name several neighbours as one value, and index a tiled memlet by tile and by place within the
-//! tile. Here, code runs once for each lane, and elements of a tile are counted on.
+//! tile. Here, code runs once for each lane, and elements of a tile are counted on. Code may also index every dimension of a
+//! container, where a pointer here has only those in which the memlet has more than one index.
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::Access;
 use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Expr;
 use sdfg::syntax::{
     AssignmentTarget, BinaryOp, Expression, ExpressionKind, Index, Name, Span, Statement, StatementKind,
 };
 
+use super::Frame;
+use super::state::{End, Graph};
+use crate::model::{self, DescriptorKind};
 use crate::text::map_block;
 
 /// The variable that counts lanes.
@@ -22,6 +28,38 @@ pub(super) struct Shapes {
     pub(super) vectors: BTreeMap<String, u16>,
     /// Tiles of the dimensions that code indexes, of connectors where one is longer than one element.
     pub(super) tiles: BTreeMap<String, Vec<Expression>>,
+    /// Which dimensions are single indices, of connectors where one is.
+    single: BTreeMap<String, Vec<bool>>,
+}
+
+impl<'a> Frame<'a> {
+    /// Notes how the code of a tasklet sees the memlet at one of its connectors. A vector that begins at one element is
+    /// made of that and its neighbours, which the memlet then covers, too.
+    pub(super) fn note_shape(
+        &self,
+        graph: &mut Graph<'a>,
+        edge: &'a model::Edge,
+        end: End<'_>,
+        reads: bool,
+        access: &mut Access,
+    ) {
+        let node = if reads { edge.dst } else { edge.src };
+        let found = &graph.model.nodes[node];
+        let (connector, types) =
+            if reads { (&edge.dst_connector, &found.inputs) } else { (&edge.src_connector, &found.outputs) };
+        let (Some(connector), model::NodeKind::Tasklet { .. }) = (connector, &found.kind) else { return };
+        let lanes = types.get(connector).and_then(Option::as_ref).map_or(1, |ty| ty.element.lanes());
+        let element = self.sdfg.container(access.container).element.lanes();
+        let is_array = !matches!(end.descriptor.kind, DescriptorKind::Scalar | DescriptorKind::Stream);
+        if lanes > 1 && element == 1 && is_array && access.subset().is_element() {
+            let mut dimensions = end.descriptor.strides.iter().zip(&end.descriptor.shape);
+            let along = dimensions.rposition(|(stride, extent)| stride.is_one() && !extent.is_one());
+            if let Some(range) = along.and_then(|along| access.subset_mut().0.get_mut(along)) {
+                *range = Range::new(range.begin.clone(), &range.begin + &Expr::int(i64::from(lanes)));
+            }
+        }
+        graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
+    }
 }
 
 impl Shapes {
@@ -29,6 +67,10 @@ impl Shapes {
     pub(super) fn note(&mut self, connector: &str, lanes: u16, element_lanes: u16, subset: &Subset) {
         if lanes > 1 && element_lanes == 1 && !subset.is_element() {
             self.vectors.insert(connector.to_owned(), lanes);
+        }
+        let single: Vec<bool> = subset.0.iter().map(Range::is_index).collect();
+        if single.len() > 1 && single.contains(&true) {
+            self.single.insert(connector.to_owned(), single);
         }
         let indexed: Vec<&Range> = subset.0.iter().filter(|range| !range.is_index()).collect();
         if indexed.iter().any(|range| !range.tile.is_one()) {
@@ -42,6 +84,13 @@ impl Shapes {
     /// The code in terms of elements.
     pub(super) fn apply(&self, block: Vec<Statement>) -> Vec<Statement> {
         let mut block = block;
+        if !self.single.is_empty() {
+            block = map_block(block, &mut |part| self.squeezed(part));
+            retarget(&mut block, &|target| {
+                target.indices =
+                    self.squeezed_indices(&target.name.text, std::mem::take(&mut target.indices));
+            });
+        }
         if !self.tiles.is_empty() {
             block = map_block(block, &mut |part| self.flat(part));
             retarget(&mut block, &|target| self.flat_target(target));
@@ -68,6 +117,24 @@ impl Shapes {
             body: block,
         };
         vec![Statement { kind, span: Span::default() }]
+    }
+
+    fn squeezed(&self, part: Expression) -> Expression {
+        let ExpressionKind::Subscript { base, indices } = part.kind else { return part };
+        let indices = self.squeezed_indices(&base.text, indices);
+        Expression { kind: ExpressionKind::Subscript { base, indices }, span: part.span }
+    }
+
+    /// Indices of all dimensions without those of dimensions with a single index, which can be 0 only.
+    fn squeezed_indices(&self, connector: &str, indices: Vec<Index>) -> Vec<Index> {
+        let Some(single) = self.single.get(connector) else { return indices };
+        if indices.len() != single.len() {
+            return indices;
+        }
+        if !single.contains(&false) {
+            return vec![Index::Point(Expression::integer(0))];
+        }
+        indices.into_iter().zip(single).filter(|(_, single)| !**single).map(|(index, _)| index).collect()
     }
 
     fn flat(&self, part: Expression) -> Expression {

@@ -1,14 +1,15 @@
 //! What transients hold before they are written, where DaCe leaves it open.
 //!
 //! DaCe's fusion replaces what a nested SDFG writes on some ways only, and keeps on the others, by a transient that is read on
-//! all of them: then it computes with what lay in that memory. Here that is zero. And it allocates a transient that is said to live as long
+//! all of them: then it computes with what lay in that memory. So it does where it adds to a transient that nothing was
+//! written to. Here that is zero. And it allocates a transient that is said to live as long
 //! as a state, and that several states use, for the whole call.
 
 use std::collections::BTreeSet;
 
 use sdfg::ir::{
-    BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg, State, TransitionId,
-    Volume,
+    BlockId, BlockKind, ConflictResolution, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg,
+    State, TransitionId, Volume,
 };
 use sdfg::syntax::{Expression, UnaryOp};
 
@@ -44,17 +45,18 @@ impl Frame<'_> {
     }
 }
 
-/// Whether all that writes a container are nested SDFGs that may leave it as it was.
+/// Whether all that writes a container combines its values with what is there, or are nested SDFGs that may leave it as it was.
 fn is_unsure(sdfg: &Sdfg, container: ContainerId) -> bool {
     let mut is_written = false;
     for (_, state) in sdfg.states() {
-        for edge in state.accesses_of(container).flat_map(|node| state.in_edges(node)) {
+        let into = state.accesses_of(container).flat_map(|node| state.in_edges(node));
+        for edge in into.flat_map(|edge| innermost(state, edge)) {
             match state.edge(edge).memlet.flow {
                 Flow::Order => {}
                 // Through other names it may be written in ways that are not followed here.
                 Flow::Bind(_) => return false,
                 Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. } | Flow::Value => {
-                    if !leaves_open(state, edge) {
+                    if !leaves_open(state, edge) && !accumulates(state, edge) {
                         return false;
                     }
                     is_written = true;
@@ -63,6 +65,39 @@ fn is_unsure(sdfg: &Sdfg, container: ContainerId) -> bool {
         }
     }
     is_written
+}
+
+/// The edges that bring values to an edge, through the ends of scopes.
+fn innermost(state: &State, edge: EdgeId) -> Vec<EdgeId> {
+    let (mut found, mut waiting, mut seen) = (Vec::new(), vec![edge], BTreeSet::new());
+    while let Some(edge) = waiting.pop() {
+        // The graph is not validated yet and may have cycles.
+        if !seen.insert(edge) {
+            continue;
+        }
+        let at = state.edge(edge);
+        let inner = at.src_connector.as_deref().filter(|_| state.node(at.src).kind.exit_of().is_some());
+        match inner.and_then(|name| name.strip_prefix("OUT_")) {
+            Some(name) => waiting.extend(state.in_edges(at.src).into_iter().filter(|into| {
+                let connector = state.edge(*into).dst_connector.as_deref();
+                connector.and_then(|connector| connector.strip_prefix("IN_")) == Some(name)
+            })),
+            None => found.push(edge),
+        }
+    }
+    found
+}
+
+/// Whether an edge combines what it writes with what is there.
+fn accumulates(state: &State, edge: EdgeId) -> bool {
+    let edge = state.edge(edge);
+    match (&edge.memlet.flow, &state.node(edge.src).kind) {
+        (Flow::Write { .. }, NodeKind::Reduce(reduce)) => reduce.identity.is_none(),
+        (Flow::Write { resolution, .. } | Flow::Copy { resolution, .. }, _) => {
+            resolution.as_ref().is_some_and(|resolution| *resolution != ConflictResolution::Replace)
+        }
+        (Flow::Order | Flow::Bind(_) | Flow::Read(_) | Flow::Value, _) => false,
+    }
 }
 
 /// Whether what an edge writes comes from a nested SDFG that may not write it.

@@ -6,6 +6,7 @@
 mod containers;
 mod control;
 mod expression;
+mod extents;
 mod external;
 mod fill;
 mod given;
@@ -33,6 +34,7 @@ use crate::decode::Decoded;
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
 use crate::report::{Failed, Log};
 use crate::text::{Structs, from_name};
+use extents::Extents;
 
 /// What the whole file has in common.
 #[derive(Clone, Copy)]
@@ -71,24 +73,26 @@ pub(crate) fn lower(decoded: &Decoded, options: &Options, log: &Log) -> Result<S
     let unit = Unit::default();
     let shared =
         Shared { log, structs: &decoded.structs, options, is_modern: decoded.is_modern, unit: &unit };
-    let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[])?;
+    let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[], &Extents::default())?;
     unit.settle(&mut sdfg, &decoded.structs, log);
     Ok(sdfg)
 }
 
-/// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols.
+/// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols,
+/// `extents` those of its arguments that are not as it declares them.
 fn lower_program<'a>(
     program: &'a Program,
     shared: Shared<'a>,
     outer: &IndexMap<String, &'a Constant>,
     mapping: &[(String, String)],
+    extents: &Extents,
 ) -> Result<Sdfg, Failed> {
-    let sdfg = lower_with(program, shared, outer, mapping, &BTreeSet::new())?;
+    let sdfg = lower_with(program, shared, outer, mapping, (extents, &BTreeSet::new()))?;
     let is_container = |symbol: &&Symbol| sdfg.find_container(symbol.as_str()).is_some();
     let read: BTreeSet<Symbol> =
         sdfg.symbols().map(|(symbol, _)| symbol).filter(is_container).cloned().collect();
     // Scalars whose names stand in sizes and indices are found only now.
-    if read.is_empty() { Ok(sdfg) } else { lower_with(program, shared, outer, mapping, &read) }
+    if read.is_empty() { Ok(sdfg) } else { lower_with(program, shared, outer, mapping, (extents, &read)) }
 }
 
 /// As [`lower_program`], where sizes and indices name scalars: symbols with their values stand for them.
@@ -97,7 +101,7 @@ fn lower_with<'a>(
     shared: Shared<'a>,
     outer: &IndexMap<String, &'a Constant>,
     mapping: &[(String, String)],
-    read: &BTreeSet<Symbol>,
+    (extents, read): (&Extents, &BTreeSet<Symbol>),
 ) -> Result<Sdfg, Failed> {
     let mut constants = outer.clone();
     constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));
@@ -121,7 +125,7 @@ fn lower_with<'a>(
             frame.numbers.insert(scalar.clone(), Expr::symbol(value));
         }
     }
-    frame.declare_containers();
+    frame.declare_containers(extents);
     let body = frame.sdfg.body();
     frame.region(&program.body, body)?;
     frame.read_scalars(read);

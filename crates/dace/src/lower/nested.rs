@@ -47,6 +47,7 @@ impl<'a> Frame<'a> {
             (Some(ContainerKind::Scalar), _) => *access.subset_mut() = first_element(access.subset()),
             (Some(ContainerKind::Array(layout)), Some(_)) => {
                 let layout = self.layout_outside(layout, &values);
+                self.cover(graph, node, &mut access, outer, &layout, reads);
                 if self.shared.is_modern && self.sdfg.container(outer.id).kind.layout() == Some(&layout) {
                     // From version 2 on, a memlet tells which part is used of an array that is passed as it is.
                     access = self.whole(outer);

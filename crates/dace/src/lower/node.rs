@@ -68,7 +68,7 @@ impl<'a> Frame<'a> {
                 schedule: consume.schedule,
                 parallelism: sdfg::ir::Parallelism::default(),
             }),
-            model::NodeKind::Nested { program, mapping } => self.nested(graph, node, program, mapping)?,
+            model::NodeKind::Nested { program, mapping } => self.nested(graph, at, program, mapping)?,
             model::NodeKind::Library { class, properties } => self.library(graph, at, class, properties)?,
             model::NodeKind::MapExit(_) | model::NodeKind::ConsumeExit(_) => {
                 return Err(self.log().error(
@@ -120,12 +120,14 @@ impl<'a> Frame<'a> {
     fn nested(
         &mut self,
         graph: &Graph<'a>,
-        node: &'a model::Node,
+        at: usize,
         program: &'a model::Program,
         mapping: &[(String, String)],
     ) -> Result<NodeKind, Failed> {
-        let sdfg = lower_program(program, self.shared, &self.constants, mapping)?;
-        let mut symbol_mapping = Vec::new();
+        let node = &graph.model.nodes[at];
+        let extents = self.limited_extents(graph, at, program, mapping);
+        let sdfg = lower_program(program, self.shared, &self.constants, mapping, &extents)?;
+        let mut symbol_mapping = extents.symbols;
         for (name, value) in mapping {
             let declared = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);
             let Some((symbol, _)) = declared else { continue };

@@ -286,31 +286,13 @@ impl<'a> Frame<'a> {
         edge.memlet.resolution.as_ref().map(resolution)
     }
 
-    /// Notes how the code of a tasklet sees the memlet at one of its connectors.
-    fn note_shape(
-        &self,
-        graph: &mut Graph<'a>,
-        edge: &'a model::Edge,
-        node: usize,
-        reads: bool,
-        access: &Access,
-    ) {
-        let found = &graph.model.nodes[node];
-        let (connector, types) =
-            if reads { (&edge.dst_connector, &found.inputs) } else { (&edge.src_connector, &found.outputs) };
-        let (Some(connector), model::NodeKind::Tasklet { .. }) = (connector, &found.kind) else { return };
-        let lanes = types.get(connector).and_then(Option::as_ref).map_or(1, |ty| ty.element.lanes());
-        let element = self.sdfg.container(access.container).element.lanes();
-        graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
-    }
-
     fn read(&mut self, graph: &mut Graph<'a>, edge: &'a model::Edge, from: End<'a>) -> Result<(), Failed> {
         let target = &graph.model.nodes[edge.dst];
         let mut access = self.one_end(edge, from)?;
         if let model::NodeKind::Nested { program, mapping } = &target.kind {
             return self.argument(graph, edge, from, access, (program, mapping), true);
         }
-        self.note_shape(graph, edge, edge.dst, true, &access);
+        self.note_shape(graph, edge, from, true, &mut access);
         if edge.memlet.allow_out_of_bounds && self.guarded(graph, edge, from, &mut access) {
             let ends = (
                 (graph.nodes[edge.src], edge.src_connector.as_deref()),
@@ -344,11 +326,11 @@ impl<'a> Frame<'a> {
 
     fn write(&mut self, graph: &mut Graph<'a>, edge: &'a model::Edge, to: End<'a>) -> Result<(), Failed> {
         let source = &graph.model.nodes[edge.src];
-        let access = self.one_end(edge, to)?;
+        let mut access = self.one_end(edge, to)?;
         if let model::NodeKind::Nested { program, mapping } = &source.kind {
             return self.argument(graph, edge, to, access, (program, mapping), false);
         }
-        self.note_shape(graph, edge, edge.src, false, &access);
+        self.note_shape(graph, edge, to, false, &mut access);
         let races = self.resolution(edge).is_none() && self.races(graph, edge, &access);
         let mut memlet = Memlet::write(access);
         if let Flow::Write { resolution, .. } = &mut memlet.flow {
@@ -445,6 +427,7 @@ impl<'a> Frame<'a> {
         };
         let across = match &memlet.other_subset {
             Some(found) => self.subset(other, found),
+            None if to.descriptor.kind_is_stream() && !is_source => self.pushed(memlet, from),
             None => self.opposite(&subset, end, other),
         };
         let (read, written) = if is_source { (subset, across) } else { (across, subset) };
@@ -459,6 +442,17 @@ impl<'a> Frame<'a> {
         let target = self.access_connector(&graph.model.nodes[edge.dst].kind, into);
         graph.join(source, (graph.nodes[edge.dst], target), lowered);
         Ok(())
+    }
+
+    /// The elements of an array that a copy into a stream takes, of which the memlet tells how many there are.
+    fn pushed(&self, memlet: &model::Memlet, from: End<'_>) -> Subset {
+        let shape = self.sdfg.container(from.id).shape();
+        let count = memlet.volume.as_ref().filter(|count| !memlet.dynamic && **count != Expr::zero());
+        match (shape, count) {
+            ([_], Some(count)) => Subset(vec![range_of(&self.size(count))]),
+            ([_, _, ..], Some(count)) if count.is_one() => Subset(vec![Range::index(0); shape.len()]),
+            _ => Subset::full(shape),
+        }
     }
 
     /// How many elements a copy out of a stream takes: those that are there, if they were pushed before in this state.

@@ -13,9 +13,12 @@ use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, TypeErrorKind, ty
 
 use super::Frame;
 use super::state::{End, Graph};
-use crate::model;
+use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
 use crate::text::{assignments, is_print, map_block, statements};
+
+/// What DaCe calls the number of elements that a consume scope with chunks took at a time; here it takes one.
+const CONSUMED: &str = "__dace_cons_numelems";
 
 impl<'a> Frame<'a> {
     /// Whether the code of a tasklet is left to a C++ compiler: it is not understood, and that is allowed.
@@ -53,11 +56,9 @@ impl<'a> Frame<'a> {
         let code = translated.as_deref().unwrap_or(code);
         let block = statements(code, self.shared.structs, &node.path, log)?;
         self.know_functions(node, &block, language, log)?;
-        if self.literals.is_empty() && self.numbers.is_empty() {
-            return Ok(block);
-        }
         let own = |name: &str| node.inputs.contains_key(name) || node.outputs.contains_key(name);
         Ok(map_block(block, &mut |part| match &part.kind {
+            ExpressionKind::Name(name) if name == CONSUMED => Expression::integer(1),
             ExpressionKind::Name(name) if !own(name) => {
                 let number = || self.numbers.get(&Symbol::new(name).ok()?)?.to_expression();
                 self.literals.get(name).cloned().or_else(number).unwrap_or(part)
@@ -147,7 +148,7 @@ impl<'a> Frame<'a> {
                 Some(shapes) => shapes.apply(block),
                 None => block,
             };
-            self.connect_constants(graph, at, &block);
+            self.connect_named(graph, at, &block);
             let path = &graph.model.nodes[at].path;
             let dialect = match graph.model.nodes[at].kind {
                 model::NodeKind::Tasklet { is_pythonic: true, .. } => Dialect::Python,
@@ -165,8 +166,8 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// Arrays that code names without a connector are constants, which get one.
-    fn connect_constants(&mut self, graph: &mut Graph<'a>, at: usize, block: &[Statement]) {
+    /// Containers that code names without a connector, which are constants or scalars, get one.
+    fn connect_named(&mut self, graph: &mut Graph<'a>, at: usize, block: &[Statement]) {
         let mut names: BTreeSet<String> = BTreeSet::new();
         visit_block(block, &mut |part| names.extend(part.own_name().map(str::to_owned)));
         visit_bound_names(block, &mut |name| {
@@ -174,13 +175,16 @@ impl<'a> Frame<'a> {
         });
         let node = &graph.model.nodes[at];
         for name in names {
-            if node.inputs.contains_key(&name)
-                || node.outputs.contains_key(&name)
-                || !self.constants.contains_key(&name)
-            {
+            if node.inputs.contains_key(&name) || node.outputs.contains_key(&name) {
                 continue;
             }
-            let Some((id, descriptor)) = self.constant_container(&name) else { continue };
+            let scalar = self.containers.get(&name).copied();
+            let scalar = scalar.filter(|(_, found)| found.kind == DescriptorKind::Scalar);
+            let constant = || match self.constants.contains_key(&name) {
+                true => self.constant_container(&name),
+                false => None,
+            };
+            let Some((id, descriptor)) = scalar.or_else(constant) else { continue };
             let end = End { name: &name, id, descriptor };
             self.pass(graph, at, end, &name);
             if let NodeKind::Tasklet(tasklet) = &mut graph.state.node_mut(graph.nodes[at]).kind {

@@ -38,7 +38,17 @@ pub(crate) fn statements(
 ) -> Result<Block, Failed> {
     let ready = prepared(text, structs, place, log)?;
     let parsed = parse_block(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
-    Ok(map_block(parsed, &mut |part| spelled(part, structs)))
+    Ok(map_block(parsed, &mut |part| spelled(remainder_of_c(part), structs)))
+}
+
+/// In code, `Mod` is a function of DaCe's runtime; in symbolic texts, which SymPy prints, it rounds down.
+fn remainder_of_c(expression: Expression) -> Expression {
+    match expression.kind {
+        ExpressionKind::Call { function, arguments } if function.text == "Mod" => {
+            Expression::call("cpp_mod", arguments)
+        }
+        kind => Expression { kind, span: expression.span },
+    }
 }
 
 /// A function of the old and the new value.
@@ -139,7 +149,17 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
     let renamed = |function: &str| Some(Expression::call(function, arguments.to_vec()).kind);
     match name {
         // From version 2 on, the remainder is spelled by the language that it is of.
-        "PyMod" | "FtnModulo" => renamed("py_mod"),
+        "PyMod" | "FtnModulo" | "Modulo" | "Modulo_float" => renamed("py_mod"),
+        "Mod_float" => renamed("fmod"),
+        // Fortran's nearest integer, halves away from zero.
+        "iround" => match arguments {
+            [value] => {
+                let half = Expression::call("copysign", vec![Expression::float(0.5), value.clone()]);
+                let sum = Expression::binary(BinaryOp::Add, value.clone(), half);
+                Some(Expression::call("int32", vec![Expression::call("trunc", vec![sum])]).kind)
+            }
+            _ => None,
+        },
         "CMod" | "FtnMod" => renamed("cpp_mod"),
         "AND" | "And" | "logical_and" => chain(BinaryOp::And),
         "OR" | "Or" | "logical_or" => chain(BinaryOp::Or),

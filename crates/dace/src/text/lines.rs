@@ -1,5 +1,7 @@
 //! Forms of code that are no statements or expressions of ours, rewritten line by line before the text is parsed.
 
+use super::numbers;
+
 /// The text with each line in a form that our grammar has.
 pub(super) fn plain_lines(text: &str) -> String {
     let text = text.replace("__DACESTRUCT_", "");
@@ -27,6 +29,12 @@ fn plain_line(line: &str) -> Option<String> {
     if let Some([a, whole, fraction]) = call("np_modf").as_deref() {
         return Some(format!("{fraction} = {a} - trunc({a})\n{whole} = trunc({a})"));
     }
+    if let Some(plain) = numbers::plain(line) {
+        return Some(plain);
+    }
+    if let Some(plain) = chain(line) {
+        return Some(plain);
+    }
     // What is printed is no result.
     if is_print(line) && line.ends_with(')') {
         return Some("pass".to_owned());
@@ -43,6 +51,35 @@ fn plain_line(line: &str) -> Option<String> {
 /// Whether a statement writes to the standard output, in C++ or in Python.
 pub(crate) fn is_print(statement: &str) -> bool {
     statement.starts_with("printf(") || statement.starts_with("print(")
+}
+
+/// `a = b[i] = value`, one assignment after the other.
+fn chain(line: &str) -> Option<String> {
+    let bytes = line.as_bytes();
+    let (mut parts, mut depth, mut begin) = (Vec::new(), 0_i32, 0);
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth -= 1,
+            b'\'' | b'"' | b'#' => return None,
+            b'=' if depth == 0 => {
+                let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied();
+                let is_other = matches!(before, Some(b'=' | b'<' | b'>' | b'!'));
+                if !is_other && bytes.get(at + 1) != Some(&b'=') {
+                    parts.push(line[begin..at].trim());
+                    begin = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    let value = line[begin..].trim();
+    let is_target = |part: &&str| part.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == ']');
+    if parts.len() < 2 || !parts.iter().all(is_target) {
+        return None;
+    }
+    let assigned = parts.iter().map(|target| format!("{target} = __chained"));
+    Some(std::iter::once(format!("__chained = {value}")).chain(assigned).collect::<Vec<_>>().join("\n"))
 }
 
 /// `decltype(x)(a, b)` as a call of its own name.
@@ -94,6 +131,9 @@ mod tests {
             ("x = (a is not False)", "x = (a != False)"),
             ("printf('%f', a)", "pass"),
             ("a: b = 1", "a: b = 1"),
+            ("v = o[5] = f(x=1)", "__chained = f(x=1)\nv = __chained\no[5] = __chained"),
+            ("v = a == b", "v = a == b"),
+            ("o[i] += a <= b", "o[i] += a <= b"),
         ] {
             assert_eq!(plain_lines(line), plain);
         }

@@ -8,6 +8,7 @@ mod cpp;
 mod label;
 mod lines;
 mod modern;
+mod numbers;
 mod rewrite;
 mod structs;
 mod symbolic;

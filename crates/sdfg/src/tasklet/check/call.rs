@@ -84,6 +84,9 @@ impl Checker<'_> {
             let ty = with_lanes(ty, operand.lanes());
             return self.convert(operand, ty).map(|expression| Operand { expression, weak: false });
         }
+        if let Some(formula) = self.complex_formula(short, &operands, arguments) {
+            return self.expression(&formula);
+        }
         // NumPy's remainder rounds the quotient down; `math.remainder` rounds it to nearest.
         let numpy = name.starts_with("np.") || name.starts_with("numpy.");
         match short {

@@ -4,6 +4,7 @@
 //! itself (in loops), the code is walked until no type of a local changes; types only grow, so this ends. Errors are
 //! those of the last walk. The rules are in `docs/semantics-arithmetic.md`.
 mod call;
+mod complex;
 mod expression;
 mod external;
 mod operand;

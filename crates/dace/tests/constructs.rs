@@ -1,0 +1,221 @@
+//! Constructs of DaCe's files, each in the smallest graph that has it, with what the graph computes.
+
+mod graph;
+
+use graph::{Graph, access, consume, edge, map, memlet, nested, scalar, stream, tasklet, vector};
+use serde_json::json;
+
+#[test]
+fn a_scope_with_chunks_takes_one_element_at_a_time() {
+    let graph = Graph::new()
+        .with("S", stream("int32"))
+        .array("A", "int32", &["3"])
+        .array("o", "int32", &["1"])
+        .nodes(vec![
+            access("A"),
+            access("S"),
+            consume("2"),
+            tasklet("for i in range(__dace_cons_numelems):\n    r = s[i]", &["s"], &["r"]),
+            json!({"type": "ConsumeExit", "label": "c", "attributes": {}, "scope_entry": "2"}),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "", memlet("A", "0:2", "3")),
+            edge(1, "", 2, "IN_stream", memlet("S", "0:0", "3")),
+            edge(2, "OUT_stream", 3, "s", memlet("S", "0:1", "2")),
+            edge(3, "r", 4, "IN_o", graph::resolved(memlet("o", "0:0", "1"), "lambda a, b: a + b")),
+            edge(4, "OUT_o", 5, "", graph::resolved(memlet("o", "0:0", "3"), "lambda a, b: a + b")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[2.0, 3.0, 5.0]), ("o", &[1.0])], "o"), [11.0]);
+}
+
+#[test]
+fn a_vector_at_one_element_is_that_and_its_neighbours() {
+    let graph = Graph::new()
+        .array("A", "float32", &["4"])
+        .array("B", "float32", &["4"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:3:2"),
+            json!({"type": "Tasklet", "label": "t", "attributes": {
+                "code": {"string_data": "b = max(a, 0.0)", "language": "Python"},
+                "in_connectors": {"a": vector("float32", 2)}, "out_connectors": {"b": vector("float32", 2)}}}),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            access("B"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:3", "4")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "IN_B", memlet("B", "i:i", "1")),
+            edge(3, "OUT_B", 4, "", memlet("B", "0:3", "4")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[1.0, -2.0, 3.0, 4.0]), ("B", &[9.0; 4])], "B"), [1.0, 0.0, 3.0, 4.0]);
+}
+
+#[test]
+fn a_copy_into_a_stream_takes_as_many_elements_as_its_memlet_says() {
+    let graph = Graph::new()
+        .array("A", "int32", &["4"])
+        .with("S", stream("int32"))
+        .array("B", "int32", &["4"])
+        .nodes(vec![access("A"), access("S"), access("B")])
+        .edges(vec![
+            edge(0, "", 1, "", memlet("S", "0:0", "2")),
+            edge(1, "", 2, "", memlet("B", "0:3", "4")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[1.0, 2.0, 3.0, 4.0]), ("B", &[9.0; 4])], "B"), [1.0, 2.0, 9.0, 9.0]);
+}
+
+#[test]
+fn code_names_scalars_without_a_connector() {
+    let graph = Graph::new()
+        .with("x", scalar("float64"))
+        .array("B", "float64", &["3"])
+        .nodes(vec![
+            map("i", "0:2:1"),
+            tasklet("b = x + i", &[], &["b"]),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "0"}),
+            access("B"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "b", 2, "IN_B", memlet("B", "i:i", "1")),
+            edge(2, "OUT_B", 3, "", memlet("B", "0:2", "3")),
+        ]);
+    assert_eq!(graph.run(&[("x", &[0.5]), ("B", &[0.0; 3])], "B"), [0.5, 1.5, 2.5]);
+}
+
+#[test]
+fn code_may_index_dimensions_of_one_element() {
+    let graph = Graph::new()
+        .array("A", "float64", &["1", "3", "2"])
+        .array("k", "int64", &["1"])
+        .nodes(vec![access("k"), tasklet("a[0, n, 1] = 7.0", &["n"], &["a"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "n", memlet("k", "0:0", "1")),
+            edge(1, "a", 2, "", graph::dynamic(memlet("A", "0:0; 0:2; 0:1", "1"))),
+        ]);
+    assert_eq!(graph.run(&[("A", &[0.0; 6]), ("k", &[1.0])], "A"), [0.0, 0.0, 0.0, 7.0, 0.0, 0.0]);
+}
+
+/// What code computes from `x` (and `y`), in one tasklet.
+fn computed(code: &str, ty: &str, x: f64, y: f64) -> Vec<f64> {
+    let graph = Graph::new()
+        .array("X", ty, &["1"])
+        .array("Y", ty, &["1"])
+        .array("O", "float64", &["2"])
+        .nodes(vec![access("X"), access("Y"), tasklet(code, &["x", "y"], &["a", "b"]), access("O")])
+        .edges(vec![
+            edge(0, "", 2, "x", memlet("X", "0:0", "1")),
+            edge(1, "", 2, "y", memlet("Y", "0:0", "1")),
+            edge(2, "a", 3, "", memlet("O", "0:0", "1")),
+            edge(2, "b", 3, "", memlet("O", "1:1", "1")),
+        ]);
+    graph.run(&[("X", &[x]), ("Y", &[y]), ("O", &[0.0; 2])], "O")
+}
+
+#[test]
+fn functions_of_the_runtime() {
+    assert_eq!(computed("a = gcd(x, y)\nb = lcm(x, y)", "int32", -12.0, 18.0), [6.0, 36.0]);
+    assert_eq!(computed("a = gcd(x, y)\nb = lcm(x, y)", "uint32", 0.0, 0.0), [0.0, 0.0]);
+    assert_eq!(computed("np_frexp(x, a, b)", "float32", -80.0, 0.0), [-0.625, 7.0]);
+    assert_eq!(computed("a = frexp(x)\nb = iround(y)", "float64", 0.1, -2.5), [-3.0, -3.0]);
+    assert_eq!(computed("a = Mod_float(x, y)\nb = Modulo_float(x, y)", "float64", -7.5, 2.0), [-1.5, 0.5]);
+    assert_eq!(computed("a = Mod(x, y)\nb = Modulo(x, y)", "int32", -7.0, 3.0), [-1.0, 2.0]);
+    assert_eq!(computed("a = b = x + y", "int32", 2.0, 3.0), [5.0, 5.0]);
+}
+
+#[test]
+fn tasklets_without_code_and_memory_from_outside() {
+    let graph = Graph::new()
+        .array("A", "float64", &["2"])
+        .with("T", json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["2"], "transient": true, "lifetime": "External"}}))
+        .nodes(vec![
+            access("A"),
+            access("T"),
+            json!({"type": "Tasklet", "label": "nothing", "attributes": {"in_connectors": {"t": null}}}),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "", memlet("A", "0:1", "2")),
+            edge(1, "", 2, "t", memlet("T", "0:0", "1")),
+            edge(1, "", 3, "", graph::to(memlet("T", "1:1", "1"), "0:0")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[1.0, 2.0])], "A"), [2.0, 2.0]);
+}
+
+#[test]
+fn what_is_only_added_to_begins_at_zero() {
+    let graph = Graph::new()
+        .array("A", "float64", &["3"])
+        .with("t", json!({"type": "Scalar", "attributes": {"dtype": "float64", "transient": true}}))
+        .array("o", "float64", &["1"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2:1"),
+            tasklet("b = a", &["a"], &["b"]),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            access("t"),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "IN_t", graph::resolved(memlet("t", "0:0", "1"), "lambda a, b: a + b")),
+            edge(3, "OUT_t", 4, "", graph::resolved(memlet("t", "0:0", "3"), "lambda a, b: a + b")),
+            edge(4, "", 5, "", memlet("t", "0:0", "1")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[1.0, 2.0, 4.0]), ("o", &[0.0])], "o"), [7.0]);
+}
+
+/// Adds 1 to what it is given of `A`, elements `begin` to `last`.
+fn inside(extent: &str, begin: &str, last: &str) -> serde_json::Value {
+    Graph::new()
+        .array("A", "float64", &[extent])
+        .nodes(vec![
+            access("A"),
+            map("j", &format!("{begin}:{last}:1")),
+            tasklet("b = a + 1", &["a"], &["b"]),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:3", "4")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "j:j", "1")),
+            edge(2, "b", 3, "IN_A", memlet("A", "j:j", "1")),
+            edge(3, "OUT_A", 4, "", memlet("A", "0:3", "4")),
+        ])
+        .document()
+}
+
+#[test]
+fn the_last_tile_ends_with_its_container() {
+    let graph = Graph::new()
+        .array("A", "float64", &["6"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:5:4"),
+            nested(inside("4", "0", "Min(3, 5 - i)"), json!({"i": "i"}), &["A"], &["A"]),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:5", "8")),
+            edge(1, "OUT_A", 2, "A", memlet("A", "i:i + 3", "4")),
+            edge(2, "A", 3, "IN_A", memlet("A", "i:i + 3", "4")),
+            edge(3, "OUT_A", 4, "", memlet("A", "0:5", "8")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], "A"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn an_argument_has_no_more_elements_than_are_left() {
+    let graph = Graph::new()
+        .array("A", "float64", &["6"])
+        .nodes(vec![access("A"), nested(inside("4", "0", "1"), json!({}), &["A"], &["A"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "A", memlet("A", "4:5", "2")),
+            edge(1, "A", 2, "", memlet("A", "4:5", "2")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], "A"), [0.0, 1.0, 2.0, 3.0, 5.0, 6.0]);
+}
