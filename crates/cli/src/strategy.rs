@@ -285,6 +285,7 @@ fn rejected(error: Rejected) -> Failure {
         Rejected::StrategyLength { .. }
         | Rejected::Configuration { .. }
         | Rejected::Cost { .. }
+        | Rejected::TooDear { .. }
         | Rejected::Dominance { .. }
         | Rejected::Order
         | Rejected::Shape { .. }

@@ -21,8 +21,8 @@ use sdfg::symbolic::Symbol;
 use sdfg::validate::{Rejected, Validated};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{
-    ConfigurationRule, Costs, Dominance, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule,
-    Problem, SearchError, Tabulated, predict, search,
+    ConfigurationRule, Costs, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule, Problem,
+    Pruning, SearchError, Tabulated, predict, search,
 };
 
 fn main() {
@@ -282,10 +282,11 @@ fn programs() {
     println!(
         "\nprograms; costs of edges: of pairs of configurations, of layouts, and those that the search asks for:"
     );
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         ("alexnet", alexnet::alexnet, alexnet::SIZES, 8, false),
         ("alexnet", alexnet::alexnet, alexnet::SIZES, 16, false),
         ("alexnet", alexnet::alexnet, alexnet::SIZES, 32, false),
+        ("alexnet", alexnet::alexnet, alexnet::SIZES, 64, false),
         ("alexnet", alexnet::alexnet, alexnet::SIZES, 64, true),
         ("lstm", lstm::lstm, lstm::SIZES, 64, false),
         ("transformer", transformer::transformer, transformer::SIZES, 8, false),
@@ -397,14 +398,14 @@ fn gains() {
         println!("  {name:<16} {:>12} {:>12}", sums(&unmerged), sums(&problem));
     }
     println!("InceptionV3, dominated configurations:");
-    for dominance in [Dominance::Never, Dominance::Always] {
-        let options = Options { dominance, ..Options::default() };
+    for pruning in [Pruning::Never, Pruning::Always] {
+        let options = Options { pruning, ..Options::default() };
         let start = Instant::now();
         let solution = search(&problem, &options, &()).expect("a small graph");
         let (time, left_out) = (start.elapsed(), solution.certificate.dominated.len());
         let all: usize = (0..problem.n_vertices()).map(|vertex| problem.n_configurations(vertex)).sum();
         println!(
-            "  {dominance:?}: {left_out} of {all} left out, {} sums, {}",
+            "  {pruning:?}: {left_out} of {all} left out, {} sums, {}",
             solution.prediction.operations,
             shown(time)
         );

@@ -45,21 +45,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();
         let model = Model::new(&build()?, &values(sizes), &machine, &ModelOptions::default())?;
-        let problem = model.tabulated()?;
         let modelled = start.elapsed();
         let start = Instant::now();
-        let solution = search(&problem, &Options::default(), &())?;
+        let solution = search(&model, &Options::default(), &())?;
         let searched = start.elapsed();
+        let start = Instant::now();
         let checked = solution.certificate.check(
-            &problem,
+            &model,
             &solution.strategy,
             solution.cost,
             &Limits::from(&Options::default()),
         )?;
-        let file = StrategyFile::new(&problem, &solution, &checked);
+        let checking = start.elapsed();
+        let file = StrategyFile::new(&model, &solution, &checked);
+        let n_needless = file.certificate.dominated;
         println!(
-            "{name} on {ranks} ranks: {:.4} s; modelled in {modelled:.1?}, searched in {searched:.1?}",
-            file.cost
+            "{name} on {ranks} ranks: {:.4} s; modelled in {modelled:.1?}, searched in {searched:.1?}, checked in {checking:.1?}; \
+             {n_needless} configurations are needless, {} minima",
+            file.cost, file.certificate.minima
         );
         for (other, cost) in [("serial", file.serial), ("data parallel", file.data_parallel)] {
             let times = cost.map_or(f64::NAN, |cost| cost / file.cost);

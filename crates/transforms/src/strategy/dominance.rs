@@ -7,23 +7,11 @@
 use super::certificate::Dominated;
 use super::layouts::Layouts;
 use super::problem::{Edge, End, Problem};
-use super::tabulated::EdgeTable;
 
 /// How often all vertices are looked at: what is left out at one vertex may decide at its neighbours.
 const ROUNDS: usize = 3;
 
-/// A problem without its dominated configurations.
-pub(super) struct Reduced {
-    /// The configurations that are left of each vertex.
-    pub(super) kept: Vec<Vec<usize>>,
-    /// Those that are not, in the order in which that followed.
-    pub(super) dominated: Vec<Dominated>,
-    costs: Vec<Vec<f64>>,
-    edges: Vec<Edge>,
-    tables: Vec<EdgeTable>,
-}
-
-/// How many differences of costs [`reduce`] takes at most in a round, to tell whether it is worth it.
+/// How many differences of costs [`needed`] takes at most in a round, to tell whether it is worth it.
 pub(super) fn price(problem: &dyn Problem) -> f64 {
     let edge = |(index, edge): (usize, &Edge)| {
         let [rows, columns] = [End::Source, End::Target].map(|end| problem.layouts(index, end).len() as f64);
@@ -32,8 +20,8 @@ pub(super) fn price(problem: &dyn Problem) -> f64 {
     problem.edges().iter().enumerate().map(edge).sum()
 }
 
-/// Finds dominated configurations and leaves them out.
-pub(super) fn reduce(problem: &dyn Problem) -> Reduced {
+/// The configurations of each vertex that are not dominated, and those that are, in the order in which that followed.
+pub(super) fn needed(problem: &dyn Problem) -> (Vec<Vec<usize>>, Vec<Dominated>) {
     let n = problem.n_vertices();
     let mut incident = vec![Vec::new(); n];
     for (index, edge) in problem.edges().iter().enumerate() {
@@ -57,7 +45,7 @@ pub(super) fn reduce(problem: &dyn Problem) -> Reduced {
             }
         }
     }
-    Reduced::new(problem, kept, dominated)
+    (kept, dominated)
 }
 
 /// Leaves out the dominated configurations of one vertex; of equal ones the first stays.
@@ -150,64 +138,4 @@ fn most_more(row: &[f64], other: &[f64]) -> f64 {
     }
     let rest = a_rest.iter().zip(b_rest).map(|(a, b)| a - b);
     lanes.into_iter().chain(rest).fold(f64::NEG_INFINITY, f64::max)
-}
-
-impl Reduced {
-    fn new(problem: &dyn Problem, kept: Vec<Vec<usize>>, dominated: Vec<Dominated>) -> Self {
-        let costs = kept
-            .iter()
-            .enumerate()
-            .map(|(v, kept)| kept.iter().map(|c| problem.vertex_cost(v, *c)).collect());
-        let tables = problem.edges().iter().enumerate().map(|(index, edge)| {
-            let layout =
-                |end: End, place: usize| problem.layouts(index, end).of(kept[edge.vertex(end)][place]);
-            let (n_rows, n_columns) = (kept[edge.source].len(), kept[edge.target].len());
-            let places = (0..n_rows).flat_map(|row| (0..n_columns).map(move |column| (row, column)));
-            let values = places.map(|(row, column)| {
-                problem.edge_cost(index, layout(End::Source, row), layout(End::Target, column))
-            });
-            EdgeTable::merging(n_rows, n_columns, values.collect())
-        });
-        Reduced {
-            costs: costs.collect(),
-            edges: problem.edges().to_vec(),
-            tables: tables.collect(),
-            kept,
-            dominated,
-        }
-    }
-}
-
-impl Problem for Reduced {
-    fn n_vertices(&self) -> usize {
-        self.costs.len()
-    }
-
-    fn n_configurations(&self, vertex: usize) -> usize {
-        self.costs[vertex].len()
-    }
-
-    fn vertex_cost(&self, vertex: usize, configuration: usize) -> f64 {
-        self.costs[vertex][configuration]
-    }
-
-    fn vertex_costs(&self, vertex: usize) -> Option<&[f64]> {
-        Some(&self.costs[vertex])
-    }
-
-    fn edges(&self) -> &[Edge] {
-        &self.edges
-    }
-
-    fn layouts(&self, edge: usize, end: End) -> &Layouts {
-        self.tables[edge].layouts(end)
-    }
-
-    fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
-        self.tables[edge].cost(source_layout, target_layout)
-    }
-
-    fn edge_table(&self, edge: usize) -> Option<&[f64]> {
-        Some(&self.tables[edge].values)
-    }
 }

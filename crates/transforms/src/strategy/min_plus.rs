@@ -74,31 +74,45 @@ pub(super) fn block_minima(rows: &[f64], n: usize) -> Vec<f64> {
     rows.chunks_exact(n).flat_map(|row| row.chunks(BLOCK).map(least)).collect()
 }
 
-/// The least sum of several long rows of the same length, with the least element of each of their blocks: blocks whose least elements
-/// alone add up to no less than what was found are passed over. Tells the block that has it, where the next search may begin.
-pub(super) fn least_sum_in_blocks<'r>(
-    rows: impl Iterator<Item = (&'r [f64], &'r [f64])> + Clone,
-    n: usize,
-    begin: usize,
-) -> (f64, usize) {
+/// The least sum of several rows, and where it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) least: f64,
+    /// The block that has it.
+    pub(super) block: usize,
+    /// How many blocks were passed over.
+    pub(super) n_passed: usize,
+}
+
+/// The least sum of several long rows of the same length `n`, each with the least element of each of its blocks: blocks whose least
+/// elements alone add up to no less than what was found are passed over. The search begins in one of the blocks.
+pub(super) fn least_sum_in_blocks(rows: &[(&[f64], &[f64])], n: usize, begin: usize) -> Found {
     let n_blocks = n.div_ceil(BLOCK);
-    let (mut found, mut at) = (f64::INFINITY, begin);
+    let mut found = Found { least: f64::INFINITY, block: begin, n_passed: 0 };
     for block in std::iter::once(begin).chain((0..n_blocks).filter(|block| *block != begin)) {
         // Rounding keeps the order of sums, so this is no more than any sum in the block.
-        let bound = rows.clone().fold(0.0, |sum, (_, minima)| sum + minima[block]);
-        if bound >= found {
+        let bound = rows.iter().fold(0.0, |sum, (_, minima)| sum + minima[block]);
+        if bound >= found.least {
+            found.n_passed += 1;
             continue;
         }
-        let mut sums = [0.0; BLOCK];
         let range = block * BLOCK..n.min((block + 1) * BLOCK);
-        let sums = &mut sums[..range.len()];
-        rows.clone().for_each(|(row, _)| add(sums, &row[range.clone()]));
-        let least = least_in_lanes(sums);
-        if least < found {
-            (found, at) = (least, block);
+        let part = |row: usize| &rows[row].0[range.clone()];
+        let least = match rows.len() {
+            2 => least_sum(part(0), part(1)),
+            3 => least_sum_of_three(part(0), part(1), part(2)),
+            _ => {
+                let mut sums = [0.0; BLOCK];
+                let sums = &mut sums[..range.len()];
+                (0..rows.len()).for_each(|row| add(sums, part(row)));
+                least_in_lanes(sums)
+            }
+        };
+        if least < found.least {
+            (found.least, found.block) = (least, block);
         }
     }
-    (found, at)
+    found
 }
 
 /// The least element, found in lanes.
@@ -149,11 +163,19 @@ mod tests {
             let minima = rows.each_ref().map(|row| block_minima(row, n));
             let all = (0..n).map(|i| rows[0][i] + rows[1][i] + rows[2][i]);
             let expected = all.fold(f64::INFINITY, f64::min);
-            let pairs = rows.iter().zip(&minima).map(|(row, minima)| (row.as_slice(), minima.as_slice()));
-            let (found, at) = least_sum_in_blocks(pairs, n, begin.index(n.div_ceil(BLOCK)));
-            prop_assert_eq!(found, expected);
+            let pairs: Vec<_> =
+                rows.iter().zip(&minima).map(|(row, minima)| (row.as_slice(), minima.as_slice())).collect();
+            let begin = begin.index(n.div_ceil(BLOCK));
+            let Found { least, block, .. } = least_sum_in_blocks(&pairs, n, begin);
+            prop_assert_eq!(least, expected);
             let has_it = |i: usize| rows[0][i] + rows[1][i] + rows[2][i] == expected;
-            prop_assert!((at * BLOCK..n.min((at + 1) * BLOCK)).any(has_it));
+            prop_assert!((block * BLOCK..n.min((block + 1) * BLOCK)).any(has_it));
+            // So it is of two rows, and of four.
+            let two = (0..n).map(|i| rows[0][i] + rows[2][i]).fold(f64::INFINITY, f64::min);
+            prop_assert_eq!(least_sum_in_blocks(&[pairs[0], pairs[2]], n, begin).least, two);
+            let four = (0..n).map(|i| rows[0][i] + rows[1][i] + rows[2][i] + rows[1][i]).fold(f64::INFINITY, f64::min);
+            let rows = [pairs[0], pairs[1], pairs[2], pairs[1]];
+            prop_assert_eq!(least_sum_in_blocks(&rows, n, begin).least, four);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A pure library over a [`Problem`]; method, proof and the slips of its sources are told in `docs/strategy.md`.
 
 mod baseline;
+mod bounds;
 mod certificate;
 mod configurations;
 mod dominance;
@@ -18,6 +19,7 @@ mod order;
 mod picture;
 mod plan;
 mod problem;
+mod reduced;
 mod schedule;
 mod search;
 mod strategy_file;
@@ -34,7 +36,7 @@ pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
 pub use picture::{dot, svg};
 pub use plan::Prediction;
 pub use problem::{Edge, End, Operations, Problem, cost, edge_cost};
-pub use search::{Algorithm, Dominance, Options, Solution, predict, search};
+pub use search::{Algorithm, Options, Pruning, Solution, predict, search};
 pub use strategy_file::{ContainerLayout, Cut, OperationStrategy, Proof, StrategyFile, StrategyFileError};
 pub use tabulated::{Costs, Operation, Tabulated};
 

@@ -1,5 +1,6 @@
 //! The search: a problem and what is wanted of it in, a strategy with its evidence out.
 
+use super::bounds;
 use super::certificate::{Certificate, Dominated, Table};
 use super::dominance;
 use super::dynamic::Dynamic;
@@ -9,6 +10,7 @@ use super::observer::Observer;
 use super::order::{self, EliminationGraph, OrderRule};
 use super::plan::{Plan, Prediction};
 use super::problem::{self, Problem};
+use super::reduced::Reduced;
 use super::table_pruning;
 
 /// How the least cost is found. All algorithms find the same.
@@ -23,9 +25,10 @@ pub enum Algorithm {
     Exhaustive,
 }
 
-/// When configurations that are never better than another one are left out before tables are filled.
+/// When configurations that no optimum needs are left out before tables are filled: those that are too dear, and those that are never
+/// better than another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dominance {
+pub enum Pruning {
     /// If finding them is much less work than the tables, or the tables would not fit.
     #[default]
     WhereItPays,
@@ -42,8 +45,8 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// How the elimination order is found.
     pub order: OrderRule,
-    /// When configurations that are never better than another one are left out.
-    pub dominance: Dominance,
+    /// When configurations that no optimum needs are left out.
+    pub pruning: Pruning,
     /// Bytes that tables may take.
     pub memory_limit: u64,
     /// Threads that share the work; the result is the same for any number.
@@ -58,7 +61,7 @@ impl Default for Options {
         Options {
             algorithm: Algorithm::Dynamic,
             order: OrderRule::Best,
-            dominance: Dominance::WhereItPays,
+            pruning: Pruning::WhereItPays,
             memory_limit: 4 << 30,
             n_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             strategy_limit: 1e8,
@@ -96,11 +99,7 @@ pub fn search(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Solution, SearchError> {
-    let mut plan = plan(problem, options)?;
-    let reduced = pays(problem, options, &plan.prediction(1)).then(|| dominance::reduce(problem));
-    if let Some(reduced) = &reduced {
-        plan = self::plan(reduced, options)?;
-    }
+    let Pruned { reduced, too_dear, dominated, plan } = prune(problem, options)?;
     // Where memory is short, fewer threads lay out fewer tables at the same time.
     let fits = |n_threads: &usize| plan.prediction(*n_threads).bytes <= options.memory_limit;
     let n_threads = (1..=options.n_threads).rev().find(fits).unwrap_or(1);
@@ -131,21 +130,60 @@ pub fn search(
         return Err(SearchError::Overflow);
     }
     let tables = dynamic.into_tables();
-    let dominated = reduced.map_or_else(Vec::new, |reduced| reduced.dominated);
-    Ok(Solution { strategy, cost, certificate: certificate(plan, tables, dominated), prediction })
+    let tables = evidence(plan, tables);
+    Ok(Solution { strategy, cost, certificate: Certificate { too_dear, dominated, tables }, prediction })
 }
 
-/// Whether dominated configurations are to be looked for.
-fn pays(problem: &dyn Problem, options: &Options, prediction: &Prediction) -> bool {
-    /// How many times more work tables have to be: few configurations may turn out to be dominated.
+/// What is left of a problem, and how it is searched.
+struct Pruned<'p> {
+    /// Nothing if all is left.
+    reduced: Option<Reduced<'p>>,
+    too_dear: Vec<(usize, usize)>,
+    dominated: Vec<Dominated>,
+    plan: Plan,
+}
+
+/// Leaves out what no optimum needs, where that pays.
+fn prune<'p>(problem: &'p dyn Problem, options: &Options) -> Result<Pruned<'p>, SearchError> {
+    let mut plan = plan(problem, options)?;
+    let (mut reduced, mut too_dear, mut dominated) = (None, Vec::new(), Vec::new());
+    if pays(bounds::price(problem), options, &plan.prediction(1)) {
+        let (kept, found) = bounds::needed(problem);
+        if !found.is_empty() {
+            too_dear = found;
+            plan = self::plan(reduced.insert(Reduced::new(problem, kept)), options)?;
+        }
+    }
+    let left: &dyn Problem = reduced.as_ref().map_or(problem, |reduced| reduced);
+    if pays(dominance::price(left), options, &plan.prediction(1)) {
+        let (mut kept, found) = dominance::needed(left);
+        if !found.is_empty() {
+            let of = |vertex: usize, c: usize| reduced.as_ref().map_or(c, |reduced| reduced.kept[vertex][c]);
+            let one = |Dominated { vertex, configuration, by }| Dominated {
+                vertex,
+                configuration: of(vertex, configuration),
+                by: of(vertex, by),
+            };
+            dominated = found.into_iter().map(one).collect();
+            for (vertex, kept) in kept.iter_mut().enumerate() {
+                kept.iter_mut().for_each(|c| *c = of(vertex, *c));
+            }
+            plan = self::plan(reduced.insert(Reduced::new(problem, kept)), options)?;
+        }
+    }
+    Ok(Pruned { reduced, too_dear, dominated, plan })
+}
+
+/// Whether something is to be looked for that takes so many sums and may leave out configurations.
+fn pays(price: f64, options: &Options, prediction: &Prediction) -> bool {
+    /// How many times more work tables have to be: few configurations may turn out to be needless.
     const MUCH: f64 = 8.0;
-    /// Differences that take some seconds: more of them are not tried in order to make tables fit.
-    const TOO_MANY: f64 = 1e10;
-    match options.dominance {
-        Dominance::Always => true,
-        Dominance::Never => false,
-        Dominance::WhereItPays => {
-            let price = dominance::price(problem);
+    /// Sums that take some seconds: more of them are not tried in order to make tables fit.
+    const TOO_MANY: f64 = 1e9;
+    match options.pruning {
+        Pruning::Always => true,
+        Pruning::Never => false,
+        Pruning::WhereItPays => {
             let fits = prediction.bytes <= options.memory_limit;
             prediction.operations as f64 > MUCH * price || (!fits && price < TOO_MANY)
         }
@@ -160,11 +198,11 @@ fn plan(problem: &dyn Problem, options: &Options) -> Result<Plan, SearchError> {
 }
 
 /// The tables of the dynamic program are the evidence.
-fn certificate(plan: Plan, tables: Vec<Vec<f64>>, dominated: Vec<Dominated>) -> Certificate {
+fn evidence(plan: Plan, tables: Vec<Vec<f64>>) -> Vec<Table> {
     let table = |(step, minima): (super::plan::Step, Vec<f64>)| Table {
         vertex: step.vertex,
         dependents: step.dependents.into_iter().map(|one| (one.vertex, one.layouts)).collect(),
         minima,
     };
-    Certificate { dominated, tables: plan.steps.into_iter().zip(tables).map(table).collect() }
+    plan.steps.into_iter().zip(tables).map(table).collect()
 }

@@ -104,7 +104,7 @@ pub struct Proof {
     pub tables: usize,
     /// Minima in them, all computed again.
     pub minima: usize,
-    /// Configurations that were shown to be needless.
+    /// Configurations that were shown to be needless: too dear, or dominated.
     pub dominated: usize,
 }
 
@@ -177,7 +177,7 @@ impl StrategyFile {
                 gap: checked.gap,
                 tables: solution.certificate.tables.len(),
                 minima: checked.n_minima,
-                dominated: solution.certificate.dominated.len(),
+                dominated: solution.certificate.dominated.len() + solution.certificate.too_dear.len(),
             },
         }
     }

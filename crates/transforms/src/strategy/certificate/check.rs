@@ -45,6 +45,16 @@ pub enum Rejected {
         /// What it is said to cost.
         claimed: f64,
     },
+    /// A configuration was left out for its cost although it may be needed.
+    #[error("configuration {configuration} of {vertex} is not too dear for a strategy that costs {cost}")]
+    TooDear {
+        /// The vertex's name.
+        vertex: String,
+        /// The configuration.
+        configuration: usize,
+        /// What the strategy costs.
+        cost: f64,
+    },
     /// A configuration was left out although it may be needed.
     #[error("configuration {configuration} of {vertex} is not dominated by {by}")]
     Dominance {
@@ -98,7 +108,7 @@ pub enum Rejected {
     },
 }
 
-/// Which configurations of each vertex are not dominated.
+/// Which configurations of each vertex are left.
 pub(super) type Alive = Vec<Vec<usize>>;
 
 pub(super) fn check(
@@ -112,7 +122,8 @@ pub(super) fn check(
     let n_terms = problem.n_vertices() + problem.edges().len() + certificate.tables.len() + 8;
     let tolerance = n_terms as f64 * f64::EPSILON;
     check_strategy(problem, strategy, cost, tolerance)?;
-    let alive = check_dominated(certificate, problem)?;
+    let alive = check_too_dear(certificate, problem, cost, tolerance)?;
+    let alive = check_dominated(certificate, problem, alive)?;
     let buckets = check_order(certificate, problem, &alive)?;
     let checker = Checker { certificate, problem, alive: &alive, buckets: &buckets, tolerance, limits };
     checker.check_minima()?;
@@ -159,10 +170,48 @@ fn exceeds(number: f64, limit: f64) -> bool {
     number.is_nan() || number > limit
 }
 
-/// The configurations that are left when those are gone that are never better than another one that is left.
-fn check_dominated(certificate: &Certificate, problem: &dyn Problem) -> Result<Alive, Rejected> {
+/// The configurations that are left when those are gone that no strategy of less than the cost has: edges cost nothing at least, and
+/// each other vertex its least.
+fn check_too_dear(
+    certificate: &Certificate,
+    problem: &dyn Problem,
+    cost: f64,
+    tolerance: f64,
+) -> Result<Vec<Vec<bool>>, Rejected> {
     let mut alive: Vec<Vec<bool>> =
         (0..problem.n_vertices()).map(|vertex| vec![true; problem.n_configurations(vertex)]).collect();
+    if certificate.too_dear.is_empty() {
+        return Ok(alive);
+    }
+    let least = |vertex| {
+        (0..problem.n_configurations(vertex))
+            .map(|c| problem.vertex_cost(vertex, c))
+            .fold(f64::INFINITY, f64::min)
+    };
+    let least: Vec<f64> = (0..problem.n_vertices()).map(least).collect();
+    let all: f64 = least.iter().sum();
+    for &(vertex, configuration) in &certificate.too_dear {
+        let wrong = || Rejected::TooDear { vertex: format!("vertex {vertex}"), configuration, cost };
+        let left =
+            alive.get_mut(vertex).filter(|left| left.get(configuration) == Some(&true)).ok_or_else(wrong)?;
+        let bound = all - least[vertex] + problem.vertex_cost(vertex, configuration);
+        if exceeds(cost * (1.0 - tolerance), bound) {
+            return Err(wrong());
+        }
+        left[configuration] = false;
+        if !left.contains(&true) {
+            return Err(wrong());
+        }
+    }
+    Ok(alive)
+}
+
+/// The configurations that are left when those are gone that are never better than another one that is left.
+fn check_dominated(
+    certificate: &Certificate,
+    problem: &dyn Problem,
+    mut alive: Vec<Vec<bool>>,
+) -> Result<Alive, Rejected> {
     for one in &certificate.dominated {
         let wrong = || Rejected::Dominance {
             vertex: format!("vertex {}", one.vertex),

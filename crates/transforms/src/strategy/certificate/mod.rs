@@ -16,7 +16,9 @@ pub use check::{Checked, Rejected};
 /// The evidence for one problem and strategy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
-    /// Configurations that need not be looked at, in the order in which that follows.
+    /// Configurations, each with its vertex, that cost no less with the cheapest of each other vertex than the strategy does.
+    pub too_dear: Vec<(usize, usize)>,
+    /// Of the others those that need not be looked at, in the order in which that follows.
     pub dominated: Vec<Dominated>,
     /// A table for each vertex, in elimination order.
     pub tables: Vec<Table>,
@@ -38,7 +40,7 @@ pub struct Dominated {
 pub struct Table {
     /// The vertex that is taken out.
     pub vertex: usize,
-    /// Which vertices the minima depend on, with what is the same to them among the configurations that are not dominated.
+    /// Which vertices the minima depend on, with what is the same to them among the configurations that are left.
     pub dependents: Vec<(usize, Layouts)>,
     /// The minima, in the mixed radix of the dependents' layouts, the last dependent going fastest.
     pub minima: Vec<f64>,

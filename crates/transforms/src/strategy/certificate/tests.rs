@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::strategy::random::{self, Random};
-use crate::strategy::{Dominance, Options, Solution, problem, search};
+use crate::strategy::{Options, Pruning, Solution, problem, search};
 
 /// Something that is done to tables.
 type Change<'c> = dyn Fn(&mut Vec<Table>) + 'c;
 
 fn solved(problem: &dyn Problem) -> Solution {
-    search(problem, &Options { n_threads: 1, dominance: Dominance::Never, ..Options::default() }, &())
+    search(problem, &Options { n_threads: 1, pruning: Pruning::Never, ..Options::default() }, &())
         .expect("a small problem")
 }
 
@@ -193,11 +193,55 @@ fn configurations_that_are_left_out_have_to_be_dominated() {
 }
 
 #[test]
+fn configurations_that_are_too_dear_have_to_be() {
+    let (mut n_accepted, mut n_rejected) = (0, 0);
+    for number in 0..random::n_cases(300) {
+        let problem = random::problem(number, 5, 4);
+        let options = Options { n_threads: 1, pruning: Pruning::Always, ..Options::default() };
+        let solution = search(&problem, &options, &()).unwrap();
+        check(&problem, &solution).unwrap();
+        n_accepted += solution.certificate.too_dear.len();
+        let vertices = 0..problem.n_vertices();
+        let least = |v: usize| {
+            (0..problem.n_configurations(v)).map(|c| problem.vertex_cost(v, c)).fold(f64::INFINITY, f64::min)
+        };
+        let floor: f64 = vertices.clone().map(least).sum();
+        for vertex in vertices {
+            for configuration in 0..problem.n_configurations(vertex) {
+                let bound = floor - least(vertex) + problem.vertex_cost(vertex, configuration);
+                let is_known = solution.certificate.too_dear.contains(&(vertex, configuration));
+                if bound < solution.cost * (1.0 - 1e-9) || is_known {
+                    let mut changed = solution.clone();
+                    changed.certificate.too_dear.push((vertex, configuration));
+                    let answer = check(&problem, &changed);
+                    assert!(matches!(answer, Err(Rejected::TooDear { .. })), "case {number}: {answer:?}");
+                    n_rejected += 1;
+                }
+            }
+        }
+        for (vertex, configuration) in [(problem.n_vertices(), 0), (0, problem.n_configurations(0))] {
+            let mut changed = solution.clone();
+            changed.certificate.too_dear.push((vertex, configuration));
+            rejected(&problem, &changed, "something that is not there is too dear");
+        }
+        for index in 0..solution.certificate.too_dear.len() {
+            let mut silent = solution.clone();
+            let (vertex, _) = silent.certificate.too_dear.remove(index);
+            let is_over = |table: &Table| table.dependents.iter().any(|(of, _)| *of == vertex);
+            if silent.certificate.tables.iter().any(is_over) {
+                rejected(&problem, &silent, &format!("case {number}: a configuration left out silently"));
+            }
+        }
+    }
+    assert!(n_accepted > 20 && n_rejected > 100, "{n_accepted} {n_rejected}");
+}
+
+#[test]
 fn what_is_left_out_has_to_be_told_in_an_order_in_which_it_follows() {
     let mut n_rejected = 0;
     for number in 0..random::n_cases(200) {
         let problem = random::problem(number, 5, 4);
-        let options = Options { n_threads: 1, dominance: Dominance::Always, ..Options::default() };
+        let options = Options { n_threads: 1, pruning: Pruning::Always, ..Options::default() };
         let solution = search(&problem, &options, &()).unwrap();
         check(&problem, &solution).unwrap();
         for index in 0..solution.certificate.dominated.len() {

@@ -189,20 +189,30 @@ fn least_over_last(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], ent
     }
 }
 
-/// The same where rows are long.
+/// The same where rows are long; as soon as that turns out to pass over few blocks, as before.
 fn least_in_blocks(sums: &[f64], factors: &[&LaidOut<'_>], starts: &[usize], entries: &mut [f64]) {
+    /// Entries after which it is known whether blocks are passed over.
+    const TRIED: usize = 32;
     let n = sums.len();
     let n_blocks = n.div_ceil(min_plus::BLOCK);
     let minima = min_plus::block_minima(sums, n);
-    let mut begin = 0;
-    for (last, entry) in entries.iter_mut().enumerate() {
-        let others = factors.iter().zip(starts).map(|(factor, start)| {
+    let mut rows: Vec<(&[f64], &[f64])> = Vec::with_capacity(factors.len() + 1);
+    let (mut begin, mut n_passed) = (0, 0);
+    for last in 0..entries.len() {
+        if last == TRIED && 2 * n_passed < TRIED * n_blocks {
+            let starts: Vec<usize> = starts.iter().map(|start| start + last * n).collect();
+            return least_over_last(sums, factors, &starts, &mut entries[last..]);
+        }
+        rows.clear();
+        rows.push((sums, &minima));
+        rows.extend(factors.iter().zip(starts).map(|(factor, start)| {
             let row = start / n + last;
             (&factor.values[row * n..(row + 1) * n], &factor.minima[row * n_blocks..(row + 1) * n_blocks])
-        });
-        let rows = std::iter::once((sums, minima.as_slice())).chain(others);
+        }));
+        let found = min_plus::least_sum_in_blocks(&rows, n, begin);
         // The next layout is best with much the same configurations.
-        (*entry, begin) = min_plus::least_sum_in_blocks(rows, n, begin);
+        (entries[last], begin) = (found.least, found.block);
+        n_passed += found.n_passed;
     }
 }
 
