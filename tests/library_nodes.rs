@@ -80,13 +80,17 @@ fn interpreted(sdfg: Sdfg, case: &Case) -> Vec<f64> {
     results.get(case.2.0).expect("the output").to_vec().expect("numbers")
 }
 
-fn native(sdfg: &Sdfg, case: &Case) -> Vec<f64> {
+fn compiled(sdfg: &Sdfg) -> Library {
     let expanded = expand(sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
     let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
     let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
     let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
+    Library::load(&object).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn native(sdfg: &Sdfg, case: &Case) -> Vec<f64> {
+    let library = compiled(sdfg);
     let mut results = arguments(case);
     library.run(&mut results, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
     results.get(case.2.0).expect("the output").to_vec().expect("numbers")
@@ -104,6 +108,137 @@ fn native_code_gives_what_the_interpreter_computes() {
             let error = (found - expected).abs() / expected.abs().max(1.0);
             assert!(error < 1e-12, "{found} instead of {expected} in\n{text}");
         }
+    }
+}
+
+/// LAPACK's operations, which have several outputs, some of them in the memory of inputs.
+const FACTORED: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N, N]
+  array S: f64[N, N]
+  array b: f64[N]
+  array pivots: i32[N]
+  array results: i32[4]
+  state factor {
+    access A
+    access factors = A
+    access S
+    access half = S
+    access pivots
+    access results
+    library lu: Getrf (_xin) -> (_ipiv, _xout, _res) {}
+    A -> lu._xin
+    lu._xout -> factors
+    lu._ipiv -> pivots
+    lu._res -> results: results[0]
+    library root: Potrf (_xin) -> (_xout, _res) { lower = False }
+    S -> root._xin
+    root._xout -> half
+    root._res -> results: results[1]
+  }
+  state use {
+    access A
+    access inverse = A
+    access b
+    access solved = b
+    access pivots
+    access results
+    library solve: Getrs (_a, _rhs_in, _ipiv) -> (_rhs_out, _res) {}
+    A -> solve._a
+    b -> solve._rhs_in
+    pivots -> solve._ipiv
+    solve._rhs_out -> solved
+    solve._res -> results: results[2]
+    library invert: Getri (_xin, _ipiv) -> (_xout, _res) {}
+    A -> invert._xin
+    pivots -> invert._ipiv
+    invert._xout -> inverse
+    invert._res -> results: results[3]
+    order solved -> invert
+  }
+}";
+
+#[test]
+fn native_code_factors_as_the_interpreter_does() {
+    let sdfg = sdfg::text::parse("p.sdft", FACTORED).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let library = compiled(&sdfg);
+    for n in [0_usize, 1, 2, 11] {
+        let numbers = |seed: usize| (0..n * n).map(move |k| (3 * k * k + k + seed) as f64).map(f64::sin);
+        // One without a pattern, which has its pivots anywhere, and one that is positive definite but for its last row.
+        let general: Vec<f64> = numbers(1).collect();
+        let mut definite: Vec<f64> = (0..n * n).map(|k| ((k / n + k % n) % 5) as f64).collect();
+        (0..n).for_each(|k| definite[k * n + k] = if k > 4 && k + 1 == n { -1.0 } else { 30.0 });
+        let arguments = || {
+            let mut arguments = Arguments::new();
+            let square = [n as i64, n as i64];
+            arguments.set("A", Tensor::new(&square, &general).expect("a matrix"));
+            arguments.set("S", Tensor::new(&square, &definite).expect("a matrix"));
+            arguments.set("b", Tensor::vector(&numbers(5).take(n).collect::<Vec<f64>>()));
+            arguments.set("pivots", Tensor::vector(&vec![7_i32; n]));
+            arguments.set("results", Tensor::vector(&[7_i32; 4]));
+            arguments.with_symbol("N", n as i64)
+        };
+        let program = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let mut expected = arguments();
+        let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+        let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+        interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+        let mut found = arguments();
+        library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+        for name in ["pivots", "results"] {
+            assert_eq!(found.get(name), expected.get(name), "{name} of {n} rows");
+        }
+        for name in ["A", "S", "b"] {
+            let [found, expected]: [Vec<f64>; 2] =
+                [&found, &expected].map(|all| all.get(name).expect("it is there").to_vec().expect("numbers"));
+            for (found, expected) in found.iter().zip(&expected) {
+                let is_near = (found - expected).abs() <= 1e-10 * expected.abs().max(1.0);
+                assert!(
+                    is_near || found.is_nan() && expected.is_nan(),
+                    "{name}: {found} instead of {expected}"
+                );
+            }
+        }
+    }
+}
+
+/// LAPACK's nodes in a graph that DaCe made, some of them as the calls that it expands them to.
+#[test]
+fn graphs_of_dace_with_lapack_compute_what_numpy_computes() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/dace/tests/programs");
+    let file = |name: &str| std::fs::read(folder.join(name)).expect("it is committed");
+    let data: serde_json::Value = serde_json::from_slice(&file("lapack.json")).expect("it is JSON");
+    let import = sdfg_dace::read(&file("lapack.sdfg"), &sdfg_dace::Options::default());
+    let import = import.unwrap_or_else(|refused| panic!("{}", refused.report));
+    let program = validate(import.sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let mut arguments = Arguments::new();
+    for (name, value) in data["inputs"].as_object().expect("arrays by name") {
+        let list = |key: &str| value[key].as_array().expect("a list").iter();
+        let shape: Vec<i64> = list("shape").filter_map(serde_json::Value::as_i64).collect();
+        let numbers: Vec<f64> = list("values").filter_map(serde_json::Value::as_f64).collect();
+        let tensor = if value["dtype"] == "int32" {
+            Tensor::new(&shape, &numbers.iter().map(|number| *number as i32).collect::<Vec<_>>())
+        } else {
+            Tensor::new(&shape, &numbers)
+        };
+        arguments.set(name, tensor.expect("as many numbers as elements"));
+    }
+    let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+    let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+    interpreter.run(&mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+    for (name, expected) in data["outputs"].as_object().expect("arrays by name") {
+        let found = format!("{:?}", arguments.get(name).expect("an argument").values().collect::<Vec<_>>());
+        let numbers =
+            arguments.get(name).expect("an argument").values().map(|value| match sdfg::tasklet::arith::cast(
+                value,
+                sdfg::dtype::ScalarType::F64,
+            ) {
+                sdfg::value::Value::F64(number) => number,
+                other => panic!("{other:?}"),
+            });
+        let expected = expected["values"].as_array().expect("a list");
+        let near = |(a, b): (f64, &serde_json::Value)| (a - b.as_f64().unwrap_or(f64::NAN)).abs() < 1e-12;
+        assert!(numbers.zip(expected).all(near), "{name} is {found} and not {expected:?}");
     }
 }
 

@@ -87,9 +87,10 @@ fn run(name: &str, path: &Path, again: bool) -> Option<(Arguments, Json)> {
 }
 
 /// Programs whose calls of BLAS and LAPACK become library nodes, with operation and what it transposes.
-const LIBRARY_NODES: [(&str, &[&str]); 2] = [
+const LIBRARY_NODES: [(&str, &[&str]); 3] = [
     ("turned", &["Gemm transA=false transB=false", "Gemm transA=false transB=false"]),
     ("factors", &["Cholesky", "Solve"]),
+    ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
 ];
 
 #[test]

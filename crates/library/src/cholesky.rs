@@ -1,4 +1,5 @@
-//! `Cholesky`: the triangular factor of a positive definite matrix, `A = L L^H` or `A = U^H U`, with zeros beside it.
+//! `Cholesky`: the triangular factor of a positive definite matrix, `A = L L^H` or `A = U^H U`, with zeros beside it; `Potrf`, LAPACK's,
+//! keeps the other half of the matrix.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
@@ -6,10 +7,12 @@ use sdfg::tasklet::MathFunction;
 use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Operand, Signature};
+use crate::lapack::{
+    check_division, check_result, first_on_diagonal, misfit, names, only, ordered, seen, square,
+};
+use crate::operand::{Agreement, Operand, Signature, agreement};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
-use crate::solve::square;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, call, count, divide, multiply, subtract, wide};
 
@@ -18,6 +21,9 @@ pub(crate) struct Cholesky {
     input: Operand,
     output: Operand,
     lower: bool,
+    /// Where `Potrf` says whether the matrix is positive definite.
+    result: Option<Operand>,
+    outputs: Vec<String>,
 }
 
 impl Cholesky {
@@ -25,10 +31,33 @@ impl Cholesky {
         let properties = Properties(node);
         properties.check(&["lower"])?;
         signature.check(&["_a"], &[], "_b")?;
-        let (input, output) = (signature.input("_a")?.clone(), signature.output.clone());
-        square(&input, &output, &output)?;
-        square(&output, &output, &output)?;
-        Ok(Cholesky { input, output, lower: properties.flag("lower", true)? })
+        Cholesky::from_operands(properties, signature, "_a", "_b", None)
+    }
+
+    /// LAPACK's, with the number of the first leading part that is not positive definite.
+    pub(crate) fn potrf(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        let properties = Properties(node);
+        properties.check(&["lower", "n"])?;
+        signature.check_all(&["_xin"], &[], &["_xout", "_res"])?;
+        let result = signature.written("_res")?;
+        check_result(result)?;
+        Cholesky::from_operands(properties, signature, "_xin", "_xout", Some(result.clone()))
+    }
+
+    fn from_operands(
+        properties: Properties<'_>,
+        signature: &Signature,
+        input: &str,
+        output: &str,
+        result: Option<Operand>,
+    ) -> Result<Self, ExpandErrorKind> {
+        let (input, output) = (signature.input(input)?.clone(), signature.written(output)?.clone());
+        if agreement(&square(&input)?, &square(&output)?) == Agreement::Different {
+            return Err(misfit(&output, "it must have the shape of what is factored"));
+        }
+        check_division(&input, &output)?;
+        let (lower, outputs) = (properties.flag("lower", true)?, names(signature));
+        Ok(Cholesky { input, output, lower, result, outputs })
     }
 
     fn conjugated(&self, value: Value) -> Value {
@@ -37,12 +66,13 @@ impl Cholesky {
 }
 
 impl Meaning for Cholesky {
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = wide(self.output.element);
         let from = values.of(&self.input.connector, ty)?;
-        let n = count(self.output.size(0))?;
+        let n = count(&square(&self.output).map_err(|error| error.to_string())?)?;
         let place = |i: usize, j: usize| if self.lower { i * n + j } else { j * n + i };
-        let mut factor = vec![Value::zero(ty); n * n];
+        let keeps = self.result.is_some();
+        let mut factor = if keeps { from.clone() } else { vec![Value::zero(ty); n * n] };
         // Row by row, from the rows above (Cholesky and Banachiewicz).
         for i in 0..n {
             for j in 0..=i {
@@ -59,7 +89,10 @@ impl Meaning for Cholesky {
                 };
             }
         }
-        Ok(factor)
+        let is_open = |k: &usize| !is_positive(factor[k * n + k]);
+        let failed = (0..n).find(is_open).map_or(0, |k| k as i64 + 1);
+        let result = vec![Value::I64(failed)];
+        Ok(ordered(&self.outputs, vec![(self.output.connector.as_str(), factor), ("_res", result)]))
     }
 
     fn expand(
@@ -69,20 +102,22 @@ impl Meaning for Cholesky {
         _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
-        let n = template.shape(&self.output)[0].clone();
+        seen(template, &self.input)?;
+        let [n, _] = seen(template, &self.output)?;
         let at = |container: &str, i: &str, j: &str| {
             let (row, column) = if self.lower { (i, j) } else { (j, i) };
             Element::new(container, vec![row.to_owned(), column.to_owned()])
         };
-        let to = target.container();
+        let to = target.of(&self.output.connector);
         let range = |param: &str, range: &str| (param.to_owned(), range.to_owned());
         let read = |connector: &str, element: Element| (connector.to_owned(), element);
         let all = format!("0:{n}");
+        let copy = converted("__x", self.input.element, ty);
         template.elementwise(Elementwise {
             label: "start",
             dimensions: vec![range("__i", &all), range("__j", &all)],
             reads: vec![read("__x", at(&self.input.connector, "__i", "__j"))],
-            value: format!("{} if __j <= __i else {ty}(0)", converted("__x", self.input.element, ty)),
+            value: if self.result.is_some() { copy } else { format!("{copy} if __j <= __i else {ty}(0)") },
             write: at(to, "__i", "__j"),
             adds: false,
         });
@@ -119,6 +154,20 @@ impl Meaning for Cholesky {
             adds: false,
         });
         template.blocks("}\n");
+        if let Some(result) = &self.result {
+            let first = only(result, target.of("_res"));
+            let diagonal = if ty.is_complex() { "real(__v[__r, __r])" } else { "__v[__r, __r]" };
+            let open = format!("not {diagonal} > 0");
+            first_on_diagonal(template, to, &n, &open, &first, result.element);
+        }
         Ok(())
+    }
+}
+
+/// Whether an element of the diagonal is a root of something positive, and no NaN.
+fn is_positive(value: Value) -> bool {
+    match sdfg::tasklet::arith::cast(value, ScalarType::F64) {
+        Value::F64(root) => root > 0.0,
+        _ => false,
     }
 }

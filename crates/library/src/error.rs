@@ -73,8 +73,8 @@ pub enum ExpandErrorKind {
         /// Those that there are.
         known: Vec<String>,
     },
-    /// A library node writes no or several outputs.
-    #[error("a library node writes one output, this one has {found}")]
+    /// A library node writes no outputs, or several where the operation has one.
+    #[error("the operation writes one output, the node has {found}")]
     Outputs {
         /// Number of output connectors.
         found: usize,

@@ -42,7 +42,7 @@ impl Fill {
 }
 
 impl Meaning for Fill {
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = self.output.element;
         let count = values.before(ty)?.len();
         let value = match &self.from {
@@ -52,7 +52,7 @@ impl Meaning for Fill {
                 value.ok_or_else(|| "there is no value to fill with".to_owned())?
             }
         };
-        Ok(vec![value; count])
+        Ok(vec![vec![value; count]])
     }
 
     fn expand(

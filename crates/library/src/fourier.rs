@@ -61,7 +61,7 @@ impl Fourier {
 }
 
 impl Meaning for Fourier {
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = ScalarType::Complex128;
         let input = values.of(&self.input.connector, ty)?;
         let factor = self.factor.value(ty).map_err(|error| error.to_string())?;
@@ -73,7 +73,7 @@ impl Meaning for Fourier {
         let roots: Vec<Value> = (0..count).map(root).collect();
         let term = |k: usize, n: usize| multiply(input[n], roots[k * n % count]);
         let sum = |k: usize| (0..count).fold(Value::zero(ty), |sum, n| add(sum, term(k, n)));
-        Ok((0..count).map(|k| multiply(factor, sum(k))).collect())
+        Ok(vec![(0..count).map(|k| multiply(factor, sum(k))).collect()])
     }
 
     fn adds(&self) -> bool {

@@ -12,6 +12,7 @@ mod expand;
 mod extents;
 mod fill;
 mod fourier;
+mod lapack;
 mod operand;
 mod operation;
 mod properties;

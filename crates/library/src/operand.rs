@@ -4,7 +4,7 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::LibraryOperand;
-use sdfg::ir::{Access, Connector, Edge, LibraryNode};
+use sdfg::ir::{Access, Edge, LibraryNode};
 use sdfg::symbolic::Expr;
 
 use crate::error::ExpandErrorKind;
@@ -35,8 +35,10 @@ pub(crate) struct Operand {
 pub(crate) struct Signature {
     /// Those that are read, in order of declaration; not what stands at the connector that is written, too.
     pub(crate) inputs: Vec<Operand>,
-    /// The one that is written.
+    /// The one that is written; of several, the first.
     pub(crate) output: Operand,
+    /// Others that are written.
+    pub(crate) further: Vec<Operand>,
 }
 
 /// How two extents compare.
@@ -106,22 +108,31 @@ impl Operand {
 impl Signature {
     /// The operands as the graph around a node tells them.
     pub(crate) fn of_graph(node: &LibraryNode, context: Context<'_>) -> Result<Self, ExpandErrorKind> {
-        let output = only_output(node)?;
+        let unconnected = |name: &str| ExpandErrorKind::Unconnected { connector: name.to_owned() };
         let mut inputs = Vec::new();
         for input in &node.inputs {
-            let access = read_access(context, &input.name)
-                .ok_or_else(|| ExpandErrorKind::Unconnected { connector: input.name.clone() })?;
-            if input.name != output.name {
+            let access = read_access(context, &input.name).ok_or_else(|| unconnected(&input.name))?;
+            if !is_output(node, &input.name) {
                 inputs.push(of_access(&input.name, access, context)?);
-            } else if write_edge(context, &output.name).and_then(|e| e.memlet.write_access()) != Some(access)
-            {
+            } else if write_edge(context, &input.name).and_then(|e| e.memlet.write_access()) != Some(access) {
                 return Err(ExpandErrorKind::TwoMemories { connector: input.name.clone() });
             }
         }
-        let written = write_edge(context, &output.name).and_then(|edge| edge.memlet.write_access());
-        let written =
-            written.ok_or_else(|| ExpandErrorKind::Unconnected { connector: output.name.clone() })?;
-        Ok(Signature { inputs, output: of_access(&output.name, written, context)? })
+        let mut outputs = Vec::new();
+        for output in &node.outputs {
+            let written = write_edge(context, &output.name).and_then(|edge| edge.memlet.write_access());
+            let written = written.ok_or_else(|| unconnected(&output.name))?;
+            outputs.push(of_access(&output.name, written, context)?);
+        }
+        Signature::of(inputs, outputs)
+    }
+
+    fn of(inputs: Vec<Operand>, mut outputs: Vec<Operand>) -> Result<Self, ExpandErrorKind> {
+        if outputs.is_empty() {
+            return Err(ExpandErrorKind::Outputs { found: 0 });
+        }
+        let output = outputs.remove(0);
+        Ok(Signature { inputs, output, further: outputs })
     }
 
     /// The operands as the interpreter hands them over.
@@ -130,16 +141,23 @@ impl Signature {
         inputs: &[LibraryOperand],
         outputs: &[LibraryOperand],
     ) -> Result<Self, ExpandErrorKind> {
-        let name = &only_output(node)?.name;
         let unconnected = |name: &str| ExpandErrorKind::Unconnected { connector: name.to_owned() };
         for input in &node.inputs {
             if !inputs.iter().any(|operand| operand.connector == input.name) {
                 return Err(unconnected(&input.name));
             }
         }
-        let output = outputs.first().ok_or_else(|| unconnected(name))?;
-        let others = inputs.iter().filter(|operand| operand.connector != *name);
-        Ok(Signature { inputs: others.map(of_value).collect::<Result<_, _>>()?, output: of_value(output)? })
+        if let Some(output) = node.outputs.get(outputs.len()) {
+            return Err(unconnected(&output.name));
+        }
+        let inputs = inputs.iter().filter(|operand| !is_output(node, &operand.connector));
+        let inputs = inputs.map(of_value).collect::<Result<_, _>>()?;
+        Signature::of(inputs, outputs.iter().map(of_value).collect::<Result<_, _>>()?)
+    }
+
+    /// The operands that are written, in order of declaration.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Operand> {
+        [&self.output].into_iter().chain(&self.further)
     }
 
     /// Refuses a node that lacks one of the connectors or has another one. An input may have the name of the output.
@@ -149,18 +167,43 @@ impl Signature {
         optional: &[&str],
         output: &str,
     ) -> Result<(), ExpandErrorKind> {
+        if !self.further.is_empty() {
+            return Err(ExpandErrorKind::Outputs { found: 1 + self.further.len() });
+        }
+        self.check_all(needed, optional, &[output])
+    }
+
+    /// The same of a node that writes several outputs, in any order.
+    pub(crate) fn check_all(
+        &self,
+        needed: &[&str],
+        optional: &[&str],
+        outputs: &[&str],
+    ) -> Result<(), ExpandErrorKind> {
         let has = |name: &str| self.inputs.iter().any(|operand| operand.connector == name);
         if let Some(missing) = needed.iter().find(|name| !has(name)) {
             return Err(ExpandErrorKind::MissingConnector { connector: (*missing).to_owned() });
         }
-        if self.output.connector != output {
-            return Err(ExpandErrorKind::MissingConnector { connector: output.to_owned() });
+        let writes = |name: &str| self.outputs().any(|operand| operand.connector == name);
+        if let Some(missing) = outputs.iter().find(|name| !writes(name)) {
+            return Err(ExpandErrorKind::MissingConnector { connector: (*missing).to_owned() });
         }
         let known = |name: &str| needed.contains(&name) || optional.contains(&name);
-        match self.inputs.iter().find(|operand| !known(&operand.connector)) {
+        let mut unknown = self
+            .inputs
+            .iter()
+            .filter(|operand| !known(&operand.connector))
+            .chain(self.outputs().filter(|operand| !outputs.contains(&operand.connector.as_str())));
+        match unknown.next() {
             Some(other) => Err(ExpandErrorKind::UnknownConnector { connector: other.connector.clone() }),
             None => Ok(()),
         }
+    }
+
+    /// An output that [`Signature::check_all`] has found.
+    pub(crate) fn written(&self, connector: &str) -> Result<&Operand, ExpandErrorKind> {
+        let found = self.outputs().find(|operand| operand.connector == connector);
+        found.ok_or_else(|| ExpandErrorKind::MissingConnector { connector: connector.to_owned() })
     }
 
     /// The position of an input.
@@ -175,11 +218,8 @@ impl Signature {
     }
 }
 
-fn only_output(node: &LibraryNode) -> Result<&Connector, ExpandErrorKind> {
-    match node.outputs.as_slice() {
-        [output] => Ok(output),
-        others => Err(ExpandErrorKind::Outputs { found: others.len() }),
-    }
+fn is_output(node: &LibraryNode, connector: &str) -> bool {
+    node.outputs.iter().any(|output| output.name == connector)
 }
 
 fn read_access<'g>(context: Context<'g>, connector: &str) -> Option<&'g Access> {

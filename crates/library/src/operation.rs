@@ -10,17 +10,18 @@ use crate::contraction::{self, Contraction};
 use crate::error::ExpandErrorKind;
 use crate::fill::Fill;
 use crate::fourier::{Direction, Fourier};
+use crate::lapack::{Factorization, Substitution};
 use crate::operand::{Signature, overlaps, write_edge};
 use crate::registry::{BuiltIn, Context, Pure, Registry};
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
-use crate::template::{Element, Elementwise, RESOLVE, Template};
+use crate::template::{Element, Elementwise, Template};
 use crate::values::Values;
 
 /// A node that is understood: its operands and properties fit its operation.
 pub(crate) trait Meaning {
-    /// The elements of the output, in row-major order; they are converted to its type.
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String>;
+    /// The elements of each output, in the order of the node's outputs and row-major order; they are converted to its type.
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String>;
 
     /// Whether the expansion can add to what the target holds instead of setting it.
     fn adds(&self) -> bool {
@@ -75,22 +76,43 @@ fn chosen(node: &LibraryNode, meaning: &dyn Meaning) -> Result<Expansion, Expand
 /// What an expansion writes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    output: String,
-    /// Where results cannot be written to the output at once.
-    transient: Option<&'static str>,
+    /// The first output.
+    first: Place,
+    /// Others.
+    further: Vec<Place>,
     /// Whether results are added to what is there.
     pub(crate) adds: bool,
 }
 
+/// Where the results for an output are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    output: String,
+    /// Where they cannot be written to the output at once.
+    transient: Option<String>,
+}
+
+impl Place {
+    fn container(&self) -> &str {
+        self.transient.as_ref().unwrap_or(&self.output)
+    }
+}
+
 impl Target {
-    /// The container.
+    /// The container for the first output.
     pub(crate) fn container(&self) -> &str {
-        self.transient.unwrap_or(&self.output)
+        self.first.container()
+    }
+
+    /// The container for an output.
+    pub(crate) fn of<'t>(&'t self, output: &'t str) -> &'t str {
+        let mut places = [&self.first].into_iter().chain(&self.further);
+        places.find(|place| place.output == output).map_or(output, Place::container)
     }
 
     /// Whether it is not the output itself, so that it does not hold what the output held.
     pub(crate) fn is_transient(&self) -> bool {
-        self.transient.is_some()
+        self.first.transient.is_some()
     }
 }
 
@@ -115,6 +137,10 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("CSRMV", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),
     ("CSRMM", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),
     ("Cholesky", |n, s| Ok(Box::new(Cholesky::of(n, s)?))),
+    ("Potrf", |n, s| Ok(Box::new(Cholesky::potrf(n, s)?))),
+    ("Getrf", |n, s| Ok(Box::new(Factorization::of(n, s)?))),
+    ("Getrs", |n, s| Ok(Box::new(Substitution::of(n, s)?))),
+    ("Getri", |n, s| Ok(Box::new(Substitution::inverse(n, s)?))),
     ("Solve", |n, s| Ok(Box::new(Solve::of(n, s)?))),
     ("Inv", |n, s| Ok(Box::new(Solve::inverse(n, s)?))),
     ("FFT", |n, s| Ok(Box::new(Fourier::of(n, s, Direction::Forward)?))),
@@ -150,28 +176,33 @@ impl Registry for BuiltIn {
         let signature = Signature::of_graph(node, context)?;
         let meaning = understand(node, &signature)?;
         let expansion = chosen(node, meaning.as_ref())?;
-        let output = &signature.output;
-        let edge = write_edge(context, &output.connector);
-        let resolution = edge.and_then(|edge| edge.memlet.resolution());
-        let overlaps = overlaps(node, &output.connector, context);
-        let adds = resolution == Some(&ConflictResolution::Sum) && meaning.adds() && !overlaps;
-        let apart = !adds && (overlaps || resolution.is_some());
-        let target =
-            Target { output: output.connector.clone(), transient: apart.then_some("__result"), adds };
         let mut template = Template::new();
-        for operand in signature.inputs.iter().chain([output]) {
+        for operand in signature.inputs.iter().chain(signature.outputs()) {
             template.argument(operand);
         }
-        if let Some(name) = target.transient {
-            let shape = template.shape(output);
-            template.transient(name, output.element, &shape);
+        let (mut places, mut transfers, mut adds) = (Vec::new(), Vec::new(), false);
+        for (number, output) in signature.outputs().enumerate() {
+            let edge = write_edge(context, &output.connector);
+            let resolution = edge.and_then(|edge| edge.memlet.resolution());
+            let overlaps = overlaps(node, &output.connector, context);
+            adds = resolution == Some(&ConflictResolution::Sum) && meaning.adds() && !overlaps;
+            let apart = !adds && (overlaps || resolution.is_some());
+            let transient = apart.then(|| format!("__result{number}"));
+            if let Some(name) = &transient {
+                let shape = template.shape(output);
+                template.transient(name, output.element, &shape);
+                transfers.push((format!("__resolve{number}"), name.clone(), output, shape, resolution));
+            }
+            places.push(Place { output: output.connector.clone(), transient });
         }
+        let target = Target { first: places.remove(0), further: places, adds };
         meaning.expand(&mut template, &target, expansion)?;
-        if let Some(name) = target.transient {
-            let shape = template.shape(output);
-            template.elementwise(transfer(name, &output.connector, shape));
+        let mut resolutions = Vec::new();
+        for (label, name, output, shape, resolution) in &transfers {
+            template.elementwise(transfer(label, name, &output.connector, shape));
+            resolutions.extend(resolution.map(|resolution| (label.as_str(), resolution)));
         }
-        template.finish(node, context, resolution.filter(|_| apart))
+        template.finish(node, context, &resolutions)
     }
 }
 
@@ -183,10 +214,10 @@ impl Registry for Pure {
 }
 
 /// A state that writes all elements of one container to another one.
-fn transfer<'a>(from: &str, to: &str, shape: Vec<String>) -> Elementwise<'a> {
+fn transfer<'a>(label: &'a str, from: &str, to: &str, shape: &[String]) -> Elementwise<'a> {
     let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
     Elementwise {
-        label: RESOLVE,
+        label,
         dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
         reads: vec![("__x".to_owned(), Element::new(from, params.clone()))],
         value: "__x".to_owned(),
@@ -205,11 +236,12 @@ impl Libraries for BuiltIn {
         let text = |error: ExpandErrorKind| error.to_string();
         let signature = Signature::of_values(node, inputs, outputs).map_err(text)?;
         let meaning = understand(node, &signature).map_err(text)?;
-        let Some(output) = outputs.first_mut() else { return Err("there is no output".to_owned()) };
-        let results = meaning.compute(Values { inputs, output })?;
-        let (ty, size) = (signature.output.element, signature.output.element.size());
-        for (bytes, value) in output.data.chunks_exact_mut(size).zip(results) {
-            arith::cast(value, ty).write(bytes);
+        let results = meaning.compute(Values { inputs, outputs })?;
+        for ((operand, output), results) in signature.outputs().zip(outputs).zip(results) {
+            let (ty, size) = (operand.element, operand.element.size());
+            for (bytes, value) in output.data.chunks_exact_mut(size).zip(results) {
+                arith::cast(value, ty).write(bytes);
+            }
         }
         Ok(())
     }

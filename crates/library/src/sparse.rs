@@ -69,7 +69,7 @@ fn extents(operand: &Operand) -> Result<Vec<usize>, String> {
 }
 
 impl Meaning for SparseProduct {
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = self.signature.output.element;
         let missing = || "an index leads out of an operand".to_owned();
         let integers = |name: &str| -> Result<Vec<usize>, String> {
@@ -96,7 +96,7 @@ impl Meaning for SparseProduct {
             let product = multiply(alpha, sum);
             results.push(if self.beta.is_zero() { product } else { add(product, multiply(beta, before)) });
         }
-        Ok(results)
+        Ok(vec![results])
     }
 
     fn adds(&self) -> bool {

@@ -103,12 +103,12 @@ impl Template {
         self.states.push_str(&state.text());
     }
 
-    /// The nested SDFG in the place of a node. What writes to `output` in the state `__resolve` has the resolution.
+    /// The nested SDFG in the place of a node. Writes in the states with these labels have the resolutions.
     pub(crate) fn finish(
         self,
         node: &LibraryNode,
         context: Context<'_>,
-        resolution: Option<&ConflictResolution>,
+        resolutions: &[(&str, &ConflictResolution)],
     ) -> Result<NestedSdfg, ExpandErrorKind> {
         let mut symbols: BTreeMap<Symbol, ScalarType> = BTreeMap::new();
         symbols.extend(self.extents.symbols().map(|symbol| (symbol.clone(), ScalarType::I64)));
@@ -125,8 +125,8 @@ impl Template {
             .map_err(|errors| defect(&text, errors.first().map(ToString::to_string)))?;
         inner.name.clone_from(&context.state.node(context.node).label);
         inner.float_mode = context.sdfg.float_mode;
-        if let Some(resolution) = resolution {
-            resolve(&mut inner, resolution);
+        for (label, resolution) in resolutions {
+            resolve(&mut inner, label, resolution);
         }
         Ok(NestedSdfg {
             sdfg: inner,
@@ -143,15 +143,12 @@ fn is_parameter(symbol: &Symbol, context: Context<'_>) -> bool {
     context.state.nodes().any(|(_, node)| binds(&node.kind))
 }
 
-/// The label of the state that combines results with what the output held.
-pub(crate) const RESOLVE: &str = "__resolve";
-
 fn defect(text: &str, reason: Option<String>) -> ExpandErrorKind {
     ExpandErrorKind::Template { text: text.to_owned(), reason: reason.unwrap_or_default() }
 }
 
-fn resolve(inner: &mut Sdfg, resolution: &ConflictResolution) {
-    let found = inner.states().find(|(_, state)| state.label == RESOLVE).map(|(id, _)| id);
+fn resolve(inner: &mut Sdfg, label: &str, resolution: &ConflictResolution) {
+    let found = inner.states().find(|(_, state)| state.label == label).map(|(id, _)| id);
     let Some(state) = found else { return };
     let state = inner.state_mut(state);
     let edges: Vec<_> = state.edges().map(|(id, _)| id).collect();

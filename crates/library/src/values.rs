@@ -12,23 +12,20 @@ pub(crate) struct Values<'a> {
     /// What is read.
     pub(crate) inputs: &'a [LibraryOperand],
     /// What is written, as it was before.
-    pub(crate) output: &'a LibraryOperand,
+    pub(crate) outputs: &'a [LibraryOperand],
 }
 
 impl Values<'_> {
     /// The elements of an operand, converted to a type.
     pub(crate) fn of(&self, connector: &str, ty: ScalarType) -> Result<Vec<Value>, String> {
-        let found = self.inputs.iter().find(|operand| operand.connector == connector);
-        let operand = found.unwrap_or(self.output);
-        if operand.connector != connector {
-            return Err(format!("the connector `{connector}` is missing"));
-        }
-        elements(operand, ty)
+        let mut operands = self.inputs.iter().chain(self.outputs);
+        let found = operands.find(|operand| operand.connector == connector);
+        elements(found.ok_or_else(|| format!("the connector `{connector}` is missing"))?, ty)
     }
 
-    /// What the output held before, converted to a type.
+    /// What the first output held before, converted to a type.
     pub(crate) fn before(&self, ty: ScalarType) -> Result<Vec<Value>, String> {
-        elements(self.output, ty)
+        elements(self.outputs.first().ok_or("there is no output")?, ty)
     }
 }
 

@@ -1,7 +1,11 @@
 //! Operations whose results are rounded: interpreter and expansion against what defines the result, within a tolerance.
 
+use std::collections::BTreeMap;
+
+use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::ir::Sdfg;
+use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg::value::{Complex, Value};
@@ -28,7 +32,7 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
 
 /// `a @ b` of matrices with `n` columns on the left and `width` columns on the right.
 fn product(a: &[Complex<f64>], b: &[Complex<f64>], n: usize, width: usize) -> Numbers {
-    let mut result = vec![Complex::default(); a.len() / n * width];
+    let mut result = vec![Complex::default(); a.len().checked_div(n).unwrap_or(0) * width];
     for (place, result) in result.iter_mut().enumerate() {
         for k in 0..n {
             let part = times(a[place / width * n + k], b[k * width + place % width]);
@@ -52,9 +56,17 @@ type Argument<'a> = (&'a str, &'a [i64], Numbers);
 /// The output of a node, by the interpreter and after expansion.
 fn results(node: &str, element: &str, inputs: &[Argument<'_>], output: (&str, &[i64])) -> [Numbers; 2] {
     let text = program(node, element, inputs, output);
-    let parsed = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));
+    let count = output.1.iter().product::<i64>() as usize;
+    let given: Vec<_> =
+        inputs.iter().cloned().chain([(output.0, output.1, vec![Complex::default(); count])]).collect();
+    both(&text, &given, output.1[0]).map(|mut found| found.remove(output.0).expect("the output"))
+}
+
+/// The containers after a run by the interpreter and after one of what it is expanded to.
+fn both(text: &str, given: &[Argument<'_>], n: i64) -> [BTreeMap<String, Numbers>; 2] {
+    let parsed = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));
     let expanded = expand(&parsed, &BuiltIn).unwrap_or_else(|error| panic!("{error} in\n{text}"));
-    [run(&parsed, element, inputs, output), run(&expanded, element, inputs, output)]
+    [run(&parsed, given, n), run(&expanded, given, n)]
 }
 
 fn program(node: &str, element: &str, inputs: &[Argument<'_>], output: (&str, &[i64])) -> String {
@@ -77,36 +89,31 @@ fn program(node: &str, element: &str, inputs: &[Argument<'_>], output: (&str, &[
     text
 }
 
-fn run(sdfg: &Sdfg, element: &str, inputs: &[Argument<'_>], output: (&str, &[i64])) -> Numbers {
+fn run(sdfg: &Sdfg, given: &[Argument<'_>], n: i64) -> BTreeMap<String, Numbers> {
     let printed = || sdfg::text::print(sdfg);
     let validated = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected} in\n{}", printed()));
-    let tensor = |shape: &[i64], numbers: &[Complex<f64>]| {
-        let tensor = match element {
-            "f32" => Tensor::new(shape, &numbers.iter().map(|x| x.re as f32).collect::<Vec<_>>()),
-            "f64" => Tensor::new(shape, &numbers.iter().map(|x| x.re).collect::<Vec<_>>()),
-            _ => Tensor::new(shape, numbers),
-        };
-        tensor.expect("as many numbers as elements")
-    };
     let mut arguments = Arguments::new();
-    for (name, shape, elements) in inputs {
-        arguments.set(*name, tensor(shape, elements));
+    for (name, shape, elements) in given {
+        let element = sdfg.container(sdfg.find_container(name).expect("a container")).element;
+        let mut data = vec![0; elements.len() * element.size()];
+        for (number, place) in elements.iter().zip(data.chunks_mut(element.size())) {
+            cast(Value::Complex128(*number), element.lane()).write(place);
+        }
+        let tensor = Tensor::from_bytes(element, shape.to_vec(), data);
+        arguments.set(*name, tensor.expect("as many numbers as elements"));
     }
-    let count = output.1.iter().product::<i64>() as usize;
-    arguments.set(output.0, tensor(output.1, &vec![Complex::default(); count]));
-    arguments.set_symbol("N", output.1[0]);
+    arguments.set_symbol("N", n);
     let options = Options { order: Order::Random(3), libraries: Some(&BuiltIn), ..Options::default() };
     let mut interpreter = Interpreter::new(&validated).expect("the interpreter runs it");
     if let Err(error) = interpreter.run(&mut arguments, &options) {
         panic!("{error} in\n{}", printed());
     }
-    let found = arguments.get(output.0).expect("the output").values();
-    let complex =
-        found.map(|value| match sdfg::tasklet::arith::cast(value, sdfg::dtype::ScalarType::Complex128) {
-            Value::Complex128(value) => value,
-            other => panic!("{other:?}"),
-        });
-    complex.collect()
+    let number = |value| match cast(value, ScalarType::Complex128) {
+        Value::Complex128(value) => value,
+        other => panic!("{other:?}"),
+    };
+    let found = given.iter().map(|(name, _, _)| (name, arguments.get(name).expect("an argument")));
+    found.map(|(name, tensor)| ((*name).to_owned(), tensor.values().map(number).collect())).collect()
 }
 
 fn close(found: &[Complex<f64>], expected: &[Complex<f64>], tolerance: f64, what: &str) {
@@ -123,10 +130,14 @@ const ELEMENTS: [(&str, f64); 3] = [("f64", 1e-9), ("f32", 2e-2), ("complex128",
 fn solutions_solve_their_equations() {
     for (element, tolerance) in ELEMENTS {
         let complex = element == "complex128";
-        for (n, columns) in [(2, None), (4, Some(3)), (5, None), (3, Some(3))] {
+        for (n, columns) in
+            [(2, None), (4, Some(3)), (5, None), (3, Some(3)), (1, None), (1, Some(4)), (0, None)]
+        {
             let mut a = numbers(n as u64, n * n, complex);
-            // Nothing to divide by: rows must be exchanged.
-            a[0] = Complex::default();
+            if n > 1 {
+                // Nothing to divide by: rows must be exchanged.
+                a[0] = Complex::default();
+            }
             let size = n as i64;
             let shape: Vec<i64> = [size].into_iter().chain(columns).collect();
             let width = columns.map_or(1, |columns| columns as usize);
@@ -144,9 +155,12 @@ fn solutions_solve_their_equations() {
 #[test]
 fn inverses_give_the_unit_matrix() {
     for (element, tolerance) in ELEMENTS {
-        for n in [2, 3, 5] {
+        let sizes: &[usize] = if element == "f64" { &[0, 1, 2, 5] } else { &[3] };
+        for n in sizes.iter().copied() {
             let mut a = numbers(n as u64, n * n, element == "complex128");
-            a[n + 1] = Complex::default();
+            if n > 1 {
+                a[n + 1] = Complex::default();
+            }
             let shape = [n as i64, n as i64];
             let found = results(
                 "Inv (_ain) -> (_aout) {}",
@@ -164,7 +178,7 @@ fn inverses_give_the_unit_matrix() {
 #[test]
 fn factors_of_positive_definite_matrices() {
     for (element, tolerance) in ELEMENTS {
-        for (n, lower) in [(2, true), (4, true), (3, false), (5, false)] {
+        for (n, lower) in [(2, true), (4, true), (3, false), (5, false), (1, true), (0, false)] {
             let root = numbers(n as u64, n * n, element == "complex128");
             let mut a = product(&root, &adjoint(&root, n), n, n);
             (0..n).for_each(|k| a[k * n + k].re += 1.0);
@@ -200,6 +214,187 @@ fn transforms_and_their_inverses() {
             let node = "IFFT (_inp) -> (_out) { factor = 1 / N }";
             for back in results(node, "complex128", &[("_inp", &shape, y)], ("_out", &shape)) {
                 close(&back, &x, 1e-9, "IFFT");
+            }
+        }
+    }
+}
+
+/// LAPACK's operations in a row, where DaCe wants them: outputs in the containers of the inputs.
+const FACTORED: &str = "sdfg p {
+  symbol N: i64
+  array A: T[N, N]
+  array b: T[N, 2]
+  array inverse: T[N, N]
+  array pivots: i32[N]
+  array results: i32[3]
+  state factor {
+    access A
+    access factors = A
+    access pivots
+    access results
+    library lu: Getrf (_xin) -> (_ipiv, _xout, _res) { n = N }
+    A -> lu._xin
+    lu._xout -> factors
+    lu._ipiv -> pivots
+    lu._res -> results: results[0]
+  }
+  state use {
+    access A
+    access b
+    access solved = b
+    access inverse
+    access pivots
+    access results
+    library solve: Getrs (_a, _rhs_in, _ipiv) -> (_rhs_out, _res) {}
+    A -> solve._a
+    b -> solve._rhs_in
+    pivots -> solve._ipiv
+    solve._rhs_out -> solved
+    solve._res -> results: results[1]
+    library invert: Getri (_xin, _ipiv) -> (_xout, _res) {}
+    A -> invert._xin
+    pivots -> invert._ipiv
+    invert._xout -> inverse
+    invert._res -> results: results[2]
+  }
+}";
+
+#[test]
+fn factors_with_exchanged_rows_solve_and_invert() {
+    for (element, tolerance) in ELEMENTS {
+        let text = FACTORED.replace("T[", &format!("{element}["));
+        let sizes: &[usize] = if element == "f64" { &[0, 1, 2, 7] } else { &[5] };
+        for n in sizes.iter().copied() {
+            let size = n as i64;
+            let mut a = numbers(n as u64, n * n, element == "complex128");
+            if n > 1 {
+                a[0] = Complex::default();
+            }
+            let b = numbers(77, 2 * n, element == "complex128");
+            let zeros = |count| vec![Complex::default(); count];
+            let given: [Argument<'_>; 5] = [
+                ("A", &[size, size], a.clone()),
+                ("b", &[size, 2], b.clone()),
+                ("inverse", &[size, size], zeros(n * n)),
+                ("pivots", &[size], zeros(n)),
+                ("results", &[3], numbers(5, 3, false)),
+            ];
+            for found in both(&text, &given, size) {
+                assert_eq!(found["results"], zeros(3), "{element} {n}");
+                let (mut lower, mut upper) = (found["A"].clone(), found["A"].clone());
+                for k in 0..n * n {
+                    let (row, column) = (k / n, k % n);
+                    let beside = if row > column { &mut upper[k] } else { &mut lower[k] };
+                    *beside = Complex::default();
+                    // Pivots are the largest, by the sum of the parts of complex numbers.
+                    assert!(lower[k].re.hypot(lower[k].im) <= 2_f64.sqrt() + 1e-6, "{element} {n}");
+                    lower[k].re += f64::from(u8::from(row == column));
+                }
+                let mut exchanged = a.clone();
+                for (row, with) in found["pivots"].iter().enumerate() {
+                    (0..n).for_each(|j| exchanged.swap(row * n + j, (with.re as usize - 1) * n + j));
+                }
+                close(&product(&lower, &upper, n, n), &exchanged, tolerance, element);
+                close(&product(&a, &found["b"], n, 2), &b, tolerance * 10.0, element);
+                close(&product(&a, &found["inverse"], n, n), &unit(n), tolerance * 10.0, element);
+            }
+        }
+    }
+}
+
+#[test]
+fn factors_of_matrices_that_are_not_square_or_have_none() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N, 3]
+  array factors: f64[N, 3]
+  array pivots: i64[min(N, 3)]
+  scalar result: i32
+  state s {
+    access A
+    access factors
+    access pivots
+    access result
+    library lu: Getrf (_xin) -> (_xout, _ipiv, _res) {}
+    A -> lu._xin
+    lu._xout -> factors
+    lu._ipiv -> pivots
+    lu._res -> result
+  }
+}";
+    let real = |numbers: &[f64]| -> Numbers { numbers.iter().map(|re| Complex::new(*re, 0.0)).collect() };
+    for (n, a, factors, pivots, result) in [
+        (2, vec![1.0, 2.0, 3.0, 2.0, 6.0, 4.0], vec![2.0, 6.0, 4.0, 0.5, -1.0, 1.0], vec![2.0, 2.0], 0.0),
+        (
+            4,
+            vec![0.0, 1.0, 2.0, 0.0, 2.0, 8.0, 0.0, 1.0, 4.0, 0.0, -1.0, 4.0],
+            vec![0.0, 1.0, 2.0, 0.0, 2.0, 8.0, 0.0, -0.5, 8.0, 0.0, 0.5, 0.0],
+            vec![1.0, 2.0, 4.0],
+            1.0,
+        ),
+    ] {
+        let columns = pivots.len() as i64;
+        let given: [Argument<'_>; 4] = [
+            ("A", &[n, 3], real(&a)),
+            ("factors", &[n, 3], real(&vec![9.0; a.len()])),
+            ("pivots", &[columns], real(&vec![9.0; pivots.len()])),
+            ("result", &[], real(&[9.0])),
+        ];
+        for found in both(text, &given, n) {
+            assert_eq!(found["factors"], real(&factors));
+            assert_eq!(found["pivots"], real(&pivots));
+            assert_eq!(found["result"], real(&[result]));
+        }
+    }
+}
+
+#[test]
+fn factors_in_one_half_of_a_positive_definite_matrix() {
+    for (element, lower, n, broken) in [
+        ("f64", true, 4, None),
+        ("complex128", false, 3, None),
+        ("f64", false, 5, Some(3)),
+        ("f32", true, 1, None),
+    ] {
+        let text = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: {element}[N, N]
+  scalar result: i32
+  state s {{
+    access A
+    access after = A
+    access result
+    library half: Potrf (_xin) -> (_res, _xout) {{ lower = {}; n = N }}
+    A -> half._xin
+    half._xout -> after
+    half._res -> result
+  }}
+}}",
+            if lower { "True" } else { "False" }
+        );
+        let root = numbers(n as u64, n * n, element == "complex128");
+        let mut a = product(&root, &adjoint(&root, n), n, n);
+        (0..n).for_each(|k| a[k * n + k].re += 1.0);
+        if let Some(at) = broken {
+            a[at * n + at].re = -1.0;
+        }
+        let size = n as i64;
+        let given: [Argument<'_>; 2] =
+            [("A", &[size, size], a.clone()), ("result", &[], vec![Complex::new(9.0, 0.0)])];
+        for found in both(&text, &given, size) {
+            let expected = broken.map_or(0.0, |at| at as f64 + 1.0);
+            assert_eq!(found["result"], [Complex::new(expected, 0.0)], "{text}");
+            let is_beside = |k: &usize| if lower { k % n > k / n } else { k % n < k / n };
+            let mut factor = found["A"].clone();
+            for k in (0..n * n).filter(is_beside) {
+                close(&factor[k..=k], &a[k..=k], 1e-4, "the other half is kept");
+                factor[k] = Complex::default();
+            }
+            if broken.is_none() {
+                let other = adjoint(&factor, n);
+                let (left, right) = if lower { (&factor, &other) } else { (&other, &factor) };
+                close(&product(left, right, n, n), &a, 1e-3, element);
             }
         }
     }

@@ -31,6 +31,9 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
         None => code,
     };
     let statement = statement.strip_suffix(';')?;
+    if let Some(("_res =", call)) = statement.split_once(" LAPACKE_") {
+        return lapack(call);
+    }
     let call = statement.find("cblas_")?;
     let (target, call) = (statement[..call].trim(), &statement[call + "cblas_".len()..]);
     let (function, rest) = call.split_once('(')?;
@@ -73,6 +76,24 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
     (!keeps).then(|| (class.to_owned(), properties))
 }
 
+/// The library node of LAPACK's that has become a call of its function.
+fn lapack(call: &str) -> Option<(String, IndexMap<String, Json>)> {
+    let (function, arguments) = call.split_once('(')?;
+    let arguments = split(arguments.strip_suffix(')')?);
+    let mut properties = IndexMap::new();
+    let class = match (function.strip_prefix(['s', 'd', 'c', 'z'])?, arguments.as_slice()) {
+        ("getrf", ["LAPACK_ROW_MAJOR", ..]) => "Getrf",
+        ("getrs", ["LAPACK_ROW_MAJOR", "'N'", ..]) => "Getrs",
+        ("getri", ["LAPACK_ROW_MAJOR", ..]) => "Getri",
+        ("potrf", ["LAPACK_ROW_MAJOR", half @ ("'L'" | "'U'"), ..]) => {
+            properties.insert("lower".to_owned(), Json::Bool(*half == "'L'"));
+            "Potrf"
+        }
+        _ => return None,
+    };
+    Some((class.to_owned(), properties))
+}
+
 /// The library node that a nested SDFG with these connectors is the expansion of by calls of LAPACK.
 pub(super) fn factorization<'a>(
     program: &Program,
@@ -83,29 +104,23 @@ pub(super) fn factorization<'a>(
     for block in &program.body.blocks {
         let BlockKind::State(state) = &block.kind else { return None };
         for node in &state.nodes {
-            let NodeKind::Tasklet { code, language, .. } = &node.kind else { continue };
-            if let Some((_, call)) = code.split_once("LAPACKE_").filter(|_| language == "CPP") {
-                calls.push(call.split_once('(')?);
+            if let NodeKind::Library { class, properties } = &node.kind {
+                calls.push((class.as_str(), properties));
             }
         }
     }
-    let functions: Vec<&str> = calls.iter().map(|(function, _)| &function[1..]).collect();
+    let classes: Vec<&str> = calls.iter().map(|(class, _)| *class).collect();
     let (mut inputs, mut outputs): (Vec<_>, Vec<_>) = (inputs.collect(), outputs.collect());
     inputs.sort_unstable();
     outputs.sort_unstable();
     let mut properties = IndexMap::new();
-    let class = match (inputs.as_slice(), outputs.as_slice(), functions.as_slice()) {
-        (["_a"], ["_b"], ["potrf"]) => {
-            let lower = match *split(calls[0].1).get(1)? {
-                "'L'" => true,
-                "'U'" => false,
-                _ => return None,
-            };
-            properties.insert("lower".to_owned(), Json::Bool(lower));
+    let class = match (inputs.as_slice(), outputs.as_slice(), classes.as_slice()) {
+        (["_a"], ["_b"], ["Potrf"]) => {
+            properties.insert("lower".to_owned(), calls[0].1.get("lower")?.clone());
             "Cholesky"
         }
-        (["_ain", "_bin"], ["_bout"], ["getrf", "getrs"]) => "Solve",
-        (["_ain"], ["_aout"], ["getrf", "getri" | "getrs"]) => "Inv",
+        (["_ain", "_bin"], ["_bout"], ["Getrf", "Getrs"]) => "Solve",
+        (["_ain"], ["_aout"], ["Getrf", "Getri" | "Getrs"]) => "Inv",
         _ => return None,
     };
     Some((class.to_owned(), properties))
@@ -183,8 +198,11 @@ mod tests {
         assert_eq!(library_node(batch).unwrap().0, "BatchedMatMul");
         let transposed = "cblas_zomatcopy(CblasRowMajor, CblasTrans, M, N, (double*)dace::blas::BlasConstants::Get().Complex128Pone(), (double*)_inp, N, (double*)_out, M);";
         assert_eq!(library_node(transposed).unwrap().0, "Transpose");
+        let half = library_node("_res = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', N, _xin, N);").unwrap();
+        assert_eq!((half.0.as_str(), &half.1["lower"]), ("Potrf", &Json::Bool(false)));
         for other in [
             "b = a;",
+            "_res = LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'T', N, 2, _a, N, _ipiv, _rhs_in, 2);",
             "cblas_dgemm(CblasRowMajor);",
             "cblas_dgemv(CblasColMajor, CblasNoTrans, N, M, double(1), _A, N, _x, 1, double(2), _y, 1);",
         ] {

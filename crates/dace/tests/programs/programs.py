@@ -4,6 +4,7 @@
 """
 import dace
 import numpy as np
+from dace.libraries.lapack import Getrf, Getri, Getrs, Potrf
 from dace.libraries.linalg import Cholesky, Solve
 
 N, M = dace.symbol('N'), dace.symbol('M')
@@ -414,6 +415,49 @@ def factors_numpy(A, L, b, x):
     x[:] = np.linalg.solve(A, b)
 
 
+def lapack_graph():
+    """LAPACK's nodes: factors of a matrix, those that solve and invert as calls, and half a matrix."""
+    sdfg = dace.SDFG('lapack')
+    for name, (shape, ty) in dict(A=([N, N], dace.float64), b=([N, 2], dace.float64),
+                                  S=([N, N], dace.float64), pivots=([N], dace.int32), results=([4], dace.int32)).items():
+        sdfg.add_array(name, shape, ty)
+    factored = sdfg.add_state('factored')
+    used = sdfg.add_state_after(factored, 'used')
+    inverted = sdfg.add_state_after(used, 'inverted')
+    full = dict(A='A[0:N, 0:N]', b='b[0:N, 0:2]', S='S[0:N, 0:N]', pivots='pivots[0:N]')
+
+    def add(state, node, at, inputs, outputs):
+        state.add_node(node)
+        for connector, name in inputs.items():
+            state.add_edge(state.add_read(name), None, node, connector, dace.Memlet(full[name]))
+        for connector, name in outputs.items():
+            state.add_edge(node, connector, state.add_write(name), None, dace.Memlet(full[name]))
+        state.add_edge(node, '_res', state.add_write('results'), None, dace.Memlet(f'results[{at}]'))
+        return node
+
+    add(factored, Getrf('getrf'), 0, dict(_xin='A'), dict(_xout='A', _ipiv='pivots'))
+    add(factored, Potrf('potrf', lower=False), 1, dict(_xin='S'), dict(_xout='S'))
+    solve = add(used, Getrs('getrs'), 2, dict(_a='A', _rhs_in='b', _ipiv='pivots'), dict(_rhs_out='b'))
+    invert = add(inverted, Getri('getri'), 3, dict(_xin='A', _ipiv='pivots'), dict(_xout='A'))
+    for state, node in ((used, solve), (inverted, invert)):
+        node.implementation = 'OpenBLAS'
+        node.expand(sdfg, state)
+    return sdfg
+
+
+def lapack_numpy(A, b, S, pivots, results):
+    results[:] = 0
+    b[:], inverse = np.linalg.solve(A, b), np.linalg.inv(A)
+    S[:] = np.triu(np.linalg.cholesky(S).T) + np.tril(S, -1)
+    for k in range(len(A)):
+        with_row = k + np.argmax(np.abs(A[k:, k]))
+        pivots[k] = with_row + 1
+        A[[k, with_row]] = A[[with_row, k]]
+        A[k + 1:, k] /= A[k, k]
+        A[k + 1:, k + 1:] -= np.outer(A[k + 1:, k], A[k, k + 1:])
+    A[:] = inverse
+
+
 INPUTS = {
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
@@ -442,4 +486,7 @@ INPUTS = {
     'turned': dict(A=np.array([[1.0, 2.0], [3.0, 5.0]]), B=np.array([[1.0, 4.0], [0.5, -1.0]]), C=np.zeros((2, 2)),
                    D=np.array([[1j, 2.0], [0.5, 1 + 1j]]), E=np.zeros((2, 2), np.complex128)),
     'factors': dict(A=np.array([[4.0, 2.0], [2.0, 5.0]]), L=np.zeros((2, 2)), b=np.array([[6.0, 1.0], [7.0, 0.0]]), x=np.zeros((2, 2))),
+    'lapack': dict(A=np.array([[0.0, 2.0, 1.0], [4.0, 2.0, 8.0], [1.0, 5.0, -3.0]]), b=np.array([[6.0, 1.0], [7.0, 0.0], [1.0, 2.0]]),
+                   S=np.array([[4.0, 2.0, 0.0], [2.0, 5.0, 2.0], [0.0, 2.0, 9.0]]),
+                   pivots=np.zeros(3, np.int32), results=np.full(4, 7, np.int32)),
 }

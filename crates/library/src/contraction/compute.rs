@@ -9,7 +9,7 @@ use crate::template::Template;
 use crate::values::{Values, add, count, multiply};
 
 impl Meaning for Contraction {
-    fn compute(&self, values: Values<'_>) -> Result<Vec<Value>, String> {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = self.signature.output.element;
         let (kept, reduced) = (self.kept(), self.reduced());
         let mut factors = Vec::new();
@@ -47,7 +47,7 @@ impl Meaning for Contraction {
             }
             results.push(result);
         }
-        Ok(results)
+        Ok(vec![results])
     }
 
     fn adds(&self) -> bool {

@@ -1,0 +1,282 @@
+//! LAPACK's operations on matrices: factors with exchanged rows (`Getrf`), and what is computed from them (`Getrs`, `Getri`).
+//!
+//! `Solve` and `Inv` are made of the same parts: `elimination` computes with numbers, `states` says the same as graphs.
+
+mod elimination;
+mod states;
+
+use sdfg::dtype::ScalarType;
+use sdfg::ir::LibraryNode;
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::arith;
+use sdfg::value::Value;
+
+use elimination::pivots_of;
+pub(crate) use elimination::{factorize, substitute, unit};
+pub(crate) use states::{Factors, Sides, first_on_diagonal, start_matrix};
+
+use crate::error::ExpandErrorKind;
+use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operation::{Expansion, Meaning, Target};
+use crate::properties::Properties;
+use crate::template::{Element, Elementwise, Template};
+use crate::values::{Values, count, wide};
+
+/// `Getrf`: lower and upper triangular factors of a matrix, `P A = L U`, as LAPACK stores them.
+pub(crate) struct Factorization {
+    from: Operand,
+    to: Operand,
+    pivots: Operand,
+    result: Operand,
+    outputs: Vec<String>,
+}
+
+/// `Getrs` and `Getri`: solutions of `A X = B` from the factors of `A`.
+pub(crate) struct Substitution {
+    factors: Operand,
+    pivots: Operand,
+    /// The right-hand sides; the unit matrix without.
+    right: Option<Operand>,
+    to: Operand,
+    result: Operand,
+    outputs: Vec<String>,
+}
+
+/// The rows and columns of what must be a matrix.
+pub(crate) fn matrix(operand: &Operand) -> Result<[Expr; 2], ExpandErrorKind> {
+    let positions = operand.fit(2)?;
+    Ok([operand.size(positions[0]).clone(), operand.size(positions[1]).clone()])
+}
+
+/// The rows of what must be a square matrix.
+pub(crate) fn square(operand: &Operand) -> Result<Expr, ExpandErrorKind> {
+    let [rows, columns] = matrix(operand)?;
+    if agreement(&rows, &columns) == Agreement::Different {
+        return Err(misfit(operand, "it must be square"));
+    }
+    Ok(rows)
+}
+
+/// The extents of a matrix as an expansion sees it.
+pub(crate) fn seen(template: &mut Template, operand: &Operand) -> Result<[String; 2], ExpandErrorKind> {
+    let shape = template.shape(operand);
+    shape.try_into().map_err(|_| misfit(operand, "it must be a matrix of more than one row and column"))
+}
+
+pub(crate) fn misfit(operand: &Operand, reason: &str) -> ExpandErrorKind {
+    let operands = format!("{}{}", operand.connector, operand.shape());
+    ExpandErrorKind::Shapes { operands, reason: reason.to_owned() }
+}
+
+/// Refuses right-hand sides and solutions that are not of one shape with as many rows as there are equations.
+pub(crate) fn check_sides(rows: &Expr, right: &Operand, to: &Operand) -> Result<(), ExpandErrorKind> {
+    let (from, into) = (right.seen(), to.seen());
+    let differ = |(a, b): (&usize, &usize)| agreement(right.size(*a), to.size(*b)) == Agreement::Different;
+    if from.len() != into.len() || from.len() > 2 || from.iter().zip(&into).any(differ) {
+        let operands = format!("{}{}, {}{}", right.connector, right.shape(), to.connector, to.shape());
+        let reason = "both must be vectors, or matrices, of one shape".to_owned();
+        return Err(ExpandErrorKind::Shapes { operands, reason });
+    }
+    // Of one equation there is no row to be seen.
+    let is_of = |at: &usize| agreement(to.size(*at), rows) != Agreement::Different;
+    if rows.is_one() || into.first().is_some_and(is_of) {
+        return Ok(());
+    }
+    Err(misfit(to, "it must have as many rows as there are equations"))
+}
+
+/// Refuses elements of which a quotient cannot be kept.
+pub(crate) fn check_division(from: &Operand, to: &Operand) -> Result<(), ExpandErrorKind> {
+    let (element, result) = (from.element, to.element);
+    if (result.is_float() || result.is_complex()) && (result.is_complex() || !element.is_complex()) {
+        return Ok(());
+    }
+    let reason = format!("a result of type {result} cannot hold quotients of {element}");
+    Err(ExpandErrorKind::Element { connector: to.connector.clone(), reason })
+}
+
+/// Refuses lists that are not of one integer for each step of an elimination.
+fn check_pivots(pivots: &Operand, rows: &Expr, columns: &Expr) -> Result<(), ExpandErrorKind> {
+    check_integer(pivots)?;
+    let size = pivots.size(pivots.fit(1)?[0]);
+    let steps = if rows == columns { rows.clone() } else { Expr::min(rows, columns) };
+    if agreement(size, &steps) == Agreement::Different {
+        return Err(misfit(pivots, "there is one exchange for each row or column, whichever are fewer"));
+    }
+    Ok(())
+}
+
+/// Refuses what is no single integer.
+pub(crate) fn check_result(result: &Operand) -> Result<(), ExpandErrorKind> {
+    result.fit(0)?;
+    check_integer(result)
+}
+
+fn check_integer(operand: &Operand) -> Result<(), ExpandErrorKind> {
+    if operand.element.is_integer() && operand.element != ScalarType::Bool {
+        return Ok(());
+    }
+    let reason = format!("it holds integers, the elements have the type {}", operand.element);
+    Err(ExpandErrorKind::Element { connector: operand.connector.clone(), reason })
+}
+
+/// The element of what holds a single one.
+pub(crate) fn only(operand: &Operand, container: &str) -> Element {
+    Element::new(container, operand.seen().iter().map(|_| "0".to_owned()).collect())
+}
+
+/// Results by the names of their outputs, in the order in which the node writes them.
+pub(crate) fn ordered(outputs: &[String], mut results: Vec<(&str, Vec<Value>)>) -> Vec<Vec<Value>> {
+    let mut take = |name: &String| {
+        let at = results.iter().position(|(of, _)| of == name);
+        at.map(|at| results.swap_remove(at).1).unwrap_or_default()
+    };
+    outputs.iter().map(&mut take).collect()
+}
+
+pub(crate) fn names(signature: &Signature) -> Vec<String> {
+    signature.outputs().map(|operand| operand.connector.clone()).collect()
+}
+
+impl Factorization {
+    pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        Properties(node).check(&["n"])?;
+        signature.check_all(&["_xin"], &[], &["_xout", "_ipiv", "_res"])?;
+        let (from, to) = (signature.input("_xin")?.clone(), signature.written("_xout")?.clone());
+        let (pivots, result) = (signature.written("_ipiv")?.clone(), signature.written("_res")?.clone());
+        let ([rows, columns], into) = (matrix(&from)?, matrix(&to)?);
+        let is_other = |(a, b): (&Expr, &Expr)| agreement(a, b) == Agreement::Different;
+        if [&rows, &columns].into_iter().zip(&into).any(is_other) {
+            return Err(misfit(&to, "it must have the shape of `_xin`"));
+        }
+        check_division(&from, &to)?;
+        check_pivots(&pivots, &rows, &columns)?;
+        check_result(&result)?;
+        Ok(Factorization { from, to, pivots, result, outputs: names(signature) })
+    }
+}
+
+impl Meaning for Factorization {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
+        let [rows, columns] = matrix(&self.to).map_err(|error| error.to_string())?;
+        let (rows, columns) = (count(&rows)?, count(&columns)?);
+        let mut factors = values.of("_xin", wide(self.to.element))?;
+        let pivots = factorize(&mut factors, rows, columns);
+        let is_zero = |k: &usize| !arith::is_true(factors[k * columns + k]);
+        let failed = (0..pivots.len()).find(is_zero).map_or(0, |k| k as i64 + 1);
+        let pivots = pivots.into_iter().map(|row| Value::I64(row as i64 + 1)).collect();
+        let results = vec![("_xout", factors), ("_ipiv", pivots), ("_res", vec![Value::I64(failed)])];
+        Ok(ordered(&self.outputs, results))
+    }
+
+    fn expand(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        _expansion: Expansion,
+    ) -> Result<(), ExpandErrorKind> {
+        let [rows, columns] = seen(template, &self.to)?;
+        seen(template, &self.from)?;
+        let container = target.of("_xout").to_owned();
+        let ty = self.to.element;
+        let factors = Factors { container, pivots: target.of("_ipiv").to_owned(), rows, columns, ty };
+        start_matrix(template, &self.from, &factors);
+        factors.eliminate(template, self.pivots.element);
+        let result = only(&self.result, target.of("_res"));
+        factors.find_zero(template, &result, self.result.element);
+        Ok(())
+    }
+}
+
+impl Substitution {
+    /// `Getrs`.
+    pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        Properties(node).check(&["n"])?;
+        signature.check_all(&["_a", "_rhs_in", "_ipiv"], &[], &["_rhs_out", "_res"])?;
+        let right = Some(signature.input("_rhs_in")?.clone());
+        Substitution::from_factors(signature, "_a", right, "_rhs_out")
+    }
+
+    /// `Getri`, which solves for the columns of the unit matrix.
+    pub(crate) fn inverse(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        Properties(node).check(&["n"])?;
+        signature.check_all(&["_xin", "_ipiv"], &[], &["_xout", "_res"])?;
+        Substitution::from_factors(signature, "_xin", None, "_xout")
+    }
+
+    fn from_factors(
+        signature: &Signature,
+        factors: &str,
+        right: Option<Operand>,
+        to: &str,
+    ) -> Result<Self, ExpandErrorKind> {
+        let (factors, pivots) = (signature.input(factors)?.clone(), signature.input("_ipiv")?.clone());
+        let (to, result) = (signature.written(to)?.clone(), signature.written("_res")?.clone());
+        let rows = square(&factors)?;
+        match &right {
+            Some(right) => check_sides(&rows, right, &to)?,
+            None if agreement(&square(&to)?, &rows) == Agreement::Different => {
+                return Err(misfit(&to, "it must have the shape of `_xin`"));
+            }
+            None => {}
+        }
+        check_division(&factors, &to)?;
+        check_pivots(&pivots, &rows, &rows)?;
+        check_result(&result)?;
+        Ok(Substitution { factors, pivots, right, to, result, outputs: names(signature) })
+    }
+}
+
+impl Meaning for Substitution {
+    fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
+        let ty = wide(self.to.element);
+        let factors = values.of(&self.factors.connector, ty)?;
+        let n = count(&square(&self.factors).map_err(|error| error.to_string())?)?;
+        let pivots = pivots_of(&values.of("_ipiv", ScalarType::I64)?, n)?;
+        let mut right = match &self.right {
+            Some(right) => values.of(&right.connector, ty)?,
+            None => unit(n, ty),
+        };
+        substitute(&factors, &pivots, &mut right, n);
+        // The factors of a matrix without an inverse have a zero on the diagonal.
+        let is_zero = |k: &usize| self.right.is_none() && !arith::is_true(factors[k * n + k]);
+        let failed = (0..n).find(is_zero).map_or(0, |k| k as i64 + 1);
+        let results = vec![(self.to.connector.as_str(), right), ("_res", vec![Value::I64(failed)])];
+        Ok(ordered(&self.outputs, results))
+    }
+
+    fn expand(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        _expansion: Expansion,
+    ) -> Result<(), ExpandErrorKind> {
+        let [rows, columns] = seen(template, &self.factors)?;
+        let from = self.factors.element;
+        let factors = Factors {
+            container: self.factors.connector.clone(),
+            pivots: self.pivots.connector.clone(),
+            rows,
+            columns,
+            ty: from,
+        };
+        let sides = Sides::of(template, &self.to, target.of(&self.to.connector));
+        sides.start(template, self.right.as_ref());
+        sides.exchange(template, &factors);
+        sides.substitute(template, &factors);
+        let result = only(&self.result, target.of("_res"));
+        if self.right.is_none() {
+            factors.find_zero(template, &result, self.result.element);
+            return Ok(());
+        }
+        template.elementwise(Elementwise {
+            label: "result",
+            dimensions: Vec::new(),
+            reads: Vec::new(),
+            value: format!("{}(0)", self.result.element),
+            write: result,
+            adds: false,
+        });
+        Ok(())
+    }
+}
