@@ -33,13 +33,15 @@ impl<'ctx> Emitter<'ctx> {
     fn persistent_buffers(&self) -> impl Iterator<Item = BufferId> {
         let plan = self.plan;
         plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
-            Allocation::Persistent => Some(BufferId(index as u32)),
+            Allocation::Persistent | Allocation::Queues { capacity: _, persistent: true } => {
+                Some(BufferId(index as u32))
+            }
             Allocation::Argument(_)
             | Allocation::Handle
             | Allocation::Stack
             | Allocation::Thread
             | Allocation::Dynamic
-            | Allocation::Queues { .. }
+            | Allocation::Queues { capacity: _, persistent: false }
             | Allocation::Reference(_)
             | Allocation::Constant(_) => None,
         })
@@ -187,8 +189,9 @@ impl<'ctx> Emitter<'ctx> {
         let given = f.builder.build_is_not_null(f.handle.get(), "")?;
         f.when(given, || {
             f.free(f.load_pointer(f.arena_field(0)?)?)?;
-            for index in 0..self.persistent_buffers().count() as u32 {
-                f.free(f.load_pointer(f.memory_field(BUFFERS + index, 0)?)?)?;
+            for (index, buffer) in self.persistent_buffers().enumerate() {
+                let address = f.load_pointer(f.memory_field(BUFFERS + index as u32, 0)?)?;
+                if f.is_stream(buffer) { f.close_stream(address)? } else { f.free(address)? }
             }
             if self.plan.profile.is_some() {
                 f.close_profile()?;
@@ -253,6 +256,7 @@ impl<'ctx> Emitter<'ctx> {
         }
         f.bind_arena()?;
         f.call_version(|suffix| self.body_function(&f, suffix))?;
+        f.forget_streams()?;
         f.finish(Returns::Status)?;
         Ok(value)
     }
@@ -496,9 +500,8 @@ impl<'ctx> Function<'_, 'ctx> {
         );
         self.fail_if(changed, Status::InvalidArgument, &text)?;
         self.when(missing, || {
-            self.allocate_buffer(id, address)?;
             self.builder.build_store(size, bytes)?;
-            Ok(())
+            if self.is_stream(id) { self.open_stream(id, address) } else { self.allocate_buffer(id, address) }
         })?;
         let pointer = self.load_pointer(address)?;
         self.bind_buffer(id, Base::Fixed(pointer));
@@ -507,6 +510,24 @@ impl<'ctx> Function<'_, 'ctx> {
             self.when(missing, || self.undefine(id))?;
         }
         Ok(())
+    }
+
+    /// Closes persistent streams after a run that failed, in the middle of whatever it did with them.
+    fn forget_streams(&self) -> Emit<()> {
+        let buffers: Vec<BufferId> = self.emitter.persistent_buffers().collect();
+        if !buffers.iter().any(|buffer| self.is_stream(*buffer)) {
+            return Ok(());
+        }
+        let status = self.builder.build_load(self.emitter.i32(), self.status, "")?.into_int_value();
+        let failed = self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?;
+        self.when(failed, || {
+            for (index, _) in buffers.iter().enumerate().filter(|(_, buffer)| self.is_stream(**buffer)) {
+                let address = self.memory_field(BUFFERS + index as u32, 0)?;
+                self.close_stream(self.load_pointer(address)?)?;
+                self.builder.build_store(address, self.emitter.pointer().const_null())?;
+            }
+            Ok(())
+        })
     }
 
     /// Binds buffers of constants, which every function reaches.

@@ -120,7 +120,9 @@ impl Uses {
                 self.aliased.extend(plan.owners(buffer));
             }
             self.expression(&plan.buffer(buffer).size);
-            if let Allocation::Queues { capacity: Some(capacity) } = &plan.buffer(buffer).allocation {
+            if let Allocation::Queues { capacity: Some(capacity), persistent: false } =
+                &plan.buffer(buffer).allocation
+            {
                 self.expression(capacity);
             }
         }

@@ -261,20 +261,14 @@ impl<'g> Lowering<'g> {
             }
         }
         let allocation = if container.is_stream() {
-            if container.lifetime == Lifetime::Persistent {
-                return Err(unsupported_stream(frame, container, "persistent stream"));
+            let allocation = allocated_when_needed(frame, container);
+            if let Allocation::Queues { capacity, persistent: true } = &allocation {
+                self.of_caller(frame, container, &size)?;
+                capacity.iter().try_for_each(|capacity| self.of_caller(frame, container, capacity))?;
             }
-            allocated_when_needed(frame, container)
+            allocation
         } else if container.lifetime == Lifetime::Persistent {
-            if !self.plan.is_of_caller(&size) {
-                return Err(LowerError::Unsupported {
-                    what: format!(
-                        "persistent `{}` whose size {size} the caller does not give",
-                        container.name
-                    ),
-                    path: frame.path.clone(),
-                });
-            }
+            self.of_caller(frame, container, &size)?;
             Allocation::Persistent
         } else {
             self.placement(&size, container.element)
@@ -284,6 +278,15 @@ impl<'g> Lowering<'g> {
         let bound = self.bind_whole(container, buffer);
         frame.containers.insert(id, bound);
         Ok(())
+    }
+
+    /// Refuses a persistent container of which the caller does not give a size.
+    fn of_caller(&self, frame: &Frame<'g>, container: &Container, size: &Expr) -> Result<(), LowerError> {
+        if self.plan.is_of_caller(size) {
+            return Ok(());
+        }
+        let what = format!("persistent `{}` whose size {size} the caller does not give", container.name);
+        Err(LowerError::Unsupported { what, path: frame.path.clone() })
     }
 
     /// Where memory of this size comes from, as far out as the size allows.
@@ -321,7 +324,7 @@ impl<'g> Lowering<'g> {
     fn place_memory(&mut self, buffer: BufferId, brackets: &mut Brackets) {
         match self.plan.buffer(buffer).allocation {
             Allocation::Thread => self.add_thread_local(buffer),
-            Allocation::Dynamic | Allocation::Queues { .. } => {
+            Allocation::Dynamic | Allocation::Queues { capacity: _, persistent: false } => {
                 brackets.0.push(Statement::Allocate(buffer));
                 brackets.1.insert(0, Statement::Free(buffer));
             }
@@ -329,6 +332,7 @@ impl<'g> Lowering<'g> {
             Allocation::Argument(_)
             | Allocation::Stack
             | Allocation::Persistent
+            | Allocation::Queues { capacity: _, persistent: true }
             | Allocation::Reference(_)
             | Allocation::Constant(_) => {}
         }
@@ -371,7 +375,8 @@ impl<'g> Lowering<'g> {
 fn allocated_when_needed(frame: &Frame<'_>, container: &Container) -> Allocation {
     match &container.kind {
         ContainerKind::Stream { capacity, .. } => {
-            Allocation::Queues { capacity: capacity.as_ref().map(|capacity| frame.translate(capacity)) }
+            let capacity = capacity.as_ref().map(|capacity| frame.translate(capacity));
+            Allocation::Queues { capacity, persistent: container.lifetime == Lifetime::Persistent }
         }
         ContainerKind::Scalar
         | ContainerKind::Array(_)

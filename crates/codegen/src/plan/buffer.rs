@@ -58,6 +58,8 @@ pub enum Allocation {
     Queues {
         /// How many elements a queue holds before a push waits; `None` is unbounded.
         capacity: Option<Expr>,
+        /// Whether they belong to the handle, made by its first run and kept for the next ones; then no statement allocates or frees them.
+        persistent: bool,
     },
     /// A part of the memory of one of these buffers, which [`Statement::Point`](super::Statement::Point) chooses; other references among them. Its
     /// size is a variable, that of the buffer which it names.

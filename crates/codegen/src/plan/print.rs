@@ -28,8 +28,11 @@ impl fmt::Display for Plan {
                 Allocation::Persistent => "persistent".to_owned(),
                 Allocation::Thread => "thread".to_owned(),
                 Allocation::Dynamic => "dynamic".to_owned(),
-                Allocation::Queues { capacity: None } => "queues".to_owned(),
-                Allocation::Queues { capacity: Some(capacity) } => format!("queues of {capacity}"),
+                Allocation::Queues { capacity, persistent } => {
+                    let kept = if *persistent { " of the handle" } else { "" };
+                    let size = capacity.as_ref().map_or(String::new(), |capacity| format!(" of {capacity}"));
+                    format!("queues{size}{kept}")
+                }
                 Allocation::Reference(targets) => {
                     let names: Vec<&str> = targets.iter().map(|id| self.buffer(*id).name.as_str()).collect();
                     format!("reference to {}", names.join(", "))

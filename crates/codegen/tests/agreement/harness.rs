@@ -49,6 +49,28 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
     agree_when_timed(&program, &arguments, &expected, &report)
 }
 
+/// Runs a program several times, each on the results of the run before; all that is kept from run to run must agree, too.
+pub(crate) fn agree_again(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(source, symbols)?;
+    for checked in [false, true] {
+        let library = compiled(&program, checked)?;
+        let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
+        let (mut expected, mut actual) = (arguments.clone(), arguments.clone());
+        for run in 1..=4 {
+            interpreter
+                .run(&mut expected, &Options::default())
+                .map_err(|error| format!("interpreter, run {run}: {error}"))?;
+            library
+                .run(&mut actual, NonZeroU32::new(2))
+                .map_err(|error| format!("native, run {run}: {error}"))?;
+            if let Some(difference) = difference(&expected, &actual) {
+                return Err(format!("in run {run}, {difference}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What is not the same, if anything.
 pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<String> {
     expected.tensors().find_map(|(name, tensor)| match actual.get(name) {

@@ -1,7 +1,7 @@
 //! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
 //! threads: results must be the same, bit by bit. Each file is one reported test.
 //!
-//! A program is a file beside this one; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
+//! A program is a file beside this one; those in `again` run several times on one handle; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
 //! `# for NAME in A B` runs it once with each word in place of the name.
 //!
 //! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` are tests, too: each ends its process with what `# address:` or
@@ -13,12 +13,17 @@ mod timers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use harness::{agree, failure, prepared, run};
+use harness::{agree, agree_again, failure, prepared, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use timers::run_timed;
 
 fn main() -> ExitCode {
     let mut trials = trials("", 40, agrees);
+    // What lives in the handle.
+    trials.extend(self::trials("again", 1, |path| {
+        let text = std::fs::read_to_string(path)?;
+        agree_again(&text, &symbols(&text)).map_err(|what| format!("{what}\n{text}").into())
+    }));
     // Waits for what never comes end with a status that says who waits, whatever waits with it.
     trials.extend(self::trials("deadlocks", 4, |path| {
         [false, true].into_iter().try_for_each(|checked| ends_with_its_error(path, checked))

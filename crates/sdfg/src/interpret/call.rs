@@ -122,15 +122,22 @@ impl<'p> Machine<'p> {
         let procedure = &self.program.procedures[call.procedure];
         let (code, site) = (&procedure.containers[container], &procedure.site);
         if let Some(kept) = code.persistent.and_then(|number| self.persistent[number].clone()) {
-            if let ContainerForm::Array(layout) = &code.form {
-                let found = self.shape(call, code, &layout.shape, site)?;
-                let kept: Vec<i64> = kept.dims.iter().map(|dimension| dimension.extent).collect();
-                if kept != found {
-                    let container = code.name.clone();
-                    return Err(self.trap(TrapKind::PersistentSize { container, kept, found }, site));
-                }
+            let shape = match &code.form {
+                ContainerForm::Scalar => &[][..],
+                ContainerForm::Stream { shape, .. } => shape,
+                ContainerForm::Array(layout)
+                | ContainerForm::View(layout)
+                | ContainerForm::Reference(layout) => &layout.shape,
+            };
+            let found = self.shape(call, code, shape, site)?;
+            let extents: Vec<i64> = kept.dims.iter().map(|dimension| dimension.extent).collect();
+            if extents != found {
+                let container = code.name.clone();
+                return Err(self.trap(TrapKind::PersistentSize { container, kept: extents, found }, site));
             }
-            call.bindings[container] = Binding::Elements(kept);
+            let is_stream = end_is_queue(&code.form);
+            call.bindings[container] =
+                if is_stream { Binding::Queues(kept) } else { Binding::Elements(kept) };
             return Ok(());
         }
         let (dims, offset, count) = match &code.form {
@@ -153,8 +160,11 @@ impl<'p> Machine<'p> {
                     capacity,
                     call.rank.is_none(),
                 );
-                let handle = self.store.allocate_stream(stream);
-                call.bindings[container] = Binding::Queues(handle.with(0, dims));
+                let handle = self.store.allocate_stream(stream).with(0, dims);
+                if let Some(number) = code.persistent {
+                    self.persistent[number] = Some(handle.clone());
+                }
+                call.bindings[container] = Binding::Queues(handle);
                 return Ok(());
             }
             ContainerForm::View(_) | ContainerForm::Reference(_) => {

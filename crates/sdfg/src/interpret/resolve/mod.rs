@@ -223,10 +223,8 @@ impl Resolver {
             }
             Distribution::Local => DistributionCode::Local,
         };
-        let is_persistent = container.transient
-            && container.lifetime == Lifetime::Persistent
-            && !container.is_stream()
-            && !container.is_alias();
+        let is_persistent =
+            container.transient && container.lifetime == Lifetime::Persistent && !container.is_alias();
         let persistent = is_persistent.then(|| {
             self.program.persistent += 1;
             self.program.persistent - 1
