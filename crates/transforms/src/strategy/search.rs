@@ -178,14 +178,14 @@ fn prune<'p>(problem: &'p dyn Problem, options: &Options) -> Result<Pruned<'p>, 
 fn pays(price: f64, options: &Options, prediction: &Prediction) -> bool {
     /// How many times more work tables have to be: few configurations may turn out to be needless.
     const MUCH: f64 = 8.0;
-    /// Sums that take some seconds: more of them are not tried in order to make tables fit.
-    const TOO_MANY: f64 = 1e9;
+    /// Sums that take some seconds: more of them are not tried, because nothing tells how far they are.
+    const TOO_MANY: f64 = 4e9;
     match options.pruning {
         Pruning::Always => true,
         Pruning::Never => false,
         Pruning::WhereItPays => {
             let fits = prediction.bytes <= options.memory_limit;
-            prediction.operations as f64 > MUCH * price || (!fits && price < TOO_MANY)
+            price < TOO_MANY && (prediction.operations as f64 > MUCH * price || !fits)
         }
     }
 }
