@@ -6,20 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::dtype::ElementType;
-use sdfg::ir::ConflictResolution;
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol, Truth};
-use sdfg::tasklet::{Environment, TypedCode, TypedExpressionKind, TypedStatement};
-use sdfg::value::Value;
 
 use super::Lowering;
 use super::access::{AccessKind, Record};
-use super::memory::RootShape;
-use super::scalar::{less, typed};
+use super::accumulator::set_constant;
+use super::scalar::less;
 use crate::plan::{
-    Allocation, Binding, Buffer, BufferId, Collected, Compute, Copy, If, Location, LoopDimension, Private,
-    Realisation, Resolved, Statement, Stride, Strided, TaskKind, Touch, identity, touches,
+    Allocation, BufferId, Collected, Copy, If, Location, LoopDimension, Private, Realisation, Resolved,
+    Statement, TaskKind, identity, touches,
 };
 
 /// A loop around the current place.
@@ -290,7 +286,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Whether elements of a buffer are accessed by other names in a loop with these records.
-    fn has_other_names(&self, buffer: BufferId, records: &[Record]) -> bool {
+    pub(super) fn has_other_names(&self, buffer: BufferId, records: &[Record]) -> bool {
         self.plan.is_reference(buffer) || records.iter().any(|record| record.buffer != buffer)
     }
 
@@ -338,225 +334,4 @@ impl<'g> Lowering<'g> {
         let apart = Expr::int(coefficient.checked_abs()?.checked_mul(step)?);
         (extent.le(&apart, &self.assumptions) == Truth::Proved).then_some((coefficient, rest))
     }
-
-    /// All elements that an access touches while the variables before `fixed` stay as they are.
-    fn hull(&self, record: &Record, fixed: usize) -> Option<Subset> {
-        let shape = &self.roots[record.buffer.index()].shape;
-        let ranges = record.subset.as_ref()?.0.iter().zip(shape);
-        // A step of unknown sign leaves open where the range begins.
-        let ranges = ranges.map(|(range, extent)| {
-            ascending(range).unwrap_or_else(|| Range::new(Expr::zero(), extent.clone()))
-        });
-        let subset = Subset(ranges.collect());
-        let is_inner = |symbol: &Symbol| self.plan.variables.get_index_of(symbol).is_none_or(|i| i >= fixed);
-        let inner: Vec<(Symbol, Range)> = record
-            .loops
-            .iter()
-            .map(|number| self.loop_ranges[*number].clone())
-            .filter(|(variable, _)| is_inner(variable))
-            .collect();
-        let hull =
-            if inner.is_empty() { subset } else { subset.image(&inner, &self.assumptions)?.into_inner() };
-        // What depends on data or on loops of the program may be anywhere.
-        let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
-            if range.free_symbols().iter().any(is_inner) {
-                Range::new(Expr::zero(), extent.clone())
-            } else {
-                range
-            }
-        });
-        Some(Subset(ranges.collect()))
-    }
-
-    /// An accumulator of each thread for a buffer, if the target is small, with the position at which the target begins.
-    fn private(
-        &mut self,
-        buffer: BufferId,
-        records: &[Record],
-        open: &OpenLoop,
-        locals: &mut Vec<BufferId>,
-    ) -> Option<(Private, Expr)> {
-        let (combined, read): (Vec<&Record>, Vec<&Record>) =
-            records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
-        if self.target.checked || self.has_other_names(buffer, records) {
-            return None;
-        }
-        let AccessKind::Combine(resolution) = combined.first()?.kind.clone() else { return None };
-        if combined.iter().any(|record| record.kind != AccessKind::Combine(resolution.clone())) {
-            return None;
-        }
-        let element = self.plan.buffer(buffer).element;
-        identity(&resolution, element)?;
-        let fixed = open.first_variable;
-        if !self.is_apart(&combined, &read, fixed) {
-            return None;
-        }
-        let records = combined;
-        let mut hull: Option<Subset> = None;
-        for record in records {
-            let touched = match self.hull(record, fixed) {
-                Some(touched) => touched,
-                None => Subset::full(&self.roots[buffer.index()].shape),
-            };
-            hull = Some(match hull {
-                Some(hull) => hull.bounding_union(&touched, &self.assumptions).into_inner(),
-                None => touched,
-            });
-        }
-        let hull = hull?;
-        let root = &self.roots[buffer.index()];
-        if root.strides.iter().any(|stride| Expr::zero().le(stride, &self.assumptions) != Truth::Proved) {
-            return None;
-        }
-        // From the first to the last element of the target, in the order of memory.
-        let (mut first, mut last) = (root.offset.clone(), root.offset.clone());
-        for (range, stride) in hull.0.iter().zip(&root.strides) {
-            first = &first + &(&range.begin * stride);
-            last = &last + &(&range.last() * stride);
-        }
-        let size = &(&last - &first) + &Expr::one();
-        let known = |expr: &Expr| {
-            expr.free_symbols().iter().all(|s| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed))
-        };
-        if !known(&first) || !known(&size) {
-            return None;
-        }
-        let bytes = i64::try_from(element.size()).ok()?;
-        let small = match size.as_int() {
-            Some(n) => u64::try_from(n.checked_mul(bytes)?).ok()? <= self.target.private_bytes,
-            // A size that only the caller knows: containers of one dimension are histograms far more often than fields.
-            None => hull.rank() == 1,
-        };
-        if !small {
-            return None;
-        }
-        let on_stack =
-            size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
-        let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
-        let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
-        let shape = RootShape::packed(vec![size.clone()]);
-        let own =
-            self.push_buffer(Buffer { name, element, size: size.clone(), allocation, defined: None }, shape);
-        if !on_stack {
-            locals.push(own);
-        }
-        let origin = Location { buffer, offset: first.clone() };
-        let target = Strided { origin, extents: vec![size], strides: vec![Stride::Even(Expr::one())] };
-        Some((Private { buffer: own, bank_stride: None, target, resolution }, first))
-    }
-
-    /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.
-    fn is_apart(&self, combined: &[&Record], others: &[&Record], fixed: usize) -> bool {
-        if others.iter().any(|record| record.kind != AccessKind::Read) {
-            return false;
-        }
-        let hulls = |records: &[&Record]| {
-            records.iter().map(|record| self.hull(record, fixed)).collect::<Option<Vec<_>>>()
-        };
-        others.is_empty()
-            || hulls(combined).zip(hulls(others)).is_some_and(|(combined, read)| {
-                let apart = |a: &Subset, b: &Subset| a.disjoint(b, &self.assumptions) == Truth::Proved;
-                combined.iter().all(|a| read.iter().all(|b| apart(a, b)))
-            })
-    }
-
-    /// Single elements that a loop only combines into, always the same one of their buffer.
-    fn accumulated(
-        &self,
-        body: &mut [Statement],
-        open: &OpenLoop,
-        records: &BTreeMap<BufferId, Vec<Record>>,
-    ) -> Vec<(Location, ConflictResolution)> {
-        let mut targets: BTreeMap<BufferId, Option<(Location, ConflictResolution)>> = BTreeMap::new();
-        touches(body, &mut |touch| {
-            let found = match &touch {
-                // An atomic one is in the loop of another team, whose threads share the target.
-                Touch::Store(
-                    to,
-                    Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain },
-                )
-                | Touch::CopyTo {
-                    to,
-                    write: Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain },
-                    single: true,
-                } => Some(((*to).clone(), resolution.clone())),
-                Touch::Load(_)
-                | Touch::View(_)
-                | Touch::Store(..)
-                | Touch::ViewMut(..)
-                | Touch::CopyFrom(_)
-                | Touch::CopyTo { .. }
-                | Touch::Pointer(_)
-                | Touch::Merge(_)
-                | Touch::PushTo(_)
-                | Touch::TakeFrom(_)
-                | Touch::Length(_)
-                | Touch::Name(_) => None,
-            };
-            // Reads may be of other elements: the records tell.
-            if touch.reads() {
-                return;
-            }
-            let known = targets.entry(touch.buffer()).or_insert_with(|| found.clone());
-            if *known != found {
-                *known = None;
-            }
-        });
-        let moves = |location: &Location| {
-            let changes = |s: &Symbol| {
-                *s == open.variable
-                    || self.plan.variables.get_index_of(s).is_none_or(|i| i >= open.n_variables)
-            };
-            location.offset.free_symbols().iter().any(changes)
-        };
-        targets
-            .into_values()
-            .flatten()
-            .filter(|(location, _)| {
-                let apart = |records: &Vec<Record>| {
-                    if self.has_other_names(location.buffer, records) {
-                        return false;
-                    }
-                    let (combined, others): (Vec<&Record>, Vec<&Record>) =
-                        records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
-                    self.is_apart(&combined, &others, open.n_variables)
-                };
-                location.buffer.index() < open.n_buffers
-                    && records.get(&location.buffer).is_some_and(apart)
-                    && !moves(location)
-            })
-            .collect()
-    }
-}
-
-/// The elements of a range from the lowest one on; `None` if the sign of its step is not known.
-fn ascending(range: &Range) -> Option<Range> {
-    let step = range.step.as_int()?;
-    if step > 0 {
-        return Some(range.clone());
-    }
-    let end = &range.begin + &Expr::one();
-    Some(Range::new(range.last(), end).with_step(Expr::int(step.checked_neg()?)))
-}
-
-/// Sets an element to a constant.
-pub(super) fn set_constant(to: &Location, value: Value, element: ElementType) -> Statement {
-    let mut environment = Environment::new();
-    let connector = environment.output("value", element);
-    let scalar = typed(TypedExpressionKind::Constant(value), ElementType::scalar(element.lane()));
-    let value = if element.lanes() == 1 {
-        scalar
-    } else {
-        typed(TypedExpressionKind::Splat(Box::new(scalar)), element)
-    };
-    let body = vec![TypedStatement::Output { connector, value }];
-    let code = TypedCode { environment, locals: Vec::new(), body };
-    let bindings = vec![Binding::Store { to: to.clone(), write: Resolved::Store }];
-    Statement::Compute(Compute {
-        label: "identity".to_owned(),
-        code,
-        bindings,
-        symbols: Vec::new(),
-        checks: Vec::new(),
-    })
 }

@@ -10,7 +10,7 @@ use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
 use super::Lowering;
-use super::conflict::set_constant;
+use super::accumulator::set_constant;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;

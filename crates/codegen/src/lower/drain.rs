@@ -9,7 +9,7 @@ use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
 use super::Lowering;
-use super::conflict::set_constant;
+use super::accumulator::set_constant;
 use super::scalar::element_at;
 use crate::plan::{BufferId, Drain, Location, ParallelLoop, Pop, Row, Statement, any_statement, touches};
 

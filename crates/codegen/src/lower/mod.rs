@@ -6,6 +6,7 @@
 //! atomics (`conflict`).
 
 mod access;
+mod accumulator;
 mod alias;
 mod arena;
 mod bank;
