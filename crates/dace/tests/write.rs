@@ -93,7 +93,7 @@ fn graphs_of_dace_come_back() {
     // Pairs of values and indices are short vectors; parts that change their shape on the way are no copies of DaCe's.
     assert!(counts.refused.keys().all(|code| code == "D302" || code == "D306"), "{counts:?}");
     assert!(counts.refused.values().sum::<usize>() <= 5, "{counts:?}");
-    assert!(counts.exact >= 48 && counts.settled >= 8, "{counts:?}");
+    assert!(counts.exact >= 47 && counts.settled >= 8, "{counts:?}");
 }
 
 #[test]
@@ -157,6 +157,32 @@ fn what_dace_has_not_is_refused() {
     assert_eq!(refused("symbol N: i32\narray a: f64[N]", ""), "D308");
     let map = "map m [i = 0:4] schedule(simd) {\ntasklet t () -> (o) { o = 1.0 }\nt.o -> m.a: a[i]\n}\naccess c = a\nm.a -> c";
     assert_eq!(refused(doubles, map), "D304");
+}
+
+/// Connectors, locals and parameters of functions get other names where theirs are words of C++; what a container has is for
+/// others to see. Operands of quotients get one type.
+#[test]
+fn code_is_written_as_cpp_takes_it() {
+    let text = "sdfg p {
+      array a: i64[4]
+      state s {
+        access a
+        access a0 = a
+        a -> t.new: a[0]
+        tasklet t (new) -> (delete) dialect(c) { auto = py_mod(new, 3); delete = py_floor(auto, 2) + auto + py_mod(4, 3) }
+        t.delete -> a0: a[0] wcr(lambda class, union: class * union + 1)
+      }
+    }";
+    let sdfg = parse("p", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let written = String::from_utf8(write(&sdfg, Form::Plain).unwrap()).unwrap();
+    for expected in [
+        r"__auto = py_mod(__new, dace.int64(3))",
+        r"__delete = py_floor(__auto, 2) + __auto + py_mod(4, 3)",
+        "lambda __class, __union: __class * __union + 1",
+    ] {
+        assert!(written.contains(expected), "no `{expected}` in {written}");
+    }
+    assert!(matches!(round_trip("p", &sdfg), Outcome::Settled));
 }
 
 /// DaCe assigns one after the other, so two symbols that swap their values need a third: one that is not the program's own.

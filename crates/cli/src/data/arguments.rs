@@ -48,7 +48,7 @@ impl RunData {
                 files.insert(input.name.as_str(), (path, read(path, container)?));
             }
         }
-        let symbols = symbols(sdfg, options, &files)?;
+        let Symbols { values: symbols, givers } = symbols(sdfg, options, &files)?;
         let mut arguments = Arguments::new();
         for (symbol, value) in &symbols {
             arguments.set_symbol(symbol.as_str(), *value);
@@ -57,7 +57,7 @@ impl RunData {
             let shape = shape(container, &symbols)?;
             let tensor = match files.remove(container.name.as_str()) {
                 Some((path, tensor)) => {
-                    check_shape(container, (path, &tensor), &shape, &symbols)?;
+                    check_shape(container, (path, &tensor), &shape, &symbols, &givers)?;
                     tensor
                 }
                 None if exposed.added.contains(&container.name) => {
@@ -235,23 +235,33 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
     }
 }
 
+/// Values of symbols.
+struct Symbols {
+    values: BTreeMap<Symbol, i64>,
+    /// What gave each its value, for messages.
+    givers: BTreeMap<Symbol, String>,
+}
+
 /// Values of all symbols: those that were set, and those that are an extent of a file.
 fn symbols(
     sdfg: &Sdfg,
     options: &DataOptions,
     files: &BTreeMap<&str, (&str, Tensor)>,
-) -> Result<BTreeMap<Symbol, i64>, Failure> {
+) -> Result<Symbols, Failure> {
     let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
+    let mut givers: BTreeMap<Symbol, String> = BTreeMap::new();
     for (symbol, _) in sdfg.symbols() {
         if let Some(set) = options.symbols.iter().find(|set| set.name == symbol.as_str()) {
             values.insert(symbol.clone(), set.value);
+            givers.insert(symbol.clone(), "--set".to_owned());
         }
     }
     for (_, container) in sdfg.arguments() {
         let Some((_, tensor)) = files.get(container.name.as_str()) else { continue };
-        for (extent, found) in container.shape().iter().zip(tensor.shape()) {
-            if let Some(symbol) = extent.as_symbol() {
-                values.entry(symbol.clone()).or_insert(*found);
+        for (dimension, (extent, found)) in container.shape().iter().zip(tensor.shape()).enumerate() {
+            if let Some(symbol) = extent.as_symbol().filter(|symbol| !values.contains_key(*symbol)) {
+                values.insert(symbol.clone(), *found);
+                givers.insert(symbol.clone(), format!("dimension {dimension} of `{}`", container.name));
             }
         }
     }
@@ -261,7 +271,7 @@ fn symbols(
         .map(|(s, _)| s.to_string())
         .collect();
     match missing.as_slice() {
-        [] => Ok(values),
+        [] => Ok(Symbols { values, givers }),
         [first, ..] => {
             let what = if missing.len() == 1 { "symbol" } else { "symbols" };
             Err(Failure::usage(format_args!("{what} without a value: {}", missing.join(", "))).help(
@@ -293,6 +303,7 @@ fn check_shape(
     (path, tensor): (&str, &Tensor),
     wanted: &[i64],
     symbols: &BTreeMap<Symbol, i64>,
+    givers: &BTreeMap<Symbol, String>,
 ) -> Result<(), Failure> {
     let found = tensor.shape();
     let one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
@@ -303,8 +314,11 @@ fn check_shape(
         |shape: &[i64]| format!("[{}]", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
     let declared: Vec<String> = container.shape().iter().map(ToString::to_string).collect();
     let free: BTreeSet<Symbol> = container.shape().iter().flat_map(|extent| extent.free_symbols()).collect();
-    let values: Vec<String> =
-        free.iter().filter_map(|symbol| Some(format!("{symbol} = {}", symbols.get(symbol)?))).collect();
+    let value = |symbol: &Symbol| {
+        let by = givers.get(symbol).map(|giver| format!(" by {giver}")).unwrap_or_default();
+        Some(format!("{symbol} = {}{by}", symbols.get(symbol)?))
+    };
+    let values: Vec<String> = free.iter().filter_map(value).collect();
     let with = if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) };
     Err(Failure::usage(format_args!(
         "`{}` has shape {}, the file {}",

@@ -78,6 +78,20 @@ fn symbols_that_are_missing_or_unknown() {
 }
 
 #[test]
+fn sizes_that_contradict_each_other() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.file("three.npy", npy(&[1.0, 2.0, 3.0], "(3,)"));
+    bench.file("four.npy", npy(&[1.0, 2.0, 3.0, 4.0], "(4,)"));
+    for command in ["interpret", "run"] {
+        bench.run(&[command, "double.sdft", "-i", "A=three.npy", "-i", "B=four.npy"]).fails(
+            2,
+            &["`B` has shape [3], the file [4]", "declared as [N] with N = 3 by dimension 0 of `A`"],
+        );
+    }
+}
+
+#[test]
 fn inputs_that_do_not_fit() {
     let bench = Bench::new();
     bench.file("double.sdft", DOUBLE);
@@ -95,7 +109,11 @@ fn inputs_that_do_not_fit() {
         run("A=none.npy").fails(2, &["cannot read `none.npy`", "at: --input A=none.npy", "help: "]);
         run("A=three.npy").fails(
             2,
-            &["`A` has shape [4], the file [3]", "at: --input A=three.npy", "declared as [N] with N = 4"],
+            &[
+                "`A` has shape [4], the file [3]",
+                "at: --input A=three.npy",
+                "declared as [N] with N = 4 by --set",
+            ],
         );
         run("A=square.npy").fails(2, &["`A` has shape [4], the file [2, 2]"]);
         run("A=single.npy").fails(2, &["elements of type f64, the file of f32"]);

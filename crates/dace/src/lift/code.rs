@@ -13,10 +13,12 @@ use sdfg::syntax::{
     AssignmentTarget, Expression, ExpressionKind, Statement, StatementKind, print_block, visit_block,
     visit_bound_names,
 };
-use sdfg::tasklet::{Code as TaskletCode, ConnectorKind, Dialect, Direction, Environment, typecheck};
+use sdfg::tasklet::{
+    Code as TaskletCode, ConnectorKind, Dialect, Direction, Environment, typecheck, typecheck_expression,
+};
 
 use super::Frame;
-use super::functions::{element, spelled};
+use super::functions::{conversion, element, spelled};
 use super::names::is_reserved;
 use super::state::Graph;
 use super::typed;
@@ -40,7 +42,6 @@ impl Frame<'_> {
             if self.reads_constant(&graph.constants, id, name) {
                 continue;
             }
-            self.check_name(&name, "connector")?;
             if connector.element.lanes() > 1 || connector.element.lane() == ScalarType::F16 {
                 let message = format!("`{name}` is of type {}, which DaCe's code has not", connector.element);
                 return Err(self.refuse_node(graph, id, Code::UnwritableType, message));
@@ -72,7 +73,7 @@ impl Frame<'_> {
             TaskletBody::External(_) => false,
         };
         let mut found = name.to_owned();
-        while is_taken(&found) || (found != name && is_used(&found)) {
+        while is_taken(&found) || is_reserved(&found) || (found != name && is_used(&found)) {
             found = format!("__{found}");
         }
         found
@@ -94,24 +95,20 @@ impl Frame<'_> {
         visit_bound_names(code.block(), &mut |name| {
             names.remove(&name.text);
         });
-        let mut clash = None;
+        let mut reserved: BTreeSet<String> = BTreeSet::new();
         visit_bound_names(code.block(), &mut |name| {
             if is_reserved(&name.text) {
-                clash.get_or_insert_with(|| name.text.clone());
+                reserved.insert(name.text.clone());
             }
         });
-        if let Some(name) = clash {
-            return Err(refuse(format!(
-                "the local `{name}` has the name of a word of C++; give it another name"
-            )));
-        }
         let symbols = names.into_iter().map(|name| (name, ScalarType::I64));
         let connectors = TaskletConnectors::of(self.sdfg, graph.state, id, tasklet, symbols);
         let connected = tasklet.inputs.iter().chain(&tasklet.outputs);
         let connected = connected.filter(|input| !self.reads_constant(&graph.constants, id, &input.name));
-        let renamed = connected.filter_map(|connector| {
-            let name = self.connector_name(tasklet, &connector.name);
-            (name != connector.name).then(|| (connector.name.clone(), Expression::name(name)))
+        let named = connected.map(|connector| connector.name.clone()).chain(reserved);
+        let renamed = named.filter_map(|name| {
+            let other = self.connector_name(tasklet, &name);
+            (other != name).then(|| (name, Expression::name(other)))
         });
         let renamed: BTreeMap<String, Expression> = renamed.collect();
         let block = match code.dialect() {
@@ -145,10 +142,11 @@ impl Frame<'_> {
                 failed.get_or_insert(format!("a part of the constant `{name}` is not known"));
                 part
             });
-            spelled(part.clone(), complex).unwrap_or_else(|why| {
+            let part = spelled(part.clone(), complex).unwrap_or_else(|why| {
                 failed.get_or_insert(why);
                 part
-            })
+            });
+            of_one_type(part, &connectors.environment)
         });
         for statement in &mut block {
             plain_targets(statement, &elements);
@@ -165,6 +163,37 @@ impl Frame<'_> {
         let code =
             code.map_err(|errors| refuse(errors.first().map_or_else(String::new, ToString::to_string)))?;
         Ok((print_block(code.block()), is_pythonic))
+    }
+}
+
+/// Functions of DaCe's runtime whose operands must be of one type in C++.
+const OF_ONE_TYPE: [&str; 3] = ["py_floor", "py_mod", "cpp_mod"];
+
+/// A call of one of [`OF_ONE_TYPE`] with operands of its type, where that can be told.
+fn of_one_type(expression: Expression, environment: &Environment) -> Expression {
+    let ExpressionKind::Call { function, arguments } = &expression.kind else { return expression };
+    if !OF_ONE_TYPE.contains(&function.text.as_str()) {
+        return expression;
+    }
+    let typed = typecheck_expression(&expression, Dialect::C, environment);
+    let Some(ty) = typed.ok().and_then(|typed| typed.expression.ty.as_scalar()) else { return expression };
+    let is_of_type = |argument: &Expression| match &argument.kind {
+        ExpressionKind::Name(name) => environment
+            .connector(name)
+            .is_some_and(|(_, connector)| connector.element.as_scalar() == Some(ty)),
+        ExpressionKind::Float(_) => ty == ScalarType::F64,
+        ExpressionKind::Call { function, .. } => function.text == conversion(ty),
+        _ => false,
+    };
+    let converted = arguments.iter().map(|argument| match is_of_type(argument) {
+        true => argument.clone(),
+        false => Expression::call(&conversion(ty), vec![argument.clone()]),
+    });
+    // Operands of one type that are no names stay as they are: literals beside literals.
+    if arguments.iter().any(is_of_type) {
+        Expression::call(&function.text, converted.collect())
+    } else {
+        expression
     }
 }
 

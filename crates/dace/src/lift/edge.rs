@@ -3,10 +3,11 @@
 use sdfg::ir::{Access, ConflictResolution, ContainerKind, EdgeId, Flow, NodeId, NodeKind, Volume};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
-use sdfg::syntax::{BinaryOp, CompareOp, Expression, Lambda, Name, UnaryOp};
+use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Lambda, Name, UnaryOp};
 
 use super::Frame;
 use super::functions::spelled;
+use super::names::is_reserved;
 use super::state::Graph;
 use crate::model::{Edge, Memlet};
 use crate::report::{Code, Failed};
@@ -222,14 +223,24 @@ pub(super) fn lambda(resolution: &ConflictResolution) -> Result<Lambda, String> 
             return Err(format!("DaCe has no resolution `{}` of short vectors", resolution.name()));
         }
         ConflictResolution::Custom(function) => {
+            // Words of Python and C++ are no names there.
+            let renamed = |name: &str| format!("__{name}");
             let mut failed = None;
             let body = map_expression(function.body.clone(), &mut |part| {
+                let part = match &part.kind {
+                    ExpressionKind::Name(name) if is_reserved(name) => Expression::name(renamed(name)),
+                    _ => part,
+                };
                 spelled(part.clone(), None).unwrap_or_else(|why| {
                     failed.get_or_insert(why);
                     part
                 })
             });
-            let parameters = function.parameters.clone();
+            let parameter = |name: &Name| match is_reserved(&name.text) {
+                true => Name::new(renamed(&name.text)),
+                false => name.clone(),
+            };
+            let parameters = function.parameters.iter().map(parameter).collect();
             return failed.map_or(Ok(Lambda { parameters, body }), Err);
         }
     };
