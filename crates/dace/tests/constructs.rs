@@ -219,3 +219,31 @@ fn an_argument_has_no_more_elements_than_are_left() {
         ]);
     assert_eq!(graph.run(&[("A", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], "A"), [0.0, 1.0, 2.0, 3.0, 5.0, 6.0]);
 }
+
+#[test]
+fn bounds_name_scalars_with_the_values_that_they_have_then() {
+    let transient = json!({"type": "Scalar", "attributes": {"dtype": "int64", "transient": true}});
+    let filled = |graph: Graph| {
+        graph
+            .nodes(vec![
+                map("i", "0:n - 1"),
+                tasklet("b = 1.0", &[], &["b"]),
+                json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "0"}),
+                access("B"),
+            ])
+            .edges(vec![
+                edge(0, "", 1, "", json!({})),
+                edge(1, "b", 2, "IN_B", memlet("B", "i:i", "1")),
+                edge(2, "OUT_B", 3, "", memlet("B", "0:3", "4")),
+            ])
+    };
+    let computed = |graph: Graph| {
+        graph.nodes(vec![access("A"), tasklet("o = a + 1", &["a"], &["o"]), access("n")]).edges(vec![
+            edge(0, "", 1, "a", memlet("A", "0:0", "1")),
+            edge(1, "o", 2, "", memlet("n", "0:0", "1")),
+        ])
+    };
+    let graph = Graph::new().array("A", "int64", &["1"]).array("B", "float64", &["4"]).with("n", transient);
+    let graph = filled(computed(graph).next());
+    assert_eq!(graph.run(&[("A", &[2.0]), ("B", &[0.0; 4])], "B"), [1.0, 1.0, 1.0, 0.0]);
+}

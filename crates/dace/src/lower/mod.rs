@@ -23,8 +23,9 @@ mod views;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerId, Sdfg, State, Transition};
+use sdfg::ir::{BlockId, BlockKind as OurBlockKind, ContainerId, Flow, RegionId, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
@@ -32,7 +33,7 @@ use self::external::Unit;
 use crate::Options;
 use crate::decode::Decoded;
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
-use crate::report::{Failed, Log};
+use crate::report::{Code, Failed, Log};
 use crate::text::{Structs, from_name};
 use extents::Extents;
 
@@ -128,7 +129,7 @@ fn lower_with<'a>(
     frame.declare_containers(extents);
     let body = frame.sdfg.body();
     frame.region(&program.body, body)?;
-    frame.read_scalars(read);
+    frame.read_scalars(read)?;
     frame.zero_unsure();
     frame.outlive_states();
     let zeroed = std::mem::take(&mut frame.zeroed);
@@ -164,19 +165,64 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Gives symbols the values of scalars before anything runs.
-    fn read_scalars(&mut self, read: &BTreeSet<Symbol>) {
+    /// Gives symbols the values of scalars: before anything runs, and again behind each state that writes one.
+    fn read_scalars(&mut self, read: &BTreeSet<Symbol>) -> Result<(), Failed> {
+        let mut first = Vec::new();
+        for scalar in read {
+            let Some(value) = self.numbers.get(scalar).and_then(Expr::as_symbol).cloned() else { continue };
+            let Some(id) = self.sdfg.find_container(scalar.as_str()) else { continue };
+            let refuse = |what: &str| {
+                let message = format!("`{scalar}` stands in an index, size or bound, and {what}");
+                Err(self.log().error(Code::Symbol, &self.sdfg.name, message))
+            };
+            if !self.sdfg.container(id).element.lane().is_integer() {
+                return refuse("is no integer");
+            }
+            let writes = |state: &State| {
+                let mut into = state.accesses_of(id).flat_map(|node| state.in_edges(node));
+                into.any(|edge| state.edge(edge).memlet.flow != Flow::Order)
+            };
+            let mut writers = Vec::new();
+            for (block, found) in self.sdfg.blocks() {
+                let OurBlockKind::State(state) = found.kind else { continue };
+                let state = self.sdfg.state(state);
+                if !writes(state) {
+                    continue;
+                }
+                if free_symbols_of_state(state).contains(&value) {
+                    return refuse("is written in the same state");
+                }
+                writers.push((block, found.region));
+            }
+            let assignment = (value, Expression::name(scalar.as_str()));
+            if writers.is_empty() || !self.sdfg.container(id).transient {
+                first.push(assignment.clone());
+            }
+            for (block, region) in writers {
+                self.assign_behind(block, region, &assignment);
+            }
+        }
         let body = self.sdfg.body();
-        let Some(dst) = self.sdfg.region(body).start.filter(|_| !read.is_empty()) else { return };
+        let Some(dst) = self.sdfg.region(body).start.filter(|_| !first.is_empty()) else { return Ok(()) };
         let label = self.fresh_label("read_scalars");
         let (src, _) = self.sdfg.add_state(body, State::new(label));
-        let assignments = read.iter().filter_map(|scalar| {
-            let value = self.numbers.get(scalar)?.as_symbol()?.clone();
-            Some((value, Expression::name(scalar.as_str())))
-        });
-        let assignments = assignments.collect();
-        self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc: None });
+        self.sdfg.add_transition(Transition { src, dst, condition: None, assignments: first, loc: None });
         self.sdfg.region_mut(body).start = Some(src);
+        Ok(())
+    }
+
+    /// Adds an assignment to all ways that lead on from a block.
+    fn assign_behind(&mut self, src: BlockId, region: RegionId, assignment: &(Symbol, Expression)) {
+        let next = self.sdfg.transitions_from(src);
+        for id in &next {
+            self.sdfg.transition_mut(*id).assignments.push(assignment.clone());
+        }
+        if next.is_empty() {
+            let label = self.fresh_label("read_scalar");
+            let (dst, _) = self.sdfg.add_state(region, State::new(label));
+            let assignments = vec![assignment.clone()];
+            self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc: None });
+        }
     }
 
     /// A label that no block has yet, near to the one that is wanted.

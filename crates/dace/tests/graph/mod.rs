@@ -7,16 +7,17 @@ use sdfg::validate::validate;
 use sdfg::value::Value;
 use serde_json::{Map, Value as Json, json};
 
-/// A graph with one state.
+/// A graph with states that follow each other, of which the last is being made.
 pub(crate) struct Graph {
     containers: Map<String, Json>,
+    states: Vec<Json>,
     nodes: Vec<Json>,
     edges: Vec<Json>,
 }
 
 impl Graph {
     pub(crate) fn new() -> Self {
-        Graph { containers: Map::new(), nodes: Vec::new(), edges: Vec::new() }
+        Graph { containers: Map::new(), states: Vec::new(), nodes: Vec::new(), edges: Vec::new() }
     }
 
     pub(crate) fn with(mut self, name: &str, container: Json) -> Self {
@@ -36,12 +37,31 @@ impl Graph {
         Graph { edges, ..self }
     }
 
+    /// Begins the next state.
+    pub(crate) fn next(mut self) -> Self {
+        self.states.push(self.state());
+        Graph { nodes: Vec::new(), edges: Vec::new(), ..self }
+    }
+
+    fn state(&self) -> Json {
+        let id = self.states.len();
+        json!({
+            "type": "SDFGState", "label": format!("s{id}"), "id": id, "attributes": {},
+            "nodes": self.nodes, "edges": self.edges,
+        })
+    }
+
     pub(crate) fn document(&self) -> Json {
+        let states: Vec<Json> = self.states.iter().cloned().chain([self.state()]).collect();
+        let follows = |at: usize| {
+            json!({"type": "Edge", "src": (at - 1).to_string(), "dst": at.to_string(),
+                "attributes": {"data": {"type": "InterstateEdge", "attributes": {}}}})
+        };
         json!({
             "type": "SDFG", "start_block": 0, "dace_version": "1.0.2",
             "attributes": {"name": "graph", "_arrays": self.containers},
-            "nodes": [{"type": "SDFGState", "label": "s", "id": 0, "attributes": {}, "nodes": self.nodes, "edges": self.edges}],
-            "edges": [],
+            "nodes": states,
+            "edges": (1..states.len()).map(follows).collect::<Vec<_>>(),
         })
     }
 
