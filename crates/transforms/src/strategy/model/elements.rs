@@ -71,6 +71,24 @@ impl Side {
         self.0.iter().map(|interval| Side(vec![*interval]))
     }
 
+    /// Its integers from the first to before the second number.
+    pub(super) fn within(&self, (first, last): (i64, i64)) -> Side {
+        let clipped = self.0.iter().map(|(begin, end)| ((*begin).max(first), (*end).min(last)));
+        Side(clipped.filter(|(begin, end)| begin < end).collect())
+    }
+
+    /// The integers that are in both.
+    pub(super) fn common(&self, other: &Side) -> Side {
+        Side::union(self.0.iter().flat_map(|interval| other.within(*interval).0).collect())
+    }
+
+    /// How many integers there are from the first to before the second number.
+    pub(super) fn n_within(&self, (first, last): (i64, i64)) -> u64 {
+        let from = self.0.partition_point(|(_, end)| *end <= first);
+        let reached = self.0[from..].iter().take_while(|(begin, _)| *begin < last);
+        reached.map(|(begin, end)| (*end.min(&last) - *begin.max(&first)).max(0) as u64).sum()
+    }
+
     /// How many integers there are.
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|(begin, end)| (end - begin) as u64).sum()
@@ -294,6 +312,9 @@ mod tests {
             // So are integers that two sides have in common.
             let common: BTreeSet<i64> = members(&boxes[0][0]).intersection(&members(&boxes[0][1])).copied().collect();
             prop_assert_eq!(sides[0][0].n_common(&sides[0][1]), common.len() as u64);
+            prop_assert_eq!(sides[0][0].common(&sides[0][1]).len(), common.len() as u64);
+            let inside = common.iter().filter(|x| (-3..7).contains(*x)).count() as u64;
+            prop_assert_eq!(sides[0][0].common(&sides[0][1]).n_within((-3, 7)), inside);
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! What the source leaves for the target is cut into disjoint boxes. Of each box a rank fetches what is in its home and was not left
 //! to it, a difference of two products of overlaps along the axes, which are computed for all ranks side by side. Where ranks were left
-//! more than one box, or positions with gaps, elements are told apart box by box.
+//! more than one box, elements are told apart box by box.
+
+use std::ops::Range;
 
 use super::binding::Storage;
 use super::elements::{BOXES, Side, Sides, count, intervals, pieces};
@@ -30,8 +32,8 @@ pub(super) struct Transfer {
 /// How elements are counted.
 #[derive(Debug)]
 enum Way {
-    /// In boxes of intervals.
-    Intervals {
+    /// In disjoint boxes, of which each rank was left a box at most.
+    Boxes {
         pieces: Vec<Piece>,
         /// For each layout of the target and each rank, how many elements in its home the source leaves for the target.
         wanted: Vec<f64>,
@@ -53,7 +55,16 @@ enum Way {
 /// A box, and along each axis what of it each rank has, and what is in each home.
 #[derive(Debug)]
 struct Piece {
-    axes: Vec<[Intervals; 2]>,
+    axes: Vec<Along>,
+}
+
+/// What of a box each rank has along an axis, and what is in each home.
+#[derive(Debug)]
+enum Along {
+    /// Intervals of both.
+    Intervals([Intervals; 2]),
+    /// What ranks have has gaps; homes have none.
+    Gaps { left: Vec<Side>, homes: Vec<(i64, i64)> },
 }
 
 /// For each pattern and rank an interval. Numbers of elements are exact as floating-point numbers, which processors compare
@@ -121,7 +132,7 @@ impl Transfer {
         let left = Holding::new(from, n_ranks, &left_axes);
         let homes = Holding::new(to, n_ranks, &home_axes);
         let way = if writing.accesses.len() == 1 {
-            in_intervals([&written, &read, &later], &left, &homes, n_ranks as usize)
+            in_boxes([&written, &read, &later], &left, &homes, n_ranks as usize)
         } else {
             None
         };
@@ -142,7 +153,7 @@ impl Transfer {
     /// Bytes that the rank fetches that fetches most.
     pub(super) fn most_fetched(&self, source_layout: usize, target_layout: usize) -> u64 {
         match &self.way {
-            Way::Intervals { .. } => {
+            Way::Boxes { .. } => {
                 let mut most = 0.0_f64;
                 self.in_chunks(source_layout, target_layout, |chunk| {
                     most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
@@ -158,7 +169,7 @@ impl Transfer {
     pub(super) fn fetched(&self, source_layout: usize, target_layout: usize) -> Vec<u64> {
         let mut all = Vec::new();
         match &self.way {
-            Way::Intervals { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
+            Way::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
                 all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
             }),
             Way::Sets { written, read, later, left, homes } => {
@@ -190,7 +201,7 @@ impl Transfer {
     fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64])) {
         /// Ranks that are computed side by side.
         const RANKS: usize = 16;
-        let Way::Intervals { pieces, wanted, n_ranks } = &self.way else { return };
+        let Way::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
         let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
         let (has_something, needs_something) = (has.n_ranks as usize, needs.n_ranks as usize);
         let wanted = &wanted[target_layout * n_ranks..][..needs_something];
@@ -208,13 +219,14 @@ impl Transfer {
                         place..place + n_had
                     };
                     let (a, b) = (at(*left), at(*home));
-                    let begins = axis[0].begins[a.clone()].iter().zip(&axis[1].begins[b.clone()]);
-                    let ends = axis[0].ends[a].iter().zip(&axis[1].ends[b]);
-                    for (common, ((b0, b1), (e0, e1))) in common.iter_mut().zip(begins.zip(ends)) {
-                        let begin = if b0 > b1 { b0 } else { b1 };
-                        let end = if e0 < e1 { e0 } else { e1 };
-                        let length = end - begin;
-                        *common *= if length > 0.0 { length } else { 0.0 };
+                    match axis {
+                        Along::Intervals(ends) => multiply(&mut common, ends, a, b),
+                        Along::Gaps { left, homes } => {
+                            for (common, (left, home)) in common.iter_mut().zip(left[a].iter().zip(&homes[b]))
+                            {
+                                *common *= left.n_within(*home) as f64;
+                            }
+                        }
                     }
                 }
                 for (fetched, common) in fetched.iter_mut().zip(&common[..n_had]) {
@@ -223,6 +235,18 @@ impl Transfer {
             }
             tell(&fetched[..n]);
         }
+    }
+}
+
+/// Multiplies by the overlaps of intervals of the ranks at these places.
+fn multiply(common: &mut [f64], [left, home]: &[Intervals; 2], a: Range<usize>, b: Range<usize>) {
+    let begins = left.begins[a.clone()].iter().zip(&home.begins[b.clone()]);
+    let ends = left.ends[a].iter().zip(&home.ends[b]);
+    for (common, ((b0, b1), (e0, e1))) in common.iter_mut().zip(begins.zip(ends)) {
+        let begin = if b0 > b1 { b0 } else { b1 };
+        let end = if e0 < e1 { e0 } else { e1 };
+        let length = end - begin;
+        *common *= if length > 0.0 { length } else { 0.0 };
     }
 }
 
@@ -254,36 +278,48 @@ fn any(set: u128, first: usize, n: usize) -> bool {
     (first..first + n).any(|bit| set >> bit & 1 == 1)
 }
 
-/// The elements in boxes of intervals, if they can be.
-fn in_intervals(
+/// The elements in disjoint boxes, if these are few.
+fn in_boxes(
     [written, read, later]: [&[Sides]; 3],
     left: &Holding<Side>,
     homes: &Holding<Side>,
     n_ranks: usize,
 ) -> Option<Way> {
+    /// Boxes that are rather more than boxes with gaps.
+    const FEW: usize = 16;
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
-    let boxes = intervals(pieces(&boxes, |set| is_left(set, written.len(), read.len()))?)?;
-    let piece = |sides: &Sides| {
-        let axis = |(axis, side): (usize, &Side)| {
-            let within = side.as_interval()?;
-            Some([clipped(&left.patterns[axis], within)?, clipped(&homes.patterns[axis], within)?])
-        };
-        Some(Piece { axes: sides.iter().enumerate().map(axis).collect::<Option<_>>()? })
-    };
-    let pieces: Vec<Piece> = boxes.iter().map(piece).collect::<Option<_>>()?;
+    let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
+    let boxes = intervals(boxes.clone()).filter(|split| split.len() <= FEW).unwrap_or(boxes);
     let mut wanted = vec![0.0; homes.held.len() * n_ranks];
+    let home =
+        |axis: usize, pattern: u32, rank: usize| homes.patterns[axis][pattern as usize][rank].as_interval();
     for (held, wanted) in homes.held.iter().zip(wanted.chunks_exact_mut(n_ranks)) {
         for (rank, wanted) in wanted.iter_mut().enumerate() {
-            for piece in &pieces {
-                let length = |([_, home], pattern): (&[Intervals; 2], &u32)| {
-                    let place = *pattern as usize * n_ranks + rank;
-                    home.ends[place] - home.begins[place]
-                };
-                *wanted += piece.axes.iter().zip(&held.patterns).map(length).product::<f64>();
+            for sides in &boxes {
+                let mut n = 1.0;
+                for (axis, (side, pattern)) in sides.iter().zip(&held.patterns).enumerate() {
+                    n *= side.n_within(home(axis, *pattern, rank)?) as f64;
+                }
+                *wanted += n;
             }
         }
     }
-    Some(Way::Intervals { pieces, wanted, n_ranks })
+    let along = |(axis, side): (usize, &Side)| {
+        let (left, homes) = (&left.patterns[axis], &homes.patterns[axis]);
+        if let Some(within) = side.as_interval()
+            && let (Some(left), Some(homes)) = (clipped(left, within), clipped(homes, within))
+        {
+            return Some(Along::Intervals([left, homes]));
+        }
+        let left = left.iter().flatten().map(|one| one.common(side)).collect();
+        Some(Along::Gaps {
+            left,
+            homes: homes.iter().flatten().map(Side::as_interval).collect::<Option<_>>()?,
+        })
+    };
+    let piece =
+        |sides: &Sides| Some(Piece { axes: sides.iter().enumerate().map(along).collect::<Option<_>>()? });
+    Some(Way::Boxes { pieces: boxes.iter().map(piece).collect::<Option<_>>()?, wanted, n_ranks })
 }
 
 /// What of an interval each rank has in each pattern, if that is an interval everywhere.

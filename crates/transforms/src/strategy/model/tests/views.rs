@@ -1,7 +1,7 @@
 //! Programs with views cost what the same programs without them do.
 
 use super::model;
-use crate::strategy::{Operations, Problem};
+use crate::strategy::{End, Operations, Problem};
 
 /// Columns of a matrix, doubled from one to the next, then added up; `{..}` differs.
 fn program(declared: &str, doubling: &str, adding: &str) -> String {
@@ -148,4 +148,56 @@ fn a_copy_that_combines_reads_what_was_there() {
     let (plain, adding) = (loads(""), loads(" wcr(sum)"));
     assert_eq!((plain.memory_bytes, plain.operations), (8 * 12, 0));
     assert_eq!((adding.memory_bytes, adding.operations), (8 * 18, 6));
+}
+
+/// Ranks that were left two boxes with gaps, which make up an interval.
+#[test]
+fn what_was_written_by_two_accesses_is_left_by_both() {
+    let text = "sdfg twice {
+  array X: f64[9]
+  array A: f64[18]
+  array B: f64[18]
+  state write {
+    access X
+    access A
+    map m [i = 0:9] {
+      tasklet even (x) -> (o) { o = x }
+      tasklet odd (x) -> (o) { o = 2.0 * x }
+      m.X -> even.x: X[i]
+      m.X -> odd.x: X[i]
+      even.o -> m.A: A[2 * i]
+      odd.o -> m.A: A[2 * i + 1]
+    }
+    X -> m.X
+    m.A -> A
+  }
+  state read {
+    access A
+    access B
+    map m [i = 0:18] {
+      tasklet f (a) -> (b) { b = a }
+      m.A -> f.a: A[i]
+      f.b -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}
+";
+    let model = model(text, &[], 7).expect("a model");
+    assert_eq!(model.edges().len(), 1);
+    for (source, from) in model.configurations(0).iter().enumerate() {
+        for (target, to) in model.configurations(1).iter().enumerate() {
+            let (from, to) = (u64::from(from[0]), u64::from(to[0]));
+            let left =
+                |rank: u64, x: u64| rank < from && x / 2 >= 9 * rank / from && x / 2 < 9 * (rank + 1) / from;
+            let fetched = |rank: u64| -> u64 {
+                let home = if rank < to { 18 * rank / to..18 * (rank + 1) / to } else { 0..0 };
+                8 * home.filter(|x| !left(rank, *x)).count() as u64
+            };
+            let layout = |end, configuration| model.layouts(0, end).of(configuration);
+            let found = model.fetched(0, layout(End::Source, source), layout(End::Target, target));
+            assert_eq!(found, (0..7).map(fetched).collect::<Vec<_>>(), "{from} to {to} parts");
+        }
+    }
 }
