@@ -6,6 +6,7 @@ use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
+use sdfg::value::Complex;
 use sdfg_codegen::llvm::{self, CompileOptions};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
@@ -198,6 +199,46 @@ fn native_code_factors_as_the_interpreter_does() {
                     "{name}: {found} instead of {expected}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn native_code_transforms_as_the_interpreter_does() {
+    let text = "sdfg p {
+  symbol N: i64
+  array x: complex128[N]
+  array y: complex128[N]
+  state s {
+    access x
+    access y
+    library node: FFT (_inp) -> (_out) { factor = 0.5 }
+    x -> node._inp
+    node._out -> y
+  }
+}";
+    let sdfg = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let library = compiled(&sdfg);
+    let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+    for n in [0_usize, 1, 7, 32, 60, 128] {
+        let numbers: Vec<Complex<f64>> =
+            (0..n).map(|k| Complex::new((k as f64 * 1.7).sin(), (k as f64 * k as f64).cos())).collect();
+        let arguments = || {
+            let mut arguments = Arguments::new();
+            arguments.set("x", Tensor::vector(&numbers));
+            arguments.set("y", Tensor::vector(&vec![Complex::<f64>::default(); n]));
+            arguments.with_symbol("N", n as i64)
+        };
+        let (mut expected, mut found) = (arguments(), arguments());
+        let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+        let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+        interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+        library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+        let [found, expected]: [Vec<Complex<f64>>; 2] =
+            [&found, &expected].map(|all| all.get("y").expect("it is there").to_vec().expect("numbers"));
+        for (found, expected) in found.iter().zip(&expected) {
+            let distance = (found.re - expected.re).hypot(found.im - expected.im);
+            assert!(distance < 1e-11, "{found:?} instead of {expected:?} of {n}");
         }
     }
 }

@@ -198,24 +198,56 @@ fn factors_of_positive_definite_matrices() {
 
 #[test]
 fn transforms_and_their_inverses() {
-    for n in [2_usize, 3, 8, 13] {
+    // Of every kind of factor: fours, a two, odd ones, several, a prime.
+    let lengths = [0_usize, 1, 2, 3, 8, 13, 30, 64];
+    let cases = lengths.map(|n| (n, "complex128", "", 1e-9)).into_iter();
+    let others = [(24, "complex64", "", 1e-2), (10, "complex128", " expansion(pure)", 1e-9)];
+    for (n, element, expansion, tolerance) in cases.chain(others) {
         let shape = [n as i64];
         let x = numbers(n as u64, n, true);
         let root = |power: usize| {
-            let angle = -std::f64::consts::TAU * power as f64 / n as f64;
+            let angle = -std::f64::consts::TAU * (power % n) as f64 / n as f64;
             Complex::new(angle.cos(), angle.sin())
         };
         let matrix: Numbers = (0..n * n).map(|k| root(k / n * (k % n))).collect();
         let expected = product(&matrix, &x, n, 1);
-        for y in
-            results("FFT (_inp) -> (_out) {}", "complex128", &[("_inp", &shape, x.clone())], ("_out", &shape))
-        {
-            close(&y, &expected, 1e-9, "FFT");
-            let node = "IFFT (_inp) -> (_out) { factor = 1 / N }";
-            for back in results(node, "complex128", &[("_inp", &shape, y)], ("_out", &shape)) {
-                close(&back, &x, 1e-9, "IFFT");
+        let node = format!("FFT (_inp) -> (_out) {{}}{expansion}");
+        for y in results(&node, element, &[("_inp", &shape, x.clone())], ("_out", &shape)) {
+            close(&y, &expected, tolerance, &format!("{node} of {n}"));
+            let node = format!("IFFT (_inp) -> (_out) {{ factor = 1 / N }}{expansion}");
+            for back in results(&node, element, &[("_inp", &shape, y)], ("_out", &shape)) {
+                close(&back, &x, tolerance, &format!("{node} of {n}"));
             }
         }
+    }
+}
+
+/// What a transform is added to, and a part of a matrix that is transformed.
+#[test]
+fn transforms_are_added_to_what_is_there() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N, 3]
+  array B: complex128[2, N]
+  state s {
+    access A
+    access B
+    library node: FFT (_inp) -> (_out) { factor = 2 }
+    A -> node._inp: A[:, 1]
+    node._out -> B: B[1, :] wcr(sum)
+  }
+}";
+    let (n, a) = (6, numbers(3, 18, false));
+    let given: [Argument<'_>; 2] =
+        [("A", &[n, 3], a.clone()), ("B", &[2, n], vec![Complex::new(1.0, 0.0); 12])];
+    for found in both(text, &given, n) {
+        let sum: f64 = a.iter().skip(1).step_by(3).map(|number| number.re).sum();
+        close(
+            &found["B"][..7],
+            &[vec![Complex::new(1.0, 0.0); 6], vec![Complex::new(2.0 * sum + 1.0, 0.0)]].concat(),
+            1e-9,
+            text,
+        );
     }
 }
 

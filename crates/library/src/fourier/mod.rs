@@ -1,5 +1,7 @@
 //! `FFT` and `IFFT`: the discrete Fourier transform of a vector, `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
 
+mod passes;
+
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::value::{Complex, Value};
@@ -52,12 +54,30 @@ impl Fourier {
         Ok(Fourier { input, output, factor: properties.factor("factor", 1), direction })
     }
 
+    /// The code for a power of the root of unity of this order.
+    fn root(&self, power: &str, order: &str) -> String {
+        let sign = if self.direction == Direction::Forward { "-" } else { "" };
+        let angle = format!("{sign}2 * math.pi * ({power} % {order}) / {order}");
+        format!("{}(complex(cos({angle}), sin({angle})))", self.output.element)
+    }
+
+    /// The code for the factor in front of a term.
+    fn scale(&self) -> Result<String, ExpandErrorKind> {
+        let factor = self.factor.code(self.output.element)?;
+        Ok(if self.factor.is_one() { String::new() } else { format!("{factor} * ") })
+    }
+
     fn sign(&self) -> f64 {
         match self.direction {
             Direction::Forward => -1.0,
             Direction::Inverse => 1.0,
         }
     }
+}
+
+/// An element of an operand; the dimension is seen unless it is a single index.
+fn element(operand: &Operand, container: &str, index: &str) -> Element {
+    Element::new(container, operand.seen().iter().map(|_| index.to_owned()).collect())
 }
 
 impl Meaning for Fourier {
@@ -80,20 +100,23 @@ impl Meaning for Fourier {
         true
     }
 
+    fn expansions(&self) -> &'static [Expansion] {
+        &[Expansion::Fast, Expansion::Pure]
+    }
+
     fn expand(
         &self,
         template: &mut Template,
         target: &Target,
-        _expansion: Expansion,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
+        if expansion == Expansion::Fast {
+            return self.expand_in_passes(template, target);
+        }
         let ty = self.output.element;
         let position = self.input.fit(1)?[0];
         let count = template.extent(self.input.size(position));
         let range = format!("0:{count}");
-        let element = |operand: &Operand, container: &str, index: &str| {
-            // The dimension is seen unless it is a single index.
-            Element::new(container, operand.seen().iter().map(|_| index.to_owned()).collect())
-        };
         let write = element(&self.output, target.container(), "__k");
         if !target.adds {
             template.elementwise(Elementwise {
@@ -105,16 +128,14 @@ impl Meaning for Fourier {
                 adds: false,
             });
         }
-        let sign = if self.direction == Direction::Forward { "-" } else { "" };
-        let angle = format!("{sign}2 * math.pi * (__k * __n % {count}) / {count}");
-        let scale =
-            if self.factor.is_one() { String::new() } else { format!("{} * ", self.factor.code(ty)?) };
+        let root = self.root("__k * __n", &count);
+        let scale = self.scale()?;
         let input = converted("__x", self.input.element, ty);
         template.elementwise(Elementwise {
             label: "transform",
             dimensions: vec![("__k".to_owned(), range.clone()), ("__n".to_owned(), range)],
             reads: vec![("__x".to_owned(), element(&self.input, &self.input.connector, "__n"))],
-            value: format!("{scale}{input} * {ty}(complex(cos({angle}), sin({angle})))"),
+            value: format!("{scale}{input} * {root}"),
             write,
             adds: true,
         });

@@ -1,0 +1,178 @@
+//! Transforms in passes, one for each factor of the length (Cooley and Tukey; Stockham's order, which needs no permutation).
+//!
+//! With `rest * stride` elements in all, and `rest = radix * part`, a pass writes for `p < part`, `k < radix` and `q < stride`
+//!
+//! ```text
+//! to[(radix * p + k) * stride + q] = sum(from[(p + t * part) * stride + q] * root(rest) ** (k * (p + t * part)) for t < radix)
+//! ```
+//!
+//! and `part` is left for the next one. Factors of 4 and 2 have states of their own, others a sum: a length that is prime takes
+//! one pass, as many operations as the sum that the meaning tells.
+
+use super::{Direction, Fourier, element};
+use crate::error::ExpandErrorKind;
+use crate::operation::Target;
+use crate::template::{Element, Elementwise, Template, converted};
+
+/// Two vectors, of which passes read one and write the other.
+const WORK: &str = "__work";
+const ROOTS: &str = "__roots";
+
+impl Fourier {
+    /// Appends the states of a transform in passes.
+    pub(super) fn expand_in_passes(
+        &self,
+        template: &mut Template,
+        target: &Target,
+    ) -> Result<(), ExpandErrorKind> {
+        let ty = self.output.element;
+        let count = template.extent(self.input.size(self.input.fit(1)?[0]));
+        let all = || vec![("__k".to_owned(), format!("0:{count}"))];
+        template.transient(WORK, ty, &["2".to_owned(), count.clone()]);
+        template.transient(ROOTS, ty, std::slice::from_ref(&count));
+        template.transient("__factor", sdfg::dtype::ScalarType::I64, &[]);
+        template.elementwise(Elementwise {
+            label: "roots",
+            dimensions: all(),
+            reads: Vec::new(),
+            value: self.root("__k", &count),
+            write: Element::new(ROOTS, vec!["__k".to_owned()]),
+            adds: false,
+        });
+        template.elementwise(Elementwise {
+            label: "start",
+            dimensions: all(),
+            reads: vec![("__x".to_owned(), element(&self.input, &self.input.connector, "__k"))],
+            value: converted("__x", self.input.element, ty),
+            write: Element::new(WORK, vec!["0".to_owned(), "__k".to_owned()]),
+            adds: false,
+        });
+        template.blocks(&format!(
+            "-> passes with (__stride = 1, __side = 0)
+loop passes: __rest = {count}; __rest > 1; __rest = __part {{
+state find {{
+access __factor
+tasklet __search () -> (__o) {{
+__found = 4
+if __rest % 4 != 0:
+    __found = 2
+    while __rest % __found != 0 and __found * __found <= __rest:
+        __found = __found + 1
+    if __rest % __found != 0:
+        __found = __rest
+__o = __found
+}}
+__search.__o -> __factor
+}}
+-> butterfly with (__radix = __factor, __part = __rest // __factor)
+if butterfly: __radix == 4 {{
+{}}} elif __radix == 2 {{
+{}}} else {{
+",
+            butterfly("four", 4, &self.four()),
+            butterfly("two", 2, "__y0 = __x0 + __x1\n__y1 = (__x0 - __x1) * __w1\n"),
+        ));
+        self.sum(template);
+        template.blocks("}\nstate next {}\n-> more with (__stride = __stride * __radix, __side = 1 - __side)\nstate more {}\n}\n");
+        template.elementwise(Elementwise {
+            label: "finish",
+            dimensions: all(),
+            reads: vec![("__x".to_owned(), Element::new(WORK, vec!["__side".to_owned(), "__k".to_owned()]))],
+            value: format!("{}__x", self.scale()?),
+            write: element(&self.output, target.container(), "__k"),
+            adds: target.adds,
+        });
+        Ok(())
+    }
+
+    /// The code of a pass for a factor of 4.
+    fn four(&self) -> String {
+        let ty = self.output.element;
+        // A quarter turn, without a product.
+        let turned = match self.direction {
+            Direction::Forward => "imag(__d), -real(__d)",
+            Direction::Inverse => "-imag(__d), real(__d)",
+        };
+        format!(
+            "__a = __x0 + __x2
+__b = __x0 - __x2
+__c = __x1 + __x3
+__d = __x1 - __x3
+__e = {ty}(complex({turned}))
+__y0 = __a + __c
+__y1 = (__b + __e) * __w1
+__y2 = (__a - __c) * __w2
+__y3 = (__b - __e) * __w3
+"
+        )
+    }
+
+    /// The states of a pass for any factor.
+    fn sum(&self, template: &mut Template) {
+        let to = || {
+            Element::new(
+                WORK,
+                vec!["1 - __side".to_owned(), "(__radix * __p + __k) * __stride + __q".to_owned()],
+            )
+        };
+        let range = |param: &str, count: &str| (param.to_owned(), format!("0:{count}"));
+        let outer = [range("__p", "__part"), range("__k", "__radix")];
+        let stride = range("__q", "__stride");
+        template.elementwise(Elementwise {
+            label: "clear",
+            dimensions: outer.iter().cloned().chain([stride.clone()]).collect(),
+            reads: Vec::new(),
+            value: format!("{}(0)", self.output.element),
+            write: to(),
+            adds: false,
+        });
+        let from = vec!["__side".to_owned(), "(__p + __t * __part) * __stride + __q".to_owned()];
+        let root = vec!["__k * (__p + __t * __part) % __rest * __stride".to_owned()];
+        template.elementwise(Elementwise {
+            label: "sum",
+            dimensions: outer.iter().cloned().chain([range("__t", "__radix"), stride]).collect(),
+            reads: vec![
+                ("__x".to_owned(), Element::new(WORK, from)),
+                ("__w".to_owned(), Element::new(ROOTS, root)),
+            ],
+            value: "__x * __w".to_owned(),
+            write: to(),
+            adds: true,
+        });
+    }
+}
+
+/// A state that reads `radix` elements, `__x0` and so on, and roots, `__w1` and so on, and writes `__y0` and so on.
+fn butterfly(label: &str, radix: usize, code: &str) -> String {
+    let (mut connectors, mut outputs, mut edges) = (Vec::new(), Vec::new(), String::new());
+    for k in 0..radix {
+        connectors.push(format!("__x{k}"));
+        outputs.push(format!("__y{k}"));
+        edges.push_str(&format!(
+            "__elements.__in -> __compute.__x{k}: {WORK}[__side, (__p + {k} * __part) * __stride + __q]
+__compute.__y{k} -> __elements.__out: {WORK}[1 - __side, ({radix} * __p + {k}) * __stride + __q]
+"
+        ));
+    }
+    for k in 1..radix {
+        connectors.push(format!("__w{k}"));
+        edges.push_str(&format!("__elements.{ROOTS} -> __compute.__w{k}: {ROOTS}[{k} * __p * __stride]\n"));
+    }
+    format!(
+        "state {label} {{
+access __in = {WORK}
+access __out = {WORK}
+access {ROOTS}
+map __elements [__p = 0:__part, __q = 0:__stride] {{
+tasklet __compute ({}) -> ({}) {{
+{code}}}
+{edges}}}
+__in -> __elements.__in
+{ROOTS} -> __elements.{ROOTS}
+__elements.__out -> __out
+}}
+",
+        connectors.join(", "),
+        outputs.join(", ")
+    )
+}
