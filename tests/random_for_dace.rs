@@ -22,7 +22,7 @@ fn again(seed: u64, sdfg: &Sdfg) -> Result<Sdfg, String> {
 #[test]
 fn random_programs_come_back() {
     let (mut same, mut refused) = (0, BTreeMap::<String, usize>::new());
-    for seed in 5_000_000..5_000_120 {
+    for seed in (5_000_000..5_000_120).chain([5_000_134]) {
         let sdfg = parse("random.sdft", &generate(seed)).unwrap_or_else(|errors| panic!("{errors:?}"));
         let sdfg = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}")).sdfg().clone();
         let once = match again(seed, &sdfg) {
@@ -37,5 +37,5 @@ fn random_programs_come_back() {
         same += 1;
     }
     // Short vectors, library nodes of its own, and schedules and storages without a counterpart are most of what is refused.
-    assert!(same >= 18, "{same} of 120 come back; refused: {refused:?}");
+    assert!(same >= 18, "{same} of 121 come back; refused: {refused:?}");
 }

@@ -226,10 +226,17 @@ impl<'a> Frame<'a> {
                 continue;
             };
             let ends = [&graph.model.nodes[edge.src], &graph.model.nodes[edge.dst]];
-            if !ends.iter().all(|node| matches!(node.kind, model::NodeKind::Tasklet { .. })) {
+            // A called program knows the types of its own containers.
+            let is_tasklet = |node: &&model::Node| matches!(node.kind, model::NodeKind::Tasklet { .. });
+            let carries =
+                |node: &&model::Node| is_tasklet(node) || matches!(node.kind, model::NodeKind::Nested { .. });
+            if !ends.iter().all(carries) || !ends.iter().any(is_tasklet) {
                 continue;
             }
             let told = |node: &model::Node, name: &str, input: bool| {
+                if let model::NodeKind::Nested { program, .. } = &node.kind {
+                    return program.containers.get(name).map(|found| found.dtype.element);
+                }
                 let connectors = if input { &node.inputs } else { &node.outputs };
                 connectors.get(name).and_then(Option::as_ref).map(|ty| ty.element)
             };
