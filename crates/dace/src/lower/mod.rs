@@ -175,7 +175,8 @@ impl<'a> Frame<'a> {
                 let message = format!("`{scalar}` stands in an index, size or bound, and {what}");
                 Err(self.log().error(Code::Symbol, &self.sdfg.name, message))
             };
-            if !self.sdfg.container(id).element.lane().is_integer() {
+            let lane = self.sdfg.container(id).element.lane();
+            if !lane.is_integer() && lane != ScalarType::Bool {
                 return refuse("is no integer");
             }
             let writes = |state: &State| {
