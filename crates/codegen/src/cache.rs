@@ -163,7 +163,6 @@ impl Cache {
     }
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
         let Requirements { openmp, runtime, profile, processor, vector_mathematics, .. } =
             object.requirements;
         let mut payload = vec![
@@ -174,11 +173,7 @@ impl Cache {
                 | (u8::from(processor) * PROCESSOR),
         ];
         payload.extend_from_slice(&object.bytes);
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(MAGIC)?;
-        file.write_all(&Sha256::digest(&payload))?;
-        file.write_all(&payload)?;
-        file.persist(path).map_err(|error| error.error)?;
+        put(&self.folder, path, &[MAGIC, &Sha256::digest(&payload), &payload])?;
         self.trim(LIMIT)
     }
 
@@ -212,11 +207,34 @@ fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
         return None;
     }
     let (needs, object) = payload.split_first()?;
-    // It counts as used now; where that cannot be noted, it is removed earlier.
+    count_as_used(path);
+    Some((*needs, object.to_vec()))
+}
+
+/// Writes a file of a folder, whole or not at all, also where other processes write the same one. The folder is made if it is not there.
+pub(crate) fn put(folder: &Path, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    file.persist(path).map(|_| ()).map_err(|error| error.error)
+}
+
+/// Notes that a file was used now. Where that cannot be noted, it is removed earlier.
+pub(crate) fn count_as_used(path: &Path) {
     if let Ok(file) = std::fs::File::options().append(true).open(path) {
         let _ = file.set_modified(SystemTime::now());
     }
-    Some((*needs, object.to_vec()))
+}
+
+/// A hash as a file's name.
+pub(crate) fn hex(hash: Sha256) -> String {
+    let mut name = String::new();
+    for byte in hash.finalize() {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
 }
 
 /// A hash of everything that the object of a plan depends on.
@@ -226,11 +244,7 @@ fn name(plan: &Plan, options: &CompileOptions) -> Result<String, LlvmError> {
     // Debug texts have every field, and quote texts, so that no two values look alike. A hash takes any text.
     let _ = write!(hash, "{:?}{:?}{options:?}", compiler(), llvm_version());
     let _ = write!(hash, "{:?}{:?}{plan:?}", machine.cpu(), machine.features());
-    let mut name = String::new();
-    for byte in hash.0.finalize() {
-        let _ = write!(name, "{byte:02x}");
-    }
-    Ok(name)
+    Ok(hex(hash.0))
 }
 
 /// The compiler as it runs: its version, and place, size and time of its file, which change with each build of it.

@@ -4,17 +4,16 @@
 //! depend on: the source, the compiler with what it says of its version, and the options.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
 use super::error::LinkError;
 use super::linker::{on_path, run};
 use super::output;
+use crate::cache;
 use crate::object::Requirements;
 
 /// The variable that names the compiler of C++, perhaps with options behind its name.
@@ -103,11 +102,7 @@ pub(super) fn compile_cpp(
             // Debug texts quote, so that no two lists of texts look alike.
             hash.update(format!("{:?}{:?}{options:?}{text:?}", compiler.program, compiler.options));
             hash.update(version);
-            let mut file = String::new();
-            for byte in hash.finalize() {
-                let _ = write!(file, "{byte:02x}");
-            }
-            Some(cache.join(format!("{file}.{EXTENSION}")))
+            Some(cache.join(format!("{}.{EXTENSION}", cache::hex(hash))))
         }
     };
     if let Some(file) = kept.as_ref().filter(|file| is_whole(file)) {
@@ -129,12 +124,8 @@ pub(super) fn compile_cpp(
 /// Puts a result into the cache, with a hash behind it, which linkers and loaders do not look at.
 fn keep(result: &Path, file: &Path) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Err(io::ErrorKind::NotFound.into()) };
-    std::fs::create_dir_all(folder)?;
     let bytes = std::fs::read(result)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(&bytes)?;
-    temporary.write_all(&Sha256::digest(&bytes))?;
-    temporary.persist(file).map(|_| ()).map_err(|error| error.error)
+    cache::put(folder, file, &[&bytes, &Sha256::digest(&bytes)])
 }
 
 /// Whether a result is there as it was put. It counts as used now.
@@ -144,9 +135,6 @@ fn is_whole(file: &Path) -> bool {
     let Some((result, hash)) = bytes.len().checked_sub(size).and_then(|at| bytes.split_at_checked(at)) else {
         return false;
     };
-    if let Ok(file) = std::fs::File::options().append(true).open(file) {
-        // Where that cannot be noted, it is removed earlier.
-        let _ = file.set_modified(SystemTime::now());
-    }
+    cache::count_as_used(file);
     Sha256::digest(result).as_slice() == hash
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::accesses::alias_targets;
+use sdfg::analysis::bound_alias;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Access, ContainerId, ContainerKind, EdgeId, Flow, Layout, NodeId, Sdfg, State, StateId};
 use sdfg::symbolic::{Expr, Truth};
@@ -226,10 +227,9 @@ impl<'g> Lowering<'g> {
         frame: &mut Frame<'g>,
         state: &'g State,
         edge: EdgeId,
-        target: &Access,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        let Some(alias) = alias_of(state, edge, target) else { return Ok(Vec::new()) };
+        let Some((alias, target)) = bound_alias(state, edge) else { return Ok(Vec::new()) };
         let container = frame.sdfg.container(alias);
         if !matches!(container.kind, ContainerKind::Reference(_)) {
             return Ok(Vec::new());
@@ -303,19 +303,9 @@ fn surplus(single: &[bool], rank: usize) -> Vec<bool> {
     dropped.collect()
 }
 
-/// The other end of a bind edge than what it names.
-fn alias_of(state: &State, edge: EdgeId, target: &Access) -> Option<ContainerId> {
-    let edge = state.edge(edge);
-    let ends = [edge.dst, edge.src].map(|end| state.node(end).kind.container());
-    ends.into_iter().flatten().find(|container| *container != target.container)
-}
-
 /// The aliases that a state binds, with what each edge makes them name.
 fn set_references(state: &State) -> impl Iterator<Item = (ContainerId, &Access)> {
-    state.edges().filter_map(|(id, edge)| match &edge.memlet.flow {
-        Flow::Bind(target) => Some((alias_of(state, id, target)?, target)),
-        Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. } | Flow::Value => None,
-    })
+    state.edges().filter_map(|(id, _)| bound_alias(state, id))
 }
 
 fn sets_references(sdfg: &Sdfg, state: &State) -> bool {

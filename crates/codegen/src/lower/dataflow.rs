@@ -168,7 +168,7 @@ impl<'g> Lowering<'g> {
                 self.transfer(frame, state, edge, label)?
             }
             Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label)?,
-            Flow::Bind(target) => self.set_reference(frame, state, edge, target, label)?,
+            Flow::Bind(_) => self.set_reference(frame, state, edge, label)?,
             Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value => Vec::new(),
         };
         let edge = state.edge(edge);

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use crate::model::{BlockKind, IN_MEMORY, NodeKind, Program};
+use crate::text::call_arguments;
 use crate::wire::Json;
 
 /// The class and properties of the library node that a piece of C++ code is the expansion of.
@@ -37,7 +38,7 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
     let call = statement.find("cblas_")?;
     let (target, call) = (statement[..call].trim(), &statement[call + "cblas_".len()..]);
     let (function, rest) = call.split_once('(')?;
-    let arguments: Vec<&str> = split(rest.strip_suffix(')')?)
+    let arguments: Vec<&str> = call_arguments(rest.strip_suffix(')')?)?
         .into_iter()
         .map(|argument| operand(argument, batched.is_some()))
         .collect();
@@ -79,7 +80,7 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
 /// The library node of LAPACK's that has become a call of its function.
 fn lapack(call: &str) -> Option<(String, IndexMap<String, Json>)> {
     let (function, arguments) = call.split_once('(')?;
-    let arguments = split(arguments.strip_suffix(')')?);
+    let arguments = call_arguments(arguments.strip_suffix(')')?)?;
     let mut properties = IndexMap::new();
     let class = match (function.strip_prefix(['s', 'd', 'c', 'z'])?, arguments.as_slice()) {
         ("getrf", ["LAPACK_ROW_MAJOR", ..]) => "Getrf",
@@ -154,24 +155,6 @@ pub(super) fn number(text: &str) -> Option<Json> {
             Some(if im == 0.0 { Json::Float(re) } else { sum() })
         }
     }
-}
-
-/// Arguments of a call, between commas that stand in no parentheses.
-pub(super) fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut begin) = (Vec::new(), 0_i32, 0);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' | b'[' => depth += 1,
-            b')' | b']' => depth -= 1,
-            b',' if depth == 0 => {
-                parts.push(text[begin..at].trim());
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[begin..].trim());
-    parts
 }
 
 #[cfg(test)]

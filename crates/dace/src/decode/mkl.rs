@@ -4,8 +4,9 @@
 
 use indexmap::IndexMap;
 
-use super::blas::{number, split};
+use super::blas::number;
 use crate::model::IN_MEMORY;
+use crate::text::call_arguments;
 use crate::wire::Json;
 
 /// The class and properties of the library node that a piece of C++ code is the expansion of.
@@ -54,7 +55,7 @@ fn sparse(code: &str) -> Option<(String, IndexMap<String, Json>)> {
     let is_plain = create.contains(", _a_rows, _a_rows + 1, _a_cols, _a_vals);")
         && declarations.contains("__descrA.type = SPARSE_MATRIX_TYPE_GENERAL;");
     let (function, rest) = call.split_once('(')?;
-    let arguments = split(rest.strip_suffix(");")?);
+    let arguments = call_arguments(rest.strip_suffix(");")?)?;
     let (class, alpha, beta) = match (function.get(1..)?, arguments.as_slice()) {
         (
             "_mm",

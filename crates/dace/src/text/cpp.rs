@@ -12,8 +12,7 @@ pub(crate) fn assignments(code: &str) -> Option<String> {
     let code: String =
         code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
-    for statement in split(&code, ';') {
-        let statement = statement.trim();
+    for statement in split(&code, b';')? {
         if statement.is_empty() || is_print(statement) {
             continue;
         }
@@ -107,22 +106,20 @@ fn expression(text: &str) -> Option<String> {
     if text.starts_with(['*', '&']) || text.contains("(*") || text.contains("(&") {
         return None;
     }
-    let choices = split(text, '?');
+    let choices = split(text, b'?')?;
     if let [condition, rest @ ..] = choices.as_slice()
         && !rest.is_empty()
     {
         // A choice in a choice would need the pairs of its marks.
         let [rest] = rest else { return None };
-        let branches = split(&rest.replace("::", "\u{1}"), ':')
-            .iter()
-            .map(|part| part.replace('\u{1}', "::"))
-            .collect::<Vec<_>>();
-        let [then, otherwise] = branches.as_slice() else { return None };
+        let rest = rest.replace("::", "\u{1}");
+        let [then, otherwise] = split(&rest, b':')?.try_into().ok()?;
+        let branch = |text: &str| expression(&text.replace('\u{1}', "::"));
         return Some(format!(
             "(({}) if ({}) else ({}))",
-            expression(then.trim())?,
-            expression(condition.trim())?,
-            expression(otherwise.trim())?
+            branch(then)?,
+            expression(condition)?,
+            branch(otherwise)?
         ));
     }
     if text.contains('?') {
@@ -153,22 +150,27 @@ fn without_suffixes(text: &str) -> String {
     plain
 }
 
-/// The parts of a text between marks that stand in no parentheses.
-fn split(text: &str, mark: char) -> Vec<String> {
-    let (mut parts, mut depth) = (vec![String::new()], 0_i32);
-    for c in text.chars() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
+/// Arguments of one call; `None` where the text is of more than one.
+pub(crate) fn call_arguments(text: &str) -> Option<Vec<&str>> {
+    split(text, b',')
+}
+
+/// The parts of a text between marks that stand in no parentheses; `None` where one closes that nothing opened.
+fn split(text: &str, mark: u8) -> Option<Vec<&str>> {
+    let (mut parts, mut depth, mut begin) = (Vec::new(), 0_usize, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth = depth.checked_sub(1)?,
+            _ if byte == mark && depth == 0 => {
+                parts.push(text[begin..at].trim());
+                begin = at + 1;
+            }
             _ => {}
         }
-        match parts.last_mut() {
-            Some(_) if c == mark && depth == 0 => parts.push(String::new()),
-            Some(part) => part.push(c),
-            None => {}
-        }
     }
-    parts
+    parts.push(text[begin..].trim());
+    Some(parts)
 }
 
 #[cfg(test)]

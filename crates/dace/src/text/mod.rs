@@ -14,7 +14,7 @@ mod structs;
 mod symbolic;
 
 pub(crate) use code::{expression, lambda, resolution, statements};
-pub(crate) use cpp::{assignments, free_names};
+pub(crate) use cpp::{assignments, call_arguments, free_names};
 pub(crate) use label::{from_name, to_name};
 pub(crate) use lines::is_print;
 pub(crate) use rewrite::{map_block, map_expression};

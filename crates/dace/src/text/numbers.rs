@@ -2,17 +2,19 @@
 //!
 //! They stand alone on the right side of an assignment, as ufuncs and intrinsics of Fortran have them.
 
+use super::cpp::call_arguments;
+
 /// The statements of a line that calls one of them.
 pub(super) fn plain(line: &str) -> Option<String> {
     if let Some(inner) = line.strip_prefix("np_frexp(").and_then(|rest| rest.strip_suffix(')')) {
-        let [value, mantissa, exponent] = arguments(inner)?.try_into().ok()?;
+        let [value, mantissa, exponent] = call_arguments(inner)?.try_into().ok()?;
         return Some(format!("{}\n{mantissa} = __mantissa\n{exponent} = __exponent", parts(value)));
     }
     let (target, call) = line.split_once(" = ")?;
     let call = call.trim();
     let call = call.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(call);
     let call = call.strip_prefix("dace.math.").unwrap_or(call);
-    let inner = |name: &str| arguments(call.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?);
+    let inner = |name: &str| call_arguments(call.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?);
     if let Some(found) = inner("frexp") {
         let [value] = found.try_into().ok()?;
         return Some(format!("{}\n{target} = __exponent", parts(value)));
@@ -44,27 +46,6 @@ fn parts(value: &str) -> String {
          abs(__mantissa) >= 1.0:\n        __mantissa = __mantissa * 0.5\n        __exponent = __exponent + 1\n    while \
          abs(__mantissa) < 0.5:\n        __mantissa = __mantissa * 2.0\n        __exponent = __exponent - 1"
     )
-}
-
-/// Arguments of one call; `None` where the text is of more than one.
-fn arguments(inner: &str) -> Option<Vec<&str>> {
-    let (mut found, mut depth, mut begin) = (Vec::new(), 0_i32, 0);
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'(' | b'[' => depth += 1,
-            b')' | b']' => depth -= 1,
-            b',' if depth == 0 => {
-                found.push(inner[begin..at].trim());
-                begin = at + 1;
-            }
-            _ => {}
-        }
-        if depth < 0 {
-            return None;
-        }
-    }
-    found.push(inner[begin..].trim());
-    Some(found)
 }
 
 #[cfg(test)]

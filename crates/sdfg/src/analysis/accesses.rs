@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{BlockKind, Consume, ContainerId, EdgeId, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
+use super::bound_alias;
+use crate::ir::{BlockKind, Consume, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State};
 use crate::syntax::Expression;
 
 /// Containers that are read and written.
@@ -153,12 +154,8 @@ pub fn consume_condition_reads(sdfg: &Sdfg, state: &State, entry: Option<NodeId>
 pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
     for (_, state) in sdfg.states() {
-        for (_, edge) in state.edges() {
-            let Flow::Bind(target) = &edge.memlet.flow else { continue };
-            let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
-            for alias in ends.into_iter().flatten().filter(|alias| *alias != target.container) {
-                targets.entry(alias).or_default().insert(target.container);
-            }
+        for (alias, target) in state.edges().filter_map(|(edge, _)| bound_alias(state, edge)) {
+            targets.entry(alias).or_default().insert(target.container);
         }
     }
     targets

@@ -1,6 +1,7 @@
-//! Connectors of any code node: the edges at them, and how a nested SDFG's containers lie in what they are bound to.
+//! What names are bound to: the edges at connectors, how a nested SDFG's containers lie in their arguments, and which view or reference an
+//! edge binds.
 
-use crate::ir::{EdgeId, NodeId, State};
+use crate::ir::{Access, ContainerId, EdgeId, Flow, NodeId, State};
 use crate::subset::Subset;
 use crate::tasklet::Direction;
 
@@ -34,4 +35,13 @@ pub fn bound_dimensions(subset: &Subset, rank: usize) -> Option<Vec<usize>> {
         }
     }
     (surplus == 0).then_some(kept)
+}
+
+/// The view or reference that an edge binds, and what it makes it name. `None` for an edge of another kind, or one without such an end.
+pub fn bound_alias(state: &State, edge: EdgeId) -> Option<(ContainerId, &Access)> {
+    let edge = state.edge(edge);
+    let Flow::Bind(target) = &edge.memlet.flow else { return None };
+    let ends = [edge.dst, edge.src].map(|end| state.node(end).kind.container());
+    let alias = ends.into_iter().flatten().find(|container| *container != target.container)?;
+    Some((alias, target))
 }

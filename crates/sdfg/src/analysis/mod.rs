@@ -27,7 +27,7 @@ pub mod symbols;
 mod tables;
 
 pub use accesses::AccessSets;
-pub use binding::{bound_dimensions, connector_edges};
+pub use binding::{bound_alias, bound_dimensions, connector_edges};
 pub use connectors::{TaskletConnectors, control_environment};
 pub use control_graph::ControlGraph;
 pub use cost::{Cost, Costs};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::frame::{Frame, ends};
 use super::memlets::declaration;
 use super::site::{Findings, Site};
-use crate::analysis::{bound_dimensions, memlet_path};
+use crate::analysis::{bound_alias, bound_dimensions, memlet_path};
 use crate::diagnostic::{Code, Secondary};
 use crate::ir::{Access, EdgeId, Flow, Memlet};
 use crate::subset::{Range, Subset};
@@ -30,7 +30,7 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut F
     for access in memlet.accesses() {
         dimensions(site, id, access, frame, findings);
         if binds && findings.len() == before {
-            alias_size(site, id, access, frame, findings);
+            alias_size(site, id, frame, findings);
         }
     }
     if moves && findings.len() == before {
@@ -95,10 +95,8 @@ fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &Frame) ->
 }
 
 /// An alias with a shape of its own counts from the first element of what it is bound to, and ends before the memory does.
-fn alias_size(site: &Site<'_>, id: EdgeId, target: &Access, frame: &Frame, findings: &mut Findings) {
-    let edge = site.state.edge(id);
-    let ends = [edge.src, edge.dst].into_iter().filter_map(|end| site.state.node(end).kind.container());
-    let Some(alias) = ends.into_iter().find(|end| *end != target.container) else { return };
+fn alias_size(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+    let Some((alias, target)) = bound_alias(site.state, id) else { return };
     let (alias, container) = (site.sdfg.container(alias), site.sdfg.container(target.container));
     let layouts = [alias, container].map(|found| found.kind.layout());
     let [Some(own), Some(layout)] = layouts else { return };

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use super::site::{Findings, Site};
 use crate::analysis::accesses::{AccessSets, consume_condition_reads, control_flow_reads};
+use crate::analysis::bound_alias;
 use crate::diagnostic::{Code, Element, ElementPath, Secondary};
 use crate::ir::{
-    Access, BlockKind, ContainerId, ContainerKind, EdgeId, Flow, NestedSdfg, NodeId, Sdfg, State, StateId,
+    Access, BlockKind, ContainerId, ContainerKind, EdgeId, NestedSdfg, NodeId, Sdfg, State, StateId,
 };
 
 /// Constants are never written, by a memlet of the state or by what it calls.
@@ -58,11 +59,8 @@ pub(super) fn roots(sdfg: &Sdfg, state: StateId, container: ContainerId) -> BTre
 
 /// What the edges of a state bind an alias to.
 fn targets(state: &State, alias: ContainerId) -> impl Iterator<Item = ContainerId> + '_ {
-    state.edges().filter_map(move |(_, edge)| {
-        let Flow::Bind(target) = &edge.memlet.flow else { return None };
-        let mut ends = [edge.src, edge.dst].into_iter().filter_map(|end| state.node(end).kind.container());
-        (target.container != alias && ends.any(|end| end == alias)).then_some(target.container)
-    })
+    let bound = state.edges().filter_map(|(edge, _)| bound_alias(state, edge));
+    bound.filter(move |(found, _)| *found == alias).map(|(_, target)| target.container)
 }
 
 /// Arguments of a call are used as its connectors say: what is written is an output, what is only read an input.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::site::{Findings, Program, Site};
 use crate::analysis::accesses::alias_targets;
-use crate::analysis::{ScopeTree, homes};
+use crate::analysis::{ScopeTree, bound_alias, homes};
 use crate::diagnostic::Code;
-use crate::ir::{ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, StateId};
+use crate::ir::{ContainerId, ContainerKind, EdgeId, NodeId, NodeKind, StateId};
 use crate::subset::Subset;
 use crate::symbolic::Expr;
 
@@ -54,10 +54,7 @@ fn set_by_iterations(
     homes: &BTreeMap<ContainerId, (StateId, NodeId)>,
     findings: &mut Findings,
 ) {
-    let edge = site.state.edge(id);
-    let Flow::Bind(target) = &edge.memlet.flow else { return };
-    let ends = [edge.src, edge.dst].map(|end| site.state.node(end).kind.container());
-    let Some(alias) = ends.into_iter().flatten().find(|end| *end != target.container) else { return };
+    let Some((alias, target)) = bound_alias(site.state, id) else { return };
     if !matches!(site.sdfg.container(alias).kind, ContainerKind::Reference(_)) {
         return;
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::dataflow::is_consumed;
 use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
@@ -12,8 +13,8 @@ use crate::analysis::loops::counted_range;
 use crate::analysis::{DominatorTree, RegionGraph, consumed_by, is_leaf};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
 use crate::ir::{
-    BlockId, BlockKind, Consume, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId, NodeKind,
-    RegionId, Sdfg, State, StateId, Volume,
+    BlockId, BlockKind, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId, NodeKind, RegionId, Sdfg,
+    State, StateId, Volume,
 };
 use crate::symbolic::{Assumptions, Expr};
 
@@ -308,8 +309,7 @@ fn repetitions(site: &Site<'_>, frames: &Frames, scopes: &[NodeId]) -> Option<Ex
 fn pop_waits(site: &Site<'_>, id: EdgeId) -> bool {
     let edge = site.state.edge(id);
     let consumed = consumed_by(site.state, id).is_some();
-    let enters = matches!(site.state.node(edge.dst).kind, NodeKind::ConsumeEntry(_))
-        && edge.dst_connector.as_deref() == Some(Consume::STREAM);
+    let enters = is_consumed(site, edge);
     let exact = match &edge.memlet.volume {
         Volume::Exact(count) => count.as_int().is_none_or(|count| count > 0),
         Volume::AtMost(_) | Volume::Dynamic => false,

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::frame::Frames;
 use super::super::site::Site;
-use crate::analysis::bound_dimensions;
 use crate::analysis::symbols::assigned_symbols;
-use crate::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Layout, NodeId, State};
+use crate::analysis::{bound_alias, bound_dimensions};
+use crate::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Layout, NodeId};
 use crate::subset::{Approx, Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
@@ -64,9 +64,8 @@ impl<'s, 'a> Aliases<'s, 'a> {
     pub(super) fn of(site: &'s Site<'a>, frames: &'s Frames) -> Self {
         let mut bindings: BTreeMap<ContainerId, Vec<Binding<'a>>> = BTreeMap::new();
         for (id, state) in site.sdfg.states() {
-            for (edge, content) in state.edges() {
-                let Flow::Bind(target) = &content.memlet.flow else { continue };
-                let Some(alias) = bound_alias(state, edge, target) else { continue };
+            for (edge, _) in state.edges() {
+                let Some((alias, target)) = bound_alias(state, edge) else { continue };
                 let is_view = site
                     .sdfg
                     .get_container(alias)
@@ -194,13 +193,6 @@ impl<'s, 'a> Aliases<'s, 'a> {
         let is_run = outer.next().is_none_or(|(range, _)| range.step.is_one() && range.tile.is_one());
         is_run && outer.all(is_full) && own.total_size.le(&subset.volume(), known).is_proved()
     }
-}
-
-/// The alias that an edge binds to `target`.
-fn bound_alias(state: &State, edge: EdgeId, target: &Access) -> Option<ContainerId> {
-    let edge = state.edge(edge);
-    let ends = [edge.dst, edge.src].map(|end| state.node(end).kind.container());
-    ends.into_iter().flatten().find(|container| *container != target.container)
 }
 
 fn shape(alias: &Container, bound: &Subset, known: &Assumptions) -> Shape {

@@ -3,8 +3,8 @@
 //! A view that is bound outside of maps has a place in a storage, as a container of a nested SDFG has. One that is bound inside of a map
 //! names another part in each iteration: its accesses are put together from both subsets.
 
-use sdfg::analysis::bound_dimensions;
-use sdfg::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Flow, NodeId, Place};
+use sdfg::analysis::{bound_alias, bound_dimensions};
+use sdfg::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, NodeId, Place};
 use sdfg::subset::{Approx, Range, Subset};
 
 use super::error::ModelError;
@@ -107,10 +107,7 @@ impl Reader<'_> {
 
     /// The view that an edge binds, and what it binds it to.
     fn bound_view<'s>(&self, scene: &Scene<'s>, edge: EdgeId) -> Option<(ContainerId, &'s Access)> {
-        let content = scene.state.edge(edge);
-        let Flow::Bind(target) = &content.memlet.flow else { return None };
-        let ends = [content.dst, content.src].map(|end| scene.state.node(end).kind.container());
-        let alias = ends.into_iter().flatten().find(|container| *container != target.container)?;
+        let (alias, target) = bound_alias(scene.state, edge)?;
         matches!(self.sdfg.container(alias).kind, ContainerKind::View(_)).then_some((alias, target))
     }
 
