@@ -2,7 +2,9 @@
 //!
 //! They are thin on purpose: xtask links none of what they run, so that it builds on a bare machine in seconds.
 
-use anyhow::Result;
+use std::process::Command;
+
+use anyhow::{Result, bail};
 
 use crate::{setup, step};
 
@@ -15,6 +17,31 @@ pub(crate) fn example(package: &str, name: &str, options: &[&str]) -> Result<()>
     let run = ["run", "--quiet", "--release", "--package", package, "--example", name, "--"];
     println!("==> {name}: building with optimisation, which takes a few minutes the first time");
     step::check(&mut tools.cargo(&[&run, options].concat()))
+}
+
+/// The Debian and Ubuntu packages of what compiled programs are measured beside.
+const PEERS: [&str; 3] = ["clang-19", "libomp-19-dev", "gcc"];
+
+/// Measures the named programs, or all, beside the same algorithms in C.
+///
+/// # Errors
+/// When a C compiler or its OpenMP runtime is missing, or as [`example`].
+pub(crate) fn baseline(names: &[&str]) -> Result<()> {
+    setup::install_missing(&PEERS, peers_are_there)?;
+    if !peers_are_there() {
+        bail!(
+            "this is measured beside `gcc` and `clang-19` with its OpenMP runtime, which are not all there (Debian and Ubuntu: apt-get install {})",
+            PEERS.join(" ")
+        );
+    }
+    example("sdfg-programs", "bench_baseline", names)
+}
+
+fn peers_are_there() -> bool {
+    let gcc = step::succeeds(Command::new("gcc").arg("--version"));
+    // It answers with the name alone where it knows no file of it.
+    let openmp = Command::new("clang-19").arg("-print-file-name=libomp.so").output();
+    gcc && openmp.is_ok_and(|output| output.stdout.starts_with(b"/"))
 }
 
 /// Builds and tests the bridge to Symbolica, a workspace of its own.

@@ -85,7 +85,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["dace", options @ ..] => dace::bench(options),
-            ["baseline", names @ ..] => jobs::example("sdfg-programs", "bench_baseline", names),
+            ["baseline", names @ ..] => jobs::baseline(names),
             [other, ..] => {
                 bail!(
                     "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `interpret` and `strategy`"

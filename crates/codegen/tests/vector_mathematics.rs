@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use sdfg::interpret::Arguments;
 use sdfg::tensor::{Scalar, Tensor};
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::llvm::{CompileOptions, llvm_ir};
+use sdfg_codegen::llvm::{CompileOptions, assembly, llvm_ir};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Target, lower};
 
@@ -144,5 +144,24 @@ fn loops_call_functions_of_vectors_in_the_fast_mode_alone() {
             assert_eq!(calls("contract"), 0, "{expression}");
             assert!(calls("fast") > 0, "{expression} of {ty} is not computed in vectors");
         }
+    }
+}
+
+/// What crosses cache lines takes several times as long to come back: a softmax took a tenth more time.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn vectors_that_wait_for_a_call_lie_in_one_cache_line() {
+    for (cpu, register) in [("haswell", "%ymm"), ("znver4", "%zmm")] {
+        let cpu = sdfg_codegen::llvm::Cpu::Named { name: cpu.to_owned(), features: String::new() };
+        let options = CompileOptions { cpu, ..CompileOptions::default() };
+        let plan = lower(&program("f32", "fast", "exp(x + y) * y"), &Target::cpu()).unwrap();
+        let assembly = assembly(&plan, &options).unwrap();
+        let kept = |instruction: &str| {
+            let stores =
+                assembly.lines().filter(|line| line.contains(instruction) && line.contains("(%rsp)"));
+            stores.filter(|line| line.contains(register)).count()
+        };
+        assert!(kept("vmovaps") > 0, "{register}\n{assembly}");
+        assert_eq!(kept("vmovups"), 0, "{register}\n{assembly}");
     }
 }

@@ -6,7 +6,7 @@
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
-use inkwell::values::CallSiteValue;
+use inkwell::values::{BasicValue, CallSiteValue};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
 
@@ -20,6 +20,9 @@ const FUNCTIONS: [&str; 25] = [
 
 /// Instruction sets with the bytes of their vectors: SSE4, AVX2, AVX-512. The vectoriser takes no wider vectors than the processor has.
 const INSTRUCTION_SETS: [(char, usize); 3] = [('b', 16), ('d', 32), ('e', 64)];
+
+/// Bytes of the widest vectors there are.
+const STACK_ALIGNMENT: u64 = 64;
 
 impl<'ctx> Emitter<'ctx> {
     /// Says of a call of the C library's function `scalar`, which is `name` for `ty`, which functions of vectors do the same.
@@ -46,8 +49,19 @@ impl<'ctx> Emitter<'ctx> {
         let attribute =
             self.context.create_string_attribute("vector-function-abi-variant", &variants.join(","));
         call.add_attribute(AttributeLoc::Function, attribute);
+        self.align_stack_of_caller(call);
         self.vector_calls.set(self.vector_calls.get() + 1);
         Ok(())
+    }
+
+    /// Aligns the stack of the function with a call for whole vectors. No vector register keeps its value over a call, and what is
+    /// stored across two cache lines instead takes several times as long to come back.
+    fn align_stack_of_caller(&self, call: CallSiteValue<'ctx>) {
+        let call = call.try_as_basic_value().basic().and_then(|value| value.as_instruction_value());
+        let caller = call.and_then(|call| call.get_parent()).and_then(|block| block.get_parent());
+        if let Some(caller) = caller {
+            self.attribute(caller, AttributeLoc::Function, "alignstack", STACK_ALIGNMENT);
+        }
     }
 
     /// Writes the list of functions that the optimiser must not forget before it has made use of them.
