@@ -244,9 +244,7 @@ impl<'g> Lowering<'g> {
         // Each thread and each task would set a copy of its own.
         let around = self.loops.iter().filter(|open| open.parallel || open.tasks).map(|open| open.n_buffers);
         if around.chain(self.tasks.iter().copied()).any(|n_buffers| buffer.index() < n_buffers) {
-            return Err(unsupported(
-                "set by iterations or nodes that run side by side, but used outside of them",
-            ));
+            return Err(unsupported("set by nodes that wait for each other, but used outside of them"));
         }
         let part = self.named_part(frame, alias, target, label)?;
         let to = part.origin.buffer;
@@ -306,6 +304,19 @@ fn surplus(single: &[bool], rank: usize) -> Vec<bool> {
 /// The aliases that a state binds, with what each edge makes them name.
 fn set_references(state: &State) -> impl Iterator<Item = (ContainerId, &Access)> {
     state.edges().filter_map(|(id, _)| bound_alias(state, id))
+}
+
+/// Whether iterations of a scope set a reference that outlives them. It is one for all of them, so that threads do not share them.
+pub(super) fn sets_outer_references(frame: &Frame<'_>, graph: Graph<'_, '_>, entry: NodeId) -> bool {
+    let Graph { id, state, tree } = graph;
+    let is_inside = |scope: NodeId| scope == entry || tree.enclosing(scope).any(|outer| outer == entry);
+    state.edges().any(|(edge, _)| {
+        let Some((alias, _)) = bound_alias(state, edge) else { return false };
+        let lives_inside = || frame.homes.get(&alias).is_some_and(|home| home.0 == id && is_inside(home.1));
+        matches!(frame.sdfg.container(alias).kind, ContainerKind::Reference(_))
+            && tree.scope_of_edge(state, edge).is_some_and(is_inside)
+            && !lives_inside()
+    })
 }
 
 fn sets_references(sdfg: &Sdfg, state: &State) -> bool {

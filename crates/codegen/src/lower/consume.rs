@@ -11,6 +11,7 @@ use sdfg::value::Value;
 
 use super::Lowering;
 use super::accumulator::set_constant;
+use super::alias::sets_outer_references;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
@@ -40,8 +41,11 @@ impl<'g> Lowering<'g> {
         let waits = graph.has_waiting_iterations(frame, entry)
             || (consume.condition.is_some()
                 && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
-        let carrier =
-            if waits { Carrier::Tasks } else { self.carrier(frame, consume.schedule, false, label)? };
+        let carrier = if waits {
+            Carrier::Tasks
+        } else {
+            self.carrier(frame, consume.schedule, sets_outer_references(frame, graph, entry), label)?
+        };
         let timer = self.timer(RegionKind::Consume, &frame.at_node(label));
         let part = match carrier {
             Carrier::Threads => self.timer(RegionKind::Part, &frame.at_node(label)),

@@ -5,6 +5,7 @@ use sdfg::ir::{Map, Node, NodeId, Schedule, State};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
+use super::alias::sets_outer_references;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
@@ -44,7 +45,8 @@ impl<'g> Lowering<'g> {
         let carrier = if graph.has_waiting_iterations(frame, entry) {
             Carrier::Tasks
         } else {
-            self.carrier(frame, map.schedule, map.params.is_empty(), &node.label)?
+            let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
+            self.carrier(frame, map.schedule, by_one, &node.label)?
         };
         let timer = self.timer(RegionKind::Map, &frame.at_node(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
@@ -87,15 +89,16 @@ impl<'g> Lowering<'g> {
         Ok(hidden)
     }
 
+    /// What carries out the iterations of a scope that do not wait for each other; `by_one` where one thread has to.
     pub(super) fn carrier(
         &self,
         frame: &Frame<'g>,
         schedule: Schedule,
-        is_single: bool,
+        by_one: bool,
         label: &str,
     ) -> Result<Carrier, LowerError> {
         match schedule {
-            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !is_single => {
+            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !by_one => {
                 Ok(Carrier::Threads)
             }
             // Threads are already at work around it.
