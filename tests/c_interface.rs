@@ -156,6 +156,37 @@ fn streams() {
     c_program(&systolic().expect("it is valid"), "systolic");
 }
 
+/// Takes `N` elements from one stream and pushes each of them and its double to another one.
+const DOUBLING: &str = "\
+sdfg doubling {
+  symbol N: i64
+  stream In: i32
+  stream Out: i32
+  state s {
+    access In
+    access Out
+    map all [i = 0:N] schedule(sequential) {
+      tasklet double (x) -> (y, z) {
+        y = x
+        z = 2 * x
+      }
+      all.In -> double.x: In
+      double.y -> all.Out: Out
+      double.z -> all.Out: Out
+    }
+    In -> all.In
+    all.Out -> Out
+  }
+}
+";
+
+/// Streams of the caller come back with the elements that are left, and as they were from a run that fails.
+#[test]
+fn streams_of_the_caller() {
+    let program = sdfg::text::parse("doubling.sdft", DOUBLING).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "queues");
+}
+
 /// `C = A + B`.
 const ADDING: &str = "\
 sdfg adding {

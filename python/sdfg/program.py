@@ -222,6 +222,8 @@ class Program:
 
 
 def _argument(description, index):
+    if description["kind"] == "queue":
+        raise TypeError(f"argument {description['name']} is a stream, which Python cannot pass: give the program an array instead")
     is_number = description["kind"] == "symbol" or description["access"] == "read" and "lanes" not in description
     return Scalar(description, index) if is_number and description["kind"] != "array" else Array(description, index)
 

@@ -41,7 +41,11 @@ pub fn inputs(sdfg: &Sdfg, sizes: Sizes, rng: &mut Rng) -> Arguments {
     }
     for (_, container) in sdfg.arguments() {
         let extent = |extent: &Expr| sizes.value(extent).unwrap_or(0);
-        let shape: Vec<i64> = container.shape().iter().map(extent).collect();
+        let shape: Vec<i64> = if container.is_stream() {
+            vec![rng.below(6) as i64]
+        } else {
+            container.shape().iter().map(extent).collect()
+        };
         let count = shape.iter().product::<i64>().max(0);
         let mut bytes = Vec::new();
         for _ in 0..count {

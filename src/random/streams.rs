@@ -11,7 +11,9 @@ impl Generator {
         let (schedule, inside) = (self.schedule(), self.schedule());
         let ty = self.others;
         let begets = self.rng.chance(40);
-        self.declare(&format!("transient stream {queue}: i64"));
+        // What the caller gives is consumed, too.
+        let lives = if self.rng.chance(30) { "" } else { "transient " };
+        self.declare(&format!("{lives}stream {queue}: i64"));
         self.open(&format!("state {state}"));
         self.line("access src = W");
         self.line(&format!("access {queue}"));

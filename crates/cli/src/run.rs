@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use sdfg::interpret::Arguments;
 use sdfg_codegen::interface::{ArgumentKind, Interface};
-use sdfg_codegen::load::{ArgumentBuffer, CallError, Library};
+use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::Target;
 
 use crate::data::{DataOptions, RunData};
@@ -87,7 +87,7 @@ impl Run {
             }
         }
         for (name, tensor) in &mut tensors {
-            call = call.buffer(name, ArgumentBuffer::from_tensor_mut(tensor));
+            call = call.tensor(name, tensor);
         }
         let start = Instant::now();
         let mut prepared = call.prepare().map_err(Failure::usage)?;

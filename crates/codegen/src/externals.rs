@@ -20,8 +20,8 @@ use crate::cache::Cache;
 use crate::llvm::{self, CompileOptions, OptLevel};
 use crate::load::{ArgumentBuffer, Library};
 use crate::plan::{
-    Allocation, Argument, Binding, Buffer, BufferId, ExternalArgument, ExternalCompute, Location, Plan,
-    Scalar, Statement, SymbolArgument,
+    Allocation, Argument, Binding, Buffer, BufferId, ExternalArgument, ExternalCompute, Location, PassedAs,
+    Plan, Scalar, Statement, SymbolArgument,
 };
 
 /// Calls the C functions of external tasklets in this process, with what they can do: all that the process may.
@@ -176,7 +176,7 @@ fn argument(plan: &mut Plan, name: String, element: ElementType, size: Option<Ex
         strides,
         offset: Expr::zero(),
         size,
-        scalar,
+        kind: if scalar { PassedAs::Scalar } else { PassedAs::Array },
         by_value: scalar && !element.lane().is_complex(),
         read: true,
         written: !scalar,

@@ -39,13 +39,21 @@ pub fn fortran_module(interface: &Interface) -> String {
          \x20 type, bind(c) :: {name}_config\n\
          \x20   integer(c_size_t) :: size = 0\n\
          \x20   integer(c_int32_t) :: num_threads = 0\n\
-         \x20 end type\n\n  interface\n"
+         \x20 end type\n\n"
     );
+    if interface.arguments().iter().any(|argument| matches!(argument.kind, ArgumentKind::Queue { .. })) {
+        text.push_str(&queue_type(name));
+    }
+    text.push_str("  interface\n");
     instances(&mut text, interface);
     let mut names = Names::default();
     let handle = names.of("handle");
-    let arguments: Vec<(String, &Argument)> =
-        interface.arguments().iter().map(|argument| (names.of(&argument.name), argument)).collect();
+    let named = |argument: &Argument| {
+        let dummy = names.of(&argument.name);
+        let declaration = declaration(name, &dummy, argument);
+        (dummy, declaration)
+    };
+    let arguments: Vec<(String, String)> = interface.arguments().iter().map(named).collect();
     let result = names.of("status");
     text.push_str("    ! Runs the program on an instance.\n");
     function(&mut text, &interface.symbol(EntryPoint::Run), Some(&handle), &arguments, &result);
@@ -53,6 +61,18 @@ pub fn fortran_module(interface: &Interface) -> String {
     function(&mut text, &interface.symbol(EntryPoint::OneShot), None, &arguments, &result);
     let _ = write!(text, "  end interface\nend module\n");
     text
+}
+
+/// The type of streams that are arguments: each module has its own, so that a program can use several.
+fn queue_type(name: &str) -> String {
+    format!(
+        "  ! A stream that is an argument: its elements, oldest first, in memory of C's malloc, which belongs to the caller. A run\n\
+         \x20 ! that succeeds leaves those that are in the stream at its end, for which it may move the memory as realloc does.\n\
+         \x20 type, bind(c) :: {name}_queue\n\
+         \x20   type(c_ptr) :: elements = c_null_ptr\n\
+         \x20   integer(c_int64_t) :: count = 0\n\
+         \x20 end type\n\n"
+    )
 }
 
 /// Functions that make, ask and free instances.
@@ -100,7 +120,7 @@ fn function(
     text: &mut String,
     symbol: &str,
     handle: Option<&str>,
-    arguments: &[(String, &Argument)],
+    arguments: &[(String, String)],
     result: &str,
 ) {
     let names: Vec<&str> =
@@ -114,14 +134,17 @@ fn function(
     if let Some(handle) = handle {
         let _ = writeln!(text, "      type(c_ptr), value :: {handle}");
     }
-    for (name, argument) in arguments {
-        let _ = writeln!(text, "      {}", declaration(name, argument));
+    for (_, declaration) in arguments {
+        let _ = writeln!(text, "      {declaration}");
     }
     let _ = write!(text, "      integer(c_int32_t) :: {result}\n    end function\n");
 }
 
 /// `real(c_double), intent(inout) :: A(*) ! ...`.
-fn declaration(name: &str, argument: &Argument) -> String {
+fn declaration(program: &str, name: &str, argument: &Argument) -> String {
+    if matches!(argument.kind, ArgumentKind::Queue { .. }) {
+        return format!("type({program}_queue), intent(inout) :: {name} ! of {}", argument.element());
+    }
     let ty = fortran_type(argument.element().lane());
     if !argument.by_pointer() {
         return format!("{ty}, value :: {name}");

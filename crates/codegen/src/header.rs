@@ -22,6 +22,9 @@ pub fn c_header(interface: &Interface) -> String {
     if interface.arguments().iter().any(|argument| argument.element().lane().is_complex()) {
         text.push_str(COMPLEX_TYPES);
     }
+    if interface.arguments().iter().any(|argument| matches!(argument.kind, ArgumentKind::Queue { .. })) {
+        text.push_str(QUEUE_TYPE);
+    }
     text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     status_codes(&mut text, name);
     let _ = write!(
@@ -83,6 +86,20 @@ typedef double _Complex sdfg_complex128;
 
 ";
 
+/// It is the same for all programs, of which several headers may be included.
+const QUEUE_TYPE: &str = "\
+#ifndef SDFG_QUEUE_TYPE
+#define SDFG_QUEUE_TYPE
+/* A stream that is an argument: its elements, oldest first, in memory of malloc, which belongs to the caller. A run that succeeds
+ * leaves the elements there that are in the stream at its end, for which it may move the memory as realloc does. */
+typedef struct sdfg_queue {
+    void *elements; /* NULL if there are none */
+    int64_t count;
+} sdfg_queue;
+#endif
+
+";
+
 fn status_codes(text: &mut String, name: &str) {
     let prefix = name.to_ascii_uppercase();
     text.push_str("/* Results of the functions below. */\nenum {\n");
@@ -117,8 +134,11 @@ fn profile(name: &str) -> String {
 
 /// `const double *A`, `int64_t N`.
 fn parameter(argument: &Argument) -> String {
-    let ty = c_type(argument.element().lane());
     let name = parameter_name(&argument.name);
+    if matches!(argument.kind, ArgumentKind::Queue { .. }) {
+        return format!("sdfg_queue *{name}");
+    }
+    let ty = c_type(argument.element().lane());
     match (argument.by_pointer(), argument.is_written()) {
         (true, true) => format!("{ty} *{name}"),
         (true, false) => format!("const {ty} *{name}"),
@@ -141,6 +161,7 @@ fn describe(argument: &Argument) -> String {
             format!("{name}: {element}[{}], {access}{layout}", extents.join(", "))
         }
         ArgumentKind::Scalar { access, .. } => format!("{name}: {element}, {access}"),
+        ArgumentKind::Queue { .. } => format!("{name}: stream of {element} ({})", c_type(element.lane())),
         ArgumentKind::Symbol { .. } => format!("{name}: size or parameter"),
     }
 }

@@ -64,6 +64,12 @@ pub enum ArgumentKind {
         /// Use by the program.
         access: Access,
     },
+    /// A stream of one queue: a pointer to the address of its elements and their number, which the program changes. The elements lie in
+    /// memory of `malloc`, which the program may move (`realloc`), and the caller frees.
+    Queue {
+        /// The type of one element.
+        element: ElementType,
+    },
     /// A free symbol of the program, by value.
     Symbol {
         /// The type in the signature, an integer type.
@@ -87,7 +93,7 @@ impl Argument {
     /// between platforms and languages.
     pub fn by_pointer(&self) -> bool {
         match &self.kind {
-            ArgumentKind::Array { .. } => true,
+            ArgumentKind::Array { .. } | ArgumentKind::Queue { .. } => true,
             ArgumentKind::Scalar { element, access } => {
                 access.writes() || element.lanes() > 1 || element.lane().is_complex()
             }
@@ -102,7 +108,7 @@ impl Argument {
                 let dense = Layout::packed(shape.clone());
                 (strides, offset, elements) == (&dense.strides, &dense.offset, &dense.total_size)
             }
-            ArgumentKind::Scalar { .. } | ArgumentKind::Symbol { .. } => true,
+            ArgumentKind::Scalar { .. } | ArgumentKind::Queue { .. } | ArgumentKind::Symbol { .. } => true,
         }
     }
 
@@ -125,6 +131,8 @@ impl Argument {
     pub fn is_written(&self) -> bool {
         match &self.kind {
             ArgumentKind::Array { access, .. } | ArgumentKind::Scalar { access, .. } => access.writes(),
+            // What is taken from it is no longer there.
+            ArgumentKind::Queue { .. } => true,
             ArgumentKind::Symbol { .. } => false,
         }
     }
@@ -132,7 +140,9 @@ impl Argument {
     /// The type of one element, or of the value.
     pub fn element(&self) -> ElementType {
         match &self.kind {
-            ArgumentKind::Array { element, .. } | ArgumentKind::Scalar { element, .. } => *element,
+            ArgumentKind::Array { element, .. }
+            | ArgumentKind::Scalar { element, .. }
+            | ArgumentKind::Queue { element } => *element,
             ArgumentKind::Symbol { ty } => ElementType::scalar(*ty),
         }
     }
@@ -295,7 +305,7 @@ impl Interface {
                         }
                     }
                 }
-                ArgumentKind::Scalar { .. } => {}
+                ArgumentKind::Scalar { .. } | ArgumentKind::Queue { .. } => {}
                 ArgumentKind::Symbol { ty } => {
                     if !ty.is_integer() {
                         return Err(InterfaceError::SymbolType { argument: argument.name.clone(), ty: *ty });

@@ -84,6 +84,7 @@ fn argument_description(argument: &Argument) -> ArgumentDescription<'_> {
             ("array", *access, Some(layout))
         }
         ArgumentKind::Scalar { access, .. } => ("scalar", *access, None),
+        ArgumentKind::Queue { .. } => ("queue", Access::ReadWrite, None),
         ArgumentKind::Symbol { .. } => ("symbol", Access::Read, None),
     };
     let element = argument.element();
@@ -122,8 +123,10 @@ mod tests {
         let element = ElementType::scalar(ScalarType::Complex64);
         let scalar = ArgumentKind::Scalar { element, access: Access::ReadWrite };
         let symbol = ArgumentKind::Symbol { ty: ScalarType::I32 };
+        let queue = ArgumentKind::Queue { element: ScalarType::U8.into() };
         let argument = |name: &str, kind| Argument { name: name.to_owned(), kind };
-        let arguments = vec![argument("A", array), argument("c", scalar), argument("N", symbol)];
+        let arguments = [("A", array), ("c", scalar), ("S", queue), ("N", symbol)];
+        let arguments = arguments.map(|(name, kind)| argument(name, kind)).into();
         let text = json_interface(&Interface::new("p", arguments).unwrap());
         let words: Vec<&str> = text.split_whitespace().collect();
         let expected = [
@@ -132,6 +135,7 @@ mod tests {
             r#""layout": { "dense": false, "shape": [ "N", "3" ], "strides": [ "4", "1" ], "offset": "1","#,
             r#""elements": "4*N + 1" } },"#,
             r#"{ "name": "c", "kind": "scalar", "type": "complex64", "access": "read_write", "by_pointer": true },"#,
+            r#"{ "name": "S", "kind": "queue", "type": "u8", "access": "read_write", "by_pointer": true },"#,
             r#"{ "name": "N", "kind": "symbol", "type": "i32", "access": "read", "by_pointer": false } ],"#,
             r#""statuses": [ { "code": 0, "name": "success", "message": "success" },"#,
         ];

@@ -145,10 +145,11 @@ fn work_that_depends_on_data_is_estimated() {
 
 #[test]
 fn what_native_code_does_not_support_is_refused_with_its_place() {
-    let refused =
-        try_plan("sdfg p {\n  stream S: f64\n  array A: f64[4]\n  state s { access A; access S; A -> S }\n}");
+    let refused = try_plan(
+        "sdfg p {\n  stream S: f64[2]\n  array A: f64[4]\n  state s { access A; access S; A -> S: A[0:4] -> S[1] }\n}",
+    );
     assert!(
-        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("stream, `S`")),
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("array of streams, `S`")),
         "{refused:?}"
     );
     let storage = "sdfg p {
@@ -237,7 +238,7 @@ fn a_reference_has_variables_for_what_changes_only() {
 }
 
 #[test]
-fn a_reference_that_side_by_side_iterations_set_for_others_is_refused() {
+fn iterations_that_set_a_reference_for_others_are_run_by_one_thread() {
     let used_outside = "sdfg p {
   symbol N: i64
   array A: i64[N]
@@ -258,9 +259,30 @@ fn a_reference_that_side_by_side_iterations_set_for_others_is_refused() {
     let text = plan(&used_outside.replace("OTHER", ""));
     assert!(text.contains("parallel m i = 0:N:1 static independent"), "{text}");
     let other = "state t { access R; access B; R -> B: R[0:1] -> B[0:1] }";
-    let refused = try_plan(&used_outside.replace("OTHER", other));
+    let text = plan(&used_outside.replace("OTHER", other));
+    assert!(!text.contains("parallel m") && text.contains("for i = 0:N:1"), "{text}");
+}
+
+#[test]
+fn a_reference_that_waiting_nodes_set_for_others_is_refused() {
+    let waiting = "sdfg p {
+  array A: i64[4]
+  array B: i64[4]
+  transient stream S: i64 capacity(1)
+  reference R: i64[1]
+  state s { access A; access R; access S; access B
+    bind A -> R: A[1]
+    map push [i = 0:4] schedule(sequential) { tasklet a () -> (y) { y = i }; a.y -> push.S: S }
+    push.S -> S
+    access T = S
+    map pop [i = 0:4] schedule(sequential) { tasklet b (x) -> (y) { y = x }; pop.S -> b.x: S; b.y -> pop.B: B[i] }
+    T -> pop.S
+    pop.B -> B }
+  state t { access R; access B; R -> B: R[0:1] -> B[0:1] }
+}";
+    let refused = try_plan(waiting);
     assert!(
-        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("reference `R`, set by iterations")),
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("reference `R`, set by nodes")),
         "{refused:?}"
     );
 }

@@ -63,6 +63,20 @@ impl RunData {
                 None if exposed.added.contains(&container.name) => {
                     Tensor::undefined(container.element, shape).map_err(|error| unmade(container, &error))?
                 }
+                None if container.is_stream() => {
+                    let chosen = options.inputs.iter().any(|input| input.name == container.name);
+                    if chosen {
+                        return Err(Failure::usage(format!(
+                            "`{}` is a stream, which begins with the elements of a file or empty: patterns have no number of elements",
+                            container.name
+                        )));
+                    }
+                    if accesses.reads.contains(&id) {
+                        terminal.note(&format!("`{}` begins empty", container.name));
+                    }
+                    Tensor::undefined(container.element, vec![0])
+                        .map_err(|error| unmade(container, &error))?
+                }
                 None => {
                     let chosen = options.inputs.iter().find(|input| input.name == container.name);
                     let pattern = match chosen.map(|input| &input.contents) {
@@ -76,7 +90,6 @@ impl RunData {
                             if is_input { pattern } else { Pattern::Zeros }
                         }
                     };
-                    let shape = if container.is_stream() { vec![0] } else { shape };
                     pattern
                         .fill(&container.name, container.element, shape)
                         .map_err(|error| unmade(container, &error))?

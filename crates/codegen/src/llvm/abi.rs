@@ -14,10 +14,11 @@ use sdfg::value::Value;
 use super::check::MESSAGE;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
+use super::stream::Type;
 use super::uses::Uses;
 use super::version::Called;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
-use crate::plan::{Allocation, Buffer, BufferId};
+use crate::plan::{Allocation, Buffer, BufferId, PassedAs, QueueOwner};
 
 /// Fields of the handle.
 const ERROR: u32 = 0;
@@ -28,12 +29,15 @@ const ARENA: u32 = 3;
 /// The first of the fields that hold address and size in bytes of a persistent buffer.
 const BUFFERS: u32 = 4;
 
+/// Bytes of what a caller passes for a stream: the address of the elements and their number.
+const QUEUE_BYTES: i64 = 16;
+
 impl<'ctx> Emitter<'ctx> {
     /// Buffers with memory of their own in the handle, in order of their fields.
     fn persistent_buffers(&self) -> impl Iterator<Item = BufferId> {
         let plan = self.plan;
         plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
-            Allocation::Persistent | Allocation::Queues { capacity: _, persistent: true } => {
+            Allocation::Persistent | Allocation::Queues { owner: QueueOwner::Handle, .. } => {
                 Some(BufferId(index as u32))
             }
             Allocation::Argument(_)
@@ -41,7 +45,7 @@ impl<'ctx> Emitter<'ctx> {
             | Allocation::Stack
             | Allocation::Thread
             | Allocation::Dynamic
-            | Allocation::Queues { capacity: _, persistent: false }
+            | Allocation::Queues { owner: QueueOwner::Statements | QueueOwner::Caller, .. }
             | Allocation::Reference(_)
             | Allocation::Constant(_) => None,
         })
@@ -251,12 +255,14 @@ impl<'ctx> Emitter<'ctx> {
             f.bind_argument(argument.buffer, argument.by_value, (1 + index) as u32)?;
         }
         f.refuse_overlaps()?;
+        let queues = f.receive_queues()?;
         for (index, buffer) in self.persistent_buffers().enumerate() {
             f.bind_persistent(buffer, BUFFERS + index as u32)?;
         }
         f.bind_arena()?;
         f.call_version(|suffix| self.body_function(&f, suffix))?;
         f.forget_streams()?;
+        f.hand_back(&queues)?;
         f.finish(Returns::Status)?;
         Ok(value)
     }
@@ -458,8 +464,12 @@ impl<'ctx> Function<'_, 'ctx> {
             let Buffer { element, size, .. } = self.emitter.plan.buffer(argument.buffer);
             let i64 = self.emitter.i64();
             let begin = self.builder.build_ptr_to_int(self.base(argument.buffer)?, i64, "")?;
-            let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
-            let bytes = self.byte_size(*element, count)?;
+            let bytes = if argument.kind == PassedAs::Queue {
+                self.emitter.constant(QUEUE_BYTES)
+            } else {
+                let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
+                self.byte_size(*element, count)?
+            };
             let end = self.builder.build_int_add(begin, bytes, "")?;
             spans.push((argument, begin, end));
         }
@@ -480,6 +490,60 @@ impl<'ctx> Function<'_, 'ctx> {
             }
         }
         Ok(())
+    }
+
+    /// Makes queues of the streams that are arguments, with the elements that the caller gives. The answer is each with what the caller passed.
+    fn receive_queues(&self) -> Emit<Vec<(PointerValue<'ctx>, PointerValue<'ctx>)>> {
+        let queues = self.emitter.plan.arguments.iter().filter(|argument| argument.kind == PassedAs::Queue);
+        let mut received = Vec::new();
+        for argument in queues {
+            let given = self.base(argument.buffer)?;
+            let slot = self.owned_stream(&argument.name)?;
+            self.open_stream(argument.buffer, slot)?;
+            let stream = self.load_pointer(slot)?;
+            let status = self.pass_queue("sdfg_stream_receive", stream, given)?;
+            let invalid = self.emitter.i32().const_int(Status::InvalidArgument.code() as u64, false);
+            let broken = self.compare(IntPredicate::EQ, status, invalid)?;
+            let text =
+                format!("`{}` has elements, but no memory or a number below zero of them", argument.name);
+            self.fail_if(broken, Status::InvalidArgument, &text)?;
+            let failed = self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?;
+            self.fail_if(failed, Status::OutOfMemory, &format!("no memory for `{}`", argument.name))?;
+            self.bind_buffer(argument.buffer, Base::Fixed(stream));
+            received.push((stream, given));
+        }
+        Ok(received)
+    }
+
+    /// Gives the caller the elements that are left in his streams, unless the run failed: then he keeps those that he gave.
+    fn hand_back(&self, queues: &[(PointerValue<'ctx>, PointerValue<'ctx>)]) -> Emit<()> {
+        if queues.is_empty() {
+            return Ok(());
+        }
+        let status = self.builder.build_load(self.emitter.i32(), self.status, "")?.into_int_value();
+        self.exit_if(self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?)?;
+        for (stream, given) in queues {
+            let status = self.pass_queue("sdfg_stream_hand_back", *stream, *given)?;
+            let failed = self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?;
+            self.fail_if(
+                failed,
+                Status::OutOfMemory,
+                "no memory for the elements that are left in a stream",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Calls a function of the runtime with a stream and what the caller passed for it. Its status.
+    fn pass_queue(
+        &self,
+        name: &str,
+        stream: PointerValue<'ctx>,
+        given: PointerValue<'ctx>,
+    ) -> Emit<IntValue<'ctx>> {
+        let parameters = [Type::Pointer, Type::Pointer];
+        let function = self.emitter.runtime_function(name, Some(Type::Int), &parameters);
+        Ok(self.call(function, &[stream.into(), given.into()])?.into_int_value())
     }
 
     /// Gives a persistent buffer its memory, which the first run allocates.

@@ -82,7 +82,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Makes the queues of a stream.
     pub(super) fn open_stream(&self, id: BufferId, slot: PointerValue<'ctx>) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(id);
-        let Allocation::Queues { capacity, persistent: _ } = &buffer.allocation else {
+        let Allocation::Queues { capacity, owner: _ } = &buffer.allocation else {
             return Err(self.emitter.defect(format!("`{}` is no stream", buffer.name)));
         };
         let capacity = match capacity {

@@ -6,7 +6,7 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use crate::plan::{
     Allocation, Binding, BufferId, Check, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop,
-    Plan, Realisation, Resolved, Row, Scalar, Statement, Stride, Strided, TaskKind,
+    Plan, QueueOwner, Realisation, Resolved, Row, Scalar, Statement, Stride, Strided, TaskKind,
 };
 
 /// Buffers and variables, in order.
@@ -120,7 +120,7 @@ impl Uses {
                 self.aliased.extend(plan.owners(buffer));
             }
             self.expression(&plan.buffer(buffer).size);
-            if let Allocation::Queues { capacity: Some(capacity), persistent: false } =
+            if let Allocation::Queues { capacity: Some(capacity), owner: QueueOwner::Statements } =
                 &plan.buffer(buffer).allocation
             {
                 self.expression(capacity);

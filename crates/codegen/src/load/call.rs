@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tensor::Tensor;
 
 use super::buffer::{ArgumentBuffer, Bytes, Element, bytes_of};
 use super::error::CallError;
@@ -24,6 +25,8 @@ pub(super) enum Value<'a> {
         bytes: [u8; 16],
     },
     Symbol(i64),
+    /// The elements of a stream, in one dimension.
+    Queue(&'a mut Tensor),
 }
 
 impl Value<'_> {
@@ -32,6 +35,7 @@ impl Value<'_> {
             Value::Buffer(_) => "an array",
             Value::Scalar { .. } => "a value",
             Value::Symbol(_) => "a symbol",
+            Value::Queue(_) => "a stream",
         }
     }
 }
@@ -96,6 +100,25 @@ impl<'lib, 'data> Call<'lib, 'data> {
         self.buffer(name, ArgumentBuffer::from_slice_mut(std::slice::from_mut(value), &[]))
     }
 
+    /// The elements of a stream, oldest first, as a tensor of one dimension. After a run that succeeds it holds those that are left then, and
+    /// has their number as its extent.
+    pub fn queue(mut self, name: &str, elements: &'data mut Tensor) -> Self {
+        self.values.push((name.to_owned(), Value::Queue(elements)));
+        self
+    }
+
+    /// A tensor for an array or a stream of the program; those that it only reads are not changed.
+    pub fn tensor(self, name: &str, tensor: &'data mut Tensor) -> Self {
+        let interface = self.library.interface();
+        match interface.position(name).map(|position| &interface.arguments()[position]) {
+            Some(Argument { kind: ArgumentKind::Queue { .. }, .. }) => self.queue(name, tensor),
+            Some(argument) if argument.is_written() => {
+                self.buffer(name, ArgumentBuffer::from_tensor_mut(tensor))
+            }
+            Some(_) | None => self.buffer(name, ArgumentBuffer::from_tensor(tensor)),
+        }
+    }
+
     /// The value of a symbol.
     pub fn symbol(mut self, name: &str, value: i64) -> Self {
         self.values.push((name.to_owned(), Value::Symbol(value)));
@@ -135,7 +158,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
                 (ArgumentKind::Symbol { ty }, _) => symbol_bytes(argument, *ty, &symbols)?,
                 (_, Some(index)) => match &self.values[*index].1 {
                     Value::Scalar { bytes, .. } => Immediate(*bytes),
-                    Value::Buffer(_) | Value::Symbol(_) => Immediate([0; 16]),
+                    Value::Buffer(_) | Value::Symbol(_) | Value::Queue(_) => Immediate([0; 16]),
                 },
                 (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
             });
@@ -282,10 +305,21 @@ fn check_value(argument: &Argument, value: &Value<'_>) -> Result<(), CallError> 
                 Ok(())
             }
         }
+        (ArgumentKind::Queue { element }, Value::Queue(elements)) => {
+            if elements.element() != *element {
+                Err(element_error(*element, elements.element()))
+            } else if elements.shape().len() != 1 {
+                let (argument, given) = (argument.name.clone(), elements.shape().len());
+                Err(CallError::Rank { argument, expected: 1, given })
+            } else {
+                Ok(())
+            }
+        }
         (ArgumentKind::Symbol { .. }, Value::Symbol(_)) => Ok(()),
-        (ArgumentKind::Array { .. }, Value::Scalar { .. } | Value::Symbol(_)) => Err(kind_error("an array")),
-        (ArgumentKind::Scalar { .. }, Value::Symbol(_)) => Err(kind_error("a scalar")),
-        (ArgumentKind::Symbol { .. }, Value::Buffer(_) | Value::Scalar { .. }) => Err(kind_error("a symbol")),
+        (ArgumentKind::Array { .. }, _) => Err(kind_error("an array")),
+        (ArgumentKind::Scalar { .. }, _) => Err(kind_error("a scalar")),
+        (ArgumentKind::Queue { .. }, _) => Err(kind_error("a stream")),
+        (ArgumentKind::Symbol { .. }, _) => Err(kind_error("a symbol")),
     }
 }
 

@@ -120,6 +120,9 @@ pub enum CallError {
         /// The name.
         argument: String,
     },
+    /// The elements of a stream could not be copied for the program.
+    #[error("there is no memory for the elements of a stream")]
+    NoMemory,
     /// Another number of dimensions.
     #[error("argument `{argument}` has {expected} dimensions, but an array of {given} was given")]
     Rank {

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use sdfg::interpret::Arguments;
 use sdfg::tensor::Tensor;
 
-use super::buffer::ArgumentBuffer;
 use super::call::Call;
 use super::error::{CallError, LoadError};
 use crate::interface::{EntryPoint, Interface, ProfileFormat, Status};
@@ -150,16 +149,7 @@ impl Library {
             call = call.symbol(name, value);
         }
         for (name, tensor) in &mut tensors {
-            let position = self.interface.position(name);
-            let written = position.is_some_and(|position| self.interface.arguments()[position].is_written());
-            call = call.buffer(
-                name,
-                if written {
-                    ArgumentBuffer::from_tensor_mut(tensor)
-                } else {
-                    ArgumentBuffer::from_tensor(tensor)
-                },
-            );
+            call = call.tensor(name, tensor);
         }
         let result = call.run();
         for (name, tensor) in tensors {

@@ -10,6 +10,7 @@ mod library;
 mod openmp;
 mod placement;
 mod prepared;
+mod queue;
 
 pub use buffer::{ArgumentBuffer, Element};
 pub use call::Call;

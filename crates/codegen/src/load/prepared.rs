@@ -7,6 +7,7 @@ use super::call::{Immediate, Value};
 use super::error::CallError;
 use super::library::{Instance, Library};
 use super::placement::Placement;
+use super::queue::PassedQueue;
 use crate::interface::ProfileFormat;
 
 /// A checked call on an instance of its own, to be run any number of times on the same memory.
@@ -51,17 +52,26 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
     /// Runs the program.
     ///
     /// # Errors
-    /// [`CallError::Failed`].
+    /// [`CallError::Failed`]; [`CallError::NoMemory`] for the elements of a stream.
     pub fn run(&mut self) -> Result<(), CallError> {
         let Some(instance) = &self.instance else { return Ok(()) };
         // Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
         let mut copies: Vec<Option<Vec<Immediate>>> = Vec::with_capacity(self.order.len());
         let mut pointers: Vec<*mut c_void> = Vec::with_capacity(self.order.len());
+        let mut queues: Vec<(usize, Box<PassedQueue>)> = Vec::new();
         for ((value, bytes), placement) in self.order.iter().zip(&mut self.immediate).zip(&self.placements) {
-            let buffer = value.and_then(|index| match &mut self.values[index].1 {
-                Value::Buffer(buffer) => Some(&mut buffer.bytes),
-                Value::Scalar { .. } | Value::Symbol(_) => None,
-            });
+            let buffer = match value.map(|index| (index, &mut self.values[index].1)) {
+                Some((index, Value::Queue(elements))) => {
+                    let Some(queue) = PassedQueue::of(elements) else { return Err(CallError::NoMemory) };
+                    let mut queue = Box::new(queue);
+                    pointers.push((&raw mut *queue).cast());
+                    copies.push(None);
+                    queues.push((index, queue));
+                    continue;
+                }
+                Some((_, Value::Buffer(buffer))) => Some(&mut buffer.bytes),
+                Some((_, Value::Scalar { .. } | Value::Symbol(_))) | None => None,
+            };
             let mut copy = placement
                 .as_ref()
                 .zip(buffer.as_ref())
@@ -74,8 +84,8 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
             copies.push(copy);
         }
         // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies`, whose
-        // elements do not move.
+        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies` and `queues`,
+        // whose elements do not move.
         let result = unsafe { self.library.run_on(instance, &pointers) };
         for ((value, placement), copy) in self.order.iter().zip(&self.placements).zip(copies) {
             let value = value.map(|index| &mut self.values[index].1);
@@ -83,6 +93,13 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
                 && let Bytes::Mutable(dense) = &mut buffer.bytes
             {
                 placement.collect(&mut copy, dense);
+            }
+        }
+        if result.is_ok() {
+            for (index, queue) in queues {
+                if let Value::Queue(elements) = &mut self.values[index].1 {
+                    queue.store(elements);
+                }
             }
         }
         result
@@ -98,7 +115,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.values.iter().find(|(known, _)| known == name).and_then(|(_, value)| match value {
             Value::Buffer(buffer) => Some(buffer.bytes.as_slice()),
-            Value::Scalar { .. } | Value::Symbol(_) => None,
+            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) => None,
         })
     }
 
@@ -109,7 +126,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
                 Bytes::Mutable(bytes) => Some(&mut **bytes),
                 Bytes::Shared(_) => None,
             },
-            Value::Scalar { .. } | Value::Symbol(_) => None,
+            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) => None,
         })
     }
 }

@@ -19,7 +19,7 @@ use super::control::assigned_symbols;
 use super::error::LowerError;
 use super::frame::{Frame, Late};
 use super::scalar::less;
-use crate::plan::{Allocation, Buffer, BufferId, If, Statement};
+use crate::plan::{Allocation, Buffer, BufferId, If, QueueOwner, Statement};
 
 /// Shape of a buffer in its own dimensions.
 #[derive(Clone, Debug)]
@@ -87,10 +87,14 @@ impl<'g> Lowering<'g> {
         frame: &Frame<'g>,
         container: &Container,
     ) -> Result<BufferId, LowerError> {
-        if container.is_stream() {
-            return Err(unsupported_stream(frame, container, "an argument that is a stream,"));
-        }
         check_storage(frame, container)?;
+        if container.is_stream() {
+            if !container.shape().is_empty() {
+                let what = format!("an argument that is an array of streams, `{}`", container.name);
+                return Err(LowerError::Unsupported { what, path: frame.path.clone() });
+            }
+            return Ok(self.add_buffer(frame, container, allocated_when_needed(frame, container)));
+        }
         let position = self.plan.arguments.len();
         Ok(self.add_buffer(frame, container, Allocation::Argument(position)))
     }
@@ -262,7 +266,7 @@ impl<'g> Lowering<'g> {
         }
         let allocation = if container.is_stream() {
             let allocation = allocated_when_needed(frame, container);
-            if let Allocation::Queues { capacity, persistent: true } = &allocation {
+            if let Allocation::Queues { capacity, owner: QueueOwner::Handle } = &allocation {
                 self.of_caller(frame, container, &size)?;
                 capacity.iter().try_for_each(|capacity| self.of_caller(frame, container, capacity))?;
             }
@@ -324,7 +328,7 @@ impl<'g> Lowering<'g> {
     fn place_memory(&mut self, buffer: BufferId, brackets: &mut Brackets) {
         match self.plan.buffer(buffer).allocation {
             Allocation::Thread => self.add_thread_local(buffer),
-            Allocation::Dynamic | Allocation::Queues { capacity: _, persistent: false } => {
+            Allocation::Dynamic | Allocation::Queues { owner: QueueOwner::Statements, .. } => {
                 brackets.0.push(Statement::Allocate(buffer));
                 brackets.1.insert(0, Statement::Free(buffer));
             }
@@ -332,7 +336,7 @@ impl<'g> Lowering<'g> {
             Allocation::Argument(_)
             | Allocation::Stack
             | Allocation::Persistent
-            | Allocation::Queues { capacity: _, persistent: true }
+            | Allocation::Queues { owner: QueueOwner::Handle | QueueOwner::Caller, .. }
             | Allocation::Reference(_)
             | Allocation::Constant(_) => {}
         }
@@ -376,7 +380,14 @@ fn allocated_when_needed(frame: &Frame<'_>, container: &Container) -> Allocation
     match &container.kind {
         ContainerKind::Stream { capacity, .. } => {
             let capacity = capacity.as_ref().map(|capacity| frame.translate(capacity));
-            Allocation::Queues { capacity, persistent: container.lifetime == Lifetime::Persistent }
+            let owner = if container.is_argument() {
+                QueueOwner::Caller
+            } else if container.lifetime == Lifetime::Persistent {
+                QueueOwner::Handle
+            } else {
+                QueueOwner::Statements
+            };
+            Allocation::Queues { capacity, owner }
         }
         ContainerKind::Scalar
         | ContainerKind::Array(_)
@@ -415,10 +426,6 @@ fn check_storage(frame: &Frame<'_>, container: &Container) -> Result<(), LowerEr
             path: frame.path.clone(),
         }),
     }
-}
-
-fn unsupported_stream(frame: &Frame<'_>, container: &Container, what: &str) -> LowerError {
-    LowerError::Unsupported { what: format!("{what} `{}`", container.name), path: frame.path.clone() }
 }
 
 /// What an SDFG reads and writes; uses of a view count as uses of what it views.

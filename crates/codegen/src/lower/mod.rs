@@ -55,7 +55,7 @@ use frame::Frame;
 use memory::RootShape;
 use profile::timed;
 
-use crate::plan::{Argument, Check, JumpTarget, Plan, Profile, RegionKind, SymbolArgument};
+use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, RegionKind, SymbolArgument};
 
 /// Lowers a program for a target.
 ///
@@ -153,7 +153,13 @@ impl<'g> Lowering<'g> {
         for (id, container) in sdfg.arguments() {
             let buffer = self.argument_buffer(&frame, container)?;
             let bound = self.bind_whole(container, buffer);
-            let scalar = matches!(container.kind, ContainerKind::Scalar);
+            let kind = match container.kind {
+                ContainerKind::Scalar => PassedAs::Scalar,
+                ContainerKind::Stream { .. } => PassedAs::Queue,
+                ContainerKind::Array(_) | ContainerKind::View(_) | ContainerKind::Reference(_) => {
+                    PassedAs::Array
+                }
+            };
             self.plan.arguments.push(Argument {
                 name: container.name.clone(),
                 element: container.element,
@@ -161,8 +167,8 @@ impl<'g> Lowering<'g> {
                 strides: bound.axes.iter().map(|axis| axis.stride.clone()).collect(),
                 offset: self.roots[buffer.index()].offset.clone(),
                 size: self.plan.buffer(buffer).size.clone(),
-                scalar,
-                by_value: scalar
+                kind,
+                by_value: kind == PassedAs::Scalar
                     && container.element.as_scalar().is_some_and(|ty| !ty.is_complex())
                     && !accesses.writes.contains(&id),
                 read: accesses.reads.contains(&id),

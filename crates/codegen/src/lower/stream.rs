@@ -241,7 +241,7 @@ impl<'g> Lowering<'g> {
         });
         let collects = |id: &BufferId| {
             let buffer = self.plan.buffer(*id);
-            let is_unbounded = buffer.allocation == Allocation::Queues { capacity: None, persistent: false };
+            let is_unbounded = matches!(buffer.allocation, Allocation::Queues { capacity: None, .. });
             id.index() < n && is_unbounded && buffer.size.is_one() && !others.contains(id)
         };
         pushed.into_iter().filter(collects).map(|stream| Collected { stream, drain: None }).collect()

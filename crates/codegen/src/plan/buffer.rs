@@ -58,14 +58,25 @@ pub enum Allocation {
     Queues {
         /// How many elements a queue holds before a push waits; `None` is unbounded.
         capacity: Option<Expr>,
-        /// Whether they belong to the handle, made by its first run and kept for the next ones; then no statement allocates or frees them.
-        persistent: bool,
+        /// Who makes and frees them.
+        owner: QueueOwner,
     },
     /// A part of the memory of one of these buffers, which [`Statement::Point`](super::Statement::Point) chooses; other references among them. Its
     /// size is a variable, that of the buffer which it names.
     Reference(BTreeSet<BufferId>),
     /// Constant contents, as many as the size.
     Constant(Vec<Value>),
+}
+
+/// Who makes and frees the queues of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOwner {
+    /// [`Statement::Allocate`](super::Statement::Allocate) and [`Statement::Free`](super::Statement::Free).
+    Statements,
+    /// The handle: its first run makes them, and they are kept for the next ones.
+    Handle,
+    /// The caller, as an argument: a run begins with the elements that he gives, and gives back those that are left.
+    Caller,
 }
 
 /// The position of one element.

@@ -1,6 +1,6 @@
 //! The C interface of a plan.
 
-use super::program::Plan;
+use super::program::{PassedAs, Plan};
 use crate::interface::{Access, Argument, ArgumentKind, Interface, InterfaceError};
 
 impl Plan {
@@ -17,17 +17,17 @@ impl Plan {
                 (true | false, false) => Access::Read,
             };
             let element = argument.element;
-            let kind = if argument.scalar {
-                ArgumentKind::Scalar { element, access }
-            } else {
-                ArgumentKind::Array {
+            let kind = match argument.kind {
+                PassedAs::Scalar => ArgumentKind::Scalar { element, access },
+                PassedAs::Queue => ArgumentKind::Queue { element },
+                PassedAs::Array => ArgumentKind::Array {
                     element,
                     shape: argument.shape.clone(),
                     strides: argument.strides.clone(),
                     offset: argument.offset.clone(),
                     elements: argument.size.clone(),
                     access,
-                }
+                },
             };
             Argument { name: argument.name.clone(), kind }
         });

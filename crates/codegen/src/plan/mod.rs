@@ -24,12 +24,12 @@ mod walk;
 mod write;
 
 pub use arena::{MemoryUse, Slot};
-pub use buffer::{Allocation, Buffer, BufferId, Location, Stride, Strided, Tiled};
+pub use buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Stride, Strided, Tiled};
 pub use check::{Check, CheckedDimension};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, PlaceId, SourcePlace};
 pub use profile::{Profile, Region, RegionId, RegionKind};
-pub use program::{Argument, Plan, SymbolArgument};
+pub use program::{Argument, PassedAs, Plan, SymbolArgument};
 pub use statement::{
     BANKS, Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension,
     ParallelLoop, Private, Scalar, Statement, While,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sdfg::symbolic::Symbol;
 
-use super::buffer::{Allocation, BufferId, Location, Strided};
+use super::buffer::{Allocation, BufferId, Location, QueueOwner, Strided};
 use super::program::Plan;
 use super::statement::{Binding, ExternalArgument, LoopDimension, ParallelLoop, Scalar, Statement};
 use super::stream::Row;
@@ -28,8 +28,12 @@ impl fmt::Display for Plan {
                 Allocation::Persistent => "persistent".to_owned(),
                 Allocation::Thread => "thread".to_owned(),
                 Allocation::Dynamic => "dynamic".to_owned(),
-                Allocation::Queues { capacity, persistent } => {
-                    let kept = if *persistent { " of the handle" } else { "" };
+                Allocation::Queues { capacity, owner } => {
+                    let kept = match owner {
+                        QueueOwner::Statements => "",
+                        QueueOwner::Handle => " of the handle",
+                        QueueOwner::Caller => " of the caller",
+                    };
                     let size = capacity.as_ref().map_or(String::new(), |capacity| format!(" of {capacity}"));
                     format!("queues{size}{kept}")
                 }

@@ -48,6 +48,17 @@ pub struct Plan {
     pub debug: Option<DebugInfo>,
 }
 
+/// What a container of the caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassedAs {
+    /// An array.
+    Array,
+    /// A scalar.
+    Scalar,
+    /// A stream of one queue.
+    Queue,
+}
+
 /// A container that the caller passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
@@ -63,8 +74,8 @@ pub struct Argument {
     pub offset: Expr,
     /// Elements that the caller has to provide.
     pub size: Expr,
-    /// Whether it is a scalar.
-    pub scalar: bool,
+    /// What it is.
+    pub kind: PassedAs,
     /// Whether it is passed by value: a scalar of one component that is only read. Others are passed as pointers.
     pub by_value: bool,
     /// Whether the program may read it.

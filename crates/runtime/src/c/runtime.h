@@ -11,7 +11,7 @@
 #define SDFG __attribute__((weak, visibility("hidden")))
 
 /* Status codes of generated programs. */
-enum { SDFG_SUCCESS = 0, SDFG_OUT_OF_MEMORY = 2, SDFG_TRAP = 4 };
+enum { SDFG_SUCCESS = 0, SDFG_OUT_OF_MEMORY = 2, SDFG_INVALID_ARGUMENT = 3, SDFG_TRAP = 4 };
 
 typedef struct sdfg_stream sdfg_stream;
 typedef struct sdfg_scope sdfg_scope;
@@ -27,6 +27,18 @@ struct sdfg_scope {
 SDFG sdfg_stream *sdfg_stream_open(int64_t queues, int64_t bound, int64_t bytes);
 /* Frees a stream and what it still holds; null is nothing. */
 SDFG void sdfg_stream_close(sdfg_stream *stream);
+
+/* A queue of the caller: `count` elements, oldest first, in memory of malloc; generated headers declare it, too. */
+typedef struct {
+    void *elements; /* null if there are none */
+    int64_t count;
+} sdfg_queue;
+
+/* Adds the elements of a caller's queue, all of them also beyond a bound. A status. */
+SDFG int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *queue);
+/* Makes the caller's queue hold what is in the stream, whose elements stay there. A status; after a failure the queue is as it was. */
+SDFG int32_t sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *queue);
+
 /* Adds `count` elements, `stride` bytes apart; waits for room. A status. */
 SDFG int32_t sdfg_stream_push(sdfg_stream *stream, int64_t queue, const void *from, int64_t count, int64_t stride, sdfg_task *task);
 /* Takes `count` elements to places `stride` bytes apart; waits for them. A status. */

@@ -29,11 +29,12 @@ pub(super) fn bind(
     for (number, (_, container)) in sdfg.containers().enumerate() {
         if container.is_argument() {
             let grid = grid(container, symbols, machine.options.ranks)?;
-            layouts.push((number, container, strides(container, symbols)?, grid));
+            let capacity = capacity(container, symbols)?;
+            layouts.push((number, container, strides(container, symbols)?, grid, capacity));
         }
     }
     let mut bound = Vec::new();
-    for (number, container, layout, grid) in layouts {
+    for (number, container, layout, grid, capacity) in layouts {
         let Some(tensor) = arguments.take(&container.name) else { continue };
         let shape = tensor.shape().to_vec();
         let (size, checked) = (container.element.size(), machine.options.check_conflicts);
@@ -42,12 +43,10 @@ pub(super) fn bind(
         let memory = machine.program.procedures[0].containers[number].memory;
         let binding = match (&container.kind, layout) {
             (ContainerKind::Stream { .. }, _) => {
-                let handle =
-                    machine.store.allocate_stream(Stream::new(1, size, None, machine.options.ranks > 1));
-                for element in data.chunks_exact(size) {
-                    // The stream was made in the line above and has no bound.
-                    let _ = machine.store.push(&handle, 0, element);
-                }
+                let mut stream = Stream::new(1, size, capacity, machine.options.ranks > 1);
+                // All that the caller gives, also beyond the bound.
+                data.chunks_exact(size).for_each(|element| stream.push(0, element));
+                let handle = machine.store.allocate_stream(stream);
                 Binding::Queues(handle)
             }
             (_, Some((dims, offset, total))) => {
@@ -68,6 +67,15 @@ pub(super) fn bind(
         bound.push((number, Bound { binding, shape }));
     }
     Ok(bound)
+}
+
+/// How many elements the queue of an argument holds before a push waits; `None` for what is no stream or has no bound.
+fn capacity(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Option<usize>, ArgumentError> {
+    let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind else { return Ok(None) };
+    let capacity = capacity.eval(&|symbol| symbols.get(symbol).copied());
+    let capacity =
+        capacity.map_err(|error| ArgumentError::BadShape { name: container.name.clone(), error })?;
+    Ok(Some(usize::try_from(capacity).unwrap_or(0)))
 }
 
 /// The grid over which an argument is cut into blocks, if it is.

@@ -15,8 +15,8 @@ use sdfg::tasklet::{
 use crate::llvm::{CompileOptions, OptLevel, compile};
 use crate::load::Library;
 use crate::plan::{
-    Allocation, Argument, Binding, Buffer, BufferId, Compute, Location, LoopDimension, ParallelLoop, Plan,
-    Resolved, Scalar, Statement, Stride, Strided, SymbolArgument,
+    Allocation, Argument, Binding, Buffer, BufferId, Compute, Location, LoopDimension, ParallelLoop,
+    PassedAs, Plan, Resolved, Scalar, Statement, Stride, Strided, SymbolArgument,
 };
 
 pub(super) fn symbol(name: &str) -> Symbol {
@@ -63,7 +63,7 @@ pub(super) fn array(plan: &mut Plan, name: &str, element: impl Into<ElementType>
         strides: vec![Expr::one()],
         offset: Expr::zero(),
         size: size.clone(),
-        scalar: false,
+        kind: PassedAs::Array,
         by_value: false,
         read: true,
         written: true,
@@ -77,7 +77,7 @@ pub(super) fn scalar(plan: &mut Plan, name: &str, element: impl Into<ElementType
     let buffer = array(plan, name, element, &Expr::one());
     let argument = plan.arguments.last_mut().unwrap();
     (argument.shape, argument.strides) = (Vec::new(), Vec::new());
-    (argument.scalar, argument.by_value, argument.written) = (true, true, false);
+    (argument.kind, argument.by_value, argument.written) = (PassedAs::Scalar, true, false);
     buffer
 }
 
