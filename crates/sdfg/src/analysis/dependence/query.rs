@@ -225,7 +225,7 @@ impl Question<'_> {
                 let second = sides[1].bind(&mut problem, symbol, other, shared);
                 for (at, order) in case.order.into_iter().chain(case.direction) {
                     if at == values.len() {
-                        constrain(&mut problem, range, &first, &second, order);
+                        constrain(&mut problem, &first, &second, order);
                     }
                 }
                 values.push((symbol.clone(), first, second));
@@ -390,7 +390,7 @@ fn change(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations) 
 }
 
 /// Orders two values of a symbol.
-fn constrain(problem: &mut Problem, range: &Range, first: &Expr, second: &Expr, order: Order) {
+fn constrain(problem: &mut Problem, first: &Expr, second: &Expr, order: Order) {
     let (low, high) = match order {
         Order::Less => (first, second),
         Order::Greater => (second, first),
@@ -411,7 +411,9 @@ fn constrain(problem: &mut Problem, range: &Range, first: &Expr, second: &Expr, 
         return;
     };
     let alike = low.with_symbol(&lesser, &Expr::symbol(greater.clone())) == *high;
-    let (lesser, greater) = match range.step.sign(&problem.within) {
+    // Whether the value grows with its variable, which may come from a symbol further out.
+    let growth = low.with_symbol(&lesser, &(Expr::symbol(lesser.clone()) + 1)) - low;
+    let (lesser, greater) = match growth.sign(&problem.within) {
         Sign::Positive if alike => (lesser, greater),
         Sign::Negative if alike => (greater, lesser),
         Sign::Positive

@@ -429,6 +429,8 @@ fn tells_distances() {
         ("i=0:N; j=0:N", "i, j", "i - M, j", "i: M (<), j: 0 (=)"),
         ("i=0:N", "N - i", "i", "i: <>"),
         ("i=0:N; j=0:i", "j", "i", "i: >, j: >"),
+        // The symbol that has one value falls where the other one rises.
+        ("i=-2:2:2 | j=N - i - 2", "N - 3*i + j - 3", "N - i - 6", "i: >, j: <"),
     ];
     for (around, own, other, expected) in cases {
         let found = between_iterations(around, own, other);
