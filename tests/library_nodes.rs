@@ -2,11 +2,12 @@
 
 use std::num::NonZeroU32;
 
+use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
-use sdfg::value::Complex;
+use sdfg::value::{Complex, Value};
 use sdfg_codegen::llvm::{self, CompileOptions};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
@@ -243,20 +244,49 @@ fn native_code_transforms_as_the_interpreter_does() {
     }
 }
 
+fn file(name: &str) -> Vec<u8> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/dace/tests/programs");
+    std::fs::read(folder.join(name)).expect("it is committed")
+}
+
+fn import(bytes: &[u8]) -> Sdfg {
+    let import = sdfg_dace::read(bytes, &sdfg_dace::Options::default());
+    import.unwrap_or_else(|refused| panic!("{}", refused.report)).sdfg
+}
+
+/// Stencils in a graph that DaCe made, as it is, written and read again, and with a symbol that is no integer, which becomes an input.
+#[test]
+fn graphs_of_dace_with_stencils_compute_what_numpy_computes() {
+    let graph = import(&file("offsets.sdfg"));
+    dace_computes("offsets", &graph);
+    let written = sdfg_dace::write(&graph, sdfg_dace::Form::Plain).unwrap_or_else(|error| panic!("{error}"));
+    dace_computes("offsets", &import(&written));
+    let text = String::from_utf8(file("offsets.sdfg")).expect("it is text");
+    let float = text.replace(r#""K":"int64""#, r#""K":"float64""#);
+    assert_ne!(float, text, "the symbol is declared in another way");
+    dace_computes("offsets", &import(float.as_bytes()));
+}
+
 /// LAPACK's nodes in a graph that DaCe made, some of them as the calls that it expands them to.
 #[test]
 fn graphs_of_dace_with_lapack_compute_what_numpy_computes() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/dace/tests/programs");
-    let file = |name: &str| std::fs::read(folder.join(name)).expect("it is committed");
-    let data: serde_json::Value = serde_json::from_slice(&file("lapack.json")).expect("it is JSON");
-    let import = sdfg_dace::read(&file("lapack.sdfg"), &sdfg_dace::Options::default());
-    let import = import.unwrap_or_else(|refused| panic!("{}", refused.report));
-    let program = validate(import.sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+    dace_computes("lapack", &import(&file("lapack.sdfg")));
+}
+
+/// The interpreter and native code compute from a graph what stands beside it.
+fn dace_computes(name: &str, graph: &Sdfg) {
+    let data: serde_json::Value = serde_json::from_slice(&file(&format!("{name}.json"))).expect("it is JSON");
+    let library = compiled(graph);
+    let program = validate(graph.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
     let mut arguments = Arguments::new();
     for (name, value) in data["inputs"].as_object().expect("arrays by name") {
         let list = |key: &str| value[key].as_array().expect("a list").iter();
         let shape: Vec<i64> = list("shape").filter_map(serde_json::Value::as_i64).collect();
         let numbers: Vec<f64> = list("values").filter_map(serde_json::Value::as_f64).collect();
+        if shape.is_empty() && graph.find_container(name).is_none() {
+            arguments.set_symbol(name, numbers[0] as i64);
+            continue;
+        }
         let tensor = if value["dtype"] == "int32" {
             Tensor::new(&shape, &numbers.iter().map(|number| *number as i32).collect::<Vec<_>>())
         } else {
@@ -264,22 +294,20 @@ fn graphs_of_dace_with_lapack_compute_what_numpy_computes() {
         };
         arguments.set(name, tensor.expect("as many numbers as elements"));
     }
+    let mut native = arguments.clone();
     let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
     let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
     interpreter.run(&mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+    library.run(&mut native, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
     for (name, expected) in data["outputs"].as_object().expect("arrays by name") {
-        let found = format!("{:?}", arguments.get(name).expect("an argument").values().collect::<Vec<_>>());
-        let numbers =
-            arguments.get(name).expect("an argument").values().map(|value| match sdfg::tasklet::arith::cast(
-                value,
-                sdfg::dtype::ScalarType::F64,
-            ) {
-                sdfg::value::Value::F64(number) => number,
-                other => panic!("{other:?}"),
-            });
         let expected = expected["values"].as_array().expect("a list");
-        let near = |(a, b): (f64, &serde_json::Value)| (a - b.as_f64().unwrap_or(f64::NAN)).abs() < 1e-12;
-        assert!(numbers.zip(expected).all(near), "{name} is {found} and not {expected:?}");
+        for found in [&arguments, &native] {
+            let found = found.get(name).expect("an argument");
+            let numbers = found.values().map(|value| sdfg::tasklet::arith::cast(value, ScalarType::F64));
+            let near = |(a, b): (Value, &serde_json::Value)| matches!(a, Value::F64(a) if (a - b.as_f64().unwrap_or(f64::NAN)).abs() < 1e-12);
+            let values: Vec<Value> = found.values().collect();
+            assert!(numbers.zip(expected).all(near), "{name} is {values:?} and not {expected:?}");
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::report::{Code, Failed, Log};
 use crate::text::map_expression;
+use crate::wire::Json;
 
 /// Makes scalars of the symbols of a program, and of those of its nested SDFGs, that are no integers.
 pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed> {
@@ -71,12 +72,14 @@ fn collect_names(region: &Region, found: &mut BTreeSet<String>) {
                     NodeKind::Nested { mapping, .. } => {
                         found.extend(mapping.iter().flat_map(|(_, value)| words(value)).map(str::to_owned));
                     }
+                    NodeKind::Library { properties, .. } => {
+                        found.extend(words(library_code(properties)).map(str::to_owned));
+                    }
                     NodeKind::Access { .. }
                     | NodeKind::MapEntry(_)
                     | NodeKind::MapExit(_)
                     | NodeKind::ConsumeEntry(_)
-                    | NodeKind::ConsumeExit(_)
-                    | NodeKind::Library { .. } => {}
+                    | NodeKind::ConsumeExit(_) => {}
                 }
             }
         }
@@ -308,14 +311,11 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
     for (at, node) in state.nodes.iter_mut().enumerate() {
         match &mut node.kind {
             NodeKind::Tasklet { code, .. } => {
-                let names: BTreeSet<&str> = words(code).filter(|word| floats.contains(word)).collect();
-                let own = |name: &&str| node.inputs.contains_key(*name) || node.outputs.contains_key(*name);
-                wanted.extend(
-                    names
-                        .into_iter()
-                        .filter(|name| !own(name))
-                        .map(|name| (at, name.to_owned(), name.to_owned())),
-                );
+                wanted.extend(named(code, floats, &node.inputs, &node.outputs, at))
+            }
+            NodeKind::Library { properties, .. } => {
+                let code = library_code(properties);
+                wanted.extend(named(code, floats, &node.inputs, &node.outputs, at));
             }
             NodeKind::Nested { program, mapping } => {
                 to_scalars(program, log)?;
@@ -337,14 +337,32 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
             | NodeKind::MapEntry(_)
             | NodeKind::MapExit(_)
             | NodeKind::ConsumeEntry(_)
-            | NodeKind::ConsumeExit(_)
-            | NodeKind::Library { .. } => {}
+            | NodeKind::ConsumeExit(_) => {}
         }
     }
     for (at, connector, data) in wanted {
         pass(state, at, &connector, &data);
     }
     Ok(())
+}
+
+/// The scalars that the code of node number `at` names and has no connector for, with connectors of the same names.
+fn named(
+    code: &str,
+    floats: &BTreeSet<&str>,
+    inputs: &IndexMap<String, Option<Dtype>>,
+    outputs: &IndexMap<String, Option<Dtype>>,
+    at: usize,
+) -> Vec<(usize, String, String)> {
+    let is_own = |name: &str| inputs.contains_key(name) || outputs.contains_key(name);
+    let names: BTreeSet<&str> = words(code).filter(|word| floats.contains(word) && !is_own(word)).collect();
+    names.into_iter().map(|name| (at, name.to_owned(), name.to_owned())).collect()
+}
+
+/// The code of a library node; empty for those that have none.
+fn library_code(properties: &IndexMap<String, Json>) -> &str {
+    let code = properties.get("code");
+    code.and_then(|code| code.as_text().or_else(|| code.get("string_data")?.as_text())).unwrap_or_default()
 }
 
 /// Brings a scalar to a connector of a node, through the scopes around it.

@@ -20,6 +20,7 @@ mod reduce;
 mod registry;
 mod solve;
 mod sparse;
+mod stencil;
 mod template;
 mod values;
 

@@ -15,6 +15,7 @@ use crate::operand::{Signature, overlaps, write_edge};
 use crate::registry::{BuiltIn, Context, Pure, Registry};
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
+use crate::stencil::{Margin, Stencil};
 use crate::template::{Element, Elementwise, Template};
 use crate::values::Values;
 
@@ -22,6 +23,11 @@ use crate::values::Values;
 pub(crate) trait Meaning {
     /// The elements of each output, in the order of the node's outputs and row-major order; they are converted to its type.
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String>;
+
+    /// How many elements at the begin and the end of each dimension of an output are not written; empty if all are written.
+    fn margins_of(&self, _output: &str) -> Vec<Margin> {
+        Vec::new()
+    }
 
     /// Whether the expansion can add to what the target holds instead of setting it.
     fn adds(&self) -> bool {
@@ -143,6 +149,7 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("Getri", |n, s| Ok(Box::new(Substitution::inverse(n, s)?))),
     ("Solve", |n, s| Ok(Box::new(Solve::of(n, s)?))),
     ("Inv", |n, s| Ok(Box::new(Solve::inverse(n, s)?))),
+    ("Stencil", |n, s| Ok(Box::new(Stencil::of(n, s)?))),
     ("FFT", |n, s| Ok(Box::new(Fourier::of(n, s, Direction::Forward)?))),
     ("IFFT", |n, s| Ok(Box::new(Fourier::of(n, s, Direction::Inverse)?))),
 ];
@@ -199,7 +206,9 @@ impl Registry for BuiltIn {
         meaning.expand(&mut template, &target, expansion)?;
         let mut resolutions = Vec::new();
         for (label, name, output, shape, resolution) in &transfers {
-            template.elementwise(transfer(label, name, &output.connector, shape));
+            let margins = meaning.margins_of(&output.connector);
+            let margins = output.seen().into_iter().map(|at| margins.get(at).copied().unwrap_or_default());
+            template.elementwise(transfer(label, name, &output.connector, shape, margins));
             resolutions.extend(resolution.map(|resolution| (label.as_str(), resolution)));
         }
         template.finish(node, context, &resolutions)
@@ -213,12 +222,19 @@ impl Registry for Pure {
     }
 }
 
-/// A state that writes all elements of one container to another one.
-fn transfer<'a>(label: &'a str, from: &str, to: &str, shape: &[String]) -> Elementwise<'a> {
+/// A state that writes the elements of one container that are not in margins to another one.
+fn transfer<'a>(
+    label: &'a str,
+    from: &str,
+    to: &str,
+    shape: &[String],
+    margins: impl Iterator<Item = Margin>,
+) -> Elementwise<'a> {
     let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
+    let ranges = shape.iter().zip(margins).map(|(size, margin)| margin.range(size));
     Elementwise {
         label,
-        dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
+        dimensions: params.iter().cloned().zip(ranges).collect(),
         reads: vec![("__x".to_owned(), Element::new(from, params.clone()))],
         value: "__x".to_owned(),
         write: Element::new(to, params),
@@ -239,10 +255,24 @@ impl Libraries for BuiltIn {
         let results = meaning.compute(Values { inputs, outputs })?;
         for ((operand, output), results) in signature.outputs().zip(outputs).zip(results) {
             let (ty, size) = (operand.element, operand.element.size());
+            output.kept = kept(&output.shape, &meaning.margins_of(&operand.connector));
             for (bytes, value) in output.data.chunks_exact_mut(size).zip(results) {
                 arith::cast(value, ty).write(bytes);
             }
         }
         Ok(())
     }
+}
+
+/// Which elements of an output are in margins; empty if there are none.
+fn kept(shape: &[i64], margins: &[Margin]) -> Vec<bool> {
+    if margins.iter().all(|margin| *margin == Margin::default()) {
+        return Vec::new();
+    }
+    let mut kept = vec![false];
+    for (size, margin) in shape.iter().zip(margins) {
+        let is_out = |at: i64| at < margin.begin || at >= size - margin.end;
+        kept = kept.iter().flat_map(|outer| (0..*size).map(move |at| *outer || is_out(at))).collect();
+    }
+    kept
 }

@@ -112,8 +112,11 @@ impl Template {
     ) -> Result<NestedSdfg, ExpandErrorKind> {
         let mut symbols: BTreeMap<Symbol, ScalarType> = BTreeMap::new();
         symbols.extend(self.extents.symbols().map(|symbol| (symbol.clone(), ScalarType::I64)));
-        // What is no symbol is a word.
-        let names = node.properties.iter().flat_map(|(_, value)| value.names());
+        // What is no symbol is a word, or in code a connector or a value.
+        let names = node.properties.iter().flat_map(|(property, value)| {
+            let is_code = LibraryNode::assigned(property).is_some();
+            value.names().into_iter().filter(move |name| !(is_code && node.binds(name)))
+        });
         for symbol in names.filter_map(|name| Symbol::new(name).ok()) {
             let ty = context.sdfg.symbol_type(&symbol);
             let ty = ty.or_else(|| is_parameter(&symbol, context).then_some(ScalarType::I64));

@@ -23,6 +23,12 @@ impl Values<'_> {
         elements(found.ok_or_else(|| format!("the connector `{connector}` is missing"))?, ty)
     }
 
+    /// What an output held before, converted to a type.
+    pub(crate) fn of_output(&self, connector: &str, ty: ScalarType) -> Result<Vec<Value>, String> {
+        let found = self.outputs.iter().find(|operand| operand.connector == connector);
+        elements(found.ok_or_else(|| format!("the connector `{connector}` is missing"))?, ty)
+    }
+
     /// What the first output held before, converted to a type.
     pub(crate) fn before(&self, ty: ScalarType) -> Result<Vec<Value>, String> {
         elements(self.outputs.first().ok_or("there is no output")?, ty)

@@ -24,6 +24,7 @@ pub(crate) fn library_module(class: &str) -> Option<&'static str> {
         "TensorTranspose" => "dace.libraries.standard.nodes.ttranspose",
         "CSRMV" => "dace.libraries.sparse.nodes.csrmv",
         "CSRMM" => "dace.libraries.sparse.nodes.csrmm",
+        "Stencil" => "dace.libraries.stencil.stencil",
         "FFT" | "IFFT" => "dace.libraries.fft.nodes.fft",
         _ => return None,
     })

@@ -13,6 +13,7 @@ mod names;
 mod nested;
 mod node;
 mod state;
+mod stencil;
 mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};

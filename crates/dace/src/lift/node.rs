@@ -169,6 +169,9 @@ impl Frame<'_> {
 
     fn library(&self, graph: &Graph<'_>, id: NodeId, node: &LibraryNode) -> Result<model::NodeKind, Failed> {
         let class = node.operation.clone();
+        if class == "Stencil" {
+            return self.stencil(graph, id, node);
+        }
         if library_module(&class).is_none() {
             let message = format!("DaCe 1.0.2 has no library node `{class}`; expand it first");
             return Err(self.refuse_node(graph, id, Code::UnwritableNode, message));
@@ -215,7 +218,7 @@ fn untyped(connectors: &[Connector]) -> Connectors {
 }
 
 /// A literal as JSON.
-fn number(expression: &Expression) -> Option<Json> {
+pub(super) fn number(expression: &Expression) -> Option<Json> {
     Some(match &expression.kind {
         ExpressionKind::Integer(value) => Json::Integer(i64::try_from(*value).ok()?),
         ExpressionKind::Float(value) => Json::Float(value.value()),

@@ -17,6 +17,7 @@ mod node;
 pub(crate) mod paths;
 pub(crate) mod sizes;
 mod state;
+mod stencil;
 mod tasklet;
 mod views;
 

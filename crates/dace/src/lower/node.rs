@@ -163,7 +163,11 @@ impl<'a> Frame<'a> {
         }
         let in_memory = properties.contains_key(IN_MEMORY);
         let mut lowered = Vec::new();
-        for (name, value) in properties.iter().filter(|(name, _)| *name != IN_MEMORY) {
+        let is_stencil = class == "Stencil";
+        if is_stencil {
+            lowered = self.stencil(node, properties)?;
+        }
+        for (name, value) in properties.iter().filter(|(name, _)| !is_stencil && *name != IN_MEMORY) {
             let (matrices, value) = match (name.as_str(), value) {
                 ("transA", Json::Bool(value)) if in_memory => (&["_a", "_A"][..], *value),
                 ("transB", Json::Bool(value)) if in_memory => (&["_b"][..], *value),

@@ -9,14 +9,14 @@ mod label;
 mod lines;
 mod modern;
 mod numbers;
-mod rewrite;
 mod structs;
 mod symbolic;
+
+pub(crate) use sdfg::syntax::{map_block, map_expression};
 
 pub(crate) use code::{expression, lambda, resolution, statements};
 pub(crate) use cpp::{assignments, call_arguments, free_names};
 pub(crate) use label::{from_name, to_name};
 pub(crate) use lines::is_print;
-pub(crate) use rewrite::{map_block, map_expression};
 pub(crate) use structs::Structs;
 pub(crate) use symbolic::symbolic;

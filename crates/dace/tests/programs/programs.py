@@ -6,6 +6,7 @@ import dace
 import numpy as np
 from dace.libraries.lapack import Getrf, Getri, Getrs, Potrf
 from dace.libraries.linalg import Cholesky, Solve
+from dace.libraries.stencil import Stencil
 
 N, M = dace.symbol('N'), dace.symbol('M')
 
@@ -458,6 +459,50 @@ def lapack_numpy(A, b, S, pivots, results):
     A[:] = inverse
 
 
+def offsets_graph():
+    """Stencils: boundary conditions, a field of one dimension, a value between, a branch, two outputs, and one that is not written at its center."""
+    sdfg = dace.SDFG('offsets')
+    sdfg.add_symbol('K', dace.int64)
+    for name in 'ABCDE':
+        sdfg.add_array(name, [N, M], dace.float64)
+    sdfg.add_array('V', [M], dace.float64)
+    first = sdfg.add_state('first')
+    second = sdfg.add_state_after(first, 'second')
+
+    def add(state, node, inputs, outputs):
+        state.add_node(node)
+        full = {name: f'{name}[0:M]' if name == 'V' else f'{name}[0:N, 0:M]' for name in 'ABCDEV'}
+        for connector, name in inputs.items():
+            node.add_in_connector(connector)
+            state.add_edge(state.add_read(name), None, node, connector, dace.Memlet(full[name]))
+        for connector, name in outputs.items():
+            node.add_out_connector(connector)
+            state.add_edge(node, connector, state.add_write(name), None, dace.Memlet(full[name]))
+
+    code = """t = a[-1, 0] + a[1, 0] + a[0, -2]
+s = t - K
+if c[-1, 0] > c[0, 1]:
+    s = 2.0
+b[0, 0] = 0.25 * t + v[0] * s
+d[0, 0] = b[0, 0] - c[0, 0]"""
+    add(first, Stencil('smooth', code, iterator_mapping={'v': (False, True)},
+                       boundary_conditions={'a': {'btype': 'constant', 'value': 0.5}, 'c': {'btype': 'shrink'}}),
+        dict(a='A', c='C', v='V'), dict(b='B', d='D'))
+    add(second, Stencil('shifted', 'e[1, 0] = b[0, 0] + 3 * b[2, 1]',
+                        boundary_conditions={'b': {'btype': 'constant', 'value': 1}}), dict(b='B'), dict(e='E'))
+    return sdfg
+
+
+def offsets_numpy(A, B, C, D, E, V, K):
+    outside = np.pad(A, 2, constant_values=0.5)
+    t = outside[1:-3, 2:-2] + outside[3:-1, 2:-2] + outside[2:-2, :-4]
+    before, beside = np.roll(C, 1, 0), np.roll(C, -1, 1)
+    b = 0.25 * t + V * np.where(before > beside, 2.0, t - K)
+    B[1:, :-1], D[1:, :-1] = b[1:, :-1], (b - C)[1:, :-1]
+    outside = np.pad(B, 1, constant_values=1.0)
+    E[:] = outside[:-2, 1:-1] + 3 * outside[2:, 2:]
+
+
 INPUTS = {
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
@@ -489,4 +534,6 @@ INPUTS = {
     'lapack': dict(A=np.array([[0.0, 2.0, 1.0], [4.0, 2.0, 8.0], [1.0, 5.0, -3.0]]), b=np.array([[6.0, 1.0], [7.0, 0.0], [1.0, 2.0]]),
                    S=np.array([[4.0, 2.0, 0.0], [2.0, 5.0, 2.0], [0.0, 2.0, 9.0]]),
                    pivots=np.zeros(3, np.int32), results=np.full(4, 7, np.int32)),
+    'offsets': dict(A=np.arange(20.0).reshape(4, 5), B=np.full((4, 5), 7.0), C=(np.arange(20.0) * 7 % 11).reshape(4, 5),
+                    D=np.full((4, 5), -7.0), E=np.zeros((4, 5)), V=np.arange(5.0) - 2, K=3),
 }

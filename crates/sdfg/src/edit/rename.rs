@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::substitute::{names_of, rename_in_tasklet};
 use super::{EditError, atomically, expect_node, expect_state, names};
-use crate::ir::{BlockKind, ContainerId, NodeId, NodeKind, Sdfg, StateId};
+use crate::ir::{BlockKind, ContainerId, LibraryNode, NodeId, NodeKind, Sdfg, StateId};
 use crate::syntax::Expression;
 use crate::tasklet::Direction;
 
@@ -98,8 +98,8 @@ pub fn rename_connector(
         | NodeKind::ConsumeEntry(_)
         | NodeKind::ConsumeExit(_)
         | NodeKind::Nested(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => connectors(to),
+        | NodeKind::Reduce(_) => connectors(to),
+        NodeKind::Library(library) => library.binds(to),
     };
     if taken {
         return Err(EditError::NameTaken { name: to.to_owned() });
@@ -123,6 +123,14 @@ pub fn rename_connector(
             NodeKind::Library(library) => {
                 let all = library.inputs.iter_mut().chain(&mut library.outputs);
                 all.filter(|connector| connector.name == from).for_each(|c| c.name = to.to_owned());
+                let renamed = BTreeMap::from([(from.to_owned(), Expression::name(to))]);
+                for (property, value) in &mut library.properties {
+                    let Some(name) = LibraryNode::assigned(property) else { continue };
+                    if name == from {
+                        *property = format!("{}{to}", LibraryNode::CODE);
+                    }
+                    *value = value.replace_names(&renamed);
+                }
             }
             NodeKind::Access(_)
             | NodeKind::MapEntry(_)

@@ -54,11 +54,13 @@ pub struct LibraryOperand {
     pub shape: Vec<i64>,
     /// The elements; of outputs, what they held before, zero where that is undefined.
     pub data: Vec<u8>,
+    /// Which elements of an output are not written; empty if all are written.
+    pub kept: Vec<bool>,
 }
 
 /// Computes library nodes for the interpreter.
 pub trait Libraries {
-    /// Computes the outputs of a node, whose properties are literals or words: values stand for symbols.
+    /// Computes the outputs of a node, whose properties are literals, words or code: values stand for symbols.
     ///
     /// # Errors
     /// Why it could not be computed.

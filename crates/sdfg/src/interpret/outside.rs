@@ -1,6 +1,7 @@
 //! Running external tasklets and library nodes: memlets to operands and back.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::access::{self, Part};
 use super::evaluate::encode_as;
@@ -10,6 +11,7 @@ use super::program::{
     EndCode, ExternalOperand, InputCode, Item, LibraryCode, OutputCode, TaskletCode, TaskletForm, WriteCode,
 };
 use super::trap::{Site, Trap, TrapKind};
+use crate::ir::LibraryNode;
 use crate::syntax::Expression;
 use crate::tasklet::NoAccess;
 use crate::value::Value;
@@ -202,6 +204,7 @@ impl<'p> Machine<'p> {
                 element: input.element,
                 shape,
                 data,
+                kept: Vec::new(),
             });
         }
         let (mut outputs, mut targets) = (Vec::new(), Vec::new());
@@ -224,6 +227,7 @@ impl<'p> Machine<'p> {
                 element: output.element,
                 shape,
                 data,
+                kept: Vec::new(),
             });
             targets.push((write, positions));
         }
@@ -232,14 +236,29 @@ impl<'p> Machine<'p> {
             let value = self.evaluate_now(call, value)?;
             node.to_mut().properties[*index].1 = Expression::value(value);
         }
+        let mut symbols = BTreeMap::new();
+        for (name, value) in &code.symbols {
+            let value = self.evaluate_now(call, value)?;
+            // A literal alone would not have the type of the symbol.
+            let typed = Expression::call(value.ty().name(), vec![Expression::value(value)]);
+            symbols.insert(name.clone(), typed);
+        }
+        if !symbols.is_empty() {
+            for (property, value) in &mut node.to_mut().properties {
+                if LibraryNode::assigned(property).is_some() {
+                    *value = value.replace_names(&symbols);
+                }
+            }
+        }
         if let Err(reason) = libraries.compute(&node, &inputs, &mut outputs) {
             return fail(self, reason);
         }
         for ((write, positions), output) in targets.into_iter().zip(outputs) {
-            for (position, element) in
-                positions.into_iter().zip(output.data.chunks_exact(output.element.size()))
-            {
-                self.write(call, write, position, at, element)?;
+            let elements = output.data.chunks_exact(output.element.size());
+            for (number, (position, element)) in positions.into_iter().zip(elements).enumerate() {
+                if !output.kept.get(number).copied().unwrap_or(false) {
+                    self.write(call, write, position, at, element)?;
+                }
             }
         }
         Ok(())

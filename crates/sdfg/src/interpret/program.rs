@@ -475,6 +475,8 @@ pub(super) struct LibraryCode {
     pub(super) node: LibraryNode,
     /// The properties, by their positions, whose values depend on symbols.
     pub(super) computed: Vec<(usize, ExpressionCode)>,
+    /// Symbols that properties use that are code.
+    pub(super) symbols: Vec<(String, ExpressionCode)>,
     pub(super) inputs: Vec<ConnectorCode<InputCode>>,
     pub(super) outputs: Vec<ConnectorCode<OutputCode>>,
 }

@@ -172,10 +172,27 @@ pub struct LibraryNode {
     pub inputs: Vec<Connector>,
     /// Output connectors, in order of declaration.
     pub outputs: Vec<Connector>,
-    /// Properties of the operation by name, in order of declaration.
+    /// Properties of the operation by name, in order of declaration. One called [`CODE`](LibraryNode::CODE)`NAME` is code that the operation
+    /// runs, an assignment to `NAME`: it may use connectors, and the names that code before it gives values to.
     pub properties: Vec<(String, Expression)>,
     /// The expansion to use; `None` leaves it to the registry.
     pub expansion: Option<String>,
+}
+
+impl LibraryNode {
+    /// What the names of properties that are code begin with.
+    pub const CODE: &str = "code_";
+
+    /// The name that a property assigns to; `None` if it is no code.
+    pub fn assigned(property: &str) -> Option<&str> {
+        property.strip_prefix(Self::CODE).filter(|name| !name.is_empty())
+    }
+
+    /// Whether a name in code is that of a connector, or of a value that code computes, and so no symbol.
+    pub fn binds(&self, name: &str) -> bool {
+        self.inputs.iter().chain(&self.outputs).any(|connector| connector.name == name)
+            || self.properties.iter().any(|(property, _)| Self::assigned(property) == Some(name))
+    }
 }
 
 impl Map {

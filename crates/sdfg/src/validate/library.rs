@@ -4,13 +4,13 @@
 use super::frame::Frames;
 use super::site::{Findings, Site};
 use crate::diagnostic::Code;
-use crate::ir::NodeKind;
+use crate::ir::{LibraryNode, NodeKind};
 use crate::symbolic::Symbol;
 use crate::syntax::ExpressionKind;
 use crate::tasklet::{Dialect, Environment, typecheck_expression};
 
 /// Checks the library nodes of a state: each property is given once, and its value is a word, or known
-/// where the node stands.
+/// where the node stands; code uses what has a value there.
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         let NodeKind::Library(library) = &node.kind else { continue };
@@ -28,6 +28,18 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
                 findings
                     .push(error(format!("the property `{name}` is given twice")).suggest("keep one of them"));
             }
+            if LibraryNode::assigned(name).is_some() {
+                // Names with a dot are constants, such as `math.pi`.
+                let known = |used: &str| {
+                    used.contains('.') || environment.symbol(used).is_some() || is_bound(library, index, used)
+                };
+                if let Some(unknown) = value.names().into_iter().find(|used| !known(used)) {
+                    let message = format!("`{name} = {value}` uses `{unknown}`, which has no value there");
+                    let advice = "use inputs of the node, names that code before it computes, and symbols";
+                    findings.push(error(message).suggest(advice));
+                }
+                continue;
+            }
             // A bare name may be a word that the operation knows.
             let is_word = matches!(value.kind, ExpressionKind::Name(_));
             if !is_word
@@ -39,4 +51,10 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Whether a name has a value in the code that is property number `index`.
+fn is_bound(library: &LibraryNode, index: usize, name: &str) -> bool {
+    library.inputs.iter().any(|connector| connector.name == name)
+        || library.properties[..index].iter().any(|(earlier, _)| LibraryNode::assigned(earlier) == Some(name))
 }

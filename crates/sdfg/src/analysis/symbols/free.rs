@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
-    BlockKind, Container, ContainerKind, Distribution, Memlet, NodeId, NodeKind, Parallelism, Sdfg, State,
-    Tasklet, TaskletBody, Volume,
+    BlockKind, Container, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind, Parallelism,
+    Sdfg, State, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets};
@@ -108,9 +108,8 @@ fn symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
 /// Symbols that a node uses and does not bind itself.
 fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbol> {
     match kind {
-        NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) | NodeKind::Library(_) => {
-            BTreeSet::new()
-        }
+        NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => BTreeSet::new(),
+        NodeKind::Library(library) => symbols_of_library_node(library),
         NodeKind::Tasklet(tasklet) => symbols_of_tasklet(tasklet),
         NodeKind::MapEntry(map) => {
             let mut used = map.ranges.free_symbols();
@@ -148,6 +147,19 @@ fn symbols_of_parallelism(parallelism: &Parallelism) -> BTreeSet<Symbol> {
 }
 
 /// Names in the code of a tasklet that are neither connectors nor locals.
+/// A bare name may be a word that the operation knows, so it is not among them.
+fn symbols_of_library_node(library: &LibraryNode) -> BTreeSet<Symbol> {
+    let mut used = BTreeSet::new();
+    for (property, value) in &library.properties {
+        let is_code = LibraryNode::assigned(property).is_some();
+        if is_code || !matches!(value.kind, ExpressionKind::Name(_)) {
+            let free = value.names().into_iter().filter(|name| !(is_code && library.binds(name)));
+            used.extend(free.filter_map(|name| Symbol::new(name).ok()));
+        }
+    }
+    used
+}
+
 fn symbols_of_tasklet(tasklet: &Tasklet) -> BTreeSet<Symbol> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut own: BTreeSet<&str> =

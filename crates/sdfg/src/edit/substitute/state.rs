@@ -8,7 +8,7 @@ use super::tasklet;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::{bound_symbols, free_symbols};
 use crate::ir::{
-    Consume, EdgeId, Map, Memlet, NestedSdfg, NodeId, NodeKind, Parallelism, Sdfg, State, Volume,
+    Consume, EdgeId, LibraryNode, Map, Memlet, NestedSdfg, NodeId, NodeKind, Parallelism, Sdfg, State, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::tasklet::Dialect;
@@ -141,9 +141,12 @@ fn node(
             }
         }
         NodeKind::Library(library) => {
-            for (_, value) in &mut library.properties {
-                let names =
-                    value.names().into_iter().filter_map(|name| Symbol::new(name).ok()).collect::<Vec<_>>();
+            for at in 0..library.properties.len() {
+                let (property, value) = &library.properties[at];
+                let is_code = LibraryNode::assigned(property).is_some();
+                let free = value.names().into_iter().filter(|name| !(is_code && library.binds(name)));
+                let names = free.filter_map(|name| Symbol::new(name).ok()).collect::<Vec<_>>();
+                let value = &mut library.properties[at].1;
                 let values = outside.values(names, true, Dialect::Python, &label)?;
                 *value = value.replace_names(&values);
             }

@@ -1,5 +1,7 @@
 //! Resolution of nodes and copies: tasklets, scopes, calls, reductions, library nodes.
 
+use std::collections::BTreeMap;
+
 use super::super::index::{Index, RangeCode};
 use super::super::program::{
     ArgumentCode, CallCode, ConnectorCode, ConsumeCode, CopyCode, CopySource, CountCode, ExternalCode,
@@ -17,7 +19,7 @@ use crate::ir::{
     Reduce, Schedule, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::Symbol;
-use crate::syntax::{ExpressionKind, visit_block};
+use crate::syntax::{Expression, ExpressionKind, visit_block};
 use crate::tasklet::{
     CompiledCode, Connector, ConnectorKind, Direction, ExternalArgument, TypedExpressionCode, typecheck,
     typecheck_external,
@@ -434,15 +436,29 @@ impl Resolver {
             let name = connector.name.clone();
             outputs.push(ConnectorCode { name, id: None, element, form: OutputCode::Pointer { write } });
         }
-        let mut computed = Vec::new();
-        for (index, (_, value)) in library.properties.iter().enumerate() {
+        let (mut computed, mut symbols) = (Vec::new(), BTreeMap::new());
+        for (index, (property, value)) in library.properties.iter().enumerate() {
             let names = value.names();
+            if LibraryNode::assigned(property).is_some() {
+                let free = names.into_iter().filter(|name| !library.binds(name)).collect();
+                for (name, _) in context.visible_symbols(&free) {
+                    let value = self.expression(context, &Expression::name(name.as_str()), path)?;
+                    symbols.insert(name, value);
+                }
+                continue;
+            }
             // A name that is no symbol is a word that the operation knows.
             if !names.is_empty() && context.visible_symbols(&names).len() == names.len() {
                 computed.push((index, self.expression(context, value, path)?));
             }
         }
-        let code = LibraryCode { node: library.clone(), computed, inputs, outputs };
+        let code = LibraryCode {
+            node: library.clone(),
+            computed,
+            symbols: symbols.into_iter().collect(),
+            inputs,
+            outputs,
+        };
         Ok((ItemForm::Library(Box::new(code)), false))
     }
 }

@@ -1,11 +1,11 @@
 //! Rewriting of syntax trees, from the leaves up.
 
-use sdfg::syntax::{AssignmentTarget, Expression, ExpressionKind, Index, Statement, StatementKind};
+use super::{AssignmentTarget, Expression, ExpressionKind, Index, Statement, StatementKind};
 
 /// The expression with a function applied to each of its parts, inner ones first, and to itself.
 ///
 /// The parser bounds the height of trees, so the recursion is bounded, too.
-pub(crate) fn map_expression(
+pub fn map_expression(
     expression: Expression,
     change: &mut dyn FnMut(Expression) -> Expression,
 ) -> Expression {
@@ -53,10 +53,7 @@ fn map_indices(indices: Vec<Index>, change: &mut dyn FnMut(Expression) -> Expres
 }
 
 /// The statements with a function applied to every expression in them, inner ones first.
-pub(crate) fn map_block(
-    block: Vec<Statement>,
-    change: &mut dyn FnMut(Expression) -> Expression,
-) -> Vec<Statement> {
+pub fn map_block(block: Vec<Statement>, change: &mut dyn FnMut(Expression) -> Expression) -> Vec<Statement> {
     block.into_iter().map(|statement| map_statement(statement, change)).collect()
 }
 
