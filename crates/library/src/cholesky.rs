@@ -6,6 +6,7 @@ use sdfg::ir::LibraryNode;
 use sdfg::tasklet::MathFunction;
 use sdfg::value::Value;
 
+use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
 use crate::lapack::{
     check_division, check_result, first_on_diagonal, misfit, names, only, ordered, seen, square,
@@ -60,6 +61,44 @@ impl Cholesky {
         Ok(Cholesky { input, output, lower, result, outputs })
     }
 
+    pub(crate) fn input(&self) -> &Operand {
+        &self.input
+    }
+
+    pub(crate) fn output(&self) -> &Operand {
+        &self.output
+    }
+
+    pub(crate) fn is_lower(&self) -> bool {
+        self.lower
+    }
+
+    /// Whether the other half is that of the matrix.
+    pub(crate) fn keeps_half(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// An element of the lower factor, or of the upper one with rows and columns exchanged.
+    fn at(&self, container: &str, i: &str, j: &str) -> Element {
+        let (row, column) = if self.lower { (i, j) } else { (j, i) };
+        Element::new(container, vec![row.to_owned(), column.to_owned()])
+    }
+
+    /// Copies the matrix, of `n` rows, to where it is factored.
+    pub(crate) fn start(&self, template: &mut Template, to: &str, n: &str) {
+        let ty = self.output.element;
+        let all = format!("0:{n}");
+        let copy = converted("__x", self.input.element, ty);
+        template.elementwise(Elementwise {
+            label: "start",
+            dimensions: vec![("__i".to_owned(), all.clone()), ("__j".to_owned(), all)],
+            reads: vec![("__x".to_owned(), self.at(&self.input.connector, "__i", "__j"))],
+            value: if self.keeps_half() { copy } else { format!("{copy} if __j <= __i else {ty}(0)") },
+            write: self.at(to, "__i", "__j"),
+            adds: false,
+        });
+    }
+
     fn conjugated(&self, value: Value) -> Value {
         if self.output.element.is_complex() { call(MathFunction::Conj, value) } else { value }
     }
@@ -95,6 +134,15 @@ impl Meaning for Cholesky {
         Ok(ordered(&self.outputs, vec![(self.output.connector.as_str(), factor), ("_res", result)]))
     }
 
+    fn call(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        calls: &Calls<'_>,
+    ) -> Result<Called, ExpandErrorKind> {
+        self.call_lapack(template, target, calls)
+    }
+
     fn expand(
         &self,
         template: &mut Template,
@@ -104,23 +152,11 @@ impl Meaning for Cholesky {
         let ty = self.output.element;
         seen(template, &self.input)?;
         let [n, _] = seen(template, &self.output)?;
-        let at = |container: &str, i: &str, j: &str| {
-            let (row, column) = if self.lower { (i, j) } else { (j, i) };
-            Element::new(container, vec![row.to_owned(), column.to_owned()])
-        };
+        let at = |container: &str, i: &str, j: &str| self.at(container, i, j);
         let to = target.of(&self.output.connector);
         let range = |param: &str, range: &str| (param.to_owned(), range.to_owned());
         let read = |connector: &str, element: Element| (connector.to_owned(), element);
-        let all = format!("0:{n}");
-        let copy = converted("__x", self.input.element, ty);
-        template.elementwise(Elementwise {
-            label: "start",
-            dimensions: vec![range("__i", &all), range("__j", &all)],
-            reads: vec![read("__x", at(&self.input.connector, "__i", "__j"))],
-            value: if self.result.is_some() { copy } else { format!("{copy} if __j <= __i else {ty}(0)") },
-            write: at(to, "__i", "__j"),
-            adds: false,
-        });
+        self.start(template, to, &n);
         template.blocks(&format!("for __columns: __k = 0:{n} {{\n"));
         let root = if ty.is_complex() { format!("{ty}(sqrt(real(__x)))") } else { "sqrt(__x)".to_owned() };
         template.elementwise(Elementwise {

@@ -73,6 +73,24 @@ pub enum ExpandErrorKind {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// A node asks for a call of BLAS where none may be made, or where there is none for it.
+    #[error("there is no call of BLAS for `{operation}`: {reason}")]
+    NoCall {
+        /// The operation.
+        operation: String,
+        /// Why not.
+        reason: String,
+    },
+    /// An operand does not lie in memory as BLAS reads it.
+    #[error(
+        "`{connector}` cannot be passed to BLAS: {reason}; or ask for `expansion(fast)` or `expansion(pure)` of the node"
+    )]
+    Memory {
+        /// The connector.
+        connector: String,
+        /// Why not.
+        reason: String,
+    },
     /// A library node writes no outputs, or several where the operation has one.
     #[error("the operation writes one output, the node has {found}")]
     Outputs {

@@ -77,7 +77,9 @@ fn expand_node(
             Ok(())
         }
         NodeKind::Library(library) => {
-            let context = Context { sdfg, state: sdfg.state(state), node };
+            // The path has a label for each state, and for each nested SDFG around it.
+            let is_nested = path.len() > 1;
+            let context = Context { sdfg, state: sdfg.state(state), node, is_nested };
             let mut nested = expander.registry.expand(library, context).map_err(|kind| fail(path, kind))?;
             expand_nested(&mut nested, expander, label, path)?;
             let graph = sdfg.state_mut(state);

@@ -5,6 +5,7 @@
 //! how its operations are carried out, and apart from code generation, so that transformations see the expanded graph.
 #![forbid(unsafe_code)]
 
+mod blas;
 mod cholesky;
 mod contraction;
 mod error;
@@ -24,6 +25,7 @@ mod stencil;
 mod template;
 mod values;
 
+pub use blas::Blas;
 pub use error::{ExpandError, ExpandErrorKind, StatePath};
 pub use expand::{expand, expand_library_nodes};
 pub use operation::operations;

@@ -229,6 +229,14 @@ fn read_access<'g>(context: Context<'g>, connector: &str) -> Option<&'g Access> 
         .find_map(|edge| edge.memlet.read_access())
 }
 
+/// The part of a container at a connector, an input or an output.
+pub(crate) fn access_of<'g>(node: &LibraryNode, connector: &str, context: Context<'g>) -> Option<&'g Access> {
+    if is_output(node, connector) {
+        return write_edge(context, connector)?.memlet.write_access();
+    }
+    read_access(context, connector)
+}
+
 /// The edge that writes what stands at an output.
 pub(crate) fn write_edge<'g>(context: Context<'g>, connector: &str) -> Option<&'g Edge> {
     let edges = context.state.out_edges(context.node);

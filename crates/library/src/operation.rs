@@ -5,6 +5,7 @@ use sdfg::ir::{ConflictResolution, LibraryNode, NestedSdfg};
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
 
+use crate::blas::{Blas, Called, Calls};
 use crate::cholesky::Cholesky;
 use crate::contraction::{self, Contraction};
 use crate::error::ExpandErrorKind;
@@ -37,6 +38,16 @@ pub(crate) trait Meaning {
     /// The expansions that the node has, the default one first.
     fn expansions(&self) -> &'static [Expansion] {
         &[Expansion::Pure]
+    }
+
+    /// Appends states that call BLAS or LAPACK, if there is a call; nothing if not.
+    fn call(
+        &self,
+        _template: &mut Template,
+        _target: &Target,
+        _calls: &Calls<'_>,
+    ) -> Result<Called, ExpandErrorKind> {
+        Ok(Called::No("it has no such operation".to_owned()))
     }
 
     /// Appends the states of one of the node's expansions.
@@ -176,43 +187,92 @@ fn understand(node: &LibraryNode, signature: &Signature) -> Result<Box<dyn Meani
 
 impl Registry for BuiltIn {
     fn expand(&self, node: &LibraryNode, context: Context<'_>) -> Result<NestedSdfg, ExpandErrorKind> {
-        if !OPERATIONS.iter().any(|(name, _)| *name == node.operation) {
-            let known = operations().map(str::to_owned).collect();
-            return Err(ExpandErrorKind::UnknownOperation { operation: node.operation.clone(), known });
-        }
-        let signature = Signature::of_graph(node, context)?;
-        let meaning = understand(node, &signature)?;
-        let expansion = chosen(node, meaning.as_ref())?;
-        let mut template = Template::new();
-        for operand in signature.inputs.iter().chain(signature.outputs()) {
-            template.argument(operand);
-        }
-        let (mut places, mut transfers, mut adds) = (Vec::new(), Vec::new(), false);
-        for (number, output) in signature.outputs().enumerate() {
-            let edge = write_edge(context, &output.connector);
-            let resolution = edge.and_then(|edge| edge.memlet.resolution());
-            let overlaps = overlaps(node, &output.connector, context);
-            adds = resolution == Some(&ConflictResolution::Sum) && meaning.adds() && !overlaps;
-            let apart = !adds && (overlaps || resolution.is_some());
-            let transient = apart.then(|| format!("__result{number}"));
-            if let Some(name) = &transient {
-                let shape = template.shape(output);
-                template.transient(name, output.element, &shape);
-                transfers.push((format!("__resolve{number}"), name.clone(), output, shape, resolution));
-            }
-            places.push(Place { output: output.connector.clone(), transient });
-        }
-        let target = Target { first: places.remove(0), further: places, adds };
-        meaning.expand(&mut template, &target, expansion)?;
-        let mut resolutions = Vec::new();
-        for (label, name, output, shape, resolution) in &transfers {
-            let margins = meaning.margins_of(&output.connector);
-            let margins = output.seen().into_iter().map(|at| margins.get(at).copied().unwrap_or_default());
-            template.elementwise(transfer(label, name, &output.connector, shape, margins));
-            resolutions.extend(resolution.map(|resolution| (label.as_str(), resolution)));
-        }
-        template.finish(node, context, &resolutions)
+        expanded(node, context, None)
     }
+}
+
+/// The name of the expansion that is a call.
+const BLAS: &str = "blas";
+
+/// The expansion of a node, a call where there is one and it may be made.
+pub(crate) fn expanded(
+    node: &LibraryNode,
+    context: Context<'_>,
+    blas: Option<&Blas>,
+) -> Result<NestedSdfg, ExpandErrorKind> {
+    if !OPERATIONS.iter().any(|(name, _)| *name == node.operation) {
+        let known = operations().map(str::to_owned).collect();
+        return Err(ExpandErrorKind::UnknownOperation { operation: node.operation.clone(), known });
+    }
+    let signature = Signature::of_graph(node, context)?;
+    let meaning = understand(node, &signature)?;
+    let is_asked = node.expansion.as_deref() == Some(BLAS);
+    let no_call = |reason: &str| ExpandErrorKind::NoCall {
+        operation: node.operation.clone(),
+        reason: reason.to_owned(),
+    };
+    if is_asked && blas.is_none() {
+        return Err(no_call("calls need the option --blas"));
+    }
+    if let Some(blas) = blas.filter(|_| is_asked || node.expansion.is_none()) {
+        let calls = Calls { blas, node, context };
+        let append = |template: &mut Template, target: &Target| {
+            meaning.call(template, target, &calls).map(|called| match called {
+                Called::Yes => None,
+                Called::No(reason) => Some(reason),
+            })
+        };
+        match put_together(node, context, &signature, meaning.as_ref(), append)? {
+            Ok(nested) => return Ok(nested),
+            Err(reason) if is_asked => return Err(no_call(&reason)),
+            Err(_) => {}
+        }
+    }
+    let expansion = chosen(node, meaning.as_ref())?;
+    let append =
+        |template: &mut Template, target: &Target| meaning.expand(template, target, expansion).map(|()| None);
+    put_together(node, context, &signature, meaning.as_ref(), append)?.map_err(|reason| no_call(&reason))
+}
+
+/// A nested SDFG of the states that a function appends, with those that resolve conflicts behind them; or why it appends none.
+fn put_together(
+    node: &LibraryNode,
+    context: Context<'_>,
+    signature: &Signature,
+    meaning: &dyn Meaning,
+    append: impl FnOnce(&mut Template, &Target) -> Result<Option<String>, ExpandErrorKind>,
+) -> Result<Result<NestedSdfg, String>, ExpandErrorKind> {
+    let mut template = Template::new();
+    for operand in signature.inputs.iter().chain(signature.outputs()) {
+        template.argument(operand);
+    }
+    let (mut places, mut transfers, mut adds) = (Vec::new(), Vec::new(), false);
+    for (number, output) in signature.outputs().enumerate() {
+        let edge = write_edge(context, &output.connector);
+        let resolution = edge.and_then(|edge| edge.memlet.resolution());
+        let overlaps = overlaps(node, &output.connector, context);
+        adds = resolution == Some(&ConflictResolution::Sum) && meaning.adds() && !overlaps;
+        let apart = !adds && (overlaps || resolution.is_some());
+        let transient = apart.then(|| format!("__result{number}"));
+        if let Some(name) = &transient {
+            let shape = template.shape(output);
+            template.transient(name, output.element, &shape);
+            transfers.push((format!("__resolve{number}"), name.clone(), output, shape, resolution));
+        }
+        places.push(Place { output: output.connector.clone(), transient });
+    }
+    let target = Target { first: places.remove(0), further: places, adds };
+    if let Some(reason) = append(&mut template, &target)? {
+        return Ok(Err(reason));
+    }
+    let mut resolutions = Vec::new();
+    for (label, name, output, shape, resolution) in &transfers {
+        let margins = meaning.margins_of(&output.connector);
+        let margins = output.seen().into_iter().map(|at| margins.get(at).copied().unwrap_or_default());
+        template.elementwise(transfer(label, name, &output.connector, shape, margins));
+        resolutions.extend(resolution.map(|resolution| (label.as_str(), resolution)));
+    }
+    template.finish(node, context, &resolutions).map(Ok)
 }
 
 impl Registry for Pure {

@@ -13,6 +13,8 @@ pub struct Context<'g> {
     pub state: &'g State,
     /// The node.
     pub node: NodeId,
+    /// Whether the SDFG is a nested one, whose arguments may be parts of other containers.
+    pub is_nested: bool,
 }
 
 /// Knows how library nodes are carried out.

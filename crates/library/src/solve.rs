@@ -4,6 +4,7 @@ use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::value::Value;
 
+use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
 use crate::lapack::{
     Factors, Sides, check_division, check_sides, factorize, misfit, seen, square, start_matrix, substitute,
@@ -47,6 +48,18 @@ impl Solve {
         check_division(&matrix, &output)?;
         Ok(Solve { matrix, right: None, output })
     }
+
+    pub(crate) fn matrix(&self) -> &Operand {
+        &self.matrix
+    }
+
+    pub(crate) fn right(&self) -> Option<&Operand> {
+        self.right.as_ref()
+    }
+
+    pub(crate) fn output(&self) -> &Operand {
+        &self.output
+    }
 }
 
 impl Meaning for Solve {
@@ -61,6 +74,15 @@ impl Meaning for Solve {
         let pivots = factorize(&mut matrix, n, n);
         substitute(&matrix, &pivots, &mut right, n);
         Ok(vec![right])
+    }
+
+    fn call(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        calls: &Calls<'_>,
+    ) -> Result<Called, ExpandErrorKind> {
+        self.call_lapack(template, target, calls)
     }
 
     fn expand(

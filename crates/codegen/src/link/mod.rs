@@ -2,6 +2,7 @@
 //!
 //! Every file appears whole or not at all, and holds no paths, times or addresses of this machine.
 
+mod blas;
 mod compiler;
 mod error;
 mod external;
@@ -16,6 +17,7 @@ use std::path::Path;
 use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use tempfile::NamedTempFile;
 
+pub use blas::BlasLibraries;
 pub use error::LinkError;
 pub(crate) use error::quoted;
 pub use linker::LINKER_VARIABLE;

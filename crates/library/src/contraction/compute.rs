@@ -3,6 +3,7 @@
 use sdfg::value::Value;
 
 use super::{Addend, Contraction, Label};
+use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
 use crate::operation::{Expansion, Meaning, Target};
 use crate::template::Template;
@@ -48,6 +49,15 @@ impl Meaning for Contraction {
             results.push(result);
         }
         Ok(vec![results])
+    }
+
+    fn call(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        calls: &Calls<'_>,
+    ) -> Result<Called, ExpandErrorKind> {
+        self.call_blas(template, target, calls)
     }
 
     fn adds(&self) -> bool {

@@ -19,7 +19,7 @@ impl Contraction {
     }
 
     /// Appends the state that sets the target to what products are added to, where there is one. Returns whether they are added.
-    pub(super) fn start(&self, template: &mut Template, target: &Target) -> Result<bool, ExpandErrorKind> {
+    pub(crate) fn start(&self, template: &mut Template, target: &Target) -> Result<bool, ExpandErrorKind> {
         let output = &self.signature.output;
         let sums = !self.reduced().is_empty();
         let keeps = self.beta.is_one() && self.addend == Addend::Output && !target.is_transient();
@@ -95,7 +95,7 @@ impl Contraction {
         others.chain(innermost).collect()
     }
 
-    pub(super) fn dimensions(&self, template: &mut Template, labels: &[Label]) -> Vec<(String, String)> {
+    pub(crate) fn dimensions(&self, template: &mut Template, labels: &[Label]) -> Vec<(String, String)> {
         labels
             .iter()
             .map(|label| (param(*label), format!("0:{}", template.extent(&self.extents[*label]))))
@@ -103,7 +103,7 @@ impl Contraction {
     }
 
     /// The element of an operand at the labels' present values.
-    pub(super) fn element(
+    pub(crate) fn element(
         &self,
         operand: &crate::operand::Operand,
         container: &str,

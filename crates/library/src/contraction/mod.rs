@@ -18,20 +18,20 @@ pub(crate) use product::{dot, gemm, gemv, ger, tensor_product};
 pub(crate) use specification::{axpy, copy, einsum, permutation, transposition};
 
 /// An index by which elements are told apart, as the position of its extent.
-type Label = usize;
+pub(crate) type Label = usize;
 
 /// One operand of a contraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Term {
+pub(crate) struct Term {
     /// The position among the inputs of the signature.
-    input: usize,
+    pub(crate) input: usize,
     /// For each dimension of the operand its label; `None` where it has a single element, which is meant for all.
-    labels: Vec<Option<Label>>,
+    pub(crate) labels: Vec<Option<Label>>,
 }
 
 /// What is added to the product.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Addend {
+pub(crate) enum Addend {
     /// What the output held before.
     Output,
     /// Another operand.
@@ -41,16 +41,16 @@ enum Addend {
 /// A contraction of the operands of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Contraction {
-    signature: Signature,
+    pub(crate) signature: Signature,
     /// The extent of each label.
-    extents: Vec<Expr>,
+    pub(crate) extents: Vec<Expr>,
     /// What is multiplied.
-    terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
     /// For each dimension of the output its label; `None` where it has a single element.
-    output: Vec<Option<Label>>,
-    alpha: Factor,
-    beta: Factor,
-    addend: Addend,
+    pub(crate) output: Vec<Option<Label>>,
+    pub(crate) alpha: Factor,
+    pub(crate) beta: Factor,
+    pub(crate) addend: Addend,
 }
 
 /// The labels that operands and output have, before extents are compared.
@@ -219,14 +219,14 @@ impl Contraction {
     }
 
     /// The labels over which sums run, without those of one element.
-    fn reduced(&self) -> Vec<Label> {
+    pub(crate) fn reduced(&self) -> Vec<Label> {
         let is_summed =
             |label: &Label| !self.extents[*label].is_one() && !self.output.contains(&Some(*label));
         (0..self.extents.len()).filter(is_summed).collect()
     }
 
     /// The labels of the output, in order.
-    fn kept(&self) -> Vec<Label> {
+    pub(crate) fn kept(&self) -> Vec<Label> {
         self.output.iter().flatten().copied().collect()
     }
 }
