@@ -487,3 +487,63 @@ fn blocked_products_of_any_size() {
         }
     }
 }
+
+/// Transposes whose tiles leave something over, or nothing, or of which there is not even one.
+#[test]
+fn transposes_in_tiles_of_any_size() {
+    let cases = [
+        ("Transpose (_inp) -> (_out) {}", "_inp", "MN", "_out", "NM", ""),
+        (
+            "TensorTranspose (_inp_tensor) -> (_out_tensor) { axes_0 = 2; axes_1 = 0; axes_2 = 1; alpha = 2; beta = 3 }",
+            "_inp_tensor",
+            "MNK",
+            "_out_tensor",
+            "KMN",
+            "",
+        ),
+        (
+            "TensorTranspose (_inp_tensor) -> (_out_tensor) { axes_0 = 0; axes_1 = 2; axes_2 = 1 }",
+            "_inp_tensor",
+            "MNK",
+            "_out_tensor",
+            "MKN",
+            " wcr(sum)",
+        ),
+    ];
+    for (node, from, labels, to, out_labels, resolution) in cases {
+        let shape = |labels: &str| labels.chars().map(String::from).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "sdfg p {{\nsymbol K: i64\nsymbol M: i64\nsymbol N: i64\narray {from}: f64[{}]\narray {to}: f64[{}]\nstate s {{\naccess {from}\naccess {to}\nlibrary node: {node}\n{from} -> node.{from}\nnode.{to} -> {to}: {to}[{}]{resolution}\n}}\n}}\n",
+            shape(labels),
+            shape(out_labels),
+            vec![":"; labels.len()].join(", "),
+        );
+        let sdfg =
+            sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));
+        let expanded = expand(&sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+        assert!(sdfg::text::print(&expanded).contains("map __tiles"), "no tiles in\n{text}");
+        let library = compiled(&sdfg);
+        let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        for sizes in [[3, 8, 16], [1, 1, 1], [0, 9, 2], [5, 17, 24], [9, 23, 31]] {
+            let size = |label: char| sizes["KMN".find(label).expect("a label")];
+            let arguments = || {
+                let mut arguments = Arguments::new();
+                for label in "KMN".chars() {
+                    arguments.set_symbol(label.to_string(), size(label));
+                }
+                for (name, labels) in [(from, labels), (to, out_labels)] {
+                    let shape: Vec<i64> = labels.chars().map(size).collect();
+                    let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|k| k as f64).collect();
+                    arguments.set(name, Tensor::new(&shape, &numbers).expect("as many numbers as elements"));
+                }
+                arguments
+            };
+            let (mut expected, mut found) = (arguments(), arguments());
+            let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+            let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+            interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(found.get(to), expected.get(to), "{sizes:?} of\n{text}");
+        }
+    }
+}

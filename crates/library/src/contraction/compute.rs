@@ -65,7 +65,8 @@ impl Meaning for Contraction {
     }
 
     fn expansions(&self) -> &'static [Expansion] {
-        if self.blocks().is_some() { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+        let is_fast = self.blocks().is_some() || self.tiles().is_some();
+        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
     }
 
     fn expand(
@@ -74,9 +75,10 @@ impl Meaning for Contraction {
         target: &Target,
         expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        match (expansion, self.blocks()) {
-            (Expansion::Fast, Some(blocks)) => blocks.states(template, target),
-            (Expansion::Fast, None) | (Expansion::Pure, _) => self.states(template, target),
+        match (expansion, self.blocks(), self.tiles()) {
+            (Expansion::Fast, Some(blocks), _) => blocks.states(template, target),
+            (Expansion::Fast, None, Some(tiles)) => self.move_tiles(template, target, tiles),
+            (Expansion::Fast, None, None) | (Expansion::Pure, _, _) => self.states(template, target),
         }
     }
 }

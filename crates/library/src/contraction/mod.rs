@@ -1,12 +1,13 @@
 //! Contractions: sums of products of tensors, `C = alpha * sum(A * B * ...) + beta * D`, written with a label for each index
 //! as Einstein's convention does. Products of matrices and vectors, transpositions and outer products are contractions, so
-//! that they have one meaning, here, and one expansion, in [`expand`]. Those that contain a product of matrices have a fast one, too, in [`blocks`].
+//! that they have one meaning, here, and one expansion, in [`expand`]. Those that contain a product of matrices have a fast one, too, in [`blocks`], and transposes in [`tiles`].
 
 mod blocks;
 mod compute;
 mod expand;
 mod product;
 mod specification;
+mod tiles;
 
 use sdfg::symbolic::Expr;
 
