@@ -164,12 +164,14 @@ const FACTORED: &str = "sdfg p {
 fn native_code_factors_as_the_interpreter_does() {
     let sdfg = sdfg::text::parse("p.sdft", FACTORED).unwrap_or_else(|errors| panic!("{errors:?}"));
     let library = compiled(&sdfg);
-    for n in [0_usize, 1, 2, 11] {
+    for n in [0_usize, 1, 2, 11, 70] {
         let numbers = |seed: usize| (0..n * n).map(move |k| (3 * k * k + k + seed) as f64).map(f64::sin);
         // One without a pattern, which has its pivots anywhere, and one that is positive definite but for its last row.
         let general: Vec<f64> = numbers(1).collect();
         let mut definite: Vec<f64> = (0..n * n).map(|k| ((k / n + k % n) % 5) as f64).collect();
-        (0..n).for_each(|k| definite[k * n + k] = if k > 4 && k + 1 == n { -1.0 } else { 30.0 });
+        (0..n).for_each(|k| {
+            definite[k * n + k] = if k > 4 && k + 1 == n { -1.0 } else { 30.0 + 3.0 * n as f64 }
+        });
         let arguments = || {
             let mut arguments = Arguments::new();
             let square = [n as i64, n as i64];
@@ -199,6 +201,59 @@ fn native_code_factors_as_the_interpreter_does() {
                     is_near || found.is_nan() && expected.is_nan(),
                     "{name}: {found} instead of {expected}"
                 );
+            }
+        }
+    }
+}
+
+/// Factors and solutions of matrices with several panels of columns, the last one not full, or with one.
+#[test]
+fn factors_by_panels() {
+    let cases: [Case; 5] = [
+        ("Solve (_ain, _bin) -> (_bout) {}", &[("_ain", 2), ("_bin", 2)], ("_bout", 2)),
+        ("Solve (_ain, _bin) -> (_bout) {}", &[("_ain", 2), ("_bin", 1)], ("_bout", 1)),
+        ("Inv (_ain) -> (_aout) {}", &[("_ain", 2)], ("_aout", 2)),
+        ("Cholesky (_a) -> (_b) {}", &[("_a", 2)], ("_b", 2)),
+        ("Cholesky (_a) -> (_b) { lower = False }", &[("_a", 2)], ("_b", 2)),
+    ];
+    for case in &cases {
+        let text = program(case);
+        let sdfg =
+            sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));
+        let expanded = expand(&sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+        assert!(sdfg::text::print(&expanded).contains("map __blocks"), "no product in\n{text}");
+        let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
+        // Loops that have little to do start no threads, as users' have not.
+        let options = CompileOptions::default();
+        let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+        let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
+        let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
+        let checked = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        for n in [0_i64, 1, 64, 150] {
+            let arguments = || {
+                let mut arguments = Arguments::new().with_symbol("N", n);
+                for (name, rank) in case.1.iter().chain([&case.2]) {
+                    let number = |k: i64| {
+                        let (i, j) = (k / n, k % n);
+                        let diagonal = if i == j { 3.0 * n as f64 } else { 0.0 };
+                        diagonal + ((i.max(j) * 7 + i.min(j) * 13) % 11) as f64 / 5.0 - 1.0
+                    };
+                    let numbers: Vec<f64> = (0..n.pow(*rank as u32)).map(number).collect();
+                    let tensor = Tensor::new(&vec![n; *rank], &numbers);
+                    arguments.set(*name, tensor.expect("as many numbers as elements"));
+                }
+                arguments
+            };
+            let (mut expected, mut found) = (arguments(), arguments());
+            let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+            let mut interpreter = Interpreter::new(&checked).expect("the interpreter runs it");
+            interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            let [found, expected]: [Vec<f64>; 2] = [&found, &expected]
+                .map(|all| all.get(case.2.0).expect("the output").to_vec().expect("numbers"));
+            for (found, expected) in found.iter().zip(&expected) {
+                let error = (found - expected).abs() / expected.abs().max(1.0);
+                assert!(error < 1e-11, "{found} instead of {expected} for {n} in\n{text}");
             }
         }
     }

@@ -148,7 +148,7 @@ impl Compile {
     }
 
     fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {
-        let Lowered { plan, options } = lowered;
+        let Lowered { plan, options, .. } = lowered;
         let file = Path::new(path.unwrap_or_default());
         let failed = |error| uncompiled(&error);
         let destination = Destination::new(path);
@@ -175,17 +175,17 @@ impl Compile {
                 destination.write(&relocatable(&object).map_err(|error| unlinked(&error))?)
             }
             Emit::So => {
-                self.native.consent(plan)?;
+                self.native.consent(lowered)?;
                 let object = self.native.compile(lowered)?;
                 shared_library(&object, file).map_err(|error| unlinked(&error))
             }
             Emit::A => {
-                self.native.consent(plan)?;
+                self.native.consent(lowered)?;
                 let object = self.native.compile(lowered)?;
                 static_library(&object, file).map_err(|error| unlinked(&error))
             }
             Emit::Package => {
-                self.native.consent(plan)?;
+                self.native.consent(lowered)?;
                 let object = self.native.compile(lowered)?;
                 package(&object, file)
             }

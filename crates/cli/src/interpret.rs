@@ -103,7 +103,7 @@ impl Interpret {
 }
 
 /// Whether a program has tasklets that call C functions.
-fn calls_c(sdfg: &Sdfg) -> bool {
+pub(crate) fn calls_c(sdfg: &Sdfg) -> bool {
     let mut waiting = vec![sdfg];
     while let Some(sdfg) = waiting.pop() {
         for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {

@@ -18,6 +18,7 @@ use sdfg_library::{Blas, BuiltIn, Registry, expand};
 
 use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
+use crate::interpret::calls_c;
 use crate::output::unwritten;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -98,6 +99,8 @@ enum Floats {
 pub(crate) struct Lowered {
     pub(crate) plan: Plan,
     pub(crate) options: CompileOptions,
+    /// Whether the program has sources or libraries of its own. Calls of a BLAS that the user asked for are none.
+    brings_code: bool,
 }
 
 impl NativeOptions {
@@ -130,7 +133,8 @@ impl NativeOptions {
         let Target { checked, component_work, .. } = options.target();
         let target = Target { checked, component_work, overlapping, ..target.clone() };
         let plan = lower(&expanded, &target).map_err(Failure::program)?;
-        Ok((exposed, Lowered { plan, options }))
+        let brings_code = calls_c(exposed.program.sdfg());
+        Ok((exposed, Lowered { plan, options, brings_code }))
     }
 
     /// What library nodes become.
@@ -219,15 +223,15 @@ impl NativeOptions {
 
     /// The object code of a lowered program, from the cache if it is there.
     pub(crate) fn compile(&self, lowered: &Lowered) -> Result<ObjectCode, Failure> {
-        let Lowered { plan, options } = lowered;
+        let Lowered { plan, options, .. } = lowered;
         let cache = Cache::of_user().filter(|_| !self.no_cache);
         let object = cache.map_or_else(|| compile(plan, options), |cache| cache.compile(plan, options));
         object.map_err(|error| uncompiled(&error))
     }
 
     /// Refuses programs with sources or libraries of their own, unless the user allows them.
-    pub(crate) fn consent(&self, plan: &Plan) -> Result<(), Failure> {
-        if plan.externals.is_empty() || self.allow_external { Ok(()) } else { Err(brings_code()) }
+    pub(crate) fn consent(&self, lowered: &Lowered) -> Result<(), Failure> {
+        if !lowered.brings_code || self.allow_external { Ok(()) } else { Err(brings_code()) }
     }
 }
 

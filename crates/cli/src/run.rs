@@ -42,7 +42,7 @@ impl Run {
         let target = Target { instrumentation, ..Target::cpu() };
         let source = Source::read(&self.program, self.native.allow_external())?;
         let (exposed, lowered) = self.native.lower(&source, &target, &self.data, terminal)?;
-        self.native.consent(&lowered.plan)?;
+        self.native.consent(&lowered)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;
         let library = Library::load(&object).map_err(Failure::usage)?;

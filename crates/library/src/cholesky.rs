@@ -8,6 +8,7 @@ use sdfg::value::Value;
 
 use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
+use crate::lapack::panels::{self, Block, has_panels};
 use crate::lapack::{
     check_division, check_result, first_on_diagonal, misfit, names, only, ordered, seen, square,
 };
@@ -16,6 +17,9 @@ use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, call, count, divide, multiply, subtract, wide};
+
+/// Columns that a product gives their values at once.
+const SLAB: i64 = 256;
 
 /// A factorization.
 pub(crate) struct Cholesky {
@@ -99,6 +103,87 @@ impl Cholesky {
         });
     }
 
+    /// Computes the factor by panels, and puts back what products wrote beside it.
+    fn factor_panels(&self, template: &mut Template, to: &str, n: &str) {
+        let ty = self.output.element;
+        let left = panels::declare_left(template, ty, n);
+        panels::begin_panels(template, "__panels", n);
+        self.factor_columns(template, to, n, "__first", "__last");
+        panels::copy_left(template, |i, j| self.at(to, i, j), n);
+        // Slabs of columns, each from the diagonal on, so that little of the other half is computed.
+        template.blocks(&format!(
+            "for __slabs: __slab = __last:{n}:{SLAB} {{
+state slab {{}}
+-> products with (__end = min(__slab + {SLAB}, {n}))
+"
+        ));
+        let (rows, columns) = (format!("__slab:{n}"), "__slab:__end".to_owned());
+        let (one, other) = if self.lower { (rows, columns) } else { (columns, rows) };
+        panels::subtract(
+            template,
+            &Block::new(&left, &[one.clone(), panels::own()]),
+            &Block::new(&left, &[other.clone(), panels::own()]),
+            &Block::new(to, &[one, other]),
+            true,
+            "products",
+        );
+        template.blocks("}\n}\n");
+        let copy = converted("__x", self.input.element, ty);
+        template.elementwise(Elementwise {
+            label: "other_half",
+            dimensions: vec![
+                ("__i".to_owned(), format!("0:{n}")),
+                ("__j".to_owned(), format!("__i + 1:{n}")),
+            ],
+            reads: vec![("__x".to_owned(), self.at(&self.input.connector, "__i", "__j"))],
+            value: if self.keeps_half() { copy } else { format!("{ty}(0)") },
+            write: self.at(to, "__i", "__j"),
+            adds: false,
+        });
+    }
+
+    /// Computes columns of the factor, `first` to `last`, of a matrix in which those before are taken into account.
+    fn factor_columns(&self, template: &mut Template, to: &str, n: &str, first: &str, last: &str) {
+        let ty = self.output.element;
+        let range = |param: &str, range: &str| (param.to_owned(), range.to_owned());
+        let read = |connector: &str, element: Element| (connector.to_owned(), element);
+        let columns =
+            if last == n { "__k + 1:__i + 1".to_owned() } else { format!("__k + 1:min(__i + 1, {last})") };
+        template.blocks(&format!("for __columns: __k = {first}:{last} {{\n"));
+        let root = if ty.is_complex() { format!("{ty}(sqrt(real(__x)))") } else { "sqrt(__x)".to_owned() };
+        template.elementwise(Elementwise {
+            label: "root",
+            dimensions: Vec::new(),
+            reads: vec![read("__x", self.at(to, "__k", "__k"))],
+            value: root,
+            write: self.at(to, "__k", "__k"),
+            adds: false,
+        });
+        let below = format!("__k + 1:{n}");
+        template.elementwise(Elementwise {
+            label: "divide",
+            dimensions: vec![range("__i", &below)],
+            reads: vec![read("__x", self.at(to, "__i", "__k")), read("__d", self.at(to, "__k", "__k"))],
+            value: "__x / __d".to_owned(),
+            write: self.at(to, "__i", "__k"),
+            adds: false,
+        });
+        let right = if ty.is_complex() { "conj(__r)" } else { "__r" };
+        template.elementwise(Elementwise {
+            label: "update",
+            dimensions: vec![range("__i", &below), range("__j", &columns)],
+            reads: vec![
+                read("__x", self.at(to, "__i", "__j")),
+                read("__l", self.at(to, "__i", "__k")),
+                read("__r", self.at(to, "__j", "__k")),
+            ],
+            value: format!("__x - __l * {right}"),
+            write: self.at(to, "__i", "__j"),
+            adds: false,
+        });
+        template.blocks("}\n");
+    }
+
     fn conjugated(&self, value: Value) -> Value {
         if self.output.element.is_complex() { call(MathFunction::Conj, value) } else { value }
     }
@@ -134,6 +219,11 @@ impl Meaning for Cholesky {
         Ok(ordered(&self.outputs, vec![(self.output.connector.as_str(), factor), ("_res", result)]))
     }
 
+    fn expansions(&self) -> &'static [Expansion] {
+        let is_fast = square(&self.output).is_ok_and(|rows| has_panels(&rows, self.output.element));
+        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+    }
+
     fn call(
         &self,
         template: &mut Template,
@@ -147,49 +237,18 @@ impl Meaning for Cholesky {
         &self,
         template: &mut Template,
         target: &Target,
-        _expansion: Expansion,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
         seen(template, &self.input)?;
         let [n, _] = seen(template, &self.output)?;
-        let at = |container: &str, i: &str, j: &str| self.at(container, i, j);
         let to = target.of(&self.output.connector);
-        let range = |param: &str, range: &str| (param.to_owned(), range.to_owned());
-        let read = |connector: &str, element: Element| (connector.to_owned(), element);
         self.start(template, to, &n);
-        template.blocks(&format!("for __columns: __k = 0:{n} {{\n"));
-        let root = if ty.is_complex() { format!("{ty}(sqrt(real(__x)))") } else { "sqrt(__x)".to_owned() };
-        template.elementwise(Elementwise {
-            label: "root",
-            dimensions: Vec::new(),
-            reads: vec![read("__x", at(to, "__k", "__k"))],
-            value: root,
-            write: at(to, "__k", "__k"),
-            adds: false,
-        });
-        let below = format!("__k + 1:{n}");
-        template.elementwise(Elementwise {
-            label: "divide",
-            dimensions: vec![range("__i", &below)],
-            reads: vec![read("__x", at(to, "__i", "__k")), read("__d", at(to, "__k", "__k"))],
-            value: "__x / __d".to_owned(),
-            write: at(to, "__i", "__k"),
-            adds: false,
-        });
-        let right = if ty.is_complex() { "conj(__r)" } else { "__r" };
-        template.elementwise(Elementwise {
-            label: "update",
-            dimensions: vec![range("__i", &below), range("__j", "__k + 1:__i + 1")],
-            reads: vec![
-                read("__x", at(to, "__i", "__j")),
-                read("__l", at(to, "__i", "__k")),
-                read("__r", at(to, "__j", "__k")),
-            ],
-            value: format!("__x - __l * {right}"),
-            write: at(to, "__i", "__j"),
-            adds: false,
-        });
-        template.blocks("}\n");
+        if expansion == Expansion::Fast {
+            self.factor_panels(template, to, &n);
+        } else {
+            self.factor_columns(template, to, &n, "0", &n);
+        }
         if let Some(result) = &self.result {
             let first = only(result, target.of("_res"));
             let diagonal = if ty.is_complex() { "real(__v[__r, __r])" } else { "__v[__r, __r]" };

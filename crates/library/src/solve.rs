@@ -6,6 +6,7 @@ use sdfg::value::Value;
 
 use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
+use crate::lapack::panels::has_panels;
 use crate::lapack::{
     Factors, Sides, check_division, check_sides, factorize, misfit, seen, square, start_matrix, substitute,
     unit,
@@ -76,6 +77,11 @@ impl Meaning for Solve {
         Ok(vec![right])
     }
 
+    fn expansions(&self) -> &'static [Expansion] {
+        let is_fast = square(&self.matrix).is_ok_and(|rows| has_panels(&rows, self.output.element));
+        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+    }
+
     fn call(
         &self,
         template: &mut Template,
@@ -89,7 +95,7 @@ impl Meaning for Solve {
         &self,
         template: &mut Template,
         target: &Target,
-        _expansion: Expansion,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let ty = self.output.element;
         let [rows, columns] = seen(template, &self.matrix)?;
@@ -100,9 +106,15 @@ impl Meaning for Solve {
         let sides = Sides::of(template, &self.output, target.container());
         start_matrix(template, &self.matrix, &factors);
         sides.start(template, self.right.as_ref());
-        factors.eliminate(template, ScalarType::I64);
-        sides.exchange(template, &factors);
-        sides.substitute(template, &factors);
+        if expansion == Expansion::Fast {
+            factors.eliminate_panels(template, ScalarType::I64);
+            sides.exchange(template, &factors);
+            sides.substitute_panels(template, &factors);
+        } else {
+            factors.eliminate(template, ScalarType::I64);
+            sides.exchange(template, &factors);
+            sides.substitute(template, &factors);
+        }
         Ok(())
     }
 }

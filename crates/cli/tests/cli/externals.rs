@@ -149,3 +149,34 @@ fn errors_of_cpp_and_its_compiler_are_told() {
         answer.fails(answer.status.unwrap_or(0), &["`no-such-compiler` could not be run"]);
     }
 }
+
+#[test]
+fn a_blas_is_called_where_the_user_asks_for_one() {
+    let bench = Bench::new();
+    let product = "\
+sdfg product {
+  array A: f64[2, 2]
+  array C: f64[2, 2]
+  state main {
+    access A
+    access C
+    library node: MatMul (_a, _b) -> (_c) {}
+    A -> node._a
+    A -> node._b
+    node._c -> C
+  }
+}
+";
+    bench.file("p.sdft", product);
+    let asked = |option: &'static str| ["run", "p.sdft", option, "-i", "A=range"];
+    bench.run(&asked("--blas=nosuchlibrary")).fails(2, &["nosuchlibrary"]);
+    bench.run(&["run", "p.sdft", "-i", "A=range"]).prints(&["2.0, 3.0, 6.0, 11.0"]);
+    if sdfg_codegen::link::BlasLibraries::find().is_some() {
+        bench.run(&asked("--blas")).prints(&["2.0, 3.0, 6.0, 11.0"]);
+    } else {
+        bench.run(&asked("--blas")).fails(2, &["no BLAS was found", "libopenblas-dev"]);
+    }
+    // It is no consent to code of the program's own.
+    bench.file("p.sdft", program("library \"openblas\""));
+    bench.run(&asked("--blas")).fails(2, &["brings code of its own", "add --allow-external"]);
+}

@@ -3,6 +3,7 @@
 //! `Solve` and `Inv` are made of the same parts: `elimination` computes with numbers, `states` says the same as graphs.
 
 mod elimination;
+pub(crate) mod panels;
 mod states;
 
 use sdfg::dtype::ScalarType;
@@ -169,11 +170,16 @@ impl Meaning for Factorization {
         Ok(ordered(&self.outputs, results))
     }
 
+    fn expansions(&self) -> &'static [Expansion] {
+        let is_fast = matrix(&self.to).is_ok_and(|[rows, _]| panels::has_panels(&rows, self.to.element));
+        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+    }
+
     fn expand(
         &self,
         template: &mut Template,
         target: &Target,
-        _expansion: Expansion,
+        expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         let [rows, columns] = seen(template, &self.to)?;
         seen(template, &self.from)?;
@@ -181,7 +187,11 @@ impl Meaning for Factorization {
         let ty = self.to.element;
         let factors = Factors { container, pivots: target.of("_ipiv").to_owned(), rows, columns, ty };
         start_matrix(template, &self.from, &factors);
-        factors.eliminate(template, self.pivots.element);
+        if expansion == Expansion::Fast {
+            factors.eliminate_panels(template, self.pivots.element);
+        } else {
+            factors.eliminate(template, self.pivots.element);
+        }
         let result = only(&self.result, target.of("_res"));
         factors.find_zero(template, &result, self.result.element);
         Ok(())

@@ -2,6 +2,7 @@
 
 use sdfg::dtype::ScalarType;
 
+use super::panels::{self, Block};
 use crate::operand::Operand;
 use crate::template::{Element, Elementwise, Template, converted};
 
@@ -61,6 +62,58 @@ impl Factors {
     /// Makes the matrix triangular: of each column the element of the largest size comes to the diagonal.
     pub(crate) fn eliminate(&self, template: &mut Template, pivot: ScalarType) {
         template.transient("__best", ScalarType::I64, &[]);
+        self.eliminate_columns(template, pivot, "0", &self.steps(), &self.columns);
+    }
+
+    /// The same by panels.
+    pub(crate) fn eliminate_panels(&self, template: &mut Template, pivot: ScalarType) {
+        template.transient("__best", ScalarType::I64, &[]);
+        let (rows, columns) = (&self.rows, &self.columns);
+        let left = panels::declare_left(template, self.ty, rows);
+        let right = panels::declare_right(template, self.ty, columns);
+        panels::begin_panels(template, "__panels", &self.steps());
+        self.eliminate_columns(template, pivot, "__first", "__last", "__last");
+        template.blocks("for __rows: __k = __first:__last {\n");
+        template.elementwise(self.update("beside", "__k + 1:__last", &panels::behind(columns)));
+        template.blocks("}\n");
+        panels::copy_left(template, |i, j| self.at(i, j), rows);
+        panels::copy_rows(template, |i, j| self.at(i, j), &panels::behind(columns), &right, "beside_copy");
+        panels::subtract(
+            template,
+            &Block::new(&left, &[panels::behind(rows), panels::own()]),
+            &Block::new(&right, &[panels::own(), panels::behind(columns)]),
+            &Block::new(&self.container, &[panels::behind(rows), panels::behind(columns)]),
+            false,
+            "products",
+        );
+        template.blocks("}\n");
+    }
+
+    /// Takes multiples of row `__k` from other rows.
+    fn update<'a>(&self, label: &'a str, rows: &str, columns: &str) -> Elementwise<'a> {
+        Elementwise {
+            label,
+            dimensions: vec![dimension("__i", rows), dimension("__j", columns)],
+            reads: vec![
+                read("__x", self.at("__i", "__j")),
+                read("__l", self.at("__i", "__k")),
+                read("__u", self.at("__k", "__j")),
+            ],
+            value: "__x - __l * __u".to_owned(),
+            write: self.at("__i", "__j"),
+            adds: false,
+        }
+    }
+
+    /// Eliminates columns from `first` to `last`; rows get what follows from it up to column `end`.
+    fn eliminate_columns(
+        &self,
+        template: &mut Template,
+        pivot: ScalarType,
+        first: &str,
+        last: &str,
+        end: &str,
+    ) {
         let (matrix, pivots, rows) = (&self.container, &self.pivots, &self.rows);
         // Of complex numbers LAPACK adds the sizes of both parts.
         let size = |row: &str| {
@@ -72,7 +125,7 @@ impl Factors {
             }
         };
         template.blocks(&format!(
-            "for __columns: __k = 0:{} {{
+            "for __columns: __k = {first}:{last} {{
 state find {{
 access {matrix}
 access __best
@@ -96,14 +149,13 @@ __search.__p -> {pivots}: {pivots}[__k]
 if exchange: __p != __k {{
 {}}}
 ",
-            self.steps(),
             size("0"),
             size("__r - __k"),
             self.at(&format!("__k:{rows}"), "__k").text(),
             swap("rows", matrix, &[dimension("__j", &format!("0:{}", self.columns))], |row| self
                 .at(row, "__j")),
         ));
-        let (below, right) = (format!("__k + 1:{rows}"), format!("__k + 1:{}", self.columns));
+        let (below, right) = (format!("__k + 1:{rows}"), format!("__k + 1:{end}"));
         template.elementwise(Elementwise {
             label: "divide",
             dimensions: vec![dimension("__i", &below)],
@@ -113,18 +165,7 @@ if exchange: __p != __k {{
             write: self.at("__i", "__k"),
             adds: false,
         });
-        template.elementwise(Elementwise {
-            label: "update",
-            dimensions: vec![dimension("__i", &below), dimension("__j", &right)],
-            reads: vec![
-                read("__x", self.at("__i", "__j")),
-                read("__l", self.at("__i", "__k")),
-                read("__u", self.at("__k", "__j")),
-            ],
-            value: "__x - __l * __u".to_owned(),
-            write: self.at("__i", "__j"),
-            adds: false,
-        });
+        template.elementwise(self.update("update", &below, &right));
         template.blocks("}\n");
     }
 
@@ -224,6 +265,48 @@ if exchange_sides: __p != __k {{
         template.blocks(&format!("for __forward: __k = 0:{rows} {{\n"));
         template.elementwise(self.reduce("forward", &format!("__k + 1:{rows}"), factors));
         template.blocks(&format!("}}\nfor __backward: __k = {rows} - 1:-1:-1 {{\n"));
+        self.divide(template, factors);
+        template.elementwise(self.reduce("backward", "0:__k", factors));
+        template.blocks("}\n");
+    }
+
+    /// The same by panels, for matrices.
+    pub(crate) fn substitute_panels(&self, template: &mut Template, factors: &Factors) {
+        let Some(columns) = self.columns.as_ref().filter(|_| factors.ty == self.ty) else {
+            self.substitute(template, factors);
+            return;
+        };
+        let (rows, all) = (&self.rows, format!("0:{columns}"));
+        let right = panels::declare_solutions(template, self.ty, columns);
+        let element = |i: &str, j: &str| Element::new(&self.container, vec![i.to_owned(), j.to_owned()]);
+        let subtract = |template: &mut Template, others: String, label: &str| {
+            panels::copy_rows(template, element, &all, &right, &format!("{label}_copy"));
+            panels::subtract(
+                template,
+                &Block::new(&factors.container, &[others.clone(), "__first:__last".to_owned()]),
+                &Block::new(&right, &[panels::own(), all.clone()]),
+                &Block::new(&self.container, &[others, all.clone()]),
+                false,
+                label,
+            );
+        };
+        panels::begin_panels(template, "__forward", rows);
+        template.blocks("for __down: __k = __first:__last {\n");
+        template.elementwise(self.reduce("forward", "__k + 1:__last", factors));
+        template.blocks("}\n");
+        subtract(template, panels::behind(rows), "below");
+        template.blocks("}\n");
+        panels::begin_panels_backward(template, "__backward", rows);
+        template.blocks("for __up: __k = __last - 1:__first - 1:-1 {\n");
+        self.divide(template, factors);
+        template.elementwise(self.reduce("backward", "__first:__k", factors));
+        template.blocks("}\n");
+        subtract(template, "0:__first".to_owned(), "above");
+        template.blocks("}\n");
+    }
+
+    /// Divides row `__k` by the diagonal of the factors.
+    fn divide(&self, template: &mut Template, factors: &Factors) {
         let divisor = converted("__d", factors.ty, self.ty);
         template.elementwise(Elementwise {
             label: "unknown",
@@ -233,8 +316,6 @@ if exchange_sides: __p != __k {{
             write: self.row("__i"),
             adds: false,
         });
-        template.elementwise(self.reduce("backward", "0:__k", factors));
-        template.blocks("}\n");
     }
 
     /// Takes multiples of row `__k` from other rows.
