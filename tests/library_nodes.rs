@@ -261,7 +261,8 @@ fn factors_by_panels() {
 
 #[test]
 fn native_code_transforms_as_the_interpreter_does() {
-    let text = "sdfg p {
+    for node in ["FFT", "IFFT"] {
+        let text = "sdfg p {
   symbol N: i64
   array x: complex128[N]
   array y: complex128[N]
@@ -273,28 +274,30 @@ fn native_code_transforms_as_the_interpreter_does() {
     node._out -> y
   }
 }";
-    let sdfg = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
-    let library = compiled(&sdfg);
-    let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
-    for n in [0_usize, 1, 7, 32, 60, 128] {
-        let numbers: Vec<Complex<f64>> =
-            (0..n).map(|k| Complex::new((k as f64 * 1.7).sin(), (k as f64 * k as f64).cos())).collect();
-        let arguments = || {
-            let mut arguments = Arguments::new();
-            arguments.set("x", Tensor::vector(&numbers));
-            arguments.set("y", Tensor::vector(&vec![Complex::<f64>::default(); n]));
-            arguments.with_symbol("N", n as i64)
-        };
-        let (mut expected, mut found) = (arguments(), arguments());
-        let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
-        let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
-        interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
-        library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
-        let [found, expected]: [Vec<Complex<f64>>; 2] =
-            [&found, &expected].map(|all| all.get("y").expect("it is there").to_vec().expect("numbers"));
-        for (found, expected) in found.iter().zip(&expected) {
-            let distance = (found.re - expected.re).hypot(found.im - expected.im);
-            assert!(distance < 1e-11, "{found:?} instead of {expected:?} of {n}");
+        let text = text.replace("FFT", node);
+        let sdfg = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let library = compiled(&sdfg);
+        let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        for n in [0_usize, 1, 7, 32, 60, 128, 3 * 5 * 11, 2 * 7 * 13, 17 * 9, 4 * 49] {
+            let numbers: Vec<Complex<f64>> =
+                (0..n).map(|k| Complex::new((k as f64 * 1.7).sin(), (k as f64 * k as f64).cos())).collect();
+            let arguments = || {
+                let mut arguments = Arguments::new();
+                arguments.set("x", Tensor::vector(&numbers));
+                arguments.set("y", Tensor::vector(&vec![Complex::<f64>::default(); n]));
+                arguments.with_symbol("N", n as i64)
+            };
+            let (mut expected, mut found) = (arguments(), arguments());
+            let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+            let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+            interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            let [found, expected]: [Vec<Complex<f64>>; 2] =
+                [&found, &expected].map(|all| all.get("y").expect("it is there").to_vec().expect("numbers"));
+            for (found, expected) in found.iter().zip(&expected) {
+                let distance = (found.re - expected.re).hypot(found.im - expected.im);
+                assert!(distance < 1e-11, "{found:?} instead of {expected:?} of {n}");
+            }
         }
     }
 }

@@ -6,8 +6,10 @@
 //! to[(radix * p + k) * stride + q] = sum(from[(p + t * part) * stride + q] * root(rest) ** (k * (p + t * part)) for t < radix)
 //! ```
 //!
-//! and `part` is left for the next one. Factors of 4 and 2 have states of their own, others a sum: a length that is prime takes
+//! and `part` is left for the next one. Factors of 4, 2 and small odd primes have states of their own, others a sum: a length that is prime takes
 //! one pass, as many operations as the sum that the meaning tells.
+
+use sdfg::dtype::ScalarType;
 
 use super::{Direction, Fourier, element};
 use crate::error::ExpandErrorKind;
@@ -17,6 +19,8 @@ use crate::template::{Element, Elementwise, Template, converted};
 /// Two vectors, of which passes read one and write the other.
 const WORK: &str = "__work";
 const ROOTS: &str = "__roots";
+/// Odd factors with a state of their own.
+const ODD: [usize; 5] = [3, 5, 7, 11, 13];
 
 impl Fourier {
     /// Appends the states of a transform in passes.
@@ -30,7 +34,7 @@ impl Fourier {
         let all = || vec![("__k".to_owned(), format!("0:{count}"))];
         template.transient(WORK, ty, &["2".to_owned(), count.clone()]);
         template.transient(ROOTS, ty, std::slice::from_ref(&count));
-        template.transient("__factor", sdfg::dtype::ScalarType::I64, &[]);
+        template.transient("__factor", ScalarType::I64, &[]);
         template.elementwise(Elementwise {
             label: "roots",
             dimensions: all(),
@@ -67,11 +71,15 @@ __search.__o -> __factor
 -> butterfly with (__radix = __factor, __part = __rest // __factor)
 if butterfly: __radix == 4 {{
 {}}} elif __radix == 2 {{
-{}}} else {{
-",
+{}",
             butterfly("four", 4, &self.four()),
             butterfly("two", 2, "__y0 = __x0 + __x1\n__y1 = (__x0 - __x1) * __w1\n"),
         ));
+        for radix in ODD {
+            let state = butterfly(&format!("odd{radix}"), radix, &self.odd(radix));
+            template.blocks(&format!("}} elif __radix == {radix} {{\n{state}"));
+        }
+        template.blocks("} else {\n");
         self.sum(template);
         template.blocks("}\nstate next {}\n-> more with (__stride = __stride * __radix, __side = 1 - __side)\nstate more {}\n}\n");
         template.elementwise(Elementwise {
@@ -105,6 +113,49 @@ __y2 = (__a - __c) * __w2
 __y3 = (__b - __e) * __w3
 "
         )
+    }
+
+    /// The code of a pass for an odd factor.
+    ///
+    /// Elements `t` and `radix - t` have roots that are conjugates: their sum is multiplied by the real part and their difference by the imaginary
+    /// one, for two results at once. It is written in parts, as products of real and complex numbers would be complex ones.
+    fn odd(&self, radix: usize) -> String {
+        let ty = self.output.element;
+        let real = if ty == ScalarType::Complex64 { ScalarType::F32 } else { ScalarType::F64 };
+        let half = radix / 2;
+        let mut code = String::new();
+        for t in 0..radix {
+            code.push_str(&format!("__r{t} = real(__x{t})\n__m{t} = imag(__x{t})\n"));
+        }
+        for (t, other) in (1..=half).map(|t| (t, radix - t)) {
+            for part in ["r", "m"] {
+                code.push_str(&format!("__a{part}{t} = __{part}{t} + __{part}{other}\n"));
+                code.push_str(&format!("__b{part}{t} = __{part}{t} - __{part}{other}\n"));
+            }
+        }
+        let all = |part: &str| -> String { (1..=half).map(|t| format!(" + __a{part}{t}")).collect() };
+        code.push_str(&format!("__y0 = {ty}(complex(__r0{}, __m0{}))\n", all("r"), all("m")));
+        for k in 1..=half {
+            let angle = |t: usize| std::f64::consts::TAU * (t * k % radix) as f64 / radix as f64;
+            let terms = |letter: &str, part: &str, of: fn(f64) -> f64| -> Vec<String> {
+                (1..=half).map(|t| format!("{real}({:?}) * __{letter}{part}{t}", of(angle(t)))).collect()
+            };
+            for part in ["r", "m"] {
+                let (sums, differences) = (terms("a", part, f64::cos), terms("b", part, f64::sin));
+                code.push_str(&format!("__c{part}{k} = __{part}0 + {}\n", sums.join(" + ")));
+                code.push_str(&format!("__s{part}{k} = {}\n", differences.join(" + ")));
+            }
+            let (plus, minus) = match self.direction {
+                Direction::Forward => (k, radix - k),
+                Direction::Inverse => (radix - k, k),
+            };
+            code.push_str(&format!(
+                "__y{plus} = {ty}(complex(__cr{k} + __sm{k}, __cm{k} - __sr{k})) * __w{plus}
+__y{minus} = {ty}(complex(__cr{k} - __sm{k}, __cm{k} + __sr{k})) * __w{minus}
+"
+            ));
+        }
+        code
     }
 
     /// The states of a pass for any factor.
