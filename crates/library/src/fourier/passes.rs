@@ -6,7 +6,7 @@
 //! to[(radix * p + k) * stride + q] = sum(from[(p + t * part) * stride + q] * root(rest) ** (k * (p + t * part)) for t < radix)
 //! ```
 //!
-//! and `part` is left for the next one. Factors of 4, 2 and small odd primes have states of their own, others a sum: a length that is prime takes
+//! and `part` is left for the next one. Factors of 4, 2, 3, 5 and 7 have states of their own, others a sum: a length that is prime takes
 //! one pass, as many operations as the sum that the meaning tells.
 
 use sdfg::dtype::ScalarType;
@@ -19,8 +19,9 @@ use crate::template::{Element, Elementwise, Template, converted};
 /// Two vectors, of which passes read one and write the other.
 const WORK: &str = "__work";
 const ROOTS: &str = "__roots";
-/// Odd factors with a state of their own.
-const ODD: [usize; 5] = [3, 5, 7, 11, 13];
+/// Odd factors with a state of their own; each costs every compilation, the more the
+/// larger it is, as conflicts between any two of its elements have to be excluded.
+const ODD: [usize; 3] = [3, 5, 7];
 
 impl Fourier {
     /// Appends the states of a transform in passes.

@@ -272,7 +272,9 @@ if exchange_sides: __p != __k {{
 
     /// The same by panels, for matrices.
     pub(crate) fn substitute_panels(&self, template: &mut Template, factors: &Factors) {
-        let Some(columns) = self.columns.as_ref().filter(|_| factors.ty == self.ty) else {
+        // Blocks of products have four columns.
+        let is_wide = |columns: &&String| columns.parse::<i64>().map_or(true, |columns| columns >= 4);
+        let Some(columns) = self.columns.as_ref().filter(|_| factors.ty == self.ty).filter(is_wide) else {
             self.substitute(template, factors);
             return;
         };
