@@ -19,7 +19,8 @@ pub enum OptLevel {
     /// No optimisation: the shortest way to code that runs, for looking at what was generated.
     O0,
     /// A short pass list of our own (promotion to registers, simplification, loop-invariant code motion,
-    /// vectorisation of loops) and cheap instruction selection: for interactive use.
+    /// vectorisation of loops), and machine code instruction by instruction, with registers allocated as at the other levels: for
+    /// interactive use.
     Quick,
     /// LLVM's `default<O1>`.
     O1,

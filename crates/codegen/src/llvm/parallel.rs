@@ -2,14 +2,15 @@
 //!
 //! The loop becomes a function of its own, which is given what it uses as parameters: buffers are then known not to
 //! overlap (`noalias`), which the optimiser could not tell of addresses that it reads from a structure. The OpenMP
-//! runtime calls a small wrapper that unpacks such a structure.
+//! runtime calls a small function that unpacks such a structure; whether it is called at all, one function for all loops decides (`launch`).
 
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
-use inkwell::types::BasicMetadataTypeEnum;
+use inkwell::types::{BasicMetadataTypeEnum, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sdfg::ir::Sharing;
+use sdfg::symbolic::Expr;
 
 use super::captures::Captures;
 use super::emitter::Emit;
@@ -33,102 +34,78 @@ impl<'ctx> Function<'_, 'ctx> {
         let captures = self.captures(Uses::of_parallel(self.emitter.plan, parallel), is_own)?;
         let name = format!("{}.parallel{}", self.emitter.plan.name, self.emitter.next_region());
         let (team, fallible) = self.team_function(&name, parallel, &captures)?;
-        let counter = self.slot(self.emitter.i64(), "counter")?;
-        self.builder.build_store(counter, self.emitter.constant(0))?;
-
-        let (alone, together, done) = (self.block("alone"), self.block("together"), self.block("done"));
-        let alone_anyway =
-            self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel);
-        let little = match &parallel.work {
-            _ if alone_anyway => self.emitter.i1().const_all_ones(),
-            None => self.emitter.i1().const_zero(),
-            Some(work) => {
-                let threshold = self.emitter.i64().const_int(self.emitter.options.parallel_threshold, false);
-                let work = self.larger(self.size(work)?, self.emitter.constant(0))?;
-                self.compare(IntPredicate::ULT, work, threshold)?
-            }
-        };
-        self.branch(little, alone, together)?;
-
-        self.enter(alone);
-        let handle = self.handle.get();
-        let fixed =
-            [handle.into(), self.emitter.constant(0).into(), self.emitter.constant(1).into(), counter.into()];
-        let arguments: Vec<BasicMetadataValueEnum<'ctx>> =
-            fixed.into_iter().chain(captures.values.iter().map(|value| (*value).into())).collect();
-        self.perform(team, &arguments)?;
-        self.jump(done)?;
-
-        self.enter(together);
-        self.fork(&name, parallel, team, &captures, counter)?;
-        self.jump(done)?;
-
-        self.enter(done);
-        if fallible { self.fail_as_others_did() } else { Ok(()) }
-    }
-
-    /// The call of the OpenMP runtime.
-    fn fork(
-        &self,
-        name: &str,
-        parallel: &ParallelLoop,
-        team: FunctionValue<'ctx>,
-        captures: &Captures<'ctx>,
-        counter: PointerValue<'ctx>,
-    ) -> Emit<()> {
-        let (pointer, i32) = (self.emitter.pointer(), self.emitter.i32());
+        let counter = self.shared_counter(parallel)?;
         let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), counter.into()];
         let (environment_type, environment) =
             self.packed(fixed.into_iter().chain(captures.values.iter().copied()))?;
-        let threads = match &parallel.threads {
-            Some(threads) => {
-                // 0 would be the runtime's default; a number below one is one. More threads than iterations have
-                // nothing to do, and the runtime ends the process where it cannot start them.
-                let most = self.smaller(
-                    Space::new(self, parallel)?.total(),
-                    self.emitter.constant(i64::from(i32::MAX)),
-                )?;
-                let threads = self.smaller(self.index(threads)?, most)?;
-                let threads = self.larger(threads, self.emitter.constant(1))?;
-                self.builder.build_int_truncate(threads, i32, "")?
+        let part = self.part_function(&name, team, environment_type)?;
+        let part = part.as_global_value().as_pointer_value();
+        if self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel) {
+            self.run_alone(part, environment)?;
+        } else {
+            let work = match &parallel.work {
+                // Never less than any threshold.
+                None => self.emitter.i64().const_all_ones(),
+                Some(work) => self.larger(self.size(work)?, self.emitter.constant(0))?,
+            };
+            let default = self.emitter.i32().const_zero();
+            match &parallel.threads {
+                None => self.launch(part, environment, work, default)?,
+                Some(threads) => {
+                    let little = self.is_little(work)?;
+                    let (alone, together, done) =
+                        (self.block("alone"), self.block("together"), self.block("done"));
+                    self.branch(little, alone, together)?;
+                    self.enter(alone);
+                    self.run_alone(part, environment)?;
+                    self.jump(done)?;
+                    self.enter(together);
+                    let threads = self.asked_threads(parallel, threads)?;
+                    self.launch(part, environment, self.emitter.i64().const_all_ones(), threads)?;
+                    self.jump(done)?;
+                    self.enter(done);
+                }
             }
-            None => self.handle_threads()?,
-        };
-        let wrapper = self.wrapper(name, team, environment_type)?;
-        let fork = self.emitter.declare(
-            "GOMP_parallel",
-            None,
-            &[pointer.into(), pointer.into(), i32.into(), i32.into()],
-        );
-        let wrapper = wrapper.as_global_value().as_pointer_value();
-        self.perform(fork, &[wrapper.into(), environment.into(), threads.into(), i32.const_zero().into()])
+        }
+        if fallible { self.fail_as_others_did() } else { Ok(()) }
     }
 
-    /// What the OpenMP runtime calls in every thread.
-    fn wrapper(
+    /// What threads count in that ask for their next iterations or wait for their turn to merge; null if none do.
+    fn shared_counter(&self, parallel: &ParallelLoop) -> Emit<PointerValue<'ctx>> {
+        let takes_turns = self.emitter.options.reproducible || !parallel.collected.is_empty();
+        if parallel.sharing == Sharing::Static && !takes_turns {
+            return Ok(self.emitter.pointer().const_null());
+        }
+        let counter = self.slot(self.emitter.i64(), "counter")?;
+        self.builder.build_store(counter, self.emitter.constant(0))?;
+        Ok(counter)
+    }
+
+    /// The number of threads that a loop asks for: 0 would be the runtime's default, a number below one is one. More threads than
+    /// iterations have nothing to do, and the runtime ends the process where it cannot start them.
+    fn asked_threads(&self, parallel: &ParallelLoop, threads: &Expr) -> Emit<IntValue<'ctx>> {
+        let most =
+            self.smaller(Space::new(self, parallel)?.total(), self.emitter.constant(i64::from(i32::MAX)))?;
+        let threads = self.smaller(self.index(threads)?, most)?;
+        let threads = self.larger(threads, self.emitter.constant(1))?;
+        Ok(self.builder.build_int_truncate(threads, self.emitter.i32(), "")?)
+    }
+
+    /// The function of a loop that has what every loop's has as parameters: an environment, the thread and how many there are.
+    fn part_function(
         &self,
         name: &str,
         team: FunctionValue<'ctx>,
-        environment_type: inkwell::types::StructType<'ctx>,
+        environment_type: StructType<'ctx>,
     ) -> Emit<FunctionValue<'ctx>> {
-        let (emitter, i32) = (self.emitter, self.emitter.i32());
-        let ty = emitter.context.void_type().fn_type(&[emitter.pointer().into()], false);
-        let wrapper = emitter.define(&format!("{name}.fork"), ty, Linkage::Internal);
-        emitter.mark_cold(wrapper);
+        let emitter = self.emitter;
+        let part = emitter.define(&format!("{name}.part"), emitter.part_type(), Linkage::Internal);
+        emitter.mark_cold(part);
         let builder = emitter.context.create_builder();
-        builder.position_at_end(emitter.context.append_basic_block(wrapper, "entry"));
-        let environment = wrapper
-            .get_nth_param(0)
-            .ok_or_else(|| emitter.defect("a parameter is missing"))?
-            .into_pointer_value();
-        let ask = |name| -> Emit<IntValue<'ctx>> {
-            let function = emitter.declare(name, Some(i32.into()), &[]);
-            let number = builder.build_call(function, &[], "")?.try_as_basic_value().basic();
-            let number =
-                number.ok_or_else(|| emitter.defect("the runtime returns a number"))?.into_int_value();
-            Ok(builder.build_int_s_extend(number, emitter.i64(), "")?)
-        };
-        let (thread, threads) = (ask("omp_get_thread_num")?, ask("omp_get_num_threads")?);
+        builder.position_at_end(emitter.context.append_basic_block(part, "entry"));
+        let parameter =
+            |index| part.get_nth_param(index).ok_or_else(|| emitter.defect("a parameter is missing"));
+        let environment = parameter(0)?.into_pointer_value();
         let mut fields = Vec::new();
         for (index, ty) in environment_type.get_field_types().into_iter().enumerate() {
             let field = builder.build_struct_gep(environment_type, environment, index as u32, "")?;
@@ -137,11 +114,12 @@ impl<'ctx> Function<'_, 'ctx> {
         let [handle, counter, captured @ ..] = fields.as_slice() else {
             return Err(emitter.defect("an environment begins with handle and counter"));
         };
-        let fixed: [BasicMetadataValueEnum<'ctx>; 4] = [*handle, thread.into(), threads.into(), *counter];
+        let fixed: [BasicMetadataValueEnum<'ctx>; 4] =
+            [*handle, parameter(1)?.into(), parameter(2)?.into(), *counter];
         let arguments: Vec<_> = fixed.into_iter().chain(captured.iter().copied()).collect();
         builder.build_call(team, &arguments, "")?;
         builder.build_return(None)?;
-        Ok(wrapper)
+        Ok(part)
     }
 
     /// The function that one thread of the team runs, and whether it can fail.

@@ -109,7 +109,7 @@ impl Uses {
         uses
     }
 
-    /// The variables in the sizes of the used buffers, for those that are allocated on the way.
+    /// The variables in the sizes of the used buffers, for those that are allocated on the way and where sizes are looked at.
     fn sizes(&mut self, plan: &Plan) {
         let defined = self.buffers.iter().filter_map(|buffer| plan.buffer(*buffer).defined);
         self.buffers.extend(defined.collect::<Vec<_>>());
@@ -119,9 +119,22 @@ impl Uses {
                 self.aliased.insert(buffer);
                 self.aliased.extend(plan.owners(buffer));
             }
-            self.expression(&plan.buffer(buffer).size);
+            let described = plan.buffer(buffer);
+            let is_allocated_here = match &described.allocation {
+                Allocation::Stack | Allocation::Thread | Allocation::Dynamic | Allocation::Queues { .. } => {
+                    true
+                }
+                Allocation::Argument(_)
+                | Allocation::Handle
+                | Allocation::Persistent
+                | Allocation::Reference(_)
+                | Allocation::Constant(_) => false,
+            };
+            if is_allocated_here || plan.checked {
+                self.expression(&described.size);
+            }
             if let Allocation::Queues { capacity: Some(capacity), owner: QueueOwner::Statements } =
-                &plan.buffer(buffer).allocation
+                &described.allocation
             {
                 self.expression(capacity);
             }

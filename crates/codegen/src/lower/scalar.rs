@@ -39,7 +39,7 @@ impl<'g> Lowering<'g> {
         // Only containers that the expression names: the others may not be bound yet.
         let names = expression.names();
         let mut environment = Environment::new();
-        for (name, ty) in self.symbols_in_scope(frame) {
+        for (name, ty) in self.symbols_in_scope(frame, |name| names.contains(name)) {
             environment.add_symbol(name, ty);
         }
         let mut bindings = Vec::new();
@@ -138,9 +138,15 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// Names and types of the symbols that code may use.
-    pub(super) fn symbols_in_scope(&self, frame: &Frame<'g>) -> Vec<(String, ScalarType)> {
-        frame.symbols.keys().map(|symbol| (symbol.as_str().to_owned(), frame.type_of(symbol))).collect()
+    /// Names and types of those symbols that code names. The others are left out: what code has in its environment is handed to
+    /// functions of teams and tasks.
+    pub(super) fn symbols_in_scope(
+        &self,
+        frame: &Frame<'g>,
+        is_named: impl Fn(&str) -> bool,
+    ) -> Vec<(String, ScalarType)> {
+        let named = frame.symbols.keys().filter(|symbol| is_named(symbol.as_str()));
+        named.map(|symbol| (symbol.as_str().to_owned(), frame.type_of(symbol))).collect()
     }
 
     /// What the symbols of an environment stand for.

@@ -31,7 +31,14 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         tasklet: &'g Tasklet,
     ) -> Result<Vec<Statement>, LowerError> {
-        let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, self.symbols_in_scope(frame));
+        let symbols = match &tasklet.body {
+            TaskletBody::Code(code) => {
+                let (read, assigned) = (code.names_read(), code.names_assigned());
+                self.symbols_in_scope(frame, |name| read.contains(name) || assigned.contains(name))
+            }
+            TaskletBody::External(_) => self.symbols_in_scope(frame, |_| true),
+        };
+        let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, symbols);
         let mut bindings = Vec::with_capacity(connectors.edges.len());
         let mut checks = Vec::with_capacity(connectors.edges.len());
         // The edges of outputs after their first ones.

@@ -6,6 +6,7 @@ mod control;
 mod files;
 mod parallel;
 mod plans;
+mod quick;
 mod references;
 #[cfg(target_arch = "x86_64")]
 mod versions;
