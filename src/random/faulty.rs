@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use sdfg::interpret::{Arguments, Interpreter, Options, RunError, Trap, TrapKind};
-use sdfg::ir::{EdgeId, NodeId, NodeKind, Place, Sdfg, StateId};
+use sdfg::ir::{EdgeId, Flow, NodeId, NodeKind, Place, Sdfg, StateId, Volume};
 use sdfg::propagate::propagate;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
@@ -56,7 +56,8 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
     let place = rng.pick(&places);
     let scale = 1 + rng.below(2) as i64;
     let dimension = rng.below(8);
-    move_memlet(&mut sdfg, &place, dimension, &(Expr::sym(SHIFT) * scale));
+    let is_window = rng.below(2) == 0;
+    move_memlet(&mut sdfg, &place, dimension, &(Expr::sym(SHIFT) * scale), is_window);
     propagate(&mut sdfg);
     let Ok(program) = validate(sdfg) else { return Ok(vec![Verdict::Unknown]) };
     let printed = || Some(sdfg::text::print(program.sdfg()));
@@ -141,17 +142,26 @@ fn places(sdfg: &Sdfg, around: &mut Vec<(StateId, NodeId)>) -> Vec<EdgePlace> {
     found
 }
 
-fn move_memlet(sdfg: &mut Sdfg, place: &EdgePlace, dimension: usize, by: &Expr) {
+/// Moves a memlet along a dimension; one that gives a part another name becomes a window if asked for.
+fn move_memlet(sdfg: &mut Sdfg, place: &EdgePlace, dimension: usize, by: &Expr, is_window: bool) {
     // Nested SDFGs see a symbol of their caller by its name.
     sdfg.declare_symbol(Symbol::of(SHIFT), sdfg::dtype::ScalarType::I64);
     if let Some(((state, node), rest)) = place.nested.split_first() {
         if let NodeKind::Nested(nested) = &mut sdfg.state_mut(*state).node_mut(*node).kind {
             let inside = EdgePlace { nested: rest.to_vec(), ..*place };
-            move_memlet(&mut nested.sdfg, &inside, dimension, by);
+            move_memlet(&mut nested.sdfg, &inside, dimension, by, is_window);
         }
         return;
     }
-    let memlet = sdfg.state_mut(place.state).memlet_mut(place.edge);
+    let state = sdfg.state_mut(place.state);
+    let edge = state.edge(place.edge);
+    let is_nested = |node: NodeId| matches!(state.node(node).kind, NodeKind::Nested(_));
+    let renames =
+        [edge.src, edge.dst].into_iter().any(is_nested) || matches!(edge.memlet.flow, Flow::Bind(_));
+    let memlet = state.memlet_mut(place.edge);
+    if renames && is_window {
+        memlet.volume = Volume::Dynamic;
+    }
     let ranked = memlet.accesses_mut().find(|access| access.subset().rank() > 0);
     let Some(access) = ranked else { return };
     let subset = access.subset_mut();

@@ -145,6 +145,7 @@ fn plan_of(
                     code,
                     bindings: vec![Binding::Load(place)],
                     symbols: Vec::new(),
+                    checks: Vec::new(),
                 })
             }
         });

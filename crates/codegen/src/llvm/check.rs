@@ -104,7 +104,7 @@ impl<'ctx> Function<'_, 'ctx> {
             let index = self.select_int(below, low, high)?;
             self.trap_if(outside, &out_of_bounds(number, &format!("of {}", check.memlet)), &[index, extent])?;
         }
-        Ok(())
+        check.windows.iter().try_for_each(|window| self.check(window))
     }
 
     /// Ends the run if a pointer's indices are outside of its memlet, or what they name outside of its container.
@@ -135,7 +135,7 @@ impl<'ctx> Function<'_, 'ctx> {
         for index in given {
             self.check_below(index, self.emitter.constant(1), 0, &format!("of the memlet {}", check.memlet))?;
         }
-        Ok(())
+        check.windows.iter().try_for_each(|window| self.check_indices(window, indices))
     }
 
     /// Ends the run if indices are not below the extents of what they index.

@@ -167,6 +167,7 @@ impl Uses {
     }
 
     fn scalar(&mut self, scalar: &Scalar) {
+        scalar.checks.iter().flatten().for_each(|check| self.check(check));
         self.expressions(&scalar.symbols);
         self.bindings(&scalar.bindings);
     }

@@ -43,6 +43,17 @@ impl<'g> Lowering<'g> {
         access: &Access,
         label: &str,
     ) -> Result<(Bound, Vec<bool>), LowerError> {
+        self.resolve_part(frame, access, false, label)
+    }
+
+    /// As [`Lowering::resolve`] of what gets another name; `is_window` says that it may reach beyond the container.
+    pub(super) fn resolve_part(
+        &mut self,
+        frame: &Frame<'g>,
+        access: &Access,
+        is_window: bool,
+        label: &str,
+    ) -> Result<(Bound, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
             Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
@@ -63,8 +74,12 @@ impl<'g> Lowering<'g> {
             });
         }
         let memlet = || format!("`{}[{}]` at {}", container.name, access.subset(), frame.at(label));
-        self.note_check(memlet, bound, &subset);
-        let part = bound.select(&subset);
+        let mut part = bound.select(&subset);
+        if is_window {
+            self.note_window(memlet, bound, &subset, &mut part);
+        } else {
+            self.note_check(memlet, bound, &subset);
+        }
         let mut ranges = subset.0.iter();
         let single = part.axes.iter().map(|axis| !axis.tile && ranges.next().is_some_and(Range::is_index));
         let single = single.collect();

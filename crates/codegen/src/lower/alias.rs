@@ -46,7 +46,8 @@ impl<'g> Lowering<'g> {
                 let Flow::Bind(target) = &state.edge(edge).memlet.flow else { continue };
                 if frame.containers.contains_key(&target.container) {
                     let label = &state.node(id).label;
-                    let bound = self.named_part(frame, container, target, label)?;
+                    let is_window = state.edge(edge).memlet.volume.is_dynamic();
+                    let bound = self.named_part(frame, container, (target, is_window), label)?;
                     if self.plan.is_reference(bound.origin.buffer) && sets_references(frame.sdfg, state) {
                         let view = &frame.sdfg.container(container).name;
                         return Err(LowerError::Unsupported {
@@ -62,12 +63,13 @@ impl<'g> Lowering<'g> {
     }
 
     /// The memory that a view or reference names when it is bound: the elements of the subset if the extents agree after single
-    /// indices are dropped, else what its own layout makes of the memory from the first element on.
+    /// indices are dropped, else what its own layout makes of the memory from the first element on. A window may reach beyond
+    /// its container.
     fn named_part(
         &mut self,
         frame: &Frame<'g>,
         alias: ContainerId,
-        target: &Access,
+        (target, is_window): (&Access, bool),
         label: &str,
     ) -> Result<Bound, LowerError> {
         let alias = frame.sdfg.container(alias);
@@ -77,7 +79,7 @@ impl<'g> Lowering<'g> {
             path: frame.at(label),
         };
         let layout = alias.kind.layout().ok_or_else(|| unsupported(" without a layout"))?;
-        let (part, single) = self.resolve(frame, target, label)?;
+        let (part, single) = self.resolve_part(frame, target, is_window, label)?;
         if part.element != alias.element {
             return Err(unsupported(" of another element type"));
         }
@@ -99,6 +101,7 @@ impl<'g> Lowering<'g> {
         let own_layout = |mut part: Bound| {
             part.origin.offset = &part.origin.offset + &offset;
             part.root = None;
+            part.windows.clear();
             let axis =
                 |stride: &Expr| Axis { extent: Expr::one(), stride: stride.clone(), root: None, tile: false };
             part.axes = strides.iter().map(axis).collect();
@@ -180,7 +183,7 @@ impl<'g> Lowering<'g> {
         let name = self.take_name(name);
         let buffer = self.reference_buffer(name, element, size, defined);
         let origin = Location { buffer, offset };
-        frame.containers.insert(id, Bound { origin, element, axes, root: None });
+        frame.containers.insert(id, Bound { origin, element, axes, root: None, windows: Vec::new() });
     }
 
     fn reference_buffer(
@@ -246,7 +249,7 @@ impl<'g> Lowering<'g> {
         if around.chain(self.tasks.iter().copied()).any(|n_buffers| buffer.index() < n_buffers) {
             return Err(unsupported("set by nodes that wait for each other, but used outside of them"));
         }
-        let part = self.named_part(frame, alias, target, label)?;
+        let part = self.named_part(frame, alias, (target, false), label)?;
         let to = part.origin.buffer;
         if to == buffer {
             return Err(unsupported("set to a part of itself"));

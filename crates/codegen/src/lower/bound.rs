@@ -20,6 +20,28 @@ pub(super) struct Bound {
     pub(super) axes: Vec<Axis>,
     /// Index of the origin in the dimensions of the buffer; `None` if the part has been reshaped.
     pub(super) root: Option<Vec<Expr>>,
+    /// Windows that it is a part of; noted for checked code only.
+    pub(super) windows: Vec<Window>,
+}
+
+/// A memlet that may reach beyond its container: the elements of a part of it are looked at where they are accessed.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// The memlet and where it is, for messages.
+    pub(super) memlet: String,
+    /// One for each dimension of the container.
+    pub(super) sides: Vec<Side>,
+}
+
+/// One dimension of the container that a [`Window`] looks into.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    /// Index of the part's origin.
+    pub(super) begin: Expr,
+    /// Dimension of the part that it runs along, and by how many indices; `None` if all of the part has one index.
+    pub(super) axis: Option<(usize, Expr)>,
+    /// Extent of the container.
+    pub(super) extent: Expr,
 }
 
 /// One dimension of a [`Bound`].
@@ -57,6 +79,7 @@ impl Bound {
                 })
                 .collect(),
             root: Some(vec![Expr::zero(); shape.len()]),
+            windows: Vec::new(),
         }
     }
 
@@ -65,6 +88,12 @@ impl Bound {
     pub(super) fn select(&self, subset: &Subset) -> Bound {
         let mut part = self.clone();
         part.axes.clear();
+        for side in part.windows.iter_mut().flat_map(|window| &mut window.sides) {
+            let Some((axis, step)) = &mut side.axis else { continue };
+            let Some(range) = subset.0.get(*axis) else { continue };
+            side.begin = &side.begin + &(&range.begin * &*step);
+            *step = &*step * &range.step;
+        }
         for (axis, range) in self.axes.iter().zip(&subset.0) {
             let tile = Axis { extent: range.tile.clone(), tile: true, ..axis.clone() };
             let mut axis = axis.clone();
@@ -87,6 +116,13 @@ impl Bound {
 
     /// Without the dimensions at the given positions of a mask, which have extent one.
     pub(super) fn without(mut self, dropped: &[bool]) -> Bound {
+        for side in self.windows.iter_mut().flat_map(|window| &mut window.sides) {
+            side.axis = side.axis.take().and_then(|(axis, step)| {
+                let is_kept = !dropped.get(axis).copied().unwrap_or(false);
+                let before = dropped.iter().take(axis).filter(|dropped| **dropped).count();
+                is_kept.then(|| (axis - before, step))
+            });
+        }
         let mut dropped = dropped.iter();
         self.axes.retain(|_| !dropped.next().copied().unwrap_or(false));
         self

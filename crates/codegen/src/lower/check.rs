@@ -5,7 +5,7 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use super::bound::{Axis, Bound};
+use super::bound::{Axis, Bound, Side, Window};
 use super::memory::RootShape;
 use crate::plan::{Allocation, Buffer, BufferId, Check, CheckedDimension, Statement};
 
@@ -23,7 +23,28 @@ impl Lowering<'_> {
             extent: axis.extent.clone(),
         };
         let dimensions = subset.0.iter().zip(&bound.axes).map(dimension).collect();
-        self.checks.push(Check { memlet: memlet(), dimensions });
+        let windows = bound.windows.iter().map(|window| through(window, subset)).collect();
+        self.checks.push(Check { memlet: memlet(), dimensions, windows });
+    }
+
+    /// Notes at a part of a container that it may reach beyond: its elements are looked at where they are accessed.
+    pub(super) fn note_window(
+        &mut self,
+        memlet: impl FnOnce() -> String,
+        bound: &Bound,
+        subset: &Subset,
+        part: &mut Bound,
+    ) {
+        if !self.target.checked {
+            return;
+        }
+        let side = |(number, (range, axis)): (usize, (&Range, &Axis))| Side {
+            begin: range.begin.clone(),
+            axis: Some((number, range.step.clone())),
+            extent: axis.extent.clone(),
+        };
+        let sides = subset.0.iter().zip(&bound.axes).enumerate().map(side).collect();
+        part.windows.push(Window { memlet: memlet(), sides });
     }
 
     /// Notes that a part of memory gets these extents.
@@ -39,7 +60,7 @@ impl Lowering<'_> {
             extent: axis.extent.clone(),
         };
         let dimensions = inside.iter().zip(outside).map(dimension).collect();
-        self.checks.push(Check { memlet: what(), dimensions });
+        self.checks.push(Check { memlet: what(), dimensions, windows: Vec::new() });
     }
 
     /// What was noted, for the place before the accesses.
@@ -80,4 +101,22 @@ impl Lowering<'_> {
         // What is kept from run to run is undefined when the handle gets it.
         defined.filter(|_| *allocation != Allocation::Persistent).map(Statement::Undefine)
     }
+}
+
+/// What elements of a part of a window are in the container that it looks into.
+fn through(window: &Window, subset: &Subset) -> Check {
+    let dimension = |side: &Side| {
+        let along = side.axis.as_ref().and_then(|(axis, step)| Some((subset.0.get(*axis)?, step)));
+        let (zero, one) = (Range::index(Expr::zero()), Expr::one());
+        let (range, step) = along.unwrap_or((&zero, &one));
+        CheckedDimension {
+            begin: &side.begin + &(&range.begin * step),
+            count: (!range.is_index()).then(|| range.steps()),
+            step: &range.step * step,
+            tile: range.tile.clone(),
+            extent: side.extent.clone(),
+        }
+    };
+    let dimensions = window.sides.iter().map(dimension).collect();
+    Check { memlet: window.memlet.clone(), dimensions, windows: Vec::new() }
 }

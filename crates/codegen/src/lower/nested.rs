@@ -116,7 +116,13 @@ impl<'g> Lowering<'g> {
             what: format!("nothing is bound to container `{}`", container.name),
             path: frame.at(label),
         })?;
-        let (part, _) = self.read_part(frame, state, id, access, label)?;
+        let part = match self.consumed(frame, state, id) {
+            Some(element) => element,
+            None => {
+                let node = if is_input { edge.dst } else { edge.src };
+                self.resolve_part(frame, access, is_window(state, node, &container.name), label)?.0
+            }
+        };
         let rank = container.shape().len();
         let kept = bound_dimensions(access.subset(), rank).ok_or_else(|| LowerError::Unsupported {
             what: format!(
@@ -152,4 +158,12 @@ impl<'g> Lowering<'g> {
         }
         Ok(part)
     }
+}
+
+/// Whether an argument of a nested SDFG may reach beyond its container: a memlet at its connector is dynamic.
+fn is_window(state: &State, node: NodeId, connector: &str) -> bool {
+    let is_its = |found: &Option<String>| found.as_deref() == Some(connector);
+    let into = state.in_edges(node).into_iter().filter(|edge| is_its(&state.edge(*edge).dst_connector));
+    let out_of = state.out_edges(node).into_iter().filter(|edge| is_its(&state.edge(*edge).src_connector));
+    into.chain(out_of).any(|edge| state.edge(edge).memlet.volume.is_dynamic())
 }

@@ -3,6 +3,7 @@
 use sdfg::analysis::control_environment;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{EdgeId, State};
+use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{CompareOp, Expression};
 use sdfg::tasklet::{
@@ -42,7 +43,7 @@ impl<'g> Lowering<'g> {
         for (name, ty) in self.symbols_in_scope(frame, |name| names.contains(name)) {
             environment.add_symbol(name, ty);
         }
-        let mut bindings = Vec::new();
+        let (mut bindings, mut checks) = (Vec::new(), Vec::new());
         for (name, connector) in control_environment(sdfg, std::iter::empty()).connectors() {
             if !names.contains(name) {
                 continue;
@@ -56,6 +57,13 @@ impl<'g> Lowering<'g> {
             if !matches!(connector.kind, ConnectorKind::Queues { .. }) {
                 self.record(&bound, AccessKind::Read);
             }
+            checks.push(if bound.windows.is_empty() {
+                None
+            } else {
+                let extents = bound.axes.iter().map(|axis| Range::new(0, axis.extent.clone()));
+                self.note_check(|| format!("`{name}` at {}", frame.at(label)), &bound, &extents.collect());
+                self.checks.pop()
+            });
             bindings.push(match connector.kind {
                 ConnectorKind::Value => Binding::Load(bound.origin),
                 ConnectorKind::Pointer { .. } => Binding::View(bound.strided()),
@@ -71,7 +79,7 @@ impl<'g> Lowering<'g> {
         let code = typecheck_expression(expression, Dialect::Python, &environment)
             .map_err(|errors| LowerError::Types { errors, path: frame.at(label) })?;
         let symbols = self.symbol_values(frame, &code.environment);
-        let scalar = Scalar { code, bindings, symbols };
+        let scalar = Scalar { code, bindings, symbols, checks };
         Ok(match ty {
             Some(ty) => converted(scalar, ty),
             None => scalar,
@@ -134,7 +142,12 @@ impl<'g> Lowering<'g> {
         };
         Statement::Set {
             variable,
-            value: Scalar { code, bindings: Vec::new(), symbols: vec![Expr::symbol(from.clone())] },
+            value: Scalar {
+                code,
+                bindings: Vec::new(),
+                symbols: vec![Expr::symbol(from.clone())],
+                checks: Vec::new(),
+            },
         }
     }
 
@@ -167,7 +180,7 @@ pub(super) fn less(a: &Expr, b: &Expr) -> Scalar {
     let (left, right) = (operand(&mut environment, "a"), operand(&mut environment, "b"));
     let kind = TypedExpressionKind::Compare { op: CompareOp::Less, left, right };
     let code = TypedExpressionCode { environment, expression: typed(kind, ScalarType::Bool.into()) };
-    Scalar { code, bindings: Vec::new(), symbols: vec![a.clone(), b.clone()] }
+    Scalar { code, bindings: Vec::new(), symbols: vec![a.clone(), b.clone()], checks: Vec::new() }
 }
 
 /// The value of an element.
@@ -176,7 +189,7 @@ pub(super) fn element_at(location: Location, element: ElementType) -> Scalar {
     let connector = environment.input("value", element);
     let expression = typed(TypedExpressionKind::Input(connector), element);
     let code = TypedExpressionCode { environment, expression };
-    Scalar { code, bindings: vec![Binding::Load(location)], symbols: Vec::new() }
+    Scalar { code, bindings: vec![Binding::Load(location)], symbols: Vec::new(), checks: Vec::new() }
 }
 
 /// A generated expression.

@@ -379,5 +379,5 @@ fn length(queues: &Bound) -> Scalar {
     let mut first = queues.strided();
     first.extents.clear();
     first.strides.clear();
-    Scalar { code, bindings: vec![Binding::Length(first)], symbols: Vec::new() }
+    Scalar { code, bindings: vec![Binding::Length(first)], symbols: Vec::new(), checks: Vec::new() }
 }

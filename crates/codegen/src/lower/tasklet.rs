@@ -130,7 +130,7 @@ impl<'g> Lowering<'g> {
             TypedArgument::Value(expression) => {
                 let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
                 let (bindings, symbols) = (bindings.to_vec(), symbols.to_vec());
-                ExternalArgument::Value(Scalar { code, bindings, symbols })
+                ExternalArgument::Value(Scalar { code, bindings, symbols, checks: Vec::new() })
             }
         });
         let arguments = arguments.collect();

@@ -14,6 +14,8 @@ pub struct Check {
     pub memlet: String,
     /// One for each dimension of the container.
     pub dimensions: Vec<CheckedDimension>,
+    /// The same elements in the containers of windows around, which may reach beyond these containers.
+    pub windows: Vec<Check>,
 }
 
 /// Indices along one dimension of a container: `begin`, `begin + step`, ... and at each of them as many as a tile has.
@@ -34,7 +36,8 @@ pub struct CheckedDimension {
 impl Check {
     /// Every expression in it.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
-        self.dimensions.iter().flat_map(CheckedDimension::expressions)
+        let windows = self.windows.iter().flat_map(|window| &window.dimensions);
+        self.dimensions.iter().chain(windows).flat_map(CheckedDimension::expressions)
     }
 
     /// The check of element number `k` of the memlet, in row-major order.
@@ -51,7 +54,8 @@ impl Check {
                 inner = inner * count;
             }
         }
-        Check { memlet: self.memlet.clone(), dimensions }
+        let windows = self.windows.iter().map(|window| window.element(k)).collect();
+        Check { memlet: self.memlet.clone(), dimensions, windows }
     }
 }
 

@@ -132,6 +132,8 @@ pub struct Scalar {
     pub bindings: Vec<Binding>,
     /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
     pub symbols: Vec<Expr>,
+    /// In a checked plan, what is looked at when the elements of a connector are accessed: those that are parts of windows.
+    pub checks: Vec<Option<Check>>,
 }
 
 /// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative

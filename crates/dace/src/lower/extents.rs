@@ -80,7 +80,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Parameters of the maps around a node with their first and last values, the outermost first.
-    fn params_around(&self, graph: &Graph<'a>, node: usize) -> Vec<(Symbol, Expr, Expr)> {
+    pub(super) fn params_around(&self, graph: &Graph<'a>, node: usize) -> Vec<(Symbol, Expr, Expr)> {
         let mut around = Vec::new();
         let mut scope = graph.paths.scope_of(node);
         while let Some(entry) = scope {

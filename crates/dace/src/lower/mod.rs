@@ -20,6 +20,7 @@ mod state;
 mod stencil;
 mod tasklet;
 mod views;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 

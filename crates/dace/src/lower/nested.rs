@@ -60,7 +60,8 @@ impl<'a> Frame<'a> {
             }
             _ => {}
         }
-        self.join_argument(graph, edge, access, view, reads);
+        let is_window = self.may_reach_beyond(graph, node, &access, outer);
+        self.join_argument(graph, edge, access, (view, is_window), reads);
         Ok(())
     }
 
@@ -150,7 +151,7 @@ impl<'a> Frame<'a> {
         graph: &mut Graph<'a>,
         edge: &'a model::Edge,
         access: Access,
-        view: Option<ContainerId>,
+        (view, is_window): (Option<ContainerId>, bool),
         reads: bool,
     ) {
         let is_access = |node: usize| matches!(graph.model.nodes[node].kind, model::NodeKind::Access { .. });
@@ -160,7 +161,14 @@ impl<'a> Frame<'a> {
         let moving = |access: Access| {
             let is_queue = access.is_queue();
             let mut memlet = if reads { Memlet::read(access) } else { Memlet::write(access) };
-            if is_queue || edge.memlet.dynamic {
+            if is_queue || edge.memlet.dynamic || (is_window && view.is_none()) {
+                memlet.volume = Volume::Dynamic;
+            }
+            memlet
+        };
+        let binding = |access: Access| {
+            let mut memlet = Memlet::bind(access);
+            if is_window {
                 memlet.volume = Volume::Dynamic;
             }
             memlet
@@ -172,11 +180,11 @@ impl<'a> Frame<'a> {
         let label = self.sdfg.container(view).name.clone();
         let node = graph.add(&label, NodeKind::Access(view));
         if reads {
-            graph.join(src, (node, None), Memlet::bind(access));
+            graph.join(src, (node, None), binding(access));
             graph.join((node, None), dst, moving(self.whole_of(view)));
         } else {
             graph.join(src, (node, None), moving(self.whole_of(view)));
-            graph.join((node, None), dst, Memlet::bind(access));
+            graph.join((node, None), dst, binding(access));
         }
     }
 }

@@ -503,6 +503,30 @@ def offsets_numpy(A, B, C, D, E, V, K):
     E[:] = outside[:-2, 1:-1] + 3 * outside[2:, 2:]
 
 
+@dace.program
+def guarded(A: dace.float64[N, M], B: dace.float64[N, M]):
+    for i, j in dace.map[0:N, 0:M]:
+        if i >= 1 and j >= 1:
+            B[i, j] = A[i - 1, j - 1]
+        elif j < M - 1:
+            B[i, j] = A[i, j + 1]
+
+
+def guarded_numpy(A, B):
+    B[1:, 1:] = A[:-1, :-1]
+    B[0, :-1] = A[0, 1:]
+    B[1:, 0] = A[1:, 1]
+
+
+@dace.program
+def evenly(A: dace.float64[6]):
+    A[:] = A + np.linspace(0, 1, 6)
+
+
+def evenly_numpy(A):
+    A += np.linspace(0, 1, 6)
+
+
 INPUTS = {
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
@@ -536,4 +560,8 @@ INPUTS = {
                    pivots=np.zeros(3, np.int32), results=np.full(4, 7, np.int32)),
     'offsets': dict(A=np.arange(20.0).reshape(4, 5), B=np.full((4, 5), 7.0), C=(np.arange(20.0) * 7 % 11).reshape(4, 5),
                     D=np.full((4, 5), -7.0), E=np.zeros((4, 5)), V=np.arange(5.0) - 2, K=3),
+
+
+    'guarded': dict(A=np.arange(12.0).reshape(3, 4), B=np.full((3, 4), -1.0)),
+    'evenly': dict(A=np.arange(6.0)),
 }

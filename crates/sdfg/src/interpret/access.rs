@@ -87,7 +87,7 @@ impl Machine<'_> {
                 .begin
                 .eval(&call.symbols)
                 .map_err(|e| self.index_trap(call, &e, self.site(end.access)))?;
-            if i < 0 || i >= extent.extent {
+            if !extent.contains(i) {
                 return Err(self.out_of_bounds(call, end, handle, dim, i));
             }
             position = position.wrapping_add(i.wrapping_mul(extent.stride));

@@ -126,7 +126,7 @@ fn strides(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Opt
         let reach = (extent - 1).max(0).saturating_mul(stride);
         least = least.saturating_add(reach.min(0));
         most = most.saturating_add(reach.max(0));
-        dims.push(Dimension { extent, stride });
+        dims.push(Dimension::new(extent, stride));
     }
     let total = value(&layout.total_size)?;
     let is_inside = dims.iter().any(|dim| dim.extent == 0) || least >= 0 && most < total;

@@ -1,11 +1,11 @@
 //! Memory of calls and scopes: allocation, nested SDFGs bound in place, views and references.
 
 use super::access::{self, Part};
-use super::index::Index;
+use super::index::{Index, Span};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
-use super::memory::{self, Binding, Contents, Dimension, Handle, packed};
+use super::memory::{self, Binding, Contents, Dimension, Handle, NOWHERE, packed};
 use super::program::{
-    ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, EndCode, Item, LayoutCode, Memory,
+    ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, Item, LayoutCode, Memory, PartCode,
 };
 use super::ranks::{Blocks, DistributionCode, Placement};
 use super::stream::Stream;
@@ -59,7 +59,7 @@ impl<'p> Machine<'p> {
         for (container, argument) in &code.arguments {
             let form = &procedure.containers[*container];
             inner.bindings[*container] = match argument {
-                ArgumentCode::Part(end) => self.narrow(outer, end, &inner, form, site)?,
+                ArgumentCode::Part(part) => self.narrow(outer, part, &inner, form, site)?,
                 ArgumentCode::In(register) => {
                     let bytes = outer.registers[*register as usize].clone();
                     let contents = Contents::Bytes(bytes, None);
@@ -286,7 +286,7 @@ impl<'p> Machine<'p> {
         let shape = self.shape(call, code, &layout.shape, site)?;
         let mut dims = Vec::with_capacity(shape.len());
         for (extent, stride) in shape.into_iter().zip(&layout.strides) {
-            dims.push(Dimension { extent, stride: self.size(call, stride, site)? });
+            dims.push(Dimension::new(extent, self.size(call, stride, site)?));
         }
         Ok((dims, self.size(call, &layout.offset, site)?))
     }
@@ -297,7 +297,7 @@ impl<'p> Machine<'p> {
     fn narrow(
         &self,
         outer: &Call,
-        end: &EndCode,
+        PartCode { end, is_window }: &PartCode,
         inner: &Call,
         code: &ContainerCode,
         site: &Site,
@@ -308,20 +308,20 @@ impl<'p> Machine<'p> {
         }
         let mut part = Part::default();
         self.part(outer, end, &mut part)?;
+        let is_window = *is_window && !end_is_queue(&code.form);
         let mut offset = handle.offset;
         let mut dims = Vec::with_capacity(part.spans.len());
         for (dim, (span, outer_dim)) in part.spans.iter().zip(&handle.dims).enumerate() {
             let last = if span.len() == 0 { span.begin } else { span.at(span.len() - 1) };
-            let outside = |i: i64| i < 0 || i >= outer_dim.extent;
-            if part.len() > 0 && (outside(span.begin) || outside(last)) {
+            let is_inside = outer_dim.contains(span.begin) && outer_dim.contains(last);
+            if part.len() > 0 && !is_window && !is_inside {
                 let mut index: Vec<i64> = part.spans.iter().map(|span| span.begin).collect();
-                index[dim] = if outside(span.begin) { span.begin } else { last };
+                index[dim] = if outer_dim.contains(span.begin) { last } else { span.begin };
                 let (container, shape) = (self.container(end.access), handle.shape());
                 return Err(self.trap(TrapKind::OutOfBounds { container, index, shape }, site));
             }
             offset = offset.wrapping_add(span.begin.wrapping_mul(outer_dim.stride));
-            let stride = outer_dim.stride.wrapping_mul(span.step);
-            dims.push((span.is_index, Dimension { extent: span.len(), stride }));
+            dims.push((span.is_index, through(span, outer_dim)));
         }
         let (shape, layout) = match &code.form {
             ContainerForm::Scalar => (Vec::new(), None),
@@ -331,9 +331,12 @@ impl<'p> Machine<'p> {
             }
         };
         let mut dropped = dims.len().saturating_sub(shape.len());
+        // Without the index that is outside, there is none left that could tell.
+        let mut is_nowhere = false;
         dims.retain(|(is_index, dim)| {
             let drops = dropped > 0 && (*is_index || shape.is_empty() && dim.extent == 1);
             dropped -= usize::from(drops);
+            is_nowhere |= drops && !dim.contains(0);
             !drops
         });
         let fits = dims.len() == shape.len()
@@ -348,13 +351,14 @@ impl<'p> Machine<'p> {
             Some(_) | None if fits => dims
                 .iter()
                 .zip(&shape)
-                .map(|((_, dim), extent)| Dimension { extent: *extent, stride: dim.stride })
+                .map(|((_, dim), extent)| Dimension { extent: *extent, end: dim.end.min(*extent), ..*dim })
                 .collect(),
             Some(_) | None => {
                 let (expected, found) = (shape.iter().product(), part.len());
                 return Err(self.trap(TrapKind::SizeMismatch { expected, found }, site));
             }
         };
+        let offset = if is_nowhere && part.len() > 0 { NOWHERE } else { offset };
         let handle: Handle = handle.with(offset, dims);
         Ok(if end_is_queue(&code.form) { Binding::Queues(handle) } else { Binding::Elements(handle) })
     }
@@ -362,10 +366,30 @@ impl<'p> Machine<'p> {
     /// Makes a view or reference name a part of another container.
     pub(super) fn bind(&mut self, call: &mut Call, code: &BindCode) -> Result<(), Box<Trap>> {
         let container = &self.program.procedures[call.procedure].containers[code.alias];
-        let site = self.site(code.target.access);
+        let site = self.site(code.target.end.access);
         call.bindings[code.alias] = self.narrow(call, &code.target, call, container, site)?;
         Ok(())
     }
+}
+
+/// The dimension that the indices of a span make of one: index `k` is the `k`-th of the span.
+fn through(span: &Span, outer: &Dimension) -> Dimension {
+    let extent = span.len();
+    let (mut first, mut end) = (0, extent);
+    if extent > 0 && !(outer.contains(span.begin) && outer.contains(span.at(extent - 1))) {
+        let [begin, step, low, high] = [span.begin, span.step, outer.first, outer.end].map(i128::from);
+        // How many steps lead up to a distance, or past it.
+        let up_to = |distance: i128| (distance + step.abs() - 1).div_euclid(step.abs().max(1));
+        let past = |distance: i128| distance.div_euclid(step.abs().max(1)) + 1;
+        let (from, to) = if step > 0 {
+            (up_to(low - begin), up_to(high - begin))
+        } else {
+            (past(begin - high), past(begin - low))
+        };
+        let within = |k: i128| k.clamp(0, i128::from(extent)) as i64;
+        (first, end) = (within(from), within(to));
+    }
+    Dimension { extent, stride: outer.stride.wrapping_mul(span.step), first, end }
 }
 
 fn end_is_queue(form: &ContainerForm) -> bool {

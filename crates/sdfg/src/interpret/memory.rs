@@ -11,7 +11,27 @@ pub(super) struct Dimension {
     pub(super) extent: i64,
     /// Distance of neighbours, in elements or queues.
     pub(super) stride: i64,
+    /// The first index that names an element, and the one behind the last: 0 and `extent`, but for a window, which may
+    /// reach beyond its container.
+    pub(super) first: i64,
+    pub(super) end: i64,
 }
+
+impl Dimension {
+    /// A dimension all of whose indices name elements.
+    pub(super) fn new(extent: i64, stride: i64) -> Self {
+        Dimension { extent, stride, first: 0, end: extent }
+    }
+
+    /// Whether an index names an element.
+    #[inline]
+    pub(super) fn contains(&self, index: i64) -> bool {
+        (self.first..self.end).contains(&index)
+    }
+}
+
+/// The position of all elements of a window of which none is in its container: it is in no buffer.
+pub(super) const NOWHERE: i64 = i64::MIN;
 
 /// Names elements of a buffer, or queues of a stream.
 #[derive(Clone, Debug)]
@@ -104,7 +124,7 @@ impl Handle {
     pub(super) fn position(&self, index: &[i64]) -> Option<i64> {
         let mut position = self.offset;
         for (dim, &i) in self.dims.iter().zip(index) {
-            if i < 0 || i >= dim.extent {
+            if !dim.contains(i) {
                 return None;
             }
             // Both factors are within a buffer that was allocated.
@@ -132,7 +152,7 @@ pub(super) fn cost(size: usize, count: i128, checked: bool) -> i128 {
 
 /// Distances in the packed row-major layout of a shape.
 pub(super) fn packed(shape: &[i64]) -> Vec<Dimension> {
-    let mut dims: Vec<Dimension> = shape.iter().map(|&extent| Dimension { extent, stride: 1 }).collect();
+    let mut dims: Vec<Dimension> = shape.iter().map(|&extent| Dimension::new(extent, 1)).collect();
     let mut stride = 1_i64;
     for dim in dims.iter_mut().rev() {
         dim.stride = stride;

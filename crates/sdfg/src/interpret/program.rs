@@ -442,11 +442,19 @@ pub(super) struct ConsumeCode {
 #[derive(Debug)]
 pub(super) enum ArgumentCode {
     /// A part of an outer container.
-    Part(EndCode),
+    Part(PartCode),
     /// A single element of its own, which starts with the value of a register.
     In(u32),
     /// A single element of its own, whose value goes to a register.
     Out(u32),
+}
+
+/// A part of a container that gets another name.
+#[derive(Debug)]
+pub(super) struct PartCode {
+    pub(super) end: EndCode,
+    /// Whether it may reach beyond the container.
+    pub(super) is_window: bool,
 }
 
 #[derive(Debug)]
@@ -485,7 +493,7 @@ pub(super) struct LibraryCode {
 #[derive(Debug)]
 pub(super) struct BindCode {
     pub(super) alias: usize,
-    pub(super) target: EndCode,
+    pub(super) target: PartCode,
 }
 
 /// A conflict resolution with the code of a custom one for the element type that it is used with.

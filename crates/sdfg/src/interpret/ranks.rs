@@ -87,7 +87,7 @@ impl Blocks {
 
 /// The index of an element from its position: the dimension with the longest stride first.
 pub(super) fn index_in(dims: &[Dimension], offset: i64, position: i64) -> Vec<i64> {
-    let mut rest = position - offset;
+    let mut rest = position.wrapping_sub(offset);
     let mut order: Vec<(usize, Dimension)> = dims.iter().copied().enumerate().collect();
     order.sort_by_key(|(i, dim)| (std::cmp::Reverse(dim.stride.unsigned_abs()), *i));
     let mut index = vec![0; dims.len()];

@@ -82,7 +82,7 @@ impl fmt::Display for Waiting {
 #[non_exhaustive]
 pub enum TrapKind {
     /// An element outside the shape of its container.
-    #[error("out of bounds: index {index:?} of `{container}`, whose shape is {shape:?}")]
+    #[error("out of bounds: {}", outside(index, container, shape))]
     OutOfBounds {
         /// The container.
         container: String,
@@ -233,6 +233,13 @@ pub enum TrapKind {
         /// Why.
         reason: String,
     },
+}
+
+fn outside(index: &[i64], container: &str, shape: &[i64]) -> String {
+    if index.is_empty() {
+        return format!("`{container}` stands for an element outside of the container that it is bound to");
+    }
+    format!("index {index:?} of `{container}`, whose shape is {shape:?}")
 }
 
 impl Waiting {

@@ -19,11 +19,10 @@ use crate::symbolic::{Assumptions, Expr, Symbol};
 /// Checks what the memlet of a leaf edge accesses, or what it binds.
 pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
     let memlet = &site.state.edge(id).memlet;
-    // Which elements of a dynamic memlet are accessed is decided while running.
-    let is_exact = !memlet.volume.is_dynamic();
     let moves = matches!(memlet.flow, Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. });
     let binds = matches!(memlet.flow, Flow::Bind(_));
-    if frame.never_runs || !(is_exact && moves || binds) {
+    // Which elements of a dynamic memlet are accessed is decided while running.
+    if frame.never_runs || memlet.volume.is_dynamic() || !(moves || binds) {
         return;
     }
     let before = findings.len();

@@ -96,11 +96,11 @@ impl<'ctx> Function<'_, 'ctx> {
             environment: &scalar.code.environment,
             bindings: &scalar.bindings,
             symbols: &scalar.symbols,
-            inputs: self.load_inputs(&scalar.bindings, &[])?,
+            inputs: self.load_inputs(&scalar.bindings, &scalar.checks)?,
             outputs: Vec::new(),
             locals: Vec::new(),
             pushes: Pushes::default(),
-            checks: &[],
+            checks: &scalar.checks,
         };
         self.expression(&names, &scalar.code.expression)
     }

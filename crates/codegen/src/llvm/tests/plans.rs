@@ -177,6 +177,7 @@ pub(super) fn expression(
         code: typecheck_expression(&parsed, Dialect::Python, &environment).unwrap(),
         bindings: bindings.into_iter().map(|(_, binding)| binding).collect(),
         symbols: symbols.iter().map(|name| Expr::sym(name)).collect(),
+        checks: Vec::new(),
     }
 }
 

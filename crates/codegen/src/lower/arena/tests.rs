@@ -74,6 +74,7 @@ fn condition(location: Location) -> Scalar {
         code: typecheck_expression(&parsed, Dialect::Python, &environment).unwrap(),
         bindings: vec![Binding::Load(location)],
         symbols: Vec::new(),
+        checks: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::program::{BindCode, Body, Item, ItemForm, ItemPlace, Memory};
+use super::super::program::{BindCode, Body, Item, ItemForm, ItemPlace, Memory, PartCode};
 use super::super::shadow::AccessKind;
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
@@ -154,7 +154,7 @@ impl Resolver {
         while !waiting.is_empty() {
             let aliases: BTreeSet<usize> = waiting.iter().map(|view| view.alias).collect();
             let (ready, later): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|view| !aliases.contains(&view.target.container));
+                waiting.into_iter().partition(|view| !aliases.contains(&view.target.end.container));
             if ready.is_empty() {
                 let what = "views that view each other".to_owned();
                 return Err(ResolveError::Malformed { path: Box::new(inner.path.clone()), what });
@@ -180,7 +180,11 @@ impl Resolver {
         else {
             return Err(self.malformed(inner, edge, "a bind edge without a view or reference"));
         };
-        let target = self.end(context, inner, by, edge, target, AccessKind::READ)?;
+        // A reference outlives the state that sets it, so what it names is looked at there.
+        let is_dynamic = inner.state.edge(edge).memlet.volume.is_dynamic();
+        let is_window = is_dynamic && is_bind_of(context, inner, edge, false);
+        let end = self.end(context, inner, by, edge, target, AccessKind::READ)?;
+        let target = PartCode { end, is_window };
         Ok(BindCode { alias, target })
     }
 }

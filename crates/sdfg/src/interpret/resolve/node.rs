@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::super::index::{Index, RangeCode};
 use super::super::program::{
     ArgumentCode, CallCode, ConnectorCode, ConsumeCode, CopyCode, CopySource, CountCode, ExternalCode,
-    ExternalOperand, InputCode, ItemForm, LibraryCode, MapCode, Memory, OutputCode, PopCode, ReduceCode,
-    SymbolRead, TaskletCode, TaskletForm,
+    ExternalOperand, InputCode, ItemForm, LibraryCode, MapCode, Memory, OutputCode, PartCode, PopCode,
+    ReduceCode, SymbolRead, TaskletCode, TaskletForm,
 };
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
@@ -317,6 +317,9 @@ impl Resolver {
             for edge in out.iter().chain(&into) {
                 self.check_element(context, inner, *edge, container.element)?;
             }
+            let is_window =
+                out.iter().chain(&into).any(|edge| inner.state.edge(*edge).memlet.volume.is_dynamic());
+            let part = |end| ArgumentCode::Part(PartCode { end, is_window });
             let argument = match (out.first(), into.first()) {
                 (Some(edge), _) => {
                     let memlet = &inner.state.edge(*edge).memlet;
@@ -328,9 +331,7 @@ impl Resolver {
                     }
                     match memlet.flow {
                         Flow::Value => ArgumentCode::Out(self.value_register(context, inner, *edge)),
-                        Flow::Write { .. } => {
-                            ArgumentCode::Part(self.write_end(context, inner, by, *edge)?.end)
-                        }
+                        Flow::Write { .. } => part(self.write_end(context, inner, by, *edge)?.end),
                         Flow::Order | Flow::Read(_) | Flow::Copy { .. } | Flow::Bind(_) => {
                             return Err(self.malformed(inner, *edge, "an output that does not write"));
                         }
@@ -341,7 +342,7 @@ impl Resolver {
                     {
                         (_, Some(register)) => ArgumentCode::In(register),
                         (Flow::Value, None) => ArgumentCode::In(self.value_register(context, inner, *edge)),
-                        (_, None) => ArgumentCode::Part(self.read_end(context, inner, by, *edge)?),
+                        (_, None) => part(self.read_end(context, inner, by, *edge)?),
                     }
                 }
                 (None, None) => {
