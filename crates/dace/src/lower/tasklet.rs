@@ -15,7 +15,7 @@ use super::Frame;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
-use crate::text::{assignments, is_print, map_block, statements};
+use crate::text::{CONVERSION, assignments, is_print, map_block, statements};
 
 /// What DaCe calls the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
@@ -80,6 +80,7 @@ impl<'a> Frame<'a> {
             if let ExpressionKind::Call { function, .. } = &part.kind
                 && !node.inputs.contains_key(&function.text)
                 && !is_function(&function.text)
+                && !function.text.starts_with(CONVERSION)
             {
                 unknown.get_or_insert_with(|| function.text.clone());
             }
@@ -148,6 +149,7 @@ impl<'a> Frame<'a> {
                 Some(shapes) => shapes.apply(block),
                 None => block,
             };
+            let block = self.convert(graph, at, block);
             self.connect_named(graph, at, &block);
             let path = &graph.model.nodes[at].path;
             let dialect = match graph.model.nodes[at].kind {
@@ -164,6 +166,42 @@ impl<'a> Frame<'a> {
         }
         self.type_values(graph);
         Ok(())
+    }
+
+    /// Conversions to the types of connectors, as those of types; what is only assigned is converted in any case.
+    fn convert(&self, graph: &Graph<'a>, at: usize, block: Vec<Statement>) -> Vec<Statement> {
+        map_block(block, &mut |part| {
+            let ExpressionKind::Call { function, arguments } = &part.kind else { return part };
+            let Some(connector) = function.text.strip_prefix(CONVERSION) else { return part };
+            let [value] = arguments.as_slice() else { return part };
+            match self.type_at(graph, at, connector) {
+                Some(ty) if ty.lanes() == 1 => Expression::call(ty.lane().name(), vec![value.clone()]),
+                Some(_) | None => value.clone(),
+            }
+        })
+    }
+
+    /// The type of the elements at a connector of a node, as far as an edge or the file tells.
+    fn type_at(&self, graph: &Graph<'a>, at: usize, connector: &str) -> Option<ElementType> {
+        let own = graph.nodes[at];
+        let is_its = |found: &Option<String>| found.as_deref() == Some(connector);
+        let into = graph
+            .state
+            .in_edges(own)
+            .into_iter()
+            .filter(|edge| is_its(&graph.state.edge(*edge).dst_connector));
+        let out_of = graph
+            .state
+            .out_edges(own)
+            .into_iter()
+            .filter(|edge| is_its(&graph.state.edge(*edge).src_connector));
+        let joined = into.chain(out_of).flat_map(|edge| graph.state.edge(edge).memlet.accesses());
+        let joined = joined.map(|access| self.sdfg.container(access.container).element).next();
+        let node = &graph.model.nodes[at];
+        let told = || {
+            node.inputs.get(connector).or_else(|| node.outputs.get(connector))?.as_ref().map(|ty| ty.element)
+        };
+        joined.or_else(told)
     }
 
     /// Containers that code names without a connector, which are constants or scalars, get one.

@@ -13,8 +13,8 @@ use super::modern::plain;
 use super::{Structs, map_block, map_expression};
 use crate::report::{Code, Failed, Log};
 
-/// The name of a conversion to the type of what is assigned, which assignments do anyway.
-pub(super) const CONVERSION: &str = "__converted";
+/// What the name of a conversion to the type of a connector begins with; the connector's name follows.
+pub(crate) const CONVERSION: &str = "__converted_to_";
 
 /// An expression of code: a condition, or the right side of an assignment.
 pub(crate) fn expression(
@@ -92,11 +92,8 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
     match expression.kind {
         ExpressionKind::Call { function, arguments } => {
             let name = function.text.strip_prefix("dace.math.").unwrap_or(&function.text);
-            if name == CONVERSION {
-                return match <[Expression; 1]>::try_from(arguments) {
-                    Ok([value]) => value,
-                    Err(parts) => Expression::call("complex", parts),
-                };
+            if name.starts_with(CONVERSION) && arguments.len() > 1 {
+                return Expression::call("complex", arguments);
             }
             match operator(name, &arguments) {
                 Some(kind) => Expression { kind, span },
@@ -272,7 +269,7 @@ mod tests {
             ("__out = (__in1 ** dace.float64(2))", "__out = __in1 ** 2"),
             ("o = IfExpr(Lt(i, 3), AND(a, b), Not(c))", "o = a and b if i < 3 else not c"),
             ("o = _pair(val=max(x.val, 1), idx=x.idx)", "o = lanes(lane(x, 0), max(lane(x, 1), 1))"),
-            ("o = decltype(o)(a, b) * decltype(o)(1)", "o = complex(a, b) * 1"),
+            ("o = decltype(o)(a, b) * decltype(o)(1)", "o = complex(a, b) * __converted_to_o(1)"),
         ] {
             assert_eq!(read(text).trim_end(), expected);
         }

@@ -82,15 +82,16 @@ fn chain(line: &str) -> Option<String> {
     Some(std::iter::once(format!("__chained = {value}")).chain(assigned).collect::<Vec<_>>().join("\n"))
 }
 
-/// `decltype(x)(a, b)` as a call of its own name.
+/// `decltype(x)(a)` as a call of its own name with that of `x` in it.
 fn conversions(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("decltype(") {
         plain.push_str(before);
         match after.split_once(')') {
-            Some((_, behind)) => {
+            Some((name, behind)) => {
                 plain.push_str(super::code::CONVERSION);
+                plain.push_str(name.trim());
                 rest = behind;
             }
             None => {
