@@ -1,15 +1,14 @@
-//! Constants in dataflow: access nodes here, names in the code of tasklets in DaCe.
+//! Constants in dataflow: access nodes here, names in the code of tasklets in DaCe, where only tasklets read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::memlet_path;
-use sdfg::ir::{Access, EdgeId, Flow, NodeId, NodeKind, State};
+use sdfg::analysis::{is_leaf, memlet_path};
+use sdfg::ir::{Access, ContainerId, EdgeId, Flow, NodeId, NodeKind, Sdfg, State};
 use sdfg::subset::Subset;
 use sdfg::syntax::{Expression, ExpressionKind, Index, Name};
 
 use super::Frame;
 use super::functions::element;
-use crate::report::{Code, Failed};
 
 /// What code reads of constants, and the nodes and edges that only bring it there.
 #[derive(Default)]
@@ -24,9 +23,12 @@ pub(super) struct Constants {
 
 impl Frame<'_> {
     /// Finds the uses of constants in a state.
-    pub(super) fn constants(&self, state: &State) -> Result<Constants, Failed> {
+    pub(super) fn constants(&self, state: &State) -> Constants {
         let mut found = Constants::default();
-        let is_constant = |access: &Access| self.sdfg.container(access.container).constant.is_some();
+        let is_named = |container: ContainerId| {
+            self.sdfg.container(container).constant.is_some() && !self.kept.contains(&container)
+        };
+        let is_constant = |access: &Access| is_named(access.container);
         for (id, edge) in state.edges() {
             let (Flow::Read(access), NodeKind::Tasklet(_)) = (&edge.memlet.flow, &state.node(edge.dst).kind)
             else {
@@ -50,24 +52,13 @@ impl Frame<'_> {
         }
         for (id, node) in state.nodes() {
             let Some(container) = node.kind.container() else { continue };
-            if self.sdfg.container(container).constant.is_none() {
+            if !is_named(container) {
                 continue;
-            }
-            let edges = state.in_edges(id).into_iter().chain(state.out_edges(id));
-            let moves = |edge: &EdgeId| !matches!(state.edge(*edge).memlet.flow, Flow::Order);
-            if edges.filter(moves).any(|edge| !found.edges.contains(&edge)) {
-                let name = &self.sdfg.container(container).name;
-                let message = format!("`{name}` is a constant, which only tasklets can read in DaCe");
-                return Err(self.refuse(
-                    Code::UnwritableContainer,
-                    &format!("state {}", state.label),
-                    message,
-                ));
             }
             found.nodes.insert(id);
             found.edges.extend(state.in_edges(id).into_iter().chain(state.out_edges(id)));
         }
-        Ok(found)
+        found
     }
 
     /// A part of code in which a connector of a tasklet is a constant, by the name of the constant.
@@ -112,4 +103,21 @@ impl Frame<'_> {
     pub(super) fn reads_constant(&self, constants: &Constants, node: NodeId, connector: &str) -> bool {
         constants.reads.contains_key(&(node, connector.to_owned()))
     }
+}
+
+/// The constants of an SDFG that other nodes than tasklets read: copies, calls, library nodes.
+pub(super) fn kept(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
+    let mut kept = BTreeSet::new();
+    for (_, state) in sdfg.states() {
+        for (id, edge) in state.edges() {
+            if matches!(edge.memlet.flow, Flow::Order) || !is_leaf(state, id) {
+                continue;
+            }
+            let is_named = matches!(edge.memlet.flow, Flow::Read(_))
+                && matches!(state.node(edge.dst).kind, NodeKind::Tasklet(_));
+            let touched = edge.memlet.accesses().map(|access| access.container);
+            kept.extend(touched.filter(|id| sdfg.container(*id).constant.is_some() && !is_named));
+        }
+    }
+    kept
 }

@@ -42,6 +42,10 @@ impl Frame<'_> {
             match self.container(id, container) {
                 Ok(descriptor) => match &container.constant {
                     Some(values) => {
+                        if self.kept.contains(&id) {
+                            let descriptor = Descriptor { transient: true, ..descriptor.clone() };
+                            containers.insert(container.name.clone(), descriptor);
+                        }
                         let constant = Constant { descriptor, values: values.clone() };
                         constants.insert(container.name.clone(), constant);
                     }

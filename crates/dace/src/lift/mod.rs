@@ -43,6 +43,8 @@ struct Frame<'a> {
     by_reference: BTreeSet<ContainerId>,
     /// Types of symbols that are always assigned values of a narrower type.
     narrow: BTreeMap<Symbol, ScalarType>,
+    /// Constants that not only tasklets read: they are containers, too.
+    kept: BTreeSet<ContainerId>,
 }
 
 /// Makes a model of a program whose control flow are states.
@@ -51,7 +53,9 @@ pub(crate) fn lift(sdfg: &Sdfg, log: &Log) -> Result<Program, Failed> {
 }
 
 fn program(sdfg: &Sdfg, log: &Log, place: String, depth: usize) -> Result<Program, Failed> {
-    let mut frame = Frame { sdfg, log, place, depth, by_reference: BTreeSet::new(), narrow: BTreeMap::new() };
+    let kept = constants::kept(sdfg);
+    let (by_reference, narrow) = (BTreeSet::new(), BTreeMap::new());
+    let mut frame = Frame { sdfg, log, place, depth, by_reference, narrow, kept };
     frame.narrow = frame.narrow_symbols();
     if depth > MOST_NESTED {
         let message = format!("SDFGs call each other more than {MOST_NESTED} deep; inline some of them");

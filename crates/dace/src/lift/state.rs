@@ -38,7 +38,7 @@ impl Graph<'_> {
 
 impl Frame<'_> {
     pub(super) fn state(&self, state: &State) -> Result<model::State, Failed> {
-        let constants = self.constants(state)?;
+        let constants = self.constants(state);
         let mut order: Vec<NodeId> = state.nodes().map(|(id, _)| id).collect();
         order.retain(|id| !constants.nodes.contains(id));
         // Exits name their entries when they are read, so they come last.

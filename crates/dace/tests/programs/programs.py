@@ -523,6 +523,16 @@ def evenly(A: dace.float64[6]):
     A[:] = A + np.linspace(0, 1, 6)
 
 
+@dace.program
+def literal(A: dace.float64[2, 3]):
+    B = np.array([1.0, 2.5, -4.0])
+    A[:] = A * B
+
+
+def literal_numpy(A):
+    A *= np.array([1.0, 2.5, -4.0])
+
+
 def evenly_numpy(A):
     A += np.linspace(0, 1, 6)
 
@@ -564,4 +574,5 @@ INPUTS = {
 
     'guarded': dict(A=np.arange(12.0).reshape(3, 4), B=np.full((3, 4), -1.0)),
     'evenly': dict(A=np.arange(6.0)),
+    'literal': dict(A=np.arange(6.0).reshape(2, 3)),
 }
