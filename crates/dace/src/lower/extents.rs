@@ -69,7 +69,14 @@ impl<'a> Frame<'a> {
                 let extent = if limit.as_int().is_some() {
                     limit
                 } else {
-                    let Ok(symbol) = Symbol::new(&format!("__{name}_extent_{dimension}")) else { continue };
+                    // Files that were written here have such symbols already.
+                    let mut label = format!("__{name}_extent_{dimension}");
+                    while program.symbols.contains_key(&label)
+                        || mapping.iter().any(|(name, _)| *name == label)
+                    {
+                        label.push('_');
+                    }
+                    let Ok(symbol) = Symbol::new(&label) else { continue };
                     extents.symbols.push((symbol.clone(), limit));
                     Expr::symbol(symbol)
                 };

@@ -1,6 +1,7 @@
 //! Small graphs in the form of DaCe's files, as data, and running them.
 
 use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::ir::Sdfg;
 use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
@@ -65,31 +66,43 @@ impl Graph {
         })
     }
 
-    /// The numbers of an argument after a run with these numbers in arguments.
+    /// The numbers of an argument after a run with these numbers in arguments; the same after the graph was written and
+    /// read again, if it can be written.
     pub(crate) fn run(&self, inputs: &[(&str, &[f64])], output: &str) -> Vec<f64> {
-        let text = self.document().to_string();
-        let import = sdfg_dace::read(text.as_bytes(), &sdfg_dace::Options::default())
-            .unwrap_or_else(|refused| panic!("{}", refused.report));
-        let program = validate(import.sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
-        let mut arguments = Arguments::new();
-        for (name, numbers) in inputs {
-            let container = program.sdfg().container(program.sdfg().find_container(name).unwrap());
-            let lane = container.element.lane();
-            let mut bytes = vec![0; numbers.len() * lane.size()];
-            for (number, place) in numbers.iter().zip(bytes.chunks_mut(lane.size())) {
-                cast(Value::F64(*number), lane).write(place);
-            }
-            let shape = container.shape().iter().map(|extent| extent.as_int().unwrap()).collect();
-            arguments.set(*name, Tensor::from_bytes(container.element, shape, bytes).unwrap());
+        let sdfg = read(self.document().to_string().as_bytes());
+        let found = run(&sdfg, inputs, output);
+        if let Ok(bytes) = sdfg_dace::write(&sdfg, sdfg_dace::Form::Plain) {
+            assert_eq!(run(&read(&bytes), inputs, output), found, "after it was written");
         }
-        let result = Interpreter::new(&program).unwrap().run(&mut arguments, &Options::default());
-        result.unwrap_or_else(|error| panic!("{error}"));
-        let as_float = |value| match cast(value, sdfg::dtype::ScalarType::F64) {
-            Value::F64(number) => number,
-            other => panic!("{other:?}"),
-        };
-        arguments.get(output).unwrap().values().map(as_float).collect()
+        found
     }
+}
+
+fn read(bytes: &[u8]) -> Sdfg {
+    let import = sdfg_dace::read(bytes, &sdfg_dace::Options::default());
+    import.unwrap_or_else(|refused| panic!("{}", refused.report)).sdfg
+}
+
+fn run(sdfg: &Sdfg, inputs: &[(&str, &[f64])], output: &str) -> Vec<f64> {
+    let program = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let mut arguments = Arguments::new();
+    for (name, numbers) in inputs {
+        let container = program.sdfg().container(program.sdfg().find_container(name).unwrap());
+        let lane = container.element.lane();
+        let mut bytes = vec![0; numbers.len() * lane.size()];
+        for (number, place) in numbers.iter().zip(bytes.chunks_mut(lane.size())) {
+            cast(Value::F64(*number), lane).write(place);
+        }
+        let shape = container.shape().iter().map(|extent| extent.as_int().unwrap()).collect();
+        arguments.set(*name, Tensor::from_bytes(container.element, shape, bytes).unwrap());
+    }
+    let result = Interpreter::new(&program).unwrap().run(&mut arguments, &Options::default());
+    result.unwrap_or_else(|error| panic!("{error}"));
+    let as_float = |value| match cast(value, sdfg::dtype::ScalarType::F64) {
+        Value::F64(number) => number,
+        other => panic!("{other:?}"),
+    };
+    arguments.get(output).unwrap().values().map(as_float).collect()
 }
 
 pub(crate) fn scalar(dtype: &str) -> Json {
