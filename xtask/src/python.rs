@@ -20,7 +20,8 @@ const PYTHON_VARIABLE: &str = "SDFG_PYTHON";
 const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
 
 /// The version of DaCe that the tests, the measurements and the corpus are of, and the newest of its dependencies that it works with.
-const DACE: [&str; 4] = ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0"];
+const DACE: [&str; 5] =
+    ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0", "networkx==3.4.2"];
 
 /// Installs the package, or with `test` tests it.
 ///
