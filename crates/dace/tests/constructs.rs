@@ -123,6 +123,21 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = Mod_float(x, y)\nb = Modulo_float(x, y)", "float64", -7.5, 2.0), [-1.5, 0.5]);
     assert_eq!(computed("a = Mod(x, y)\nb = Modulo(x, y)", "int32", -7.0, 3.0), [-1.0, 2.0]);
     assert_eq!(computed("a = b = x + y", "int32", 2.0, 3.0), [5.0, 5.0]);
+    assert_eq!(computed("a = max(x, (- 1e309))\nb = min(y, 1e309)", "float64", -7.5, 2.0), [-7.5, 2.0]);
+    assert_eq!(computed("a = decltype(a)(x) / decltype(a)(2)\nb = x / 2", "int32", 3.0, 0.0), [1.5, 1.0]);
+}
+
+#[test]
+fn functions_of_python_are_refused_by_name() {
+    let object = json!({"type": "opaque", "ctype": "pyobject"});
+    let graph = Graph::new().with("__return", json!({"type": "Scalar", "attributes": {"dtype": object}}));
+    let mut document = graph.nodes(vec![access("__return")]).document();
+    document["attributes"]["symbols"] =
+        json!({"numpy_clip": {"type": "callback", "arguments": [], "returntypes": []}});
+    let refused =
+        sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default()).unwrap_err();
+    let told: Vec<String> = refused.report.errors().map(|found| format!("{found:?}")).collect();
+    assert!(told[0].contains("called back") && told[1].contains("numpy_clip"), "{told:?}");
 }
 
 #[test]

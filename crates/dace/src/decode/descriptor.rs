@@ -77,7 +77,15 @@ impl Decoder<'_> {
             let vector = vector.and_then(|(lanes, scalar)| ElementType::vector(scalar, lanes));
             return vector.map_or_else(|| refuse("vector"), |element| Ok(Dtype::of(element)));
         }
+        if kind == "callback" {
+            let message = "it is a function of Python, which cannot be called back: use operations that DaCe knows, or pass its results";
+            return Err(self.log.error(Code::ForeignCode, place, message));
+        }
         let name = object.optional_text("name")?.unwrap_or(kind);
+        if name == "pyobject" || object.optional_text("ctype")? == Some("pyobject") {
+            let message = "objects of Python are not supported; they are what a function gives that is called back (a symbol of type `callback`)";
+            return Err(self.log.error(Code::Type, place, message));
+        }
         let Some(record) = self.structs.0.get(name).filter(|_| kind == "struct") else { return refuse(name) };
         let wide = record.fields.iter().any(|(_, ty)| matches!(ty, ScalarType::I64 | ScalarType::U64));
         if wide && lane(record).is_float() {

@@ -13,7 +13,7 @@ pub(super) fn plain_lines(text: &str) -> String {
             None => line.to_owned(),
         }
     });
-    identities(&conversions(&lines.collect::<Vec<_>>().join("\n")))
+    identities(&conversions(&infinities(&lines.collect::<Vec<_>>().join("\n"))))
 }
 
 /// Calls that write their last arguments, declarations and output; `None` for other lines.
@@ -103,6 +103,22 @@ fn conversions(text: &str) -> String {
     plain + rest
 }
 
+/// Numbers beyond all floats, which is how Python prints infinity: `1e309`.
+fn infinities(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(begin) = rest.find(is_part) {
+        let end = rest[begin..].find(|c| !is_part(c)).map_or(rest.len(), |length| begin + length);
+        let word = &rest[begin..end];
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let is_infinite = is_number && word.parse::<f64>().is_ok_and(f64::is_infinite);
+        plain.push_str(&rest[..begin]);
+        plain.push_str(if is_infinite { "inf" } else { word });
+        rest = &rest[end..];
+    }
+    plain + rest
+}
+
 /// `a is None` is false, as every argument is there; other identities are equalities.
 fn identities(text: &str) -> String {
     if !text.contains(" is ") {
@@ -133,6 +149,8 @@ mod tests {
             ("printf('%f', a)", "pass"),
             ("a: b = 1", "a: b = 1"),
             ("v = o[5] = f(x=1)", "__chained = f(x=1)\nv = __chained\no[5] = __chained"),
+            ("o = (- 1e309)", "o = (- inf)"),
+            ("o1e309 = 1e308 + x.y2[1]", "o1e309 = 1e308 + x.y2[1]"),
             ("v = a == b", "v = a == b"),
             ("o[i] += a <= b", "o[i] += a <= b"),
         ] {
