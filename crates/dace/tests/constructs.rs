@@ -128,6 +128,32 @@ fn functions_of_the_runtime() {
 }
 
 #[test]
+fn a_view_may_begin_before_its_container() {
+    let view = json!({"type": "View", "attributes": {"dtype": "float64", "shape": ["2"], "transient": true}});
+    let graph = Graph::new()
+        .array("A", "float64", &["4"])
+        .array("B", "float64", &["4"])
+        .with("V", view)
+        .nodes(vec![
+            access("A"),
+            map("i", "0:3:1"),
+            access("V"),
+            tasklet("if i >= 1:\n    o = v[0]\nelse:\n    o = v[1]", &["v"], &["o"]),
+            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            access("B"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:3", "4")),
+            edge(1, "OUT_A", 2, "views", memlet("A", "i - 1:i", "2")),
+            edge(2, "", 3, "v", memlet("V", "0:1", "2")),
+            edge(3, "o", 4, "IN_B", memlet("B", "i:i", "1")),
+            edge(4, "OUT_B", 5, "", memlet("B", "0:3", "4")),
+        ]);
+    let (a, b) = ([1.0, 2.0, 3.0, 4.0], [0.0; 4]);
+    assert_eq!(graph.run(&[("A", &a), ("B", &b)], "B"), [1.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
 fn functions_of_python_are_refused_by_name() {
     let object = json!({"type": "opaque", "ctype": "pyobject"});
     let graph = Graph::new().with("__return", json!({"type": "Scalar", "attributes": {"dtype": object}}));

@@ -5,6 +5,7 @@
 
 mod containers;
 mod control;
+mod conversion;
 mod expression;
 mod extents;
 mod external;

@@ -440,7 +440,10 @@ impl<'a> Frame<'a> {
         }
         let source = self.at_access(graph, edge, (graph.nodes[edge.src], out_of));
         let target = self.access_connector(&graph.model.nodes[edge.dst].kind, into);
-        graph.join(source, (graph.nodes[edge.dst], target), lowered);
+        let target = (graph.nodes[edge.dst], target);
+        if self.converting_copy(graph, &lowered, source, target).is_none() {
+            graph.join(source, target, lowered);
+        }
         Ok(())
     }
 

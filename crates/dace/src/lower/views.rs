@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::bound_dimensions;
-use sdfg::ir::{Access, Container, ContainerId, ContainerKind, Layout, Memlet, NodeId};
+use sdfg::ir::{Access, Container, ContainerId, ContainerKind, Layout, Memlet, NodeId, Volume};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -59,7 +59,15 @@ impl<'a> Frame<'a> {
             Some(Fit::Same | Fit::Own) | None => subset,
         };
         let ends = self.bare_ends(graph, edge);
-        graph.join(ends.0, ends.1, Memlet::bind(self.access(target, subset)));
+        let access = self.access(target, subset);
+        let is_access = matches!(graph.model.nodes[edge.dst].kind, model::NodeKind::Access { .. });
+        let node = if is_access { edge.dst } else { edge.src };
+        let mut memlet = Memlet::bind(access);
+        let is_view = alias.descriptor.kind == DescriptorKind::View;
+        if is_view && memlet.accesses().any(|access| self.may_reach_beyond(graph, node, access, target)) {
+            memlet.volume = Volume::Dynamic;
+        }
+        graph.join(ends.0, ends.1, memlet);
         Ok(())
     }
 

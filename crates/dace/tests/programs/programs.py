@@ -533,6 +533,19 @@ def literal_numpy(A):
     A *= np.array([1.0, 2.5, -4.0])
 
 
+@dace.program
+def converted(A: dace.float64[3, 4], B: dace.float32[3, 4], n: dace.int64[4], x: dace.float32[1]):
+    B[:] = A
+    n[:] = A[1]
+    x[0] = A[2, 3]
+
+
+def converted_numpy(A, B, n, x):
+    B[:] = A
+    n[:] = A[1]
+    x[0] = A[2, 3]
+
+
 def evenly_numpy(A):
     A += np.linspace(0, 1, 6)
 
@@ -574,5 +587,7 @@ INPUTS = {
 
     'guarded': dict(A=np.arange(12.0).reshape(3, 4), B=np.full((3, 4), -1.0)),
     'evenly': dict(A=np.arange(6.0)),
+    'converted': dict(A=np.arange(12.0).reshape(3, 4) - 4.75, B=np.zeros((3, 4), np.float32), n=np.zeros(4, np.int64),
+                      x=np.zeros(1, np.float32)),
     'literal': dict(A=np.arange(6.0).reshape(2, 3)),
 }
