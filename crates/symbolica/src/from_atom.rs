@@ -107,8 +107,8 @@ fn constant(coefficient: &Coefficient) -> Option<Expr> {
 
 fn rational(number: &Rational) -> Option<Expr> {
     // Decimal digits carry numbers of any size from one big-integer type to the other.
-    let part = |text: String| text.parse::<num_bigint::BigInt>().ok();
+    let part = |text: String| text.parse::<sdfg::symbolic::Integer>().ok();
     let numerator = part(number.numerator_ref().to_string())?;
     let denominator = part(number.denominator_ref().to_string())?;
-    Some(Expr::constant(&num_rational::BigRational::new(numerator, denominator)))
+    Some(Expr::constant(&sdfg::symbolic::Rational::new(numerator, denominator)))
 }

@@ -1,9 +1,8 @@
 //! From expressions to Symbolica's atoms.
 
-use num_bigint::BigInt;
 use numerica::domains::integer::Integer;
 use numerica::domains::rational::Rational;
-use sdfg::symbolic::{Atom as Factor, Expr, Term};
+use sdfg::symbolic::{Atom as Factor, Expr, Integer as Exact, Term};
 use symbolica::atom::{Atom, AtomCore, Symbol};
 use thiserror::Error;
 
@@ -80,7 +79,7 @@ fn symbol(namespace: &'static str, name: &str) -> Result<Symbol, ToSymbolicaErro
         .map_err(|reason| ToSymbolicaError::Rejected { text: name.to_owned(), reason })
 }
 
-fn integer(value: &BigInt) -> Result<Integer, ToSymbolicaError> {
+fn integer(value: &Exact) -> Result<Integer, ToSymbolicaError> {
     let text = value.to_string();
     text.parse().map_err(|reason| ToSymbolicaError::Rejected { text, reason: format!("{reason:?}") })
 }

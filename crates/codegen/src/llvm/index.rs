@@ -5,9 +5,8 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use num_bigint::BigInt;
 use num_traits::ToPrimitive;
-use sdfg::symbolic::{Atom, Expr, Term};
+use sdfg::symbolic::{Atom, Expr, Integer, Term};
 
 use super::emitter::Emit;
 use super::error::LlvmError;
@@ -222,7 +221,7 @@ impl<'ctx> Function<'_, 'ctx> {
         }
     }
 
-    fn small(&self, value: &BigInt, expression: &Expr) -> Emit<i64> {
+    fn small(&self, value: &Integer, expression: &Expr) -> Emit<i64> {
         value.to_i64().ok_or_else(|| unsupported(expression))
     }
 

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_rational::BigRational;
+use num_integer::Integer as _;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::limits::{EXPANDED_EXPONENT, POWER_BITS, PRODUCT_SIZE, TERM_LIMIT};
 use super::polynomial::{Monomial, Polynomial};
-use super::{Atom, Expr, Term};
+use super::{Atom, Expr, Integer, Rational, Term};
 
 impl Expr {
     fn plus(&self, other: &Expr) -> Expr {
@@ -21,14 +19,14 @@ impl Expr {
         if other.is_zero() {
             return self.clone();
         }
-        Expr(Arc::new(self.0.combine(&BigInt::one(), &other.0, &BigInt::one())))
+        Expr(Arc::new(self.0.combine(&Integer::one(), &other.0, &Integer::one())))
     }
 
     fn minus(&self, other: &Expr) -> Expr {
         if other.is_zero() {
             return self.clone();
         }
-        Expr(Arc::new(self.0.combine(&BigInt::one(), &other.0, &BigInt::from(-1))))
+        Expr(Arc::new(self.0.combine(&Integer::one(), &other.0, &Integer::from(-1))))
     }
 
     fn times(&self, other: &Expr) -> Expr {
@@ -154,7 +152,7 @@ impl Expr {
 
     /// `2**(K + 3) == 8 * 2**K`: the constant part of the exponent of a constant base becomes a coefficient, so
     /// that sums of such powers combine.
-    fn split_exponent(&self, exponent: &Expr) -> (BigRational, Expr) {
+    fn split_exponent(&self, exponent: &Expr) -> (Rational, Expr) {
         if let Some(base) = self.as_rational()
             && !base.is_zero()
             && !exponent.is_constant()
@@ -164,7 +162,7 @@ impl Expr {
         {
             return (base.pow(shift), exponent - i64::from(shift));
         }
-        (BigRational::one(), exponent.clone())
+        (Rational::one(), exponent.clone())
     }
 
     /// Whether this is not a constant, or one whose power stays within [`POWER_BITS`].
@@ -186,7 +184,7 @@ impl Expr {
         match self.0.terms.as_slice() {
             [] => self.clone(),
             [term] => {
-                let coefficient = BigRational::new_raw(term.coefficient.clone(), self.0.denominator.clone());
+                let coefficient = Rational::new_raw(term.coefficient.clone(), self.0.denominator.clone());
                 if !Expr::constant(&coefficient).constant_power_fits(i64::from(exponent)) {
                     return Expr::from_atom(Atom::Pow(self.clone(), Expr::int(i64::from(exponent))));
                 }
@@ -241,7 +239,7 @@ impl Expr {
         if self.leads_negative() {
             content = -content;
         }
-        let factor = BigRational::new(content.clone(), self.0.denominator.clone());
+        let factor = Rational::new(content.clone(), self.0.denominator.clone());
         if !Expr::constant(&factor).constant_power_fits(i64::from(exponent)) {
             return Expr::from_atom(Atom::Pow(self.clone(), Expr::int(i64::from(exponent))));
         }
@@ -290,18 +288,18 @@ fn merge_powers(a: &Monomial, b: &Monomial) -> Expr {
         match u32::try_from(exponent) {
             Ok(exponent) => factors.push((atom, exponent)),
             Err(_) => {
-                let exponent = Expr::big(BigInt::from(exponent));
+                let exponent = Expr::big(Integer::from(exponent));
                 factors.push((Atom::Pow(Expr::from_atom(atom), exponent), 1));
             }
         }
     }
     let mut collapsed = Expr::one();
-    let mut coefficient = BigRational::one();
+    let mut coefficient = Rational::one();
     for (base, exponent) in exponents {
         let power = base.pow(&exponent);
         match power.0.terms.as_slice() {
             [term] if matches!(term.factors(), [(Atom::Pow(kept, _), 1)] if *kept == base) => {
-                coefficient *= BigRational::new_raw(term.coefficient.clone(), power.0.denominator.clone());
+                coefficient *= Rational::new_raw(term.coefficient.clone(), power.0.denominator.clone());
                 factors.extend_from_slice(term.factors());
             }
             // The exponents cancelled: what is left no longer has this base, so the recursion ends.
@@ -340,7 +338,7 @@ impl Neg for &Expr {
     type Output = Expr;
 
     fn neg(self) -> Expr {
-        self.scale(&BigInt::from(-1), &BigInt::one())
+        self.scale(&Integer::from(-1), &Integer::one())
     }
 }
 

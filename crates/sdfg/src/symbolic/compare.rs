@@ -1,6 +1,6 @@
 //! Three-valued comparisons under assumptions.
 
-use num_integer::Integer;
+use num_integer::Integer as _;
 use num_traits::{Signed, Zero};
 
 use super::limits::Effort;

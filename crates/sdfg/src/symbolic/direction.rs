@@ -3,12 +3,11 @@
 //! Quotients, minima and powers are no polynomials in their operands, but they are monotone in them; that is
 //! enough to find their extreme values over a range.
 
-use num_bigint::BigInt;
 use num_traits::One;
 
 use super::polynomial::Monomial;
 use super::prove::Prover;
-use super::{Atom, Expr, Symbol, Term};
+use super::{Atom, Expr, Integer, Symbol, Term};
 
 /// How an expression changes as a symbol grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ impl Prover<'_> {
         }
         let still = term.factors().iter().filter(|factor| !depends(factor)).cloned().collect();
         let weight =
-            Expr::from_monomial(Monomial::from_sorted(still)).scale(&term.coefficient, &BigInt::one());
+            Expr::from_monomial(Monomial::from_sorted(still)).scale(&term.coefficient, &Integer::one());
         if self.nonnegative(&weight) {
             Some(direction)
         } else if self.nonnegative(&-weight) {

@@ -4,10 +4,9 @@
 
 use std::fmt;
 
-use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive};
 
-use super::{Atom, Expr, Term};
+use super::{Atom, Expr, Integer, Term};
 
 /// How tightly the printed form holds together, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,13 +65,13 @@ fn fmt_sum(f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
 }
 
 /// A constant that is not negative, so that the grammar reads it back, whose numbers have 64 bits.
-fn fmt_constant(f: &mut fmt::Formatter<'_>, value: &BigInt) -> fmt::Result {
+fn fmt_constant(f: &mut fmt::Formatter<'_>, value: &Integer) -> fmt::Result {
     /// The highest power of two that is surely computed when it is read.
     const HIGHEST: usize = 1024;
     if value.to_u64().is_some() {
         return write!(f, "{value}");
     }
-    let digits = value.magnitude().to_u64_digits();
+    let digits = value.large().magnitude().to_u64_digits();
     let mut separator = "(";
     for (place, digit) in digits.iter().enumerate().rev().filter(|(_, digit)| **digit != 0) {
         f.write_str(separator)?;

@@ -4,13 +4,12 @@
 //! quotient, common factors cancel, and signs move outwards, so that `-((-N) // 4)`, `(N + 3) // 4` and
 //! `ceil_div(N, 4)` are one value.
 
-use num_bigint::BigInt;
-use num_integer::Integer;
+use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
 use super::limits::DIVISION_STEPS;
 use super::polynomial::Monomial;
-use super::{Atom, Expr, Term};
+use super::{Atom, Expr, Integer, Term};
 
 impl Expr {
     /// `self // divisor`: the largest integer that is not above the quotient.
@@ -62,7 +61,7 @@ impl Expr {
         let divisor = &self.0.denominator;
         let mut whole = Vec::new();
         let mut rest = Vec::new();
-        let mut constant = BigInt::zero();
+        let mut constant = Integer::zero();
         let mut integral = true;
         for term in &self.0.terms {
             if term.is_constant() {
@@ -80,7 +79,7 @@ impl Expr {
                 rest.push(term.clone());
             }
         }
-        let whole = Expr::from_parts(whole, BigInt::one());
+        let whole = Expr::from_parts(whole, Integer::one());
         if rest.is_empty() {
             return whole;
         }
@@ -88,9 +87,9 @@ impl Expr {
             floor_of_integers(rest, constant, divisor)
         } else {
             rest.push(Term::constant(constant));
-            let numerator = Expr::from_parts(rest, BigInt::one());
+            let numerator = Expr::from_parts(rest, Integer::one());
             let content = numerator.0.content().gcd(divisor);
-            quotient_atom(&numerator.scale(&BigInt::one(), &content), &Expr::big(divisor / content))
+            quotient_atom(&numerator.scale(&Integer::one(), &content), &Expr::big(divisor / content))
         };
         whole + fraction
     }
@@ -113,10 +112,10 @@ impl Expr {
     fn modulo_constant(&self, divisor: &Expr) -> Expr {
         // Over a common denominator, (A / d) mod (B / d) == (A mod B) / d with integers A and B.
         let common = self.0.denominator.lcm(&divisor.0.denominator);
-        let dividend = self.scale(&common, &BigInt::one());
-        let modulus = divisor.scale(&common, &BigInt::one()).0.content();
+        let dividend = self.scale(&common, &Integer::one());
+        let modulus = divisor.scale(&common, &Integer::one()).0.content();
         let mut terms = Vec::new();
-        let mut constant = BigInt::zero();
+        let mut constant = Integer::zero();
         let mut integral = true;
         for term in &dividend.0.terms {
             if term.is_constant() {
@@ -141,14 +140,14 @@ impl Expr {
             term.coefficient /= &content;
         }
         terms.push(Term::constant(shift));
-        let numerator = Expr::from_parts(terms, BigInt::one());
+        let numerator = Expr::from_parts(terms, Integer::one());
         let modulus = modulus / &content;
         let remainder = match numerator.as_rational() {
             Some(value) if value.is_integer() => Expr::big(value.to_integer().mod_floor(&modulus)),
             Some(_) | None if modulus.is_one() && integral => Expr::zero(),
             Some(_) | None => Expr::from_atom(Atom::Mod(numerator, Expr::big(modulus))),
         };
-        (remainder.scale(&content, &BigInt::one()) + Expr::big(low)).scale(&BigInt::one(), &common)
+        (remainder.scale(&content, &Integer::one()) + Expr::big(low)).scale(&Integer::one(), &common)
     }
 
     fn modulo_symbolic(&self, divisor: &Expr) -> Expr {
@@ -211,7 +210,7 @@ enum Quotient {
 
 /// `floor((rest + constant) / divisor)` for integral terms with coefficients below the divisor in magnitude, and
 /// `0 <= constant < divisor`.
-fn floor_of_integers(mut rest: Vec<Term>, constant: BigInt, divisor: &BigInt) -> Expr {
+fn floor_of_integers(mut rest: Vec<Term>, constant: Integer, divisor: &Integer) -> Expr {
     let content = rest.iter().fold(divisor.clone(), |gcd, term| gcd.gcd(&term.coefficient));
     for term in &mut rest {
         term.coefficient /= &content;
@@ -230,7 +229,7 @@ fn floor_of_integers(mut rest: Vec<Term>, constant: BigInt, divisor: &BigInt) ->
     if !ceiling {
         rest.push(Term::constant(constant));
     }
-    let numerator = Expr::from_parts(rest, BigInt::one());
+    let numerator = Expr::from_parts(rest, Integer::one());
     let divisor = Expr::big(divisor);
     let quotient = Expr::from_atom(if ceiling {
         Atom::CeilDiv(numerator, divisor)
@@ -255,7 +254,7 @@ fn quotient_atom(numerator: &Expr, divisor: &Expr) -> Expr {
 /// monomial divides both, and the divisor leads positive. The third part is the factor.
 fn cancel(numerator: &Expr, divisor: &Expr) -> (Expr, Expr, Expr) {
     let denominator = numerator.0.denominator.lcm(&divisor.0.denominator);
-    let integers = |side: &Expr| side.scale(&denominator, &BigInt::one());
+    let integers = |side: &Expr| side.scale(&denominator, &Integer::one());
     let (numerator, divisor) = (integers(numerator), integers(divisor));
     let mut content = numerator.0.content().gcd(&divisor.0.content());
     if divisor.leads_negative() {
@@ -269,7 +268,7 @@ fn cancel(numerator: &Expr, divisor: &Expr) -> (Expr, Expr, Expr) {
             let monomial = term.monomial.divided_by(&shared)?;
             Some(Term { monomial, coefficient: &term.coefficient / &content })
         });
-        Expr::from_parts(terms.collect(), BigInt::one())
+        Expr::from_parts(terms.collect(), Integer::one())
     };
     let factor = Expr::from_monomial(shared.clone()).scale(&content, &denominator);
     (divided(&numerator), divided(&divisor), factor)

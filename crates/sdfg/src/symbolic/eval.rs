@@ -5,14 +5,12 @@
 
 use std::sync::Arc;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_rational::BigRational;
+use num_integer::Integer as _;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use thiserror::Error;
 
 use super::limits::POWER_BITS;
-use super::{Atom, Expr, Symbol};
+use super::{Atom, Expr, Integer, Rational, Symbol};
 
 /// Why an expression has no value at a point.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -30,7 +28,7 @@ pub enum EvalError {
     #[error("the value {value} is not an integer")]
     NotIntegral {
         /// The exact value.
-        value: BigRational,
+        value: Rational,
     },
     /// Zero to a negative power.
     #[error("zero to a negative power")]
@@ -82,13 +80,13 @@ impl Expr {
     ///
     /// # Errors
     /// As [`Expr::eval`], except that fractions are values.
-    pub fn eval_exact(&self, environment: &Environment<'_>) -> Result<BigRational, EvalError> {
-        let mut sum = BigRational::zero();
+    pub fn eval_exact(&self, environment: &Environment<'_>) -> Result<Rational, EvalError> {
+        let mut sum = Rational::zero();
         for term in &self.0.terms {
-            let mut product = BigRational::from_integer(term.coefficient.clone());
+            let mut product = Rational::from_integer(term.coefficient.clone());
             for (atom, exponent) in term.factors() {
                 let value = atom.eval_exact(environment)?;
-                product *= power(&value, &BigInt::from(*exponent))?;
+                product *= power(&value, &Integer::from(*exponent))?;
             }
             sum += product;
         }
@@ -139,9 +137,9 @@ impl Atom {
                     return None;
                 }
                 Some(match self {
-                    Atom::FloorDiv(..) => Integer::div_floor(&a, &b),
-                    Atom::CeilDiv(..) => Integer::div_ceil(&a, &b),
-                    _ => Integer::mod_floor(&a, &b),
+                    Atom::FloorDiv(..) => num_integer::Integer::div_floor(&a, &b),
+                    Atom::CeilDiv(..) => num_integer::Integer::div_ceil(&a, &b),
+                    _ => num_integer::Integer::mod_floor(&a, &b),
                 })
             }
             Atom::Min(operands) => fold_quick(operands, environment, i128::min),
@@ -152,11 +150,11 @@ impl Atom {
         }
     }
 
-    fn eval_exact(&self, environment: &Environment<'_>) -> Result<BigRational, EvalError> {
+    fn eval_exact(&self, environment: &Environment<'_>) -> Result<Rational, EvalError> {
         let value = |operand: &Expr| operand.eval_exact(environment);
         match self {
             Atom::Symbol(symbol) => match environment(symbol) {
-                Some(value) => Ok(BigRational::from_integer(BigInt::from(value))),
+                Some(value) => Ok(Rational::from_integer(Integer::from(value))),
                 None => Err(EvalError::UnknownSymbol(symbol.clone())),
             },
             Atom::FloorDiv(a, b) => Ok(quotient(&value(a)?, &value(b)?)?.floor()),
@@ -166,8 +164,8 @@ impl Atom {
                 let whole = quotient(&a, &b)?.floor();
                 Ok(a - b * whole)
             }
-            Atom::Min(operands) => fold_exact(operands, environment, BigRational::min),
-            Atom::Max(operands) => fold_exact(operands, environment, BigRational::max),
+            Atom::Min(operands) => fold_exact(operands, environment, Rational::min),
+            Atom::Max(operands) => fold_exact(operands, environment, Rational::max),
             Atom::Pow(base, exponent) => {
                 let exponent = value(exponent)?;
                 if !exponent.is_integer() {
@@ -194,8 +192,8 @@ fn fold_quick(
 fn fold_exact(
     operands: &[Expr],
     environment: &Environment<'_>,
-    choose: fn(BigRational, BigRational) -> BigRational,
-) -> Result<BigRational, EvalError> {
+    choose: fn(Rational, Rational) -> Rational,
+) -> Result<Rational, EvalError> {
     let mut best = None;
     for operand in operands {
         let value = operand.eval_exact(environment)?;
@@ -204,22 +202,22 @@ fn fold_exact(
             Some(best) => choose(best, value),
         });
     }
-    Ok(best.unwrap_or_else(BigRational::zero))
+    Ok(best.unwrap_or_else(Rational::zero))
 }
 
-fn quotient(a: &BigRational, b: &BigRational) -> Result<BigRational, EvalError> {
+fn quotient(a: &Rational, b: &Rational) -> Result<Rational, EvalError> {
     if b.is_zero() { Err(EvalError::DivisionByZero) } else { Ok(a / b) }
 }
 
-fn power(base: &BigRational, exponent: &BigInt) -> Result<BigRational, EvalError> {
+fn power(base: &Rational, exponent: &Integer) -> Result<Rational, EvalError> {
     if exponent.is_zero() {
-        return Ok(BigRational::one());
+        return Ok(Rational::one());
     }
     if base.is_zero() {
         return if exponent.is_negative() { Err(EvalError::NegativeExponent) } else { Ok(base.clone()) };
     }
     if base.is_integer() && base.numer().abs().is_one() {
-        return Ok(if exponent.is_even() { BigRational::one() } else { base.clone() });
+        return Ok(if exponent.is_even() { Rational::one() } else { base.clone() });
     }
     let bits = base.numer().bits().max(base.denom().bits());
     match exponent.to_i32() {

@@ -4,12 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::polynomial::{Monomial, Polynomial};
-use super::{Atom, Symbol, Term};
+use super::{Atom, Integer, Rational, Symbol, Term};
 
 /// A pure integer expression over named symbols, in canonical form.
 ///
@@ -32,7 +30,7 @@ pub struct View<'a> {
     /// Summands by descending degree; empty for zero.
     pub terms: &'a [Term],
     /// Positive, and coprime to the coefficients.
-    pub denominator: &'a BigInt,
+    pub denominator: &'a Integer,
 }
 
 /// Expressions of the integers that programs are full of, made once.
@@ -40,7 +38,7 @@ static SMALL: LazyLock<Vec<Expr>> = LazyLock::new(|| SMALL_RANGE.map(constant).c
 const SMALL_RANGE: std::ops::RangeInclusive<i64> = -16..=64;
 
 fn constant(value: i64) -> Expr {
-    Expr(Arc::new(Polynomial::constant(BigInt::from(value), BigInt::one())))
+    Expr(Arc::new(Polynomial::constant(Integer::from(value), Integer::one())))
 }
 
 impl Expr {
@@ -69,13 +67,14 @@ impl Expr {
     /// The constant `numerator / denominator`, or `None` for a zero denominator.
     #[must_use]
     pub fn rational(numerator: i64, denominator: i64) -> Option<Expr> {
-        (denominator != 0)
-            .then(|| Expr(Arc::new(Polynomial::constant(BigInt::from(numerator), BigInt::from(denominator)))))
+        (denominator != 0).then(|| {
+            Expr(Arc::new(Polynomial::constant(Integer::from(numerator), Integer::from(denominator))))
+        })
     }
 
     /// A constant of any size.
     #[must_use]
-    pub fn constant(value: &BigRational) -> Expr {
+    pub fn constant(value: &Rational) -> Expr {
         if value.is_integer()
             && let Some(small) = value.numer().to_i64()
         {
@@ -84,8 +83,8 @@ impl Expr {
         Expr(Arc::new(Polynomial::constant(value.numer().clone(), value.denom().clone())))
     }
 
-    pub(super) fn big(value: BigInt) -> Expr {
-        Expr::constant(&BigRational::from_integer(value))
+    pub(super) fn big(value: Integer) -> Expr {
+        Expr::constant(&Rational::from_integer(value))
     }
 
     /// The value of a symbol.
@@ -115,12 +114,12 @@ impl Expr {
     }
 
     pub(super) fn from_monomial(monomial: Monomial) -> Expr {
-        let terms = vec![Term { monomial, coefficient: BigInt::one() }];
-        Expr(Arc::new(Polynomial::measured(terms, BigInt::one())))
+        let terms = vec![Term { monomial, coefficient: Integer::one() }];
+        Expr(Arc::new(Polynomial::measured(terms, Integer::one())))
     }
 
     /// The canonical expression of `(sum of terms) / denominator`, terms in any order.
-    pub(super) fn from_parts(terms: Vec<Term>, denominator: BigInt) -> Expr {
+    pub(super) fn from_parts(terms: Vec<Term>, denominator: Integer) -> Expr {
         Expr(Arc::new(Polynomial::collect(terms, denominator))).unwrap_lone_sums()
     }
 
@@ -162,13 +161,13 @@ impl Expr {
 
     /// The constant value, when this is a constant.
     #[must_use]
-    pub fn as_rational(&self) -> Option<BigRational> {
+    pub fn as_rational(&self) -> Option<Rational> {
         let numerator = match self.0.terms.as_slice() {
-            [] => BigInt::zero(),
+            [] => Integer::zero(),
             [term] if term.is_constant() => term.coefficient.clone(),
             _ => return None,
         };
-        Some(BigRational::new_raw(numerator, self.0.denominator.clone()))
+        Some(Rational::new_raw(numerator, self.0.denominator.clone()))
     }
 
     /// The symbol, when this is one and nothing more.
@@ -232,12 +231,12 @@ impl Expr {
     }
 
     /// The constant term.
-    pub(super) fn constant_term(&self) -> BigRational {
+    pub(super) fn constant_term(&self) -> Rational {
         match self.0.terms.last() {
             Some(term) if term.is_constant() => {
-                BigRational::new(term.coefficient.clone(), self.0.denominator.clone())
+                Rational::new(term.coefficient.clone(), self.0.denominator.clone())
             }
-            Some(_) | None => BigRational::zero(),
+            Some(_) | None => Rational::zero(),
         }
     }
 
@@ -340,7 +339,7 @@ impl Expr {
 
     /// The integer polynomial over the common denominator, which has the same sign.
     pub(crate) fn numerator(&self) -> Expr {
-        self.scale(&self.0.denominator, &BigInt::one())
+        self.scale(&self.0.denominator, &Integer::one())
     }
 
     /// The atoms of the polynomial, in the order of its terms, with repetitions.
@@ -371,7 +370,7 @@ impl Expr {
     }
 
     /// `self * numerator / denominator` for a denominator that is not zero.
-    pub(super) fn scale(&self, numerator: &BigInt, denominator: &BigInt) -> Expr {
+    pub(super) fn scale(&self, numerator: &Integer, denominator: &Integer) -> Expr {
         if numerator == denominator {
             return self.clone();
         }

@@ -1,11 +1,9 @@
 //! Minima and maxima: flattened, sorted, without operands that another one always beats.
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
 use num_traits::Zero;
 
 use super::limits::OPERAND_LIMIT;
-use super::{Atom, Expr};
+use super::{Atom, Expr, Integer, Rational};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extremum {
@@ -71,8 +69,8 @@ fn extremum(kind: Extremum, operands: Vec<Expr>) -> Expr {
             Some(at) => {
                 let difference = (&operand - &kept[at]).constant_term();
                 let better = match kind {
-                    Extremum::Min => difference < BigRational::zero(),
-                    Extremum::Max => difference > BigRational::zero(),
+                    Extremum::Min => difference < Rational::zero(),
+                    Extremum::Max => difference > Rational::zero(),
                 };
                 if better {
                     kept[at] = operand;
@@ -119,5 +117,5 @@ fn shared_offset(operands: &[Expr]) -> Expr {
         return Expr::zero();
     }
     let least = operands.iter().map(|operand| operand.constant_term().floor().to_integer()).min();
-    Expr::big(least.unwrap_or_else(BigInt::zero))
+    Expr::big(least.unwrap_or_else(Integer::zero))
 }

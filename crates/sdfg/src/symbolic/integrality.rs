@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
+use num_integer::Integer as _;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::limits::{Effort, RESIDUE_LIMIT, is_too_large};
 use super::prove::Prover;
-use super::{Assumptions, Atom, Expr, Truth};
+use super::{Assumptions, Atom, Expr, Integer, Truth};
 
 impl Expr {
     /// Whether the value is an integer. A size, bound or index must be provably so.
@@ -59,14 +58,14 @@ impl Expr {
     }
 
     /// The numerator modulo the denominator when atoms have these residues.
-    fn numerator_residue(&self, residues: &BTreeMap<&Atom, i64>) -> BigInt {
+    fn numerator_residue(&self, residues: &BTreeMap<&Atom, i64>) -> Integer {
         let modulus = &self.0.denominator;
-        let mut sum = BigInt::zero();
+        let mut sum = Integer::zero();
         for term in &self.0.terms {
             let mut product = term.coefficient.clone();
             for (atom, exponent) in term.factors() {
                 let residue = residues.get(atom).copied().unwrap_or(0);
-                product *= BigInt::from(residue).modpow(&BigInt::from(*exponent), modulus);
+                product *= Integer::from(residue).modpow(&Integer::from(*exponent), modulus);
             }
             sum += product;
         }

@@ -14,11 +14,10 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use num_bigint::BigInt;
 use num_traits::One;
 
 use super::polynomial::{Monomial, Polynomial};
-use super::{Atom, Expr, Symbol, Term};
+use super::{Atom, Expr, Integer, Symbol, Term};
 
 /// Parts of one expression: its terms, their factors, the parts of operands and each 64 bits of a coefficient.
 pub const SIZE_LIMIT: u32 = 4096;
@@ -115,7 +114,7 @@ pub(super) struct Measure {
 
 impl Measure {
     /// The measure of terms over a denominator; operands know theirs.
-    fn of(terms: &[Term], denominator: &BigInt) -> (Measure, u64) {
+    fn of(terms: &[Term], denominator: &Integer) -> (Measure, u64) {
         let mut bits = denominator.bits();
         let mut measure = Measure { parts: 1, depth: 0, opaque: false };
         for term in terms {
@@ -160,7 +159,7 @@ impl Expr {
 
 impl Polynomial {
     /// The polynomial of terms that satisfy the invariants, or one opaque value if it exceeds a limit.
-    pub(super) fn measured(terms: Vec<Term>, denominator: BigInt) -> Polynomial {
+    pub(super) fn measured(terms: Vec<Term>, denominator: Integer) -> Polynomial {
         let (measure, bits) = Measure::of(&terms, &denominator);
         let polynomial = Polynomial { terms, denominator, measure };
         let fits = measure.parts <= SIZE_LIMIT && measure.depth <= DEPTH_LIMIT && bits <= COEFFICIENT_BITS;
@@ -178,7 +177,7 @@ impl Polynomial {
             let mut hasher = DefaultHasher::new();
             salt.hash(&mut hasher);
             (&self.terms, &self.denominator).hash(&mut hasher);
-            constant(BigInt::from(hasher.finish()))
+            constant(Integer::from(hasher.finish()))
         });
         let mut symbols: BTreeSet<Symbol> = BTreeSet::new();
         for operand in self.terms.iter().flat_map(Term::factors) {
@@ -191,12 +190,12 @@ impl Polynomial {
         }
         let operands = digests.into_iter().chain(symbols.into_iter().map(Expr::symbol)).collect();
         let call = Monomial::of(Atom::Call(Arc::from(TOO_LARGE), operands));
-        Polynomial::measured(vec![Term { monomial: call, coefficient: BigInt::one() }], BigInt::one())
+        Polynomial::measured(vec![Term { monomial: call, coefficient: Integer::one() }], Integer::one())
     }
 }
 
-fn constant(value: BigInt) -> Expr {
-    Expr(Arc::new(Polynomial::constant(value, BigInt::one())))
+fn constant(value: Integer) -> Expr {
+    Expr(Arc::new(Polynomial::constant(value, Integer::one())))
 }
 
 /// Whether this is a symbol or constant.

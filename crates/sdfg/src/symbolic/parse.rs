@@ -118,7 +118,7 @@ impl Expr {
     fn from_syntax(expression: &Expression) -> Result<Expr, NotPure> {
         let refuse = |kind| Err(NotPure::at(expression.span, kind));
         match &expression.kind {
-            ExpressionKind::Integer(value) => Ok(Expr::constant(&num_bigint::BigInt::from(*value).into())),
+            ExpressionKind::Integer(value) => Ok(Expr::big((*value).into())),
             ExpressionKind::Float(_) | ExpressionKind::Imaginary(_) => refuse(NotPureKind::NotAnInteger),
             ExpressionKind::Bool(_)
             | ExpressionKind::Compare { .. }

@@ -6,12 +6,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
+use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
 use super::limits::{Measure, is_too_large};
-use super::{Expr, Symbol};
+use super::{Expr, Integer, Symbol};
 
 /// An indivisible factor of a polynomial.
 ///
@@ -48,7 +47,7 @@ pub(super) struct Monomial(Arc<[(Atom, u32)]>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     pub(super) monomial: Monomial,
-    pub(super) coefficient: BigInt,
+    pub(super) coefficient: Integer,
 }
 
 /// `(terms) / denominator`.
@@ -58,7 +57,7 @@ pub struct Term {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Polynomial {
     pub(super) terms: Vec<Term>,
-    pub(super) denominator: BigInt,
+    pub(super) denominator: Integer,
     /// Follows from the other two; [`Polynomial::measured`] finds it.
     pub(super) measure: Measure,
 }
@@ -256,7 +255,7 @@ impl PartialOrd for Term {
 impl Term {
     /// The integer coefficient, never zero.
     #[must_use]
-    pub fn coefficient(&self) -> &BigInt {
+    pub fn coefficient(&self) -> &Integer {
         &self.coefficient
     }
 
@@ -266,7 +265,7 @@ impl Term {
         self.monomial.factors()
     }
 
-    pub(super) fn constant(value: BigInt) -> Term {
+    pub(super) fn constant(value: Integer) -> Term {
         Term { monomial: Monomial::one(), coefficient: value }
     }
 
@@ -276,13 +275,13 @@ impl Term {
 }
 
 impl Polynomial {
-    pub(super) fn constant(numerator: BigInt, denominator: BigInt) -> Polynomial {
+    pub(super) fn constant(numerator: Integer, denominator: Integer) -> Polynomial {
         let terms = if numerator.is_zero() { Vec::new() } else { vec![Term::constant(numerator)] };
         Polynomial::reduced(terms, denominator)
     }
 
     /// Establishes every invariant for terms in any order, with repeated monomials and zero coefficients.
-    pub(super) fn collect(mut terms: Vec<Term>, denominator: BigInt) -> Polynomial {
+    pub(super) fn collect(mut terms: Vec<Term>, denominator: Integer) -> Polynomial {
         terms.sort_by(|a, b| a.monomial.cmp(&b.monomial));
         terms.dedup_by(|next, kept| {
             let same = next.monomial == kept.monomial;
@@ -296,9 +295,9 @@ impl Polynomial {
     }
 
     /// The polynomial of sorted, distinct terms: makes the denominator positive and coprime to the coefficients.
-    fn reduced(mut terms: Vec<Term>, mut denominator: BigInt) -> Polynomial {
+    fn reduced(mut terms: Vec<Term>, mut denominator: Integer) -> Polynomial {
         if denominator.is_one() || terms.is_empty() {
-            return Polynomial::measured(terms, BigInt::one());
+            return Polynomial::measured(terms, Integer::one());
         }
         let mut shared = denominator.clone();
         for term in &terms {
@@ -320,7 +319,7 @@ impl Polynomial {
     }
 
     /// `self * own + other * others` by one merge of the sorted terms.
-    pub(super) fn combine(&self, own: &BigInt, other: &Polynomial, others: &BigInt) -> Polynomial {
+    pub(super) fn combine(&self, own: &Integer, other: &Polynomial, others: &Integer) -> Polynomial {
         let common = self.denominator.lcm(&other.denominator);
         let own = own * (&common / &self.denominator);
         let others = others * (&common / &other.denominator);
@@ -336,7 +335,7 @@ impl Polynomial {
             let a = if order == Ordering::Greater { None } else { left.next() };
             let b = if order == Ordering::Less { None } else { right.next() };
             let monomial = a.or(b).map_or_else(Monomial::one, |term| term.monomial.clone());
-            let mut coefficient = BigInt::zero();
+            let mut coefficient = Integer::zero();
             if let Some(a) = a {
                 coefficient += &a.coefficient * &own;
             }
@@ -351,8 +350,8 @@ impl Polynomial {
     }
 
     /// The greatest common divisor of the coefficients; 0 for the zero polynomial.
-    pub(super) fn content(&self) -> BigInt {
-        let mut content = BigInt::zero();
+    pub(super) fn content(&self) -> Integer {
+        let mut content = Integer::zero();
         for term in &self.terms {
             content = content.gcd(&term.coefficient);
             if content.is_one() {

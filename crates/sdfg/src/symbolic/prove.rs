@@ -9,14 +9,12 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_rational::BigRational;
+use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
 use super::direction::Direction;
 use super::limits::{Effort, FACT_DEPTH, PROOF_DEPTH, PROOF_STEPS};
-use super::{Assumptions, Atom, Expr, Symbol, Term};
+use super::{Assumptions, Atom, Expr, Integer, Rational, Symbol, Term};
 
 /// One attempt at a proof.
 pub(super) struct Prover<'a> {
@@ -343,12 +341,12 @@ impl<'a> Prover<'a> {
             if !self.effort.spend(fact.parts().saturating_add(compared as u32)) {
                 return false;
             }
-            let mut tried: Vec<BigRational> = Vec::new();
+            let mut tried: Vec<Rational> = Vec::new();
             for term in fact.0.terms.iter().filter(|term| !term.is_constant()) {
                 let Some(wanted) = goal.0.terms.iter().find(|other| other.monomial == term.monomial) else {
                     continue;
                 };
-                let multiple = BigRational::new(
+                let multiple = Rational::new(
                     &wanted.coefficient * &fact.0.denominator,
                     &term.coefficient * &goal.0.denominator,
                 );
@@ -440,13 +438,13 @@ fn tighten(goal: &Expr) -> Expr {
         .terms
         .iter()
         .filter(|term| !term.is_constant())
-        .fold(BigInt::zero(), |gcd, term| gcd.gcd(&term.coefficient));
+        .fold(Integer::zero(), |gcd, term| gcd.gcd(&term.coefficient));
     if content.is_one() || !goal.is_integer_polynomial() {
         return goal;
     }
     let constant = goal.constant_term();
-    let floor = (&constant / BigRational::from_integer(content.clone())).floor();
-    (goal - Expr::constant(&constant)).scale(&BigInt::one(), &content) + Expr::constant(&floor)
+    let floor = (&constant / Rational::from_integer(content.clone())).floor();
+    (goal - Expr::constant(&constant)).scale(&Integer::one(), &content) + Expr::constant(&floor)
 }
 
 fn first_extremum(goal: &Expr) -> Option<Atom> {

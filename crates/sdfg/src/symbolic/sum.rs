@@ -1,12 +1,10 @@
 //! Affine parts and closed forms of sums.
 
-use num_bigint::BigInt;
 use num_integer::binomial;
-use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use super::limits::DEGREE_LIMIT;
-use super::{Atom, Expr, Symbol};
+use super::{Atom, Expr, Integer, Rational, Symbol};
 use crate::subset::Range;
 
 impl Expr {
@@ -59,21 +57,21 @@ fn power_sum(n: &Expr, p: u32) -> Expr {
     let bernoulli = bernoulli_numbers(p);
     let mut sum = Expr::zero();
     for (j, number) in (0..=p).zip(&bernoulli) {
-        let weight = number * BigRational::from_integer(binomial(BigInt::from(p + 1), BigInt::from(j)));
+        let weight = number * Rational::from_integer(binomial(Integer::from(p + 1), Integer::from(j)));
         sum = sum + n.pow(&Expr::int(i64::from(p + 1 - j))) * Expr::constant(&weight);
     }
-    sum.scale(&BigInt::one(), &BigInt::from(p + 1))
+    sum.scale(&Integer::one(), &Integer::from(p + 1))
 }
 
 /// The Bernoulli numbers `B_0` to `B_p`, with `B_1 = -1/2`.
-fn bernoulli_numbers(p: u32) -> Vec<BigRational> {
-    let mut numbers: Vec<BigRational> = vec![BigRational::one()];
+fn bernoulli_numbers(p: u32) -> Vec<Rational> {
+    let mut numbers: Vec<Rational> = vec![Rational::one()];
     for m in 1..=p {
-        let mut sum = BigRational::zero();
+        let mut sum = Rational::zero();
         for (j, number) in (0..m).zip(&numbers) {
-            sum += number * BigRational::from_integer(binomial(BigInt::from(m + 1), BigInt::from(j)));
+            sum += number * Rational::from_integer(binomial(Integer::from(m + 1), Integer::from(j)));
         }
-        numbers.push(-sum / BigRational::from_integer(BigInt::from(m + 1)));
+        numbers.push(-sum / Rational::from_integer(Integer::from(m + 1)));
     }
     numbers
 }

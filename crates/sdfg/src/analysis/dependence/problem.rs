@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use num_traits::ToPrimitive;
+use num_traits::{Signed, ToPrimitive};
 
 use super::linear::{COEFFICIENT_LIMIT, Linear, Variable};
 use super::system::{Goal, System};
@@ -148,7 +148,7 @@ impl Problem {
     pub(super) fn assume(&mut self, expression: &Expr) {
         // A value below a minimum is below every operand.
         for term in expression.view().terms {
-            let negative = term.coefficient().sign() == num_bigint::Sign::Minus;
+            let negative = term.coefficient().is_negative();
             let [(atom @ (Atom::Min(operands) | Atom::Max(operands)), 1)] = term.factors() else { continue };
             let all = matches!(atom, Atom::Min(_)) != negative;
             if all && operands.iter().any(|operand| self.moves(operand)) {

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use num_integer::Integer;
-use num_traits::Zero;
+use num_traits::{ToPrimitive, Zero};
 
 use super::linear::{Linear, Variable};
 use super::problem::Problem;
@@ -197,5 +197,5 @@ fn leading_multiple(expression: &Expr, factor: &Expr) -> i64 {
     let same = |term: &&Term| term.factors() == leading.factors();
     let Some(own) = expression.view().terms.iter().find(same) else { return 0 };
     let (quotient, rest) = own.coefficient().div_rem(leading.coefficient());
-    if rest.is_zero() { i64::try_from(quotient).unwrap_or(0) } else { 0 }
+    if rest.is_zero() { quotient.to_i64().unwrap_or(0) } else { 0 }
 }

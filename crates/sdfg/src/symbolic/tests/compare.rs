@@ -74,7 +74,7 @@ proptest! {
             prop_assert!(agrees(le, x <= y), "{left} <= {right} at {point:?} under {assumptions:?}");
             prop_assert!(agrees(lt, x < y), "{left} < {right} at {point:?} under {assumptions:?}");
             prop_assert!(agrees(equal, x == y), "{left} == {right} at {point:?} under {assumptions:?}");
-            let zero = num_rational::BigRational::from_integer(0.into());
+            let zero = crate::symbolic::Rational::from_integer(0.into());
             let multiple = if x == zero { y == zero } else { (&y / &x).is_integer() };
             if x != zero {
                 prop_assert!(agrees(divides, multiple), "{left} | {right} at {point:?}");
@@ -103,7 +103,7 @@ proptest! {
             for (i, a) in (0..n).flat_map(|i| (1..=i + 1).map(move |a| (i, a))) {
                 let Some(value) = difference.value(&[n, a, 0, i]) else { continue };
                 let agrees = |truth: Truth, holds: bool| truth == Truth::Unknown || truth == Truth::from_bool(holds);
-                let zero = num_rational::BigRational::from_integer(0.into());
+                let zero = crate::symbolic::Rational::from_integer(0.into());
                 prop_assert!(agrees(nonnegative, value >= zero), "{expression} at N = {n}, i = {i}, a = {a}");
                 prop_assert!(agrees(positive, value > zero), "{expression} at N = {n}, i = {i}, a = {a}");
             }
@@ -217,7 +217,7 @@ fn parabolas_have_exact_bounds_on_one_side_of_the_vertex() {
             let bounds = parabola.bounds_over(&Symbol::of("i"), &ends.0, &ends.1, &Assumptions::new());
             exact += usize::from(bounds.exact);
             let value =
-                |i: i64| Some(num_rational::BigRational::from_integer((square * i * i + slope * i).into()));
+                |i: i64| Some(crate::symbolic::Rational::from_integer((square * i * i + slope * i).into()));
             check(&bounds, begin, length, value, &[0; 4]).unwrap();
         }
     }
@@ -228,7 +228,7 @@ fn check(
     bounds: &Bounds,
     begin: i64,
     length: i64,
-    value: impl Fn(i64) -> Option<num_rational::BigRational>,
+    value: impl Fn(i64) -> Option<crate::symbolic::Rational>,
     point: &Point,
 ) -> Result<(), TestCaseError> {
     let Some(values) = (begin..=begin + length).map(value).collect::<Option<Vec<_>>>() else { return Ok(()) };

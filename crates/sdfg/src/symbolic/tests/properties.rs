@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
 use super::tree::{NAMES, at, constants, point, polynomial, tree};
 use crate::subset::Range;
-use crate::symbolic::{Assumptions, EvalError, Expr, Symbol};
+use crate::symbolic::{Assumptions, EvalError, Expr, Rational, Symbol};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -109,11 +108,11 @@ proptest! {
             return Ok(());
         };
         prop_assert!(!closed.depends_on(&Symbol::of("i")));
-        let mut expected = BigRational::from_integer(0.into());
+        let mut expected = Rational::from_integer(0.into());
         for k in 0..count {
             let mut point = point;
             point[3] = begin + k * step;
-            expected += tree.value(&point).unwrap() / BigRational::from_integer(divisor.into());
+            expected += tree.value(&point).unwrap() / Rational::from_integer(divisor.into());
         }
         let environment = |symbol: &Symbol| {
             if symbol.as_str() == "M" { Some(begin + count * step) } else { at(&point)(symbol) }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
 use proptest::prelude::*;
 
 use crate::symbolic::limits::POWER_BITS;
-use crate::symbolic::{Expr, Symbol};
+use crate::symbolic::{Expr, Integer, Rational, Symbol};
 
 pub(crate) const NAMES: [&str; 4] = ["N", "a", "b", "i"];
 
@@ -62,11 +60,11 @@ impl Tree {
     }
 
     /// The exact value, or `None` where the tree has none, or one so large that powers of powers put together are refused.
-    pub(crate) fn value(&self, point: &Point) -> Option<BigRational> {
+    pub(crate) fn value(&self, point: &Point) -> Option<Rational> {
         Some(match self {
-            Tree::Int(value) => BigRational::from_integer(BigInt::from(*value)),
-            Tree::Symbol(index) => BigRational::from_integer(BigInt::from(point[*index])),
-            Tree::Over(numerator, divisor) => numerator.value(point)? / BigInt::from(*divisor),
+            Tree::Int(value) => Rational::from_integer(Integer::from(*value)),
+            Tree::Symbol(index) => Rational::from_integer(Integer::from(point[*index])),
+            Tree::Over(numerator, divisor) => numerator.value(point)? / Integer::from(*divisor),
             Tree::Binary(operator, a, b) => {
                 let (a, b) = (a.value(point)?, b.value(point)?);
                 match operator {
@@ -89,7 +87,7 @@ impl Tree {
                         if a.is_zero() && exponent.is_negative() {
                             return None;
                         }
-                        if exponent == 0 { BigRational::one() } else { a.pow(exponent) }
+                        if exponent == 0 { Rational::one() } else { a.pow(exponent) }
                     }
                 }
             }
