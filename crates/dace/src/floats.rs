@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::report::{Code, Failed, Log};
 use crate::text::map_expression;
-use crate::wire::Json;
+use crate::wire::{Json, Path};
 
 /// Makes scalars of the symbols of a program, and of those of its nested SDFGs, that are no integers.
 pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed> {
@@ -221,7 +221,7 @@ fn split(region: &mut Region, at: usize, containers: &IndexMap<String, Descripto
             continue;
         }
         let block = region.blocks.len();
-        let kind = BlockKind::State(assignment(&name, &value, containers, &path));
+        let kind = BlockKind::State(assignment(&name, &value, containers, &Path::from(path.as_str())));
         region.blocks.push(Block { label: format!("assign_{name}"), kind });
         region.edges[current].dst = block;
         current = region.edges.len();
@@ -240,7 +240,7 @@ fn assignment(
     name: &str,
     value: &Expression,
     containers: &IndexMap<String, Descriptor>,
-    path: &str,
+    path: &Path,
 ) -> State {
     let mut reads: BTreeSet<String> = BTreeSet::new();
     let value = map_expression(value.clone(), &mut |part| {
@@ -253,7 +253,7 @@ fn assignment(
         kind,
         inputs: IndexMap::new(),
         outputs: IndexMap::new(),
-        path: path.to_owned(),
+        path: path.clone(),
     };
     let access = |data: &str| node(data, NodeKind::Access { data: data.to_owned(), setzero: false });
     let (code, language) = (format!("__out = {value}"), "Python".to_owned());
@@ -294,14 +294,14 @@ fn element(part: Expression, containers: &IndexMap<String, Descriptor>) -> Expre
 }
 
 /// An edge that moves all of a container.
-fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data: &str, path: &str) -> Edge {
+fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data: &str, path: &Path) -> Edge {
     Edge {
         src: src.0,
         src_connector: src.1.map(str::to_owned),
         dst: dst.0,
         dst_connector: dst.1.map(str::to_owned),
         memlet: Memlet { data: Some(data.to_owned()), ..Memlet::default() },
-        path: path.to_owned(),
+        path: path.clone(),
     }
 }
 

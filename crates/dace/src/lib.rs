@@ -89,8 +89,9 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
 }
 
 fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
-    let document =
-        wire::parse(bytes).map_err(|error| log.error(Code::NotAFile, &"file", error.to_string()))?;
+    let not_a_file = |error: wire::WireError| log.error(Code::NotAFile, &"file", error.to_string());
+    let text = wire::unfold(bytes).map_err(not_a_file)?;
+    let document = wire::parse(&text).map_err(not_a_file)?;
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
     floats::to_scalars(&mut decoded.program, log)?;
     let mut sdfg = lower::lower(&decoded, options, log)?;

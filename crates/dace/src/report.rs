@@ -230,6 +230,11 @@ impl Log {
         self.findings.borrow_mut().push(finding);
     }
 
+    /// How much was reported so far.
+    pub(crate) fn len(&self) -> usize {
+        self.findings.borrow().len()
+    }
+
     /// The finished report, and whether it holds an error.
     pub(crate) fn finish(self) -> (Report, bool) {
         let report = Report { findings: self.findings.into_inner() };

@@ -1,12 +1,14 @@
 //! Regions, blocks, interstate edges and loops.
 
+use std::sync::Arc;
+
 use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 
 use super::{ANYWHERE, Decoder};
 use crate::model::{Block, BlockKind, Edge, InterstateEdge, LoopRegion, Node, NodeKind, Region, State};
 use crate::report::{Code, Failed};
 use crate::text::{expression, statements};
-use crate::wire::{Json, Object, Place};
+use crate::wire::{List, Object, Path, Place, Value};
 
 /// Keys of blocks beside `attributes` that repeat what stands elsewhere.
 const BLOCK_KEYS: [&str; 16] = [
@@ -87,11 +89,10 @@ impl Decoder<'_> {
         }
     }
 
-    fn block(&self, value: &Json, place: Place<'_>) -> Result<Block, Failed> {
+    fn block(&self, value: Value<'_>, place: Place<'_>) -> Result<Block, Failed> {
         let object = Object::of(value, place, self.log)?;
-        let empty = Json::Object(indexmap::IndexMap::new());
         let kind = object.text("type")?;
-        let attributes = Object::of(object.get("attributes").unwrap_or(&empty), place, self.log)?;
+        let attributes = Object::of(object.get("attributes").unwrap_or(Value::EMPTY), place, self.log)?;
         attributes.ignore(&ANYWHERE);
         attributes.ignore(&BLOCK_PROPERTIES);
         let label = match object.optional_text("label")? {
@@ -129,12 +130,12 @@ impl Decoder<'_> {
         let mut branches = Vec::new();
         for (at, branch) in object.list("branches")?.iter().enumerate() {
             let here = place.entry("branches", at);
-            let Some([condition, region]) = branch.as_list() else {
+            let Some([condition, region]) = branch.as_list().and_then(List::exactly) else {
                 let message = "expected a condition and a region";
                 return Err(self.log.error(Code::Malformed, &here, message));
             };
             let condition = match condition {
-                Json::Null => None,
+                Value::Null => None,
                 found => Some(self.code_expression(found, &here.at("condition"))?),
             };
             let region = Object::of(region, here, self.log)?;
@@ -145,7 +146,7 @@ impl Decoder<'_> {
 
     fn interstate_edge(
         &self,
-        value: &Json,
+        value: Value<'_>,
         place: Place<'_>,
         blocks: usize,
     ) -> Result<InterstateEdge, Failed> {
@@ -153,8 +154,7 @@ impl Decoder<'_> {
         let (src, dst) = (object.index("src", blocks)?, object.index("dst", blocks)?);
         let outer = Object::of(object.required("attributes")?, place, self.log)?;
         let data = Object::of(outer.required("data")?, place, self.log)?;
-        let empty = Json::Object(indexmap::IndexMap::new());
-        let attributes = Object::of(data.get("attributes").unwrap_or(&empty), place, self.log)?;
+        let attributes = Object::of(data.get("attributes").unwrap_or(Value::EMPTY), place, self.log)?;
         let condition = match attributes.get("condition") {
             None => None,
             Some(found) => Some(self.code_expression(found, &place.at("condition"))?),
@@ -164,10 +164,10 @@ impl Decoder<'_> {
             let here = place.at("assignments");
             let here = here.at(name);
             let value = match value {
-                Json::Text(text) => expression(text, &self.structs, &here, self.log)?,
-                Json::Integer(number) => Expression::integer(*number),
-                Json::Float(number) => Expression::float(*number),
-                Json::Bool(value) => Expression::bool(*value),
+                Value::Text(text) => expression(text, &self.structs, &here, self.log)?,
+                Value::Integer(number) => Expression::integer(number),
+                Value::Float(number) => Expression::float(number),
+                Value::Bool(value) => Expression::bool(value),
                 other => {
                     let message = format!("expected an expression, found {}", other.noun());
                     return Err(self.log.error(Code::Malformed, &here, message));
@@ -185,24 +185,24 @@ impl Decoder<'_> {
     }
 
     /// The expression of a code property, or of a plain text.
-    fn code_expression(&self, value: &Json, place: &Place<'_>) -> Result<Expression, Failed> {
+    fn code_expression(&self, value: Value<'_>, place: &Place<'_>) -> Result<Expression, Failed> {
         let text = self.python(value, place)?;
         expression(text.trim(), &self.structs, place, self.log)
     }
 
     /// The text of a code property, which must be Python.
-    fn python<'j>(&self, value: &'j Json, place: &Place<'_>) -> Result<&'j str, Failed> {
+    fn python<'j>(&self, value: Value<'j>, place: &Place<'_>) -> Result<&'j str, Failed> {
         if let Some(text) = value.as_text() {
             return Ok(text);
         }
-        let language = value.get("language").and_then(Json::as_text).unwrap_or("Python");
+        let language = value.get("language").and_then(Value::as_text).unwrap_or("Python");
         if language != "Python" {
             let message = format!("control flow in {language} is not supported");
             return Err(self.log.error(Code::Language, place, message));
         }
         value
             .get("string_data")
-            .and_then(Json::as_text)
+            .and_then(Value::as_text)
             .ok_or_else(|| self.log.error(Code::Malformed, place, "`string_data` must be a text"))
     }
 
@@ -277,16 +277,17 @@ impl Decoder<'_> {
     /// The dataflow graph of a state.
     fn state(&self, object: &Object<'_>, place: &Place<'_>) -> Result<State, Failed> {
         let mut state = State::default();
-        let nodes = object.optional_list("nodes")?;
+        let path: Arc<str> = place.to_string().into();
+        let nodes: Vec<Value<'_>> = object.optional_list("nodes")?.iter().collect();
         let mut failed = None;
         for (at, value) in nodes.iter().enumerate() {
-            match self.node(value, place.entry("nodes", at), nodes) {
+            match self.node(*value, place.entry("nodes", at), Path::entry(&path, "nodes", at), &nodes) {
                 Ok(node) => state.nodes.push(node),
                 Err(error) => failed = Some(error),
             }
         }
         for (at, value) in object.optional_list("edges")?.iter().enumerate() {
-            match self.edge(value, place.entry("edges", at), nodes.len()) {
+            match self.edge(value, place.entry("edges", at), Path::entry(&path, "edges", at), nodes.len()) {
                 Ok(edge) => state.edges.push(edge),
                 Err(error) => failed = Some(error),
             }

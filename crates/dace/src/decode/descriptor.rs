@@ -8,7 +8,7 @@ use super::{ANYWHERE, Decoder};
 use crate::model::{Descriptor, DescriptorKind, Dtype, StructType};
 use crate::report::{Code, Failed};
 use crate::text::symbolic;
-use crate::wire::{Json, Object, Place};
+use crate::wire::{Object, Place, Value};
 
 /// The scalar type of a name of DaCe's.
 fn scalar(name: &str) -> Option<ScalarType> {
@@ -32,13 +32,13 @@ fn scalar(name: &str) -> Option<ScalarType> {
 }
 
 /// The struct type that an object describes, if it describes one of real numbers.
-pub(super) fn struct_type(value: &Json) -> Option<StructType> {
+pub(super) fn struct_type(value: Value<'_>) -> Option<StructType> {
     if value.get("type")?.as_text()? != "struct" {
         return None;
     }
     let mut fields = Vec::new();
-    for field in value.get("data")?.as_list()? {
-        let [name, ty] = field.as_list()? else { return None };
+    for field in value.get("data")?.as_list()?.iter() {
+        let [name, ty] = field.as_list()?.exactly()?;
         let ty = scalar(ty.as_text()?).filter(|ty| !ty.is_complex())?;
         fields.push((name.as_text()?.to_owned(), ty));
     }
@@ -57,7 +57,7 @@ fn lane(record: &StructType) -> ScalarType {
 
 impl Decoder<'_> {
     /// An element type: a name, or an object for vectors, structs and what is not supported.
-    pub(super) fn dtype(&self, value: &Json, place: &Place<'_>) -> Result<Dtype, Failed> {
+    pub(super) fn dtype(&self, value: Value<'_>, place: &Place<'_>) -> Result<Dtype, Failed> {
         let refuse = |what: &str| {
             Err(self.log.error(Code::Type, place, format!("elements of type `{what}` are not supported")))
         };
@@ -69,9 +69,9 @@ impl Decoder<'_> {
         if kind == "vector" {
             let inner = self.dtype(object.required("dtype")?, &place.at("dtype"))?;
             let lanes = match object.required("elements")? {
-                Json::Integer(lanes) => u16::try_from(*lanes).ok(),
-                Json::Text(text) => text.parse().ok(),
-                Json::Null | Json::Bool(_) | Json::Float(_) | Json::List(_) | Json::Object(_) => None,
+                Value::Integer(lanes) => u16::try_from(lanes).ok(),
+                Value::Text(text) => text.parse().ok(),
+                Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Object(_) => None,
             };
             let vector = lanes.zip(inner.element.as_scalar());
             let vector = vector.and_then(|(lanes, scalar)| ElementType::vector(scalar, lanes));
@@ -99,10 +99,14 @@ impl Decoder<'_> {
     }
 
     /// The type of a connector: `null` and pointers say nothing that the container at the other end does not say.
-    pub(super) fn connector_type(&self, value: &Json, place: &Place<'_>) -> Result<Option<Dtype>, Failed> {
+    pub(super) fn connector_type(
+        &self,
+        value: Value<'_>,
+        place: &Place<'_>,
+    ) -> Result<Option<Dtype>, Failed> {
         match value {
-            Json::Null => Ok(None),
-            Json::Object(entries) => match entries.get("type").and_then(Json::as_text) {
+            Value::Null => Ok(None),
+            Value::Object(entries) => match entries.get("type").and_then(Value::as_text) {
                 Some("pointer") => Ok(None),
                 _ => self.dtype(value, place).map(Some),
             },
@@ -112,19 +116,19 @@ impl Decoder<'_> {
 
     /// A list of symbolic texts.
     fn expressions(&self, object: &Object<'_>, name: &str) -> Result<Option<Vec<Expr>>, Failed> {
-        let Some(list) = object.get(name).and_then(Json::as_list) else { return Ok(None) };
+        let Some(list) = object.get(name).and_then(Value::as_list) else { return Ok(None) };
         let parts =
             list.iter().enumerate().map(|(at, value)| self.size(value, &object.place.entry(name, at)));
         parts.collect::<Result<Vec<_>, _>>().map(Some)
     }
 
     /// A symbolic text, a number, or an object with an exact and an approximate text.
-    pub(super) fn size(&self, value: &Json, place: &Place<'_>) -> Result<Expr, Failed> {
+    pub(super) fn size(&self, value: Value<'_>, place: &Place<'_>) -> Result<Expr, Failed> {
         match value {
-            Json::Integer(number) => Ok(Expr::int(*number)),
-            Json::Text(text) => symbolic(text, place, self.log),
-            Json::Object(entries) if entries.contains_key("main") => match entries.get("main") {
-                Some(Json::Text(text)) => symbolic(text, place, self.log),
+            Value::Integer(number) => Ok(Expr::int(number)),
+            Value::Text(text) => self.symbolic(text, place),
+            Value::Object(entries) if let Some(main) = entries.get("main") => match main {
+                Value::Text(text) => self.symbolic(text, place),
                 _ => Err(self.log.error(Code::Malformed, place, "`main` must be a text")),
             },
             other => {
@@ -134,12 +138,28 @@ impl Decoder<'_> {
         }
     }
 
+    /// The expression of a text, which is looked up if it stood elsewhere and there was nothing to say about it.
+    fn symbolic(&self, text: &str, place: &Place<'_>) -> Result<Expr, Failed> {
+        if let [digit @ b'0'..=b'9'] = text.as_bytes() {
+            return Ok(Expr::int(i64::from(digit - b'0')));
+        }
+        if let Some(known) = self.sizes.borrow().get(text) {
+            return Ok(known.clone());
+        }
+        let told = self.log.len();
+        let found = symbolic(text, place, self.log)?;
+        if self.log.len() == told {
+            self.sizes.borrow_mut().insert(text.to_owned(), found.clone());
+        }
+        Ok(found)
+    }
+
     fn optional_size(&self, object: &Object<'_>, name: &str) -> Result<Option<Expr>, Failed> {
         object.get(name).map(|value| self.size(value, &object.place.at(name))).transpose()
     }
 
     /// A container.
-    pub(super) fn descriptor(&self, value: &Json, place: Place<'_>) -> Result<Descriptor, Failed> {
+    pub(super) fn descriptor(&self, value: Value<'_>, place: Place<'_>) -> Result<Descriptor, Failed> {
         let object = Object::of(value, place, self.log)?;
         let kind = object.text("type")?;
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;

@@ -7,11 +7,17 @@ use super::{ANYWHERE, Decoder};
 use crate::model::{Edge, Memlet};
 use crate::report::{Code, Failed};
 use crate::text::lambda;
-use crate::wire::{Json, Object, Place};
+use crate::wire::{Object, Path, Place, Value};
 
 impl Decoder<'_> {
     /// An edge between two nodes of a state.
-    pub(super) fn edge(&self, value: &Json, place: Place<'_>, nodes: usize) -> Result<Edge, Failed> {
+    pub(super) fn edge(
+        &self,
+        value: Value<'_>,
+        place: Place<'_>,
+        path: Path,
+        nodes: usize,
+    ) -> Result<Edge, Failed> {
         let object = Object::of(value, place, self.log)?;
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;
         let memlet = match attributes.get("data") {
@@ -25,14 +31,13 @@ impl Decoder<'_> {
             dst: object.index("dst", nodes)?,
             dst_connector: connector("dst_connector")?,
             memlet,
-            path: place.to_string(),
+            path,
         })
     }
 
-    fn memlet(&self, value: &Json, place: &Place<'_>) -> Result<Memlet, Failed> {
+    fn memlet(&self, value: Value<'_>, place: &Place<'_>) -> Result<Memlet, Failed> {
         let object = Object::of(value, *place, self.log)?;
-        let empty = Json::Object(indexmap::IndexMap::new());
-        let attributes = Object::of(object.get("attributes").unwrap_or(&empty), *place, self.log)?;
+        let attributes = Object::of(object.get("attributes").unwrap_or(Value::EMPTY), *place, self.log)?;
         let subset = |name: &str| -> Result<Option<Subset>, Failed> {
             attributes.get(name).map(|found| self.subset(found, &place.at(name))).transpose()
         };
@@ -55,7 +60,7 @@ impl Decoder<'_> {
             resolution,
             allow_out_of_bounds: attributes.flag("allow_oob", false)?,
             is_data_src: match attributes.get("is_data_src") {
-                Some(Json::Bool(is_source)) => Some(*is_source),
+                Some(Value::Bool(is_source)) => Some(is_source),
                 _ => None,
             },
         };
@@ -74,7 +79,7 @@ impl Decoder<'_> {
     }
 
     /// Ranges, whose ends are inclusive in files, or indices.
-    pub(super) fn subset(&self, value: &Json, place: &Place<'_>) -> Result<Subset, Failed> {
+    pub(super) fn subset(&self, value: Value<'_>, place: &Place<'_>) -> Result<Subset, Failed> {
         let object = Object::of(value, *place, self.log)?;
         match object.text("type")? {
             "Range" => {
@@ -94,7 +99,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn range(&self, value: &Json, place: Place<'_>) -> Result<Range, Failed> {
+    fn range(&self, value: Value<'_>, place: Place<'_>) -> Result<Range, Failed> {
         let object = Object::of(value, place, self.log)?;
         let part = |name: &str| self.size(object.required(name)?, &place.at(name));
         let or_one =

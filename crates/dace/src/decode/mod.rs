@@ -11,13 +11,16 @@ mod mkl;
 mod node;
 mod program;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use sdfg::symbolic::Expr;
 
 use crate::model::{Program, StructType};
 use crate::report::{Failed, Log};
 use crate::text::Structs;
-use crate::wire::{Json, Place};
+use crate::wire::{Document, Place, Value};
 
 /// Properties that every object may have and that mean nothing for what a program computes.
 const ANYWHERE: [&str; 2] = ["guid", "debuginfo"];
@@ -26,6 +29,8 @@ const ANYWHERE: [&str; 2] = ["guid", "debuginfo"];
 pub(crate) struct Decoder<'d> {
     pub(crate) log: &'d Log,
     pub(crate) structs: Structs,
+    /// Symbolic texts that were read, most of which stand in a file many times.
+    sizes: RefCell<BTreeMap<String, Expr>>,
     /// Whether C++ code is left to a compiler.
     pub(crate) allow_external: bool,
 }
@@ -39,32 +44,35 @@ pub(crate) struct Decoded {
 }
 
 /// Reads a whole document.
-pub(crate) fn decode(document: &Json, allow_external: bool, log: &Log) -> Result<Decoded, Failed> {
-    let name = document.get("attributes").and_then(|found| found.get("name")).and_then(Json::as_text);
+pub(crate) fn decode(document: &Document<'_>, allow_external: bool, log: &Log) -> Result<Decoded, Failed> {
+    let name = document.root().get("attributes").and_then(|found| found.get("name")).and_then(Value::as_text);
     let root = Place::root(name.unwrap_or("program"));
     let mut structs = BTreeMap::new();
-    collect_structs(document, &mut structs);
-    let decoder = Decoder { log, structs: Structs(structs), allow_external };
+    if document.mentions("struct") {
+        collect_structs(document.root(), &mut structs);
+    }
+    let document = document.root();
+    let decoder = Decoder { log, structs: Structs(structs), sizes: RefCell::default(), allow_external };
     let program = decoder.program(document, root)?;
-    let version = document.get("dace_version").and_then(Json::as_text).unwrap_or_default();
+    let version = document.get("dace_version").and_then(Value::as_text).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     Ok(Decoded { program, structs: decoder.structs, is_modern: major.is_some_and(|major| major >= 2) })
 }
 
 /// Struct types may be named in code before, after or without a container of the type, so they come first.
-fn collect_structs(value: &Json, found: &mut BTreeMap<String, Arc<StructType>>) {
+fn collect_structs(value: Value<'_>, found: &mut BTreeMap<String, Arc<StructType>>) {
     match value {
-        Json::Object(entries) => {
+        Value::Object(entries) => {
             if let Some(record) = descriptor::struct_type(value) {
                 found.entry(record.name.clone()).or_insert_with(|| Arc::new(record));
             }
-            for (key, inner) in entries {
-                if !matches!(key.as_str(), "orig_sdfg" | "transformation_hist" | "debuginfo") {
+            for (key, inner) in entries.iter() {
+                if !matches!(key, "orig_sdfg" | "transformation_hist" | "debuginfo") {
                     collect_structs(inner, found);
                 }
             }
         }
-        Json::List(list) => list.iter().for_each(|inner| collect_structs(inner, found)),
-        Json::Null | Json::Bool(_) | Json::Integer(_) | Json::Float(_) | Json::Text(_) => {}
+        Value::List(list) => list.iter().for_each(|inner| collect_structs(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => {}
     }
 }

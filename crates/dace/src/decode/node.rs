@@ -9,7 +9,7 @@ use super::{ANYWHERE, Decoder, mkl};
 use crate::model::{Consume, Dtype, Foreign, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
 use crate::text::expression;
-use crate::wire::{Json, Object, Place};
+use crate::wire::{Object, Path, Place, Value};
 
 /// Properties of nodes that change nothing that is computed.
 const NODE_PROPERTIES: [&str; 16] = [
@@ -33,11 +33,16 @@ const NODE_PROPERTIES: [&str; 16] = [
 
 impl Decoder<'_> {
     /// A node; `all` are those of its state, among which a scope's other end is.
-    pub(super) fn node(&self, value: &Json, place: Place<'_>, all: &[Json]) -> Result<Node, Failed> {
+    pub(super) fn node(
+        &self,
+        value: Value<'_>,
+        place: Place<'_>,
+        path: Path,
+        all: &[Value<'_>],
+    ) -> Result<Node, Failed> {
         let object = Object::of(value, place, self.log)?;
         let kind = object.text("type")?;
-        let empty = Json::Object(IndexMap::new());
-        let attributes = Object::of(object.get("attributes").unwrap_or(&empty), place, self.log)?;
+        let attributes = Object::of(object.get("attributes").unwrap_or(Value::EMPTY), place, self.log)?;
         attributes.ignore(&ANYWHERE);
         attributes.ignore(&NODE_PROPERTIES);
         let label = match attributes.optional_text("label")? {
@@ -67,13 +72,13 @@ impl Decoder<'_> {
             _ if object.get("classpath").is_some() => {
                 let path = object.text("classpath")?;
                 let class = operation(path.rsplit('.').next().unwrap_or(path)).to_owned();
-                let Some(Json::Object(all)) = object.get("attributes") else {
+                let Some(Value::Object(all)) = object.get("attributes") else {
                     return Err(self.log.error(Code::Malformed, &place, "the node has no attributes"));
                 };
                 let properties = all.iter().filter(|(name, _)| !is_plumbing(name));
                 NodeKind::Library {
                     class,
-                    properties: properties.map(|(name, value)| (name.clone(), value.clone())).collect(),
+                    properties: properties.map(|(name, value)| (name.to_owned(), value.to_json())).collect(),
                 }
             }
             other => {
@@ -84,7 +89,7 @@ impl Decoder<'_> {
         if !matches!(found, NodeKind::Library { .. } | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_)) {
             attributes.finish();
         }
-        Ok(Node { label: label.to_owned(), kind: found, inputs, outputs, path: place.to_string() })
+        Ok(Node { label: label.to_owned(), kind: found, inputs, outputs, path })
     }
 
     fn connectors(
@@ -98,9 +103,9 @@ impl Decoder<'_> {
     }
 
     /// The id of the entry of the scope that a node ends.
-    fn entry_of(&self, object: &Object<'_>, all: &[Json], place: &Place<'_>) -> Result<usize, Failed> {
+    fn entry_of(&self, object: &Object<'_>, all: &[Value<'_>], place: &Place<'_>) -> Result<usize, Failed> {
         let entry = object.index("scope_entry", all.len())?;
-        let kind = all.get(entry).and_then(|node| node.get("type")).and_then(Json::as_text);
+        let kind = all.get(entry).and_then(|node| node.get("type")).and_then(Value::as_text);
         if matches!(kind, Some("MapEntry" | "ConsumeEntry")) {
             return Ok(entry);
         }
@@ -112,7 +117,7 @@ impl Decoder<'_> {
         let (code, language) = match attributes.get("code") {
             // Code that does nothing is left out.
             None => (String::new(), "Python".to_owned()),
-            Some(Json::Text(text)) => (text.clone(), "Python".to_owned()),
+            Some(Value::Text(text)) => (text.to_owned(), "Python".to_owned()),
             Some(found) => {
                 let code = Object::of(found, place.at("code"), self.log)?;
                 (
@@ -124,7 +129,7 @@ impl Decoder<'_> {
         let mut foreign = Foreign::default();
         for name in ["code_global", "code_init", "code_exit"] {
             let text =
-                attributes.get(name).and_then(|found| found.get("string_data")).and_then(Json::as_text);
+                attributes.get(name).and_then(|found| found.get("string_data")).and_then(Value::as_text);
             let text = text.unwrap_or_default();
             if self.allow_external && name == "code_global" {
                 foreign.global = text.to_owned();
@@ -143,7 +148,7 @@ impl Decoder<'_> {
         // What the writer of this project notes beside code that has one meaning in both languages.
         let is_pythonic = attributes.flag("_meta_python", false)?;
         for property in ["in_connectors", "out_connectors"] {
-            let is_pointer = |ty: &Json| ty.get("type").and_then(Json::as_text) == Some("pointer");
+            let is_pointer = |ty: &Value<'_>| ty.get("type").and_then(Value::as_text) == Some("pointer");
             let pairs = attributes.pairs(property)?.into_iter();
             let pointers = pairs.filter(|(_, ty)| is_pointer(ty)).map(|(name, _)| name.to_owned());
             foreign.pointers.extend(pointers);
@@ -211,7 +216,7 @@ impl Decoder<'_> {
         let condition = match attributes.get("condition") {
             None => None,
             Some(found) => {
-                let text = found.as_text().or_else(|| found.get("string_data").and_then(Json::as_text));
+                let text = found.as_text().or_else(|| found.get("string_data").and_then(Value::as_text));
                 let text = text.unwrap_or_default().trim();
                 let here = place.at("condition");
                 if text.is_empty() { None } else { Some(expression(text, &self.structs, &here, self.log)?) }
@@ -235,8 +240,8 @@ impl Decoder<'_> {
         let mut mapping = Vec::new();
         for (name, value) in attributes.pairs("symbol_mapping")? {
             let value = match value {
-                Json::Text(text) => text.clone(),
-                Json::Integer(number) => number.to_string(),
+                Value::Text(text) => text.to_owned(),
+                Value::Integer(number) => number.to_string(),
                 other => {
                     let message = format!("expected an expression, found {}", other.noun());
                     return Err(self.log.error(

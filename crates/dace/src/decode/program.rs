@@ -4,12 +4,12 @@ use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
 use sdfg::tasklet::arith::cast;
-use sdfg::value::{Complex, Value};
+use sdfg::value::{Complex, Value as Number};
 
 use super::{ANYWHERE, Decoder};
 use crate::model::{Constant, Program};
 use crate::report::{Code, Failed};
-use crate::wire::{Json, Object, Place};
+use crate::wire::{List, Object, Place, Value};
 
 /// Properties about viewers, history, instrumentation and ways to generate C++.
 const KNOWN: [&str; 18] = [
@@ -35,7 +35,7 @@ const KNOWN: [&str; 18] = [
 
 impl Decoder<'_> {
     /// An SDFG, the whole document or within a nested node.
-    pub(super) fn program(&self, value: &Json, place: Place<'_>) -> Result<Program, Failed> {
+    pub(super) fn program(&self, value: Value<'_>, place: Place<'_>) -> Result<Program, Failed> {
         let object = Object::of(value, place, self.log)?;
         if object.text("type")? != "SDFG" {
             return Err(self.log.error(Code::Malformed, &place, "this is no SDFG"));
@@ -94,7 +94,7 @@ impl Decoder<'_> {
         let (mut result, mut globals) = (Ok(()), Vec::new());
         for property in ["global_code", "init_code", "exit_code"] {
             for (target, value) in attributes.pairs(property)? {
-                let text = value.get("string_data").and_then(Json::as_text).unwrap_or_default();
+                let text = value.get("string_data").and_then(Value::as_text).unwrap_or_default();
                 let says_something = |line: &&str| {
                     let line = line.trim();
                     !line.is_empty() && !line.starts_with("//") && !line.starts_with("#include")
@@ -120,7 +120,7 @@ impl Decoder<'_> {
             result = Err(self.log.error(Code::ForeignCode, &place.at("callback_mapping"), message));
         }
         for property in ["_pgrids", "_subarrays", "_rdistrarrays"] {
-            if !attributes.get(property).is_none_or(Json::is_empty) {
+            if !attributes.get(property).is_none_or(Value::is_empty) {
                 let message = "distributed containers are not supported";
                 result = Err(self.log.error(Code::Descriptor, &place.at(property), message));
             }
@@ -137,7 +137,7 @@ impl Decoder<'_> {
         for (name, value) in attributes.pairs("constants_prop")? {
             let list = place.at("constants_prop");
             let here = list.at(name);
-            let Some([descriptor, value]) = value.as_list() else {
+            let Some([descriptor, value]) = value.as_list().and_then(List::exactly) else {
                 let message = "expected a descriptor and a value";
                 return Err(self.log.error(Code::Malformed, &here, message));
             };
@@ -160,31 +160,32 @@ impl Decoder<'_> {
 }
 
 /// The numbers of nested lists in row-major order; `false` if there is anything else.
-fn flatten(value: &Json, lane: ScalarType, found: &mut Vec<Value>) -> bool {
-    let number = |value: &Json| match value {
-        Json::Bool(value) => Some(f64::from(u8::from(*value))),
-        Json::Integer(value) => Some(*value as f64),
-        Json::Float(value) => Some(*value),
-        Json::Text(text) => text.parse().ok(),
-        Json::Null | Json::List(_) | Json::Object(_) => None,
+fn flatten(value: Value<'_>, lane: ScalarType, found: &mut Vec<Number>) -> bool {
+    let number = |value: Value<'_>| match value {
+        Value::Bool(value) => Some(f64::from(u8::from(value))),
+        Value::Integer(value) => Some(value as f64),
+        Value::Float(value) => Some(value),
+        Value::Text(text) => text.parse().ok(),
+        Value::Null | Value::List(_) | Value::Object(_) => None,
     };
     match value {
-        Json::List(list) => list.iter().all(|value| flatten(value, lane, found)),
-        Json::Object(parts) => match (parts.get("real").and_then(number), parts.get("imag").and_then(number))
-        {
-            (Some(re), Some(im)) => {
-                found.push(cast(Value::Complex128(Complex::new(re, im)), lane));
-                true
+        Value::List(list) => list.iter().all(|value| flatten(value, lane, found)),
+        Value::Object(parts) => {
+            match (parts.get("real").and_then(number), parts.get("imag").and_then(number)) {
+                (Some(re), Some(im)) => {
+                    found.push(cast(Number::Complex128(Complex::new(re, im)), lane));
+                    true
+                }
+                _ => false,
             }
-            _ => false,
-        },
-        Json::Integer(value) => {
-            found.push(cast(Value::I64(*value), lane));
+        }
+        Value::Integer(value) => {
+            found.push(cast(Number::I64(value), lane));
             true
         }
         other => match number(other) {
             Some(value) => {
-                found.push(cast(Value::F64(value), lane));
+                found.push(cast(Number::F64(value), lane));
                 true
             }
             None => false,

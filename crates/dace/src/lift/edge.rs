@@ -12,6 +12,7 @@ use super::state::Graph;
 use crate::model::{Edge, Memlet};
 use crate::report::{Code, Failed};
 use crate::text::map_expression;
+use crate::wire::Path;
 
 impl Frame<'_> {
     pub(super) fn dataflow_edge(&self, graph: &Graph<'_>, id: EdgeId) -> Result<Edge, Failed> {
@@ -20,7 +21,7 @@ impl Frame<'_> {
             let (src, dst) = (graph.place(edge.src), graph.place(edge.dst));
             let (src_connector, dst_connector) = (None, None);
             let memlet = Memlet::default();
-            return Ok(Edge { src, src_connector, dst, dst_connector, memlet, path: String::new() });
+            return Ok(Edge { src, src_connector, dst, dst_connector, memlet, path: Path::default() });
         }
         let connector = |node: NodeId, name: &Option<String>| match &graph.state.node(node).kind {
             NodeKind::Tasklet(tasklet) => name.as_ref().map(|name| self.connector_name(tasklet, name)),
@@ -70,7 +71,7 @@ impl Frame<'_> {
             dst: graph.place(edge.dst),
             dst_connector,
             memlet,
-            path: String::new(),
+            path: Path::default(),
         })
     }
 

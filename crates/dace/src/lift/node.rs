@@ -15,7 +15,7 @@ use crate::encode::{library_module, scalar};
 use crate::model::{self, Dtype};
 use crate::report::{Code, Failed};
 use crate::text::to_name;
-use crate::wire::Json;
+use crate::wire::{Json, Path};
 
 type Connectors = IndexMap<String, Option<Dtype>>;
 
@@ -61,7 +61,7 @@ impl Frame<'_> {
                 self.library(graph, id, library)?
             }
         };
-        Ok(model::Node { label: to_name(&node.label), kind, inputs, outputs, path: String::new() })
+        Ok(model::Node { label: to_name(&node.label), kind, inputs, outputs, path: Path::default() })
     }
 
     /// The connectors that edges have at a node, in the order of the edges.

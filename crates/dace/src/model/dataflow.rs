@@ -9,7 +9,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, Lambda};
 
 use super::{Dtype, Program};
-use crate::wire::Json;
+use crate::wire::{Json, Path};
 
 /// A dataflow graph.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Node {
     pub(crate) inputs: IndexMap<String, Option<Dtype>>,
     pub(crate) outputs: IndexMap<String, Option<Dtype>>,
     /// Where it stands in the file.
-    pub(crate) path: String,
+    pub(crate) path: Path,
 }
 
 /// A property of library nodes that were calls of BLAS: `transA` and `transB` are about matrices as they lie in memory, and
@@ -104,7 +104,7 @@ pub(crate) struct Edge {
     pub(crate) dst_connector: Option<String>,
     pub(crate) memlet: Memlet,
     /// Where it stands in the file.
-    pub(crate) path: String,
+    pub(crate) path: Path,
 }
 
 /// What an edge moves.

@@ -1,4 +1,4 @@
-//! A JSON value whose objects keep the order of their keys.
+//! A JSON value that is kept or written, whose objects keep the order of their keys.
 
 use std::fmt;
 
@@ -36,36 +36,12 @@ impl Json {
 
     /// The value of a key of an object.
     pub(crate) fn get(&self, key: &str) -> Option<&Json> {
-        match self {
-            Json::Object(entries) => entries.get(key),
-            Json::Null
-            | Json::Bool(_)
-            | Json::Integer(_)
-            | Json::Float(_)
-            | Json::Text(_)
-            | Json::List(_) => None,
-        }
+        if let Json::Object(entries) = self { entries.get(key) } else { None }
     }
 
     /// The text, if it is one.
     pub(crate) fn as_text(&self) -> Option<&str> {
         if let Json::Text(text) = self { Some(text) } else { None }
-    }
-
-    /// The entries, if it is a list.
-    pub(crate) fn as_list(&self) -> Option<&[Json]> {
-        if let Json::List(list) = self { Some(list) } else { None }
-    }
-
-    /// Whether it says nothing: null, `false`, an empty text, list or object.
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Json::Null | Json::Bool(false) => true,
-            Json::Bool(true) | Json::Integer(_) | Json::Float(_) => false,
-            Json::Text(text) => text.is_empty(),
-            Json::List(list) => list.is_empty(),
-            Json::Object(entries) => entries.is_empty(),
-        }
     }
 }
 

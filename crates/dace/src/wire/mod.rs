@@ -3,18 +3,24 @@
 //! It stands apart from decoding because nothing here knows DaCe: gzip or plain, UTF-8, JSON. The order of keys matters,
 //! since assignments between states take effect in it.
 
+mod document;
 mod json;
 mod object;
 mod place;
+mod scan;
+#[cfg(test)]
+mod tests;
 mod write;
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
+pub(crate) use document::{Document, List, Value};
 pub(crate) use json::Json;
 pub(crate) use object::Object;
-pub(crate) use place::Place;
+pub(crate) use place::{Path, Place};
 pub(crate) use write::{compressed, to_bytes};
 
 /// The most bytes that a compressed file may unfold to.
@@ -34,21 +40,29 @@ pub(crate) enum WireError {
     Json(serde_json::Error),
 }
 
-/// Parses JSON, compressed or not, whatever the name of the file was.
+/// The text of a file, unfolded if it is compressed, whatever its name was.
 ///
 /// # Errors
-/// Damaged gzip data, and text that is no JSON or is nested deeper than 128 levels.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Json, WireError> {
+/// Damaged gzip data.
+pub(crate) fn unfold(bytes: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Cow::Borrowed(bytes));
+    }
     let mut unfolded = Vec::new();
-    let text = if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut reader = MultiGzDecoder::new(bytes).take(LARGEST + 1);
-        let read = reader.read_to_end(&mut unfolded).map_err(WireError::Gzip)?;
-        if read as u64 > LARGEST {
-            return Err(WireError::TooLarge);
-        }
-        &unfolded
-    } else {
-        bytes
-    };
-    serde_json::from_slice(text).map_err(WireError::Json)
+    let mut reader = MultiGzDecoder::new(bytes).take(LARGEST + 1);
+    let read = reader.read_to_end(&mut unfolded).map_err(WireError::Gzip)?;
+    if read as u64 > LARGEST { Err(WireError::TooLarge) } else { Ok(Cow::Owned(unfolded)) }
+}
+
+/// Parses JSON.
+///
+/// # Errors
+/// Text that is no JSON or is nested deeper than 128 levels.
+pub(crate) fn parse(text: &[u8]) -> Result<Document<'_>, WireError> {
+    if let Some(document) = scan::document(text) {
+        return Ok(document);
+    }
+    let mut document = Document::default();
+    document.push(serde_json::from_slice(text).map_err(WireError::Json)?);
+    Ok(document)
 }

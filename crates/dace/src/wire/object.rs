@@ -1,11 +1,8 @@
 //! Reading the properties of an object, with a note of every one that nobody asked for.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::Cell;
 
-use indexmap::IndexMap;
-
-use super::{Json, Place};
+use super::{List, Place, Value};
 use crate::report::{Code, Failed, Log};
 
 /// The properties of one object of a document.
@@ -13,17 +10,29 @@ use crate::report::{Code, Failed, Log};
 /// Each getter notes that its property is understood; [`Object::finish`] reports the others, so that nothing is ignored
 /// without a word.
 pub(crate) struct Object<'a> {
-    entries: &'a IndexMap<String, Json>,
+    entries: Vec<Entry<'a>>,
     pub(crate) place: Place<'a>,
     log: &'a Log,
-    used: RefCell<BTreeSet<&'a str>>,
+    /// Properties that are known and mean nothing; few lists, which are looked at in the end only.
+    ignored: Cell<[&'static [&'static str]; 4]>,
+    ignores_meta: Cell<bool>,
+}
+
+struct Entry<'a> {
+    key: &'a str,
+    value: Value<'a>,
+    used: Cell<bool>,
 }
 
 impl<'a> Object<'a> {
     /// The object, or an error.
-    pub(crate) fn of(value: &'a Json, place: Place<'a>, log: &'a Log) -> Result<Self, Failed> {
+    pub(crate) fn of(value: Value<'a>, place: Place<'a>, log: &'a Log) -> Result<Self, Failed> {
         match value {
-            Json::Object(entries) => Ok(Object { entries, place, log, used: RefCell::default() }),
+            Value::Object(entries) => {
+                let entry = |(key, value)| Entry { key, value, used: Cell::new(false) };
+                let entries = entries.iter().map(entry).collect();
+                Ok(Object { entries, place, log, ignored: Cell::default(), ignores_meta: Cell::default() })
+            }
             other => {
                 Err(log.error(Code::Malformed, &place, format!("expected an object, found {}", other.noun())))
             }
@@ -31,14 +40,14 @@ impl<'a> Object<'a> {
     }
 
     /// The value of a property that is there and not null.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a Json> {
-        let (key, value) = self.entries.get_key_value(name)?;
-        self.used.borrow_mut().insert(key);
-        (*value != Json::Null).then_some(value)
+    pub(crate) fn get(&self, name: &str) -> Option<Value<'a>> {
+        let entry = self.entries.iter().find(|entry| entry.key == name)?;
+        entry.used.set(true);
+        (!matches!(entry.value, Value::Null)).then_some(entry.value)
     }
 
     /// A property that has to be there.
-    pub(crate) fn required(&self, name: &str) -> Result<&'a Json, Failed> {
+    pub(crate) fn required(&self, name: &str) -> Result<Value<'a>, Failed> {
         self.get(name).ok_or_else(|| {
             self.log.error(Code::Malformed, &self.place, format!("the property `{name}` is missing"))
         })
@@ -58,26 +67,24 @@ impl<'a> Object<'a> {
     }
 
     /// A list that has to be there.
-    pub(crate) fn list(&self, name: &str) -> Result<&'a [Json], Failed> {
+    pub(crate) fn list(&self, name: &str) -> Result<List<'a>, Failed> {
         let value = self.required(name)?;
         value.as_list().ok_or_else(|| self.wrong(name, "a list", value))
     }
 
     /// A list, empty if it is not there.
-    pub(crate) fn optional_list(&self, name: &str) -> Result<&'a [Json], Failed> {
+    pub(crate) fn optional_list(&self, name: &str) -> Result<List<'a>, Failed> {
         match self.get(name) {
-            None => Ok(&[]),
+            None => Ok(List::EMPTY),
             Some(value) => value.as_list().ok_or_else(|| self.wrong(name, "a list", value)),
         }
     }
 
     /// An object as key and value pairs, empty if it is not there.
-    pub(crate) fn pairs(&self, name: &str) -> Result<Vec<(&'a str, &'a Json)>, Failed> {
+    pub(crate) fn pairs(&self, name: &str) -> Result<Vec<(&'a str, Value<'a>)>, Failed> {
         match self.get(name) {
             None => Ok(Vec::new()),
-            Some(Json::Object(entries)) => {
-                Ok(entries.iter().map(|(key, value)| (key.as_str(), value)).collect())
-            }
+            Some(Value::Object(entries)) => Ok(entries.iter().collect()),
             Some(other) => Err(self.wrong(name, "an object", other)),
         }
     }
@@ -86,7 +93,7 @@ impl<'a> Object<'a> {
     pub(crate) fn flag(&self, name: &str, default: bool) -> Result<bool, Failed> {
         match self.get(name) {
             None => Ok(default),
-            Some(Json::Bool(value)) => Ok(*value),
+            Some(Value::Bool(value)) => Ok(value),
             Some(other) => Err(self.wrong(name, "a truth value", other)),
         }
     }
@@ -95,9 +102,9 @@ impl<'a> Object<'a> {
     pub(crate) fn index(&self, name: &str, length: usize) -> Result<usize, Failed> {
         let value = self.required(name)?;
         let index = match value {
-            Json::Integer(index) => usize::try_from(*index).ok(),
-            Json::Text(text) => text.parse().ok(),
-            Json::Null | Json::Bool(_) | Json::Float(_) | Json::List(_) | Json::Object(_) => None,
+            Value::Integer(index) => usize::try_from(index).ok(),
+            Value::Text(text) => text.parse().ok(),
+            Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Object(_) => None,
         };
         let Some(index) = index else { return Err(self.wrong(name, "an index", value)) };
         if index >= length {
@@ -107,21 +114,32 @@ impl<'a> Object<'a> {
         Ok(index)
     }
 
-    /// Notes that properties are known and mean nothing here.
-    pub(crate) fn ignore(&self, names: &[&str]) {
-        let mut used = self.used.borrow_mut();
-        for (key, _) in self.entries {
-            if names.contains(&key.as_str()) || key.starts_with("_meta") {
-                used.insert(key);
+    /// Notes that properties are known and mean nothing here, as what begins with `_meta` does.
+    pub(crate) fn ignore(&self, names: &'static [&'static str]) {
+        self.ignores_meta.set(true);
+        let mut lists = self.ignored.get();
+        match lists.iter_mut().find(|list| list.is_empty()) {
+            Some(list) => {
+                *list = names;
+                self.ignored.set(lists);
+            }
+            None => {
+                for entry in self.entries.iter().filter(|entry| names.contains(&entry.key)) {
+                    entry.used.set(true);
+                }
             }
         }
     }
 
     /// Reports the properties that were neither read nor known and say something.
     pub(crate) fn finish(self) {
-        let used = self.used.borrow();
-        for (key, value) in self.entries {
-            if !used.contains(key.as_str()) && !value.is_empty() {
+        let lists = self.ignored.get();
+        let is_ignored = |key: &str| {
+            self.ignores_meta.get() && key.starts_with("_meta")
+                || lists.iter().any(|names| names.contains(&key))
+        };
+        for Entry { key, value, used } in &self.entries {
+            if !used.get() && !value.is_empty() && !is_ignored(key) {
                 self.log.note(
                     Code::PropertyIgnored,
                     &self.place,
@@ -131,7 +149,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn wrong(&self, name: &str, expected: &str, found: &Json) -> Failed {
+    fn wrong(&self, name: &str, expected: &str, found: Value<'_>) -> Failed {
         let message = format!("`{name}` must be {expected}, it is {}", found.noun());
         self.log.error(Code::Malformed, &self.place, message)
     }

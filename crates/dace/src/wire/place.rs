@@ -1,6 +1,7 @@
 //! Where in a document something stands, for messages.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A path from the root of a document, made while it is walked: each step borrows the one before.
 #[derive(Clone, Copy, Debug)]
@@ -52,5 +53,36 @@ impl fmt::Display for Place<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The place of something that outlives the walk through the document. Of the many in one list, each is a number until a
+/// message needs it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path {
+    owner: Arc<str>,
+    entry: Option<(&'static str, usize)>,
+}
+
+impl Path {
+    /// An entry of a list of what stands at `owner`.
+    pub(crate) fn entry(owner: &Arc<str>, list: &'static str, index: usize) -> Path {
+        Path { owner: Arc::clone(owner), entry: Some((list, index)) }
+    }
+}
+
+impl From<&str> for Path {
+    fn from(path: &str) -> Path {
+        Path { owner: Arc::from(path), entry: None }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.owner)?;
+        match self.entry {
+            Some((list, index)) => write!(f, "/{list}[{index}]"),
+            None => Ok(()),
+        }
     }
 }

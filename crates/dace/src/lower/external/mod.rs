@@ -195,7 +195,7 @@ impl<'a> Frame<'a> {
                 constants.push_str(&constant_of(name, constant));
             }
         }
-        let symbol = symbol_of(&node.label, &node.path, code);
+        let symbol = symbol_of(&node.label, &node.path.to_string(), code);
         let mut function = format!("\n#line 1 \"generated\"\nextern \"C\" void {symbol}(");
         let declared: Vec<&str> =
             parameters.iter().flat_map(|parameter| &parameter.declared).map(String::as_str).collect();
@@ -210,7 +210,7 @@ impl<'a> Frame<'a> {
         function.push_str("}\n");
         let function = Function {
             label: node.label.clone(),
-            path: node.path.clone(),
+            path: node.path.to_string(),
             code: code.clone(),
             text: function,
         };
