@@ -16,7 +16,7 @@ use crate::analysis::ScopeTree;
 use crate::analysis::footprint::nonnegative_extents;
 use crate::analysis::loops::counted_loops_around;
 use crate::ir::{BlockKind, EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
-use crate::symbolic::Assumptions;
+use crate::symbolic::{Assumptions, remembering};
 
 use scope::Scope;
 
@@ -32,6 +32,10 @@ pub struct Propagation {
 ///
 /// Segments whose inner edges are missing or name different containers are left as they are: validation refuses them.
 pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
+    remembering(|| derive_all(sdfg))
+}
+
+fn derive_all(sdfg: &mut Sdfg) -> Propagation {
     let mut result = Propagation::default();
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
     for id in &states {
@@ -39,7 +43,7 @@ pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
         let nested: Vec<NodeId> = sdfg.state(*id).nodes().filter(is_nested).map(|(node, _)| node).collect();
         for node in nested {
             if let NodeKind::Nested(nested) = &mut sdfg.state_mut(*id).node_mut(node).kind {
-                propagate(&mut nested.sdfg);
+                derive_all(&mut nested.sdfg);
             }
         }
     }
@@ -91,8 +95,11 @@ fn loops_around(sdfg: &Sdfg) -> BTreeMap<StateId, Assumptions> {
 
 /// Derived segments of a state: inner scopes first, so that outer ones build on them.
 fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet, bool)> {
+    let tree = ScopeTree::of(sdfg.state(id));
+    if tree.entries().is_empty() {
+        return Vec::new();
+    }
     let mut state: State = sdfg.state(id).clone();
-    let tree = ScopeTree::of(&state);
     let mut derived = Vec::new();
     let mut exactness: BTreeMap<EdgeId, bool> = BTreeMap::new();
     for entry in tree.entries().into_iter().rev() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::memory::Name;
 use super::{Expr, Symbol};
 
 /// Restrictions on the values of symbols under which a statement is to be decided.
@@ -10,14 +11,15 @@ use super::{Expr, Symbol};
 /// is any integer. That bounds leave room for a value (`N >= 1` for `0 <= i <= N - 1`) is used in statements that
 /// mention the symbol, and not in others, so that a table may hold parameters of scopes that never run.
 /// Contradictory assumptions make every statement provable, as they admit no values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Assumptions {
     bounds: BTreeMap<Symbol, SymbolBounds>,
     facts: Vec<Expr>,
+    pub(super) name: Name,
 }
 
 /// Inclusive bounds of one symbol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct SymbolBounds {
     pub(super) lower: Option<Expr>,
     pub(super) upper: Option<Expr>,
@@ -41,6 +43,7 @@ impl Assumptions {
     }
 
     fn at_least(&mut self, symbol: Symbol, least: i64) -> &mut Assumptions {
+        self.name.forget();
         let bounds = self.bounds.entry(symbol.clone()).or_default();
         match &bounds.lower {
             None => bounds.lower = Some(Expr::int(least)),
@@ -59,12 +62,14 @@ impl Assumptions {
         lower: Option<Expr>,
         upper: Option<Expr>,
     ) -> &mut Assumptions {
+        self.name.forget();
         self.bounds.insert(symbol, SymbolBounds { lower, upper });
         self
     }
 
     /// Assumes `expression >= 0`.
     pub fn assume_nonnegative(&mut self, expression: Expr) -> &mut Assumptions {
+        self.name.forget();
         self.facts.push(expression);
         self
     }

@@ -4,6 +4,7 @@ use num_integer::Integer as _;
 use num_traits::{Signed, Zero};
 
 use super::limits::Effort;
+use super::memory;
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Truth};
 
@@ -52,7 +53,8 @@ impl Expr {
     /// `self >= 0`.
     #[must_use]
     pub fn is_nonnegative(&self, assumptions: &Assumptions) -> Truth {
-        self.is_nonnegative_within(assumptions, &Effort::new())
+        let prove = || self.is_nonnegative_within(assumptions, &Effort::new());
+        if self.is_constant() { prove() } else { memory::nonnegative(self, assumptions, prove) }
     }
 
     pub(super) fn is_nonnegative_within(&self, assumptions: &Assumptions, effort: &Effort) -> Truth {
@@ -120,6 +122,10 @@ impl Expr {
                 std::cmp::Ordering::Greater => Sign::Positive,
             };
         }
+        memory::sign(self, assumptions, || self.proved_sign(assumptions))
+    }
+
+    fn proved_sign(&self, assumptions: &Assumptions) -> Sign {
         let effort = Effort::new();
         let nonnegative = |expression: &Expr| Prover::new(assumptions, &effort).nonnegative(expression);
         let positive = |expression: &Expr| Prover::new(assumptions, &effort).positive(expression);

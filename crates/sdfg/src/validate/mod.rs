@@ -62,6 +62,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use crate::ir::{NodeKind, Sdfg};
+use crate::symbolic::remembering;
 use calls::Call;
 pub(crate) use endless::never_ends;
 use frame::{Frame, Frames};
@@ -132,7 +133,7 @@ fn summary(rejected: &Rejected) -> String {
 /// # Errors
 /// Every error that was found, with the warnings. Errors in the structure hide others, which would follow from them.
 pub fn validate(sdfg: Sdfg) -> Result<Validated, Rejected> {
-    let findings = diagnose(&sdfg);
+    let findings = remembering(|| diagnose(&sdfg));
     if findings.has_errors() {
         return Err(Rejected { diagnostics: findings.into_vec(), sdfg: Box::new(sdfg) });
     }

@@ -2,9 +2,11 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::calls::Call;
+use super::conflicts::Meetings;
 use super::direction::roots;
 use super::storage::Device;
 use crate::analysis::executions::ExecutionTable;
@@ -70,6 +72,8 @@ pub(super) struct Program<'a> {
     pub(super) shared: Shared,
     /// The call that runs it, of a nested one whose meaning is checked.
     pub(super) call: Option<Arc<Call>>,
+    /// What was asked of pairs of accesses, in all SDFGs of the program.
+    pub(super) meetings: Rc<Meetings>,
     labels: BTreeMap<StateId, BlockId>,
     executions: OnceCell<ExecutionTable>,
     homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
@@ -89,7 +93,20 @@ impl<'a> Program<'a> {
         let assigned = assigned_symbols(sdfg).into_iter().collect();
         let (executions, homes) = (OnceCell::new(), OnceCell::new());
         let shared = Shared::new();
-        Program { sdfg, path, depth, device, assigned, shared, call: None, labels, executions, homes }
+        let meetings = Rc::default();
+        Program {
+            sdfg,
+            path,
+            depth,
+            device,
+            assigned,
+            shared,
+            call: None,
+            meetings,
+            labels,
+            executions,
+            homes,
+        }
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.
@@ -101,7 +118,8 @@ impl<'a> Program<'a> {
         device: Device,
     ) -> Program<'a> {
         let path = site.path.enter(&site.state.node(node).label);
-        Program::new(&nested.sdfg, path, self.depth + 1, device)
+        let program = Program::new(&nested.sdfg, path, self.depth + 1, device);
+        Program { meetings: Rc::clone(&self.meetings), ..program }
     }
 
     /// Arguments of a call that parts of one container are bound to, or of two that may share memory.

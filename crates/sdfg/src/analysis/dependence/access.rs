@@ -29,7 +29,7 @@ impl AccessMode {
 }
 
 /// The iterations of one scope or loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Iterations {
     /// Iteration symbols with their ranges, outermost first; later ranges may mention earlier symbols. Empty for a
     /// loop that does not count.
@@ -44,7 +44,7 @@ pub struct Iterations {
 }
 
 /// A subset with the iterations around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IteratedAccess {
     /// Scopes and loops, the outermost first.
     pub around: Vec<Iterations>,

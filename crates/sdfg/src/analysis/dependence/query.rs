@@ -10,7 +10,7 @@ use crate::symbolic::{Assumptions, Expr, Sign, Symbol, Truth};
 
 /// Which pairs of iterations of the outermost scopes and loops, which both accesses have in common, are compared.
 /// All iterations further in are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Iteration {
     /// The same iteration of this many common scopes.
     Same(usize),

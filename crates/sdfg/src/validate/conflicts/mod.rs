@@ -9,6 +9,7 @@
 
 mod alias;
 mod call;
+mod meetings;
 mod order;
 mod report;
 mod touch;
@@ -18,11 +19,12 @@ use std::ops::Range;
 
 use super::frame::Frames;
 use super::site::{Findings, Program, Site};
-use crate::analysis::dependence::{Iteration, meets};
+use crate::analysis::dependence::Iteration;
 use crate::analysis::executions::Frequency;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ContainerId, EdgeId, NodeId};
 use crate::symbolic::{Assumptions, Truth};
+pub(super) use meetings::Meetings;
 use order::Paths;
 use touch::Touch;
 
@@ -178,6 +180,6 @@ impl StateQuestion<'_> {
             (Some(_) | None, Some(_) | None) => None,
         };
         let (first, second) = through.unwrap_or((&own.access, &other.access));
-        meets(first, second, n_common, iteration, self.known)
+        self.program.meetings.meet(first, second, n_common, iteration, self.known)
     }
 }
