@@ -13,20 +13,24 @@ use sdfg::syntax::Expression;
 /// The symbols that an SDFG which declares none needs from its caller, who gives those in `mapping` anyway.
 pub(super) fn given_symbols(sdfg: &Sdfg, mapping: &[(String, String)]) -> BTreeSet<Symbol> {
     let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
-    // What is assigned on some ways only keeps the caller's value on the others.
-    let is_mapped = |symbol: &&Symbol| mapping.iter().any(|(name, _)| name == symbol.as_str());
-    let kept = assigned.iter().filter(is_mapped).cloned().collect();
-    let always = DefinedSymbols::of(sdfg);
-    let mut walk =
-        Walk { sdfg, assigned: &assigned, kept, always, seen: BTreeSet::new(), early: BTreeSet::new() };
-    walk.region(sdfg.body());
-    let mut given = walk.early;
+    let mut given = if assigned.is_empty() { BTreeSet::new() } else { early(sdfg, mapping, &assigned) };
     // Names of numbers in code are no symbols.
     let is_number = |symbol: &Symbol| matches!(symbol.as_str(), "inf" | "nan");
     let free =
         free_symbols(sdfg).into_iter().filter(|symbol| !assigned.contains(symbol) && !is_number(symbol));
     given.extend(free);
     given
+}
+
+/// Symbols that are assigned somewhere and used before.
+fn early(sdfg: &Sdfg, mapping: &[(String, String)], assigned: &BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+    // What is assigned on some ways only keeps the caller's value on the others.
+    let is_mapped = |symbol: &&Symbol| mapping.iter().any(|(name, _)| name == symbol.as_str());
+    let kept = assigned.iter().filter(is_mapped).cloned().collect();
+    let always = DefinedSymbols::of(sdfg);
+    let mut walk = Walk { sdfg, assigned, kept, always, seen: BTreeSet::new(), early: BTreeSet::new() };
+    walk.region(sdfg.body());
+    walk.early
 }
 
 struct Walk<'a> {

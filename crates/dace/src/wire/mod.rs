@@ -15,7 +15,7 @@ mod write;
 use std::borrow::Cow;
 use std::io::Read;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 
 pub(crate) use document::{Document, List, Value};
 pub(crate) use json::Json;
@@ -48,7 +48,9 @@ pub(crate) fn unfold(bytes: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(Cow::Borrowed(bytes));
     }
-    let mut unfolded = Vec::new();
+    // The file ends with the length of what it unfolds to; where it lies, there is a bound.
+    let length = bytes.last_chunk().map_or(0, |end| u32::from_le_bytes(*end) as usize);
+    let mut unfolded = Vec::with_capacity(length.min(bytes.len().saturating_mul(64)) + 64);
     let mut reader = MultiGzDecoder::new(bytes).take(LARGEST + 1);
     let read = reader.read_to_end(&mut unfolded).map_err(WireError::Gzip)?;
     if read as u64 > LARGEST { Err(WireError::TooLarge) } else { Ok(Cow::Owned(unfolded)) }

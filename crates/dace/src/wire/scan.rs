@@ -240,5 +240,14 @@ fn has_duplicates(keys: &mut [&str]) -> bool {
         keys.sort_unstable();
         return keys.windows(2).any(|pair| pair[0] == pair[1]);
     }
-    keys.iter().enumerate().any(|(at, key)| keys[..at].contains(key))
+    // Few keys of an object have equal lengths and ends.
+    let mut marks = 0_u64;
+    keys.iter().enumerate().any(|(at, key)| {
+        let (first, last) = (key.bytes().next().unwrap_or(0), key.bytes().next_back().unwrap_or(0));
+        let place = key.len() + 7 * usize::from(first) + 13 * usize::from(last);
+        let mark = 1 << (place % 64);
+        let is_repeated = marks & mark != 0 && keys[..at].contains(key);
+        marks |= mark;
+        is_repeated
+    })
 }

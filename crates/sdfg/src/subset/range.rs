@@ -181,11 +181,20 @@ impl Range {
     /// Every symbol that occurs.
     #[must_use]
     pub fn free_symbols(&self) -> BTreeSet<Symbol> {
-        let mut symbols = self.begin.free_symbols();
-        for part in [&self.end, &self.step, &self.tile] {
-            symbols.append(&mut part.free_symbols());
-        }
+        let mut symbols = BTreeSet::new();
+        self.visit_symbols(&mut |symbol| {
+            if !symbols.contains(symbol) {
+                symbols.insert(symbol.clone());
+            }
+        });
         symbols
+    }
+
+    /// Gives every symbol that occurs, as often as it does.
+    pub(crate) fn visit_symbols(&self, visit: &mut dyn FnMut(&Symbol)) {
+        for part in [&self.begin, &self.end, &self.step, &self.tile] {
+            part.visit_symbols(visit);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of symbols: bounds and further facts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::memory::Name;
 use super::{Expr, Symbol};
@@ -89,11 +89,18 @@ impl Assumptions {
         &self.facts
     }
 
-    /// Every symbol that something is known of or that what is known mentions.
-    pub(crate) fn symbols(&self) -> BTreeSet<Symbol> {
-        let bounds = self.bounds.values().flat_map(|bounds| bounds.lower.iter().chain(&bounds.upper));
-        let mentioned = bounds.chain(&self.facts).flat_map(Expr::free_symbols);
-        self.bounds.keys().cloned().chain(mentioned).collect()
+    /// Gives every symbol that something is known of or that what is known mentions, as often as it does.
+    pub(crate) fn visit_symbols(&self, visit: &mut dyn FnMut(&Symbol)) {
+        for (symbol, bounds) in &self.bounds {
+            visit(symbol);
+            bounds.lower.iter().chain(&bounds.upper).for_each(|bound| bound.visit_symbols(visit));
+        }
+        self.facts.iter().for_each(|fact| fact.visit_symbols(visit));
+    }
+
+    /// Says that of these assumptions little will be asked before they are gone, so that answers are not worth keeping.
+    pub(crate) fn keep_no_answers(&mut self) {
+        self.name.refuse();
     }
 
     pub(super) fn bounds(&self) -> &BTreeMap<Symbol, SymbolBounds> {

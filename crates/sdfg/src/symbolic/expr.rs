@@ -244,23 +244,33 @@ impl Expr {
     #[must_use]
     pub fn free_symbols(&self) -> BTreeSet<Symbol> {
         let mut symbols = BTreeSet::new();
-        self.collect_symbols(&mut symbols);
+        self.visit_symbols(&mut |symbol| {
+            if !symbols.contains(symbol) {
+                symbols.insert(symbol.clone());
+            }
+        });
         symbols
     }
 
-    fn collect_symbols(&self, symbols: &mut BTreeSet<Symbol>) {
+    /// Gives every symbol that occurs, also within atoms, as often as it does.
+    pub(crate) fn visit_symbols(&self, visit: &mut dyn FnMut(&Symbol)) {
         for (atom, _) in self.0.terms.iter().flat_map(Term::factors) {
-            if let Atom::Symbol(symbol) = atom {
-                symbols.insert(symbol.clone());
-            }
-            for operand in atom.operands() {
-                operand.collect_symbols(symbols);
+            match atom {
+                Atom::Symbol(symbol) => visit(symbol),
+                Atom::FloorDiv(..)
+                | Atom::CeilDiv(..)
+                | Atom::Mod(..)
+                | Atom::Min(_)
+                | Atom::Max(_)
+                | Atom::Pow(..)
+                | Atom::Call(..)
+                | Atom::Sum(_) => atom.operands().for_each(|operand| operand.visit_symbols(visit)),
             }
         }
     }
 
     /// Whether any symbol that satisfies `wanted` occurs.
-    pub(super) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
+    pub(crate) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
         self.0.terms.iter().flat_map(Term::factors).any(|(atom, _)| atom.mentions(wanted))
     }
 

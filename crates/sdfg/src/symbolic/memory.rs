@@ -100,6 +100,9 @@ impl Answers {
     /// The same number for equal assumptions, while there is room.
     fn name_of(&mut self, assumptions: &Assumptions) -> Option<u32> {
         let known = assumptions.name.0.load(Ordering::Relaxed);
+        if known == Name::REFUSED {
+            return None;
+        }
         if known >> 32 == u64::from(self.number) {
             return Some(known as u32);
         }
@@ -126,9 +129,20 @@ impl Assumptions {
 pub(super) struct Name(AtomicU64);
 
 impl Name {
+    /// No name ever, whatever changes.
+    const REFUSED: u64 = u64::MAX;
+
     /// Forgets the name, as assumptions change.
     pub(super) fn forget(&mut self) {
-        *self.0.get_mut() = 0;
+        let name = self.0.get_mut();
+        if *name != Name::REFUSED {
+            *name = 0;
+        }
+    }
+
+    /// Takes no name from now on.
+    pub(super) fn refuse(&mut self) {
+        *self.0.get_mut() = Name::REFUSED;
     }
 }
 
@@ -230,6 +244,13 @@ mod tests {
             }
         });
         assert_eq!(Assumptions::new().name(), None);
+        remembering(|| {
+            let mut passing = Assumptions::new();
+            passing.keep_no_answers();
+            passing.positive(Symbol::of("N"));
+            assert_eq!(passing.name(), None);
+            assert_eq!(n.is_positive(&passing), Truth::Proved);
+        });
     }
 
     #[test]

@@ -321,8 +321,11 @@ impl Polynomial {
     /// `self * own + other * others` by one merge of the sorted terms.
     pub(super) fn combine(&self, own: &Integer, other: &Polynomial, others: &Integer) -> Polynomial {
         let common = self.denominator.lcm(&other.denominator);
-        let own = own * (&common / &self.denominator);
-        let others = others * (&common / &other.denominator);
+        let (own, others) = if common.is_one() {
+            (own.clone(), others.clone())
+        } else {
+            (own * (&common / &self.denominator), others * (&common / &other.denominator))
+        };
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
@@ -334,16 +337,14 @@ impl Polynomial {
             };
             let a = if order == Ordering::Greater { None } else { left.next() };
             let b = if order == Ordering::Less { None } else { right.next() };
-            let monomial = a.or(b).map_or_else(Monomial::one, |term| term.monomial.clone());
-            let mut coefficient = Integer::zero();
-            if let Some(a) = a {
-                coefficient += &a.coefficient * &own;
-            }
-            if let Some(b) = b {
-                coefficient += &b.coefficient * &others;
-            }
-            if !coefficient.is_zero() {
-                terms.push(Term { monomial, coefficient });
+            let coefficient = match (a, b) {
+                (Some(a), Some(b)) => &a.coefficient * &own + &b.coefficient * &others,
+                (Some(a), None) => &a.coefficient * &own,
+                (None, Some(b)) => &b.coefficient * &others,
+                (None, None) => Integer::zero(),
+            };
+            if let Some(term) = a.or(b).filter(|_| !coefficient.is_zero()) {
+                terms.push(Term { monomial: term.monomial.clone(), coefficient });
             }
         }
         Polynomial::reduced(terms, common)

@@ -5,6 +5,7 @@
 //! for what the memlet says, also of a pointer of which the code touches a part. What is not decided is checked by the
 //! interpreter, and by a bounds-checking build.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::frame::{Frame, ends};
@@ -114,7 +115,7 @@ fn alias_size(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Finding
         return;
     }
     for extent in &own.shape {
-        assumptions.assume_nonnegative(extent - 1);
+        assumptions.to_mut().assume_nonnegative(extent - 1);
     }
     // An alias with the extents of the subset, or less, takes its elements wherever they lie.
     if let Some(kept) = bound_dimensions(subset, own.shape.len()) {
@@ -146,8 +147,8 @@ pub(super) fn is_smaller(site: &Site<'_>, outer: &Subset, size: &Expr, inner: &E
 }
 
 /// What is known where a subset has elements; `None` if it may be that it never has any.
-fn where_it_moves(site: &Site<'_>, subset: &Subset, frame: &Frame) -> Option<Assumptions> {
-    let mut assumptions = frame.assumptions.clone();
+fn where_it_moves<'f>(site: &Site<'_>, subset: &Subset, frame: &'f Frame) -> Option<Cow<'f, Assumptions>> {
+    let mut assumptions = Cow::Borrowed(&frame.assumptions);
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
         let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
         let moves = steps.is_positive(&frame.assumptions).is_proved()
@@ -156,7 +157,7 @@ fn where_it_moves(site: &Site<'_>, subset: &Subset, frame: &Frame) -> Option<Ass
             return None;
         }
         // In an iteration that moves anything, none of the ranges is empty.
-        assumptions.assume_nonnegative(steps - 1);
+        assumptions.to_mut().assume_nonnegative(steps - 1);
     }
     Some(assumptions)
 }

@@ -6,6 +6,7 @@
 //! become variables of their own. What is not linear is dropped from the system of refutations, which then has more
 //! solutions, and rules a proof out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use num_traits::{Signed, ToPrimitive};
@@ -17,11 +18,11 @@ use crate::symbolic::{Assumptions, Atom, Expr, Sign, Symbol, Term};
 
 /// Equations and inequalities over variables that are still written as symbols.
 #[derive(Clone, Debug)]
-pub(super) struct Problem {
+pub(super) struct Problem<'a> {
     /// What is known of symbols that are no variables.
-    known: Assumptions,
+    known: &'a Assumptions,
     /// That, and what is known where the ranges around have values.
-    inhabited: Assumptions,
+    inhabited: Cow<'a, Assumptions>,
     /// What is known of symbols there, and of variables where it was easily said.
     pub(super) within: Assumptions,
     prefix: String,
@@ -43,13 +44,16 @@ enum Moving {
     Other(Expr),
 }
 
-impl Problem {
+impl<'a> Problem<'a> {
     /// No equations; `prefix` begins no other symbol.
-    pub(super) fn new(known: &Assumptions, prefix: &str) -> Problem {
+    pub(super) fn new(known: &'a Assumptions, prefix: &str) -> Self {
+        // It changes with each variable.
+        let mut within = known.clone();
+        within.keep_no_answers();
         Problem {
-            known: known.clone(),
-            inhabited: known.clone(),
-            within: known.clone(),
+            known,
+            inhabited: Cow::Borrowed(known),
+            within,
             prefix: prefix.to_owned(),
             variables: BTreeMap::new(),
             named: Vec::new(),
@@ -80,7 +84,7 @@ impl Problem {
 
     /// Whether there provably is a solution.
     pub(super) fn proved(&self) -> bool {
-        self.provable && self.proving.clone().shows(Goal::Solution, &self.known)
+        self.provable && self.proving.clone().shows(Goal::Solution, self.known)
     }
 
     /// The value of an expression in all solutions, if they agree on one.
@@ -178,7 +182,7 @@ impl Problem {
 
     /// Uses that the iterations in question exist, so that a range around them has values: of symbols, not of variables.
     pub(super) fn inhabit(&mut self, range: &Range) {
-        if range.is_index() || range.step.sign(&self.known) != Sign::Positive {
+        if range.is_index() || range.step.sign(self.known) != Sign::Positive {
             return;
         }
         let mut size = &range.end - &range.begin;
@@ -188,17 +192,20 @@ impl Problem {
         {
             size = size.floor_div(&Expr::int(part));
         }
-        let facts = [&mut self.inhabited, &mut self.within];
-        match size.as_symbol() {
-            Some(symbol) => facts.into_iter().for_each(|facts| _ = facts.positive(symbol.clone())),
-            None if size.is_constant() => {}
-            None => facts.into_iter().for_each(|facts| _ = facts.assume_nonnegative(&size - 1)),
+        if size.is_constant() {
+            return;
+        }
+        for known in [self.inhabited.to_mut(), &mut self.within] {
+            match size.as_symbol() {
+                Some(symbol) => known.positive(symbol.clone()),
+                None => known.assume_nonnegative(&size - 1),
+            };
         }
     }
 
     /// Whether the expression mentions a variable.
     pub(super) fn moves(&self, expression: &Expr) -> bool {
-        expression.free_symbols().iter().any(|symbol| self.variables.contains_key(symbol))
+        expression.mentions(&|symbol| self.variables.contains_key(symbol))
     }
 
     /// Whether a minimum or maximum of variables is a summand.

@@ -1,5 +1,6 @@
 //! The question about two accesses, split into cases by the order of iterations.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::access::{IteratedAccess, Iterations};
@@ -61,7 +62,7 @@ pub fn dependence(
     iteration: Iteration,
     known: &Assumptions,
 ) -> Dependence {
-    let question = Question { first, second, n_common, iteration, known };
+    let question = Question { first, second, n_common, iteration, known, prefix: OnceCell::new() };
     match question.answer(false) {
         Answer::Unknown => Dependence::unknown(),
         Answer::Never => Dependence::none(),
@@ -80,7 +81,7 @@ pub fn meets(
     iteration: Iteration,
     known: &Assumptions,
 ) -> Truth {
-    match (Question { first, second, n_common, iteration, known }).answer(true) {
+    match (Question { first, second, n_common, iteration, known, prefix: OnceCell::new() }).answer(true) {
         Answer::Unknown => Truth::Unknown,
         Answer::Never => Truth::Refuted,
         Answer::In { proved: true, .. } => Truth::Proved,
@@ -94,10 +95,12 @@ struct Question<'a> {
     n_common: usize,
     iteration: Iteration,
     known: &'a Assumptions,
+    /// What begins the names of variables.
+    prefix: OnceCell<String>,
 }
 
 /// What became of a question.
-enum Answer {
+enum Answer<'a> {
     /// It cannot be posed.
     Unknown,
     /// In no case is an element shared.
@@ -105,7 +108,7 @@ enum Answer {
     /// One may be, in these of the cases.
     In {
         /// Before the cases are told apart.
-        base: Box<Posed>,
+        base: Box<Posed<'a>>,
         cases: Vec<Case>,
         /// Whether one of the cases provably happens.
         proved: bool,
@@ -113,17 +116,17 @@ enum Answer {
 }
 
 /// A case as a problem.
-struct Posed {
-    problem: Problem,
+struct Posed<'a> {
+    problem: Problem<'a>,
     /// The values of the common symbols for the two accesses.
     values: Vec<(Symbol, Expr, Expr)>,
     /// What is zero where the accesses meet, one for each dimension.
     differences: Vec<Expr>,
 }
 
-impl Question<'_> {
+impl<'a> Question<'a> {
     /// Decides the cases one by one; `until_proved` leaves the rest out after the first that is proved.
-    fn answer(&self, until_proved: bool) -> Answer {
+    fn answer(&self, until_proved: bool) -> Answer<'a> {
         if self.first.subset.rank() != self.second.subset.rank() {
             return Answer::Unknown;
         }
@@ -205,9 +208,9 @@ impl Question<'_> {
     }
 
     /// Writes a case as a problem.
-    fn pose(&self, case: Case) -> Posed {
-        let prefix = self.fresh_prefix();
-        let mut problem = Problem::new(self.known, &prefix);
+    fn pose(&self, case: Case) -> Posed<'a> {
+        let prefix = self.prefix.get_or_init(|| self.fresh_prefix());
+        let mut problem = Problem::new(self.known, prefix);
         self.inhabited().into_iter().for_each(|range| problem.inhabit(range));
         let mut sides = [Side::new(self.first), Side::new(self.second)];
         let mut values = Vec::new();
@@ -260,7 +263,12 @@ impl Question<'_> {
         };
         let bound: BTreeSet<Symbol> = levels().flat_map(bound).collect();
         let ranges = levels().flat_map(|level| &level.symbols).map(|(_, range)| range);
-        ranges.filter(|range| range.free_symbols().is_disjoint(&bound)).collect()
+        let is_free = |range: &&Range| {
+            let mut free = true;
+            range.visit_symbols(&mut |symbol| free &= !bound.contains(symbol));
+            free
+        };
+        ranges.filter(is_free).collect()
     }
 
     /// Whether the two accesses may change roles, so that half of the orders tell all.
@@ -269,7 +277,7 @@ impl Question<'_> {
     }
 
     /// How far apart iterations are in the common symbols, in any of the cases.
-    fn distances(&self, base: &Posed, cases: &[Case]) -> Vec<Distance> {
+    fn distances(&self, base: &Posed<'_>, cases: &[Case]) -> Vec<Distance> {
         let equal = self.equal();
         let mut distances = Vec::new();
         for (at, (symbol, first, second)) in base.values.iter().enumerate() {
@@ -306,21 +314,21 @@ impl Question<'_> {
             longest = longest.max(name.len() - name.trim_start_matches('_').len());
         };
         for access in [self.first, self.second] {
-            access.subset.free_symbols().iter().for_each(&mut count);
+            access.subset.0.iter().for_each(|range| range.visit_symbols(&mut count));
             for level in &access.around {
                 level.given.iter().chain(&level.changing).for_each(&mut count);
                 for (symbol, range) in &level.symbols {
                     count(symbol);
-                    range.free_symbols().iter().for_each(&mut count);
+                    range.visit_symbols(&mut count);
                 }
             }
         }
-        self.known.symbols().iter().for_each(&mut count);
+        self.known.visit_symbols(&mut count);
         "_".repeat(longest + 1)
     }
 }
 
-impl Posed {
+impl Posed<'_> {
     fn is_refuted(&self) -> bool {
         self.problem.refuted()
             || self
@@ -346,14 +354,20 @@ impl<'a> Side<'a> {
     }
 
     /// Gives an iteration symbol a value: the given one, or any of the range.
-    fn bind(&mut self, problem: &mut Problem, symbol: &Symbol, range: &Range, shared: Option<Expr>) -> Expr {
+    fn bind(
+        &mut self,
+        problem: &mut Problem<'_>,
+        symbol: &Symbol,
+        range: &Range,
+        shared: Option<Expr>,
+    ) -> Expr {
         let value = shared.unwrap_or_else(|| problem.value_in(&range.substitute(&self.values)));
         self.values.insert(symbol.clone(), value.clone());
         value
     }
 
     /// Replaces a symbol by one of which nothing is known.
-    fn forget(&mut self, problem: &mut Problem, symbol: &Symbol) {
+    fn forget(&mut self, problem: &mut Problem<'_>, symbol: &Symbol) {
         if self.used.contains(symbol) {
             problem.not_provable();
             let unknown = problem.unknown_symbol();
@@ -364,7 +378,13 @@ impl<'a> Side<'a> {
 
 /// Gives the symbols that data decides at the entry of a common level their values: the same for both accesses if they
 /// enter it together.
-fn enter(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations, together: bool, inner: bool) {
+fn enter(
+    problem: &mut Problem<'_>,
+    sides: &mut [Side<'_>; 2],
+    level: &Iterations,
+    together: bool,
+    inner: bool,
+) {
     for symbol in &level.given {
         let [first, second] = sides;
         if !together {
@@ -383,14 +403,14 @@ fn enter(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations, t
 }
 
 /// Gives the symbols that a loop sets their values, which may differ.
-fn change(problem: &mut Problem, sides: &mut [Side<'_>; 2], level: &Iterations) {
+fn change(problem: &mut Problem<'_>, sides: &mut [Side<'_>; 2], level: &Iterations) {
     for symbol in &level.changing {
         sides.iter_mut().for_each(|side| side.forget(problem, symbol));
     }
 }
 
 /// Orders two values of a symbol.
-fn constrain(problem: &mut Problem, first: &Expr, second: &Expr, order: Order) {
+fn constrain(problem: &mut Problem<'_>, first: &Expr, second: &Expr, order: Order) {
     let (low, high) = match order {
         Order::Less => (first, second),
         Order::Greater => (second, first),

@@ -36,7 +36,7 @@ enum Reduced {
     Stuck,
 }
 
-impl Problem {
+impl Problem<'_> {
     /// Adds `expression == 0` for each.
     pub(super) fn equate_all(&mut self, expressions: &[Expr]) {
         let mut open: Vec<Expr> = Vec::new();

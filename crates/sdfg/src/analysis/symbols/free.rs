@@ -1,6 +1,6 @@
 //! Free symbols: those whose value comes from outside.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
@@ -62,32 +62,42 @@ pub fn free_symbols_of_state(state: &State) -> BTreeSet<Symbol> {
 pub fn free_symbols_in_scope(state: &State, root: Option<NodeId>) -> BTreeSet<Symbol> {
     let tree = ScopeTree::of(state);
     let mut free = BTreeSet::new();
-    let mut add = |scope: Option<NodeId>, used: BTreeSet<Symbol>| {
+    // What scopes bind at a place; nothing for places that are not in question.
+    let bound_at = |scope: Option<NodeId>| -> Option<BTreeSet<Symbol>> {
         if root.is_some() && !tree.enclosing_scope(scope).any(|entry| Some(entry) == root) {
-            return;
+            return None;
         }
         let inner = tree.enclosing_scope(scope).take_while(|entry| Some(*entry) != root);
-        let bound: BTreeSet<Symbol> = inner.flat_map(|entry| bound_symbols(state, entry)).collect();
-        free.extend(used.into_iter().filter(|symbol| !bound.contains(symbol)));
+        Some(inner.flat_map(|entry| bound_symbols(state, entry)).collect())
     };
+    let mut bound: BTreeMap<Option<NodeId>, Option<BTreeSet<Symbol>>> = BTreeMap::new();
     for (id, edge) in state.edges() {
-        add(tree.scope_of_edge(state, id), symbols_of_memlet(&edge.memlet));
+        let scope = tree.scope_of_edge(state, id);
+        let Some(bound) = bound.entry(scope).or_insert_with(|| bound_at(scope)) else { continue };
+        visit_memlet(&edge.memlet, &mut |symbol| {
+            if !bound.contains(symbol) && !free.contains(symbol) {
+                free.insert(symbol.clone());
+            }
+        });
     }
     for (id, node) in state.nodes() {
-        add(tree.scope_of(id), symbols_of_node(state, id, &node.kind));
+        let scope = tree.scope_of(id);
+        let Some(bound) = bound.entry(scope).or_insert_with(|| bound_at(scope)) else { continue };
+        let used = symbols_of_node(state, id, &node.kind);
+        free.extend(used.into_iter().filter(|symbol| !bound.contains(symbol)));
     }
     free
 }
 
-/// Symbols in an access, volume or binding.
-fn symbols_of_memlet(memlet: &Memlet) -> BTreeSet<Symbol> {
-    let mut used: BTreeSet<Symbol> =
-        memlet.accesses().flat_map(|access| access.subset().free_symbols()).collect();
+/// Gives the symbols in an access, volume or binding, as often as they occur.
+fn visit_memlet(memlet: &Memlet, visit: &mut dyn FnMut(&Symbol)) {
+    for range in memlet.accesses().flat_map(|access| &access.subset().0) {
+        range.visit_symbols(visit);
+    }
     match &memlet.volume {
-        Volume::Exact(n) | Volume::AtMost(n) => used.extend(n.free_symbols()),
+        Volume::Exact(n) | Volume::AtMost(n) => n.visit_symbols(visit),
         Volume::Dynamic => {}
     }
-    used
 }
 
 /// Symbols in shape, layout and distribution.

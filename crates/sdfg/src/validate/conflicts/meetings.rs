@@ -49,3 +49,55 @@ impl Meetings {
         answer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::dependence::Iterations;
+    use crate::subset::{Range, Subset};
+    use crate::symbolic::{Expr, Symbol, remembering};
+
+    /// One element in each iteration of `i = 0:N`.
+    fn access(index: Expr) -> IteratedAccess {
+        let range = Range::new(Expr::zero(), Expr::sym("N"));
+        let symbols = vec![(Symbol::of("i"), range)];
+        let around = Iterations { symbols, given: Vec::new(), changing: Vec::new(), exactly_once: true };
+        IteratedAccess { around: vec![around], subset: Subset(vec![Range::index(index)]), certain: true }
+    }
+
+    #[test]
+    fn each_part_of_a_question_counts() {
+        let (own, behind, far) = (Expr::sym("i"), Expr::sym("i") + 1, Expr::sym("i") + Expr::sym("K"));
+        let (nothing, mut beyond) = (Assumptions::new(), Assumptions::new());
+        beyond.assume_nonnegative(Expr::sym("K") - Expr::sym("N"));
+        let questions = [
+            (&own, &own, Iteration::Same(1), &nothing),
+            (&own, &own, Iteration::Different(0), &nothing),
+            (&own, &behind, Iteration::Same(1), &nothing),
+            (&own, &behind, Iteration::Different(0), &nothing),
+            (&behind, &own, Iteration::Later(0), &nothing),
+            (&own, &behind, Iteration::Later(0), &nothing),
+            (&own, &far, Iteration::Different(0), &nothing),
+            (&own, &far, Iteration::Different(0), &beyond),
+        ];
+        let asked = |answer: &dyn Fn(&IteratedAccess, &IteratedAccess, Iteration, &Assumptions) -> Truth| {
+            let each = |(first, second, iteration, known): &(&Expr, &Expr, Iteration, &Assumptions)| {
+                answer(&access((*first).clone()), &access((*second).clone()), *iteration, known)
+            };
+            questions.iter().map(each).collect::<Vec<Truth>>()
+        };
+        let expected = asked(&|first, second, iteration, known| meets(first, second, 1, iteration, known));
+        let distinct = [Truth::Refuted, Truth::Unknown];
+        assert!(distinct.iter().all(|answer| expected.contains(answer)), "{expected:?}");
+        let meetings = Meetings::default();
+        let known = |first: &IteratedAccess, second: &IteratedAccess, iteration, known: &Assumptions| {
+            meetings.meet(first, second, 1, iteration, known)
+        };
+        remembering(|| {
+            for _ in 0..2 {
+                assert_eq!(asked(&known), expected);
+            }
+            assert_eq!(meetings.0.borrow().len(), questions.len());
+        });
+    }
+}

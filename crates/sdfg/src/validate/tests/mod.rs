@@ -19,7 +19,13 @@ use crate::text;
 /// Everything that reading and validation say about a text.
 fn findings(source: &str) -> Vec<Diagnostic> {
     match text::parse("test.sdft", source) {
-        Ok(sdfg) => diagnose(&sdfg).into_vec(),
+        Ok(sdfg) => {
+            let found = diagnose(&sdfg).into_vec();
+            // Answers from memory are those that are worked out each time.
+            let remembered = remembering(|| diagnose(&sdfg)).into_vec();
+            assert_eq!(format!("{remembered:?}"), format!("{found:?}"));
+            found
+        }
         Err(errors) => errors.iter().map(Diagnostic::text).collect(),
     }
 }
