@@ -124,6 +124,16 @@ impl<'ctx> Emitter<'ctx> {
         }
     }
 
+    /// Writes what belongs to the program as a whole, in the middle of an element.
+    pub(super) fn outside_of_elements<T>(&self, write: impl FnOnce() -> T) -> T {
+        let around = self.debug.borrow().as_ref().map(|debug| debug.around.take());
+        let written = write();
+        if let (Some(debug), Some(around)) = (self.debug.borrow().as_ref(), around) {
+            debug.around.replace(around);
+        }
+        written
+    }
+
     /// Ends the debug information, before the optimiser changes what it speaks of.
     pub(super) fn finish_debug(&self) {
         self.debug.take();

@@ -11,9 +11,6 @@ use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerVa
 use super::emitter::{Emit, Emitter};
 use super::function::Function;
 
-/// The function that starts a loop.
-const LAUNCH: &str = "launch";
-
 impl<'ctx> Emitter<'ctx> {
     /// The type of the functions that do a thread's part of a loop: environment, number of the thread, number of threads.
     pub(super) fn part_type(&self) -> FunctionType<'ctx> {
@@ -60,13 +57,19 @@ impl<'ctx> Function<'_, 'ctx> {
 
 /// The function of this module that starts loops: of the handle, the loop's function, its environment, the work and the threads.
 fn launch_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
+    // No program or C function has a point in its name.
+    let name = format!("{}.launch", emitter.plan.name);
+    if let Some(function) = emitter.module.get_function(&name) {
+        return Ok(function);
+    }
+    emitter.outside_of_elements(|| write_launch(emitter, &name))
+}
+
+fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str) -> Emit<FunctionValue<'ctx>> {
     let (pointer, i32, i64) = (emitter.pointer(), emitter.i32(), emitter.i64());
     let parameters = [pointer.into(), pointer.into(), pointer.into(), i64.into(), i32.into()];
     let ty = emitter.context.void_type().fn_type(&parameters, false);
-    if let Some(function) = emitter.module.get_function(LAUNCH) {
-        return Ok(function);
-    }
-    let value = emitter.define(LAUNCH, ty, Linkage::Internal);
+    let value = emitter.define(name, ty, Linkage::Internal);
     emitter.mark_cold(value);
     let f = Function::new(emitter, value, emitter.pointer().const_null())?;
     f.handle.set(f.parameter(0)?.into_pointer_value());
@@ -95,7 +98,7 @@ fn launch_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
 fn member_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
     let i32 = emitter.i32();
     let ty = emitter.context.void_type().fn_type(&[emitter.pointer().into()], false);
-    let member = emitter.define("member", ty, Linkage::Internal);
+    let member = emitter.define(&format!("{}.member", emitter.plan.name), ty, Linkage::Internal);
     emitter.mark_cold(member);
     let builder = emitter.context.create_builder();
     builder.position_at_end(emitter.context.append_basic_block(member, "entry"));
