@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::accesses::control_flow_reads;
 use sdfg::analysis::{is_leaf, memlet_path};
-use sdfg::ir::{Access, ContainerId, EdgeId, Flow, NodeId, NodeKind, Sdfg, State};
+use sdfg::ir::{Access, ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State};
 use sdfg::subset::Subset;
 use sdfg::syntax::{Expression, ExpressionKind, Index, Name};
 
@@ -105,9 +106,14 @@ impl Frame<'_> {
     }
 }
 
-/// The constants of an SDFG that other nodes than tasklets read: copies, calls, library nodes.
+/// The constants of an SDFG that other nodes than tasklets read: copies, calls, library nodes. Single values that control flow reads are
+/// among them: its numbers have no types.
 pub(super) fn kept(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
-    let mut kept = BTreeSet::new();
+    let is_value = |id: &ContainerId| {
+        let container = sdfg.container(*id);
+        container.constant.is_some() && container.kind == ContainerKind::Scalar
+    };
+    let mut kept: BTreeSet<ContainerId> = control_flow_reads(sdfg).into_iter().filter(is_value).collect();
     for (_, state) in sdfg.states() {
         for (id, edge) in state.edges() {
             if matches!(edge.memlet.flow, Flow::Order) || !is_leaf(state, id) {

@@ -35,7 +35,7 @@ fn text_of(options: &CompileOptions, optimised: bool) -> String {
 fn loops_share_what_starts_teams() {
     let text = text_of(&CompileOptions::default(), false);
     assert_eq!(text.matches("call void @GOMP_parallel").count(), 1, "{text}");
-    assert_eq!(text.matches("call void @launch").count(), 2, "{text}");
+    assert_eq!(text.matches("call void @p.launch").count(), 2, "{text}");
 }
 
 #[test]
