@@ -26,14 +26,6 @@ impl<'ctx> Emitter<'ctx> {
 }
 
 impl<'ctx> Function<'_, 'ctx> {
-    /// Runs a loop by the calling thread.
-    pub(super) fn run_alone(&self, part: PointerValue<'ctx>, environment: PointerValue<'ctx>) -> Emit<()> {
-        let (thread, threads) = (self.emitter.constant(0), self.emitter.constant(1));
-        let arguments = [environment.into(), thread.into(), threads.into()];
-        self.builder.build_indirect_call(self.emitter.part_type(), part, &arguments, "")?;
-        Ok(())
-    }
-
     /// Whether so much work, as an unsigned number, is too little for a team.
     pub(super) fn is_little(&self, work: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         let threshold = self.emitter.i64().const_int(self.emitter.options.parallel_threshold, false);
@@ -78,7 +70,8 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str) -> Emit<FunctionValue
     let (alone, together, done) = (f.block("alone"), f.block("together"), f.block("done"));
     f.branch(f.is_little(work)?, alone, together)?;
     f.enter(alone);
-    f.run_alone(part, environment)?;
+    let arguments = [environment.into(), emitter.constant(0).into(), emitter.constant(1).into()];
+    f.builder.build_indirect_call(emitter.part_type(), part, &arguments, "")?;
     f.jump(done)?;
     f.enter(together);
     let (_, team) = f.packed([part.into(), environment.into()])?;

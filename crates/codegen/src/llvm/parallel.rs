@@ -17,6 +17,7 @@ use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
 use super::metadata::LoopHints;
+use super::options::OptLevel;
 use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
 use super::uses::Uses;
@@ -24,6 +25,14 @@ use crate::plan::{Allocation, BANKS, BufferId, ParallelLoop, Private};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
+
+/// A loop as a function, with what it is called with.
+struct Loop<'l, 'ctx> {
+    name: &'l str,
+    team: FunctionValue<'ctx>,
+    counter: PointerValue<'ctx>,
+    captures: &'l Captures<'ctx>,
+}
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn parallel_loop(&self, parallel: &ParallelLoop) -> Emit<()> {
@@ -35,39 +44,62 @@ impl<'ctx> Function<'_, 'ctx> {
         let name = format!("{}.parallel{}", self.emitter.plan.name, self.emitter.next_region());
         let (team, fallible) = self.team_function(&name, parallel, &captures)?;
         let counter = self.shared_counter(parallel)?;
-        let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), counter.into()];
-        let (environment_type, environment) =
-            self.packed(fixed.into_iter().chain(captures.values.iter().copied()))?;
-        let part = self.part_function(&name, team, environment_type)?;
-        let part = part.as_global_value().as_pointer_value();
+        let of_loop = Loop { name: &name, team, counter, captures: &captures };
+        let is_quick = self.emitter.options.level == OptLevel::Quick;
         if self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel) {
-            self.run_alone(part, environment)?;
+            self.run_alone(&of_loop)?;
         } else {
             let work = match &parallel.work {
                 // Never less than any threshold.
                 None => self.emitter.i64().const_all_ones(),
                 Some(work) => self.larger(self.size(work)?, self.emitter.constant(0))?,
             };
-            let default = self.emitter.i32().const_zero();
             match &parallel.threads {
-                None => self.launch(part, environment, work, default)?,
-                Some(threads) => {
-                    let little = self.is_little(work)?;
+                None if is_quick => self.run_by_team(&of_loop, work, self.emitter.i32().const_zero())?,
+                threads => {
+                    // A loop with little work costs no more than a call.
                     let (alone, together, done) =
                         (self.block("alone"), self.block("together"), self.block("done"));
-                    self.branch(little, alone, together)?;
+                    self.branch(self.is_little(work)?, alone, together)?;
                     self.enter(alone);
-                    self.run_alone(part, environment)?;
+                    self.run_alone(&of_loop)?;
                     self.jump(done)?;
                     self.enter(together);
-                    let threads = self.asked_threads(parallel, threads)?;
-                    self.launch(part, environment, self.emitter.i64().const_all_ones(), threads)?;
+                    let threads = match threads {
+                        None => self.emitter.i32().const_zero(),
+                        Some(threads) => self.asked_threads(parallel, threads)?,
+                    };
+                    self.run_by_team(&of_loop, self.emitter.i64().const_all_ones(), threads)?;
                     self.jump(done)?;
                     self.enter(done);
                 }
             }
         }
         if fallible { self.fail_as_others_did() } else { Ok(()) }
+    }
+
+    /// Runs a loop by the calling thread.
+    fn run_alone(&self, of_loop: &Loop<'_, 'ctx>) -> Emit<()> {
+        let (thread, threads) = (self.emitter.constant(0), self.emitter.constant(1));
+        let fixed: [BasicMetadataValueEnum<'ctx>; 4] =
+            [self.handle.get().into(), thread.into(), threads.into(), of_loop.counter.into()];
+        let captured = of_loop.captures.values.iter().map(|value| BasicMetadataValueEnum::from(*value));
+        let arguments: Vec<_> = fixed.into_iter().chain(captured).collect();
+        self.perform(of_loop.team, &arguments)
+    }
+
+    /// Has a loop run by a team, or by the calling thread if so much work is too little for one.
+    fn run_by_team(
+        &self,
+        of_loop: &Loop<'_, 'ctx>,
+        work: IntValue<'ctx>,
+        threads: IntValue<'ctx>,
+    ) -> Emit<()> {
+        let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), of_loop.counter.into()];
+        let values = fixed.into_iter().chain(of_loop.captures.values.iter().copied());
+        let (environment_type, environment) = self.packed(values)?;
+        let part = self.part_function(of_loop.name, of_loop.team, environment_type)?;
+        self.launch(part.as_global_value().as_pointer_value(), environment, work, threads)
     }
 
     /// What threads count in that ask for their next iterations or wait for their turn to merge; null if none do.
