@@ -2,7 +2,8 @@
 //!
 //! The loop becomes a function of its own, which is given what it uses as parameters: buffers are then known not to
 //! overlap (`noalias`), which the optimiser could not tell of addresses that it reads from a structure. The OpenMP
-//! runtime calls a small function that unpacks such a structure; whether it is called at all, one function for all loops decides (`launch`).
+//! runtime calls a small function that unpacks such a structure (`launch`). A loop with little work is called directly;
+//! at the fast level, whose programs are to be small, `launch` decides that, too.
 
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;

@@ -109,7 +109,7 @@ impl Expr {
                 | Atom::Max(_)
                 | Atom::Pow(..)
                 | Atom::Call(..)
-                | Atom::Sum(_) => !atom.mentions(&|candidate| candidate == symbol),
+                | Atom::Sum(_) => !atom.mentions(&mut |candidate| candidate == symbol),
             });
             if !polynomial || self.linear_in(symbol).is_some() {
                 return None;
@@ -162,7 +162,7 @@ impl Expr {
         effort: &Effort,
     ) -> Bounds {
         let unknown = Bounds { lower: None, upper: None, exact: false };
-        let mut moving = self.atoms().filter(|atom| atom.mentions(&|candidate| candidate == symbol));
+        let mut moving = self.atoms().filter(|atom| atom.mentions(&mut |candidate| candidate == symbol));
         let (Some(atom), None) = (moving.next().cloned(), moving.next()) else { return unknown };
         let Some(weight) = self.coefficients_of(&atom).remove(&1) else { return unknown };
         let over = |operand: &Expr| operand.bounds_within(symbol, begin, last, assumptions, effort);

@@ -54,7 +54,7 @@ impl Prover<'_> {
     }
 
     fn term_direction(&self, term: &Term, symbol: &Symbol) -> Option<Direction> {
-        let depends = |(atom, _): &&(Atom, u32)| atom.mentions(&|candidate| candidate == symbol);
+        let depends = |(atom, _): &&(Atom, u32)| atom.mentions(&mut |candidate| candidate == symbol);
         let moving: Vec<&(Atom, u32)> = term.factors().iter().filter(depends).collect();
         let mut direction = Direction::Constant;
         for (atom, exponent) in &moving {
@@ -116,7 +116,7 @@ impl Prover<'_> {
             }
             Atom::Sum(sum) => self.direction(sum, symbol),
             Atom::Mod(..) | Atom::Call(..) => {
-                (!atom.mentions(&|candidate| candidate == symbol)).then_some(Direction::Constant)
+                (!atom.mentions(&mut |candidate| candidate == symbol)).then_some(Direction::Constant)
             }
         }
     }

@@ -254,30 +254,21 @@ impl Expr {
 
     /// Gives every symbol that occurs, also within atoms, as often as it does.
     pub(crate) fn visit_symbols(&self, visit: &mut dyn FnMut(&Symbol)) {
-        for (atom, _) in self.0.terms.iter().flat_map(Term::factors) {
-            match atom {
-                Atom::Symbol(symbol) => visit(symbol),
-                Atom::FloorDiv(..)
-                | Atom::CeilDiv(..)
-                | Atom::Mod(..)
-                | Atom::Min(_)
-                | Atom::Max(_)
-                | Atom::Pow(..)
-                | Atom::Call(..)
-                | Atom::Sum(_) => atom.operands().for_each(|operand| operand.visit_symbols(visit)),
-            }
-        }
+        self.mentions(&mut |symbol| {
+            visit(symbol);
+            false
+        });
     }
 
     /// Whether any symbol that satisfies `wanted` occurs.
-    pub(crate) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
+    pub(crate) fn mentions(&self, wanted: &mut dyn FnMut(&Symbol) -> bool) -> bool {
         self.0.terms.iter().flat_map(Term::factors).any(|(atom, _)| atom.mentions(wanted))
     }
 
     /// Whether `symbol` occurs.
     #[must_use]
     pub fn depends_on(&self, symbol: &Symbol) -> bool {
-        self.mentions(&|candidate| candidate == symbol)
+        self.mentions(&mut |candidate| candidate == symbol)
     }
 
     /// Replaces symbols by expressions, all at once: `{i: j, j: i}` swaps.
@@ -302,7 +293,7 @@ impl Expr {
             | Atom::Max(_)
             | Atom::Pow(..)
             | Atom::Call(..)
-            | Atom::Sum(_) => atom.mentions(&|symbol| replacement(symbol).is_some()).then(|| {
+            | Atom::Sum(_) => atom.mentions(&mut |symbol| replacement(symbol).is_some()).then(|| {
                 let operands: Vec<Expr> =
                     atom.operands().map(|operand| operand.map_symbols(replacement)).collect();
                 atom.with_operands(&operands)
@@ -397,7 +388,7 @@ impl Expr {
 }
 
 impl Atom {
-    pub(super) fn mentions(&self, wanted: &dyn Fn(&Symbol) -> bool) -> bool {
+    pub(super) fn mentions(&self, wanted: &mut dyn FnMut(&Symbol) -> bool) -> bool {
         match self {
             Atom::Symbol(symbol) => wanted(symbol),
             Atom::FloorDiv(..)

@@ -139,7 +139,7 @@ impl<'a> Prover<'a> {
             let variable = Atom::Symbol(symbol.clone());
             let within: Vec<Atom> = goal
                 .atoms()
-                .filter(|atom| **atom != variable && atom.mentions(&|candidate| candidate == symbol))
+                .filter(|atom| **atom != variable && atom.mentions(&mut |candidate| candidate == symbol))
                 .cloned()
                 .collect();
             if !within.is_empty() {

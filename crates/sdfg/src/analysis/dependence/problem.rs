@@ -205,7 +205,7 @@ impl<'a> Problem<'a> {
 
     /// Whether the expression mentions a variable.
     pub(super) fn moves(&self, expression: &Expr) -> bool {
-        expression.mentions(&|symbol| self.variables.contains_key(symbol))
+        expression.mentions(&mut |symbol| self.variables.contains_key(symbol))
     }
 
     /// Whether a minimum or maximum of variables is a summand.
