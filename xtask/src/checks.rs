@@ -15,6 +15,10 @@ use crate::{python, tidy};
 pub(crate) fn run(quick: bool) -> Result<()> {
     let mut steps = Steps::default();
     let tools = steps.run("set-up", setup::run)?;
+    steps.run("tools of some tests", || {
+        setup::offer_test_tools();
+        Ok(())
+    })?;
     if !quick {
         steps.run("format", || {
             need_component("fmt", "rustfmt")?;

@@ -85,6 +85,26 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
     install(packages)
 }
 
+/// Packages that some tests use and nothing else needs: calls from C, Fortran and CMake, a debugger, a BLAS to call.
+const TEST_PACKAGES: [&str; 6] =
+    ["cmake", "gdb", "gfortran", "liblapacke-dev", "libopenblas-dev", "pkg-config"];
+
+/// Installs what only some tests use, or says what they would need: without it they pass and say what they left out.
+pub(crate) fn offer_test_tools() {
+    if !has_apt() {
+        return;
+    }
+    let is_there = |package: &&str| {
+        let mut query = Command::new("dpkg-query");
+        query.args(["--show", "--showformat=${db:Status-Status}", package]);
+        query.output().is_ok_and(|output| output.stdout == b"installed")
+    };
+    let missing: Vec<&str> = TEST_PACKAGES.into_iter().filter(|package| !is_there(package)).collect();
+    if install_missing(&missing, || missing.is_empty()).is_err() || !(missing.is_empty() || is_root()) {
+        println!("Some tests leave out what they cannot call here: apt-get install {}", missing.join(" "));
+    }
+}
+
 /// Installs packages; the package lists may be missing or out of date, so a failure has a second try.
 fn install(packages: &[&str]) -> Result<()> {
     let command = || {
