@@ -1,6 +1,7 @@
 //! Constructs of DaCe's files, each in the smallest graph that has it, with what the graph computes.
 
 mod graph;
+mod scopes;
 
 use graph::{Graph, access, consume, edge, map, memlet, nested, scalar, stream, tasklet, vector};
 use serde_json::json;

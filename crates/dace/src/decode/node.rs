@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use sdfg::ir::{Parallelism, Schedule, Sharing};
+use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::blas::{factorization, library_node};
@@ -181,6 +182,7 @@ impl Decoder<'_> {
             let message = format!("{} parameters have {} ranges", params.len(), ranges.rank());
             return Err(self.log.error(Code::Malformed, place, message));
         }
+        let is_persistent = attributes.optional_text("schedule")? == Some("CPU_Persistent");
         let mut schedule = self.schedule(attributes)?;
         if attributes.flag("unroll", false)? {
             schedule = Schedule::Unrolled;
@@ -206,7 +208,17 @@ impl Decoder<'_> {
             collapse: collapse.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 1),
         };
         attributes.ignore(&["gpu_block_size", "gpu_launch_bounds", "gpu_maxnreg", "gpu_min_warps_per_eu"]);
-        Ok(Map { params, ranges, schedule, parallelism })
+        // DaCe runs such a scope once in each thread, whatever its range says; the parameter is the number of the thread.
+        let ranges = match (&parallelism.threads, params.len()) {
+            _ if !is_persistent => ranges,
+            (Some(threads), 1) => Subset(vec![Range::new(0, threads.clone())]),
+            _ => {
+                let message = "a scope with the schedule `CPU_Persistent` runs once in each thread; with one parameter and \
+                               a number of threads (`omp_num_threads`) it is a map";
+                return Err(self.log.error(Code::Node, place, message));
+            }
+        };
+        Ok(Map { params, ranges, schedule, parallelism, is_persistent })
     }
 
     fn consume(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<Consume, Failed> {

@@ -123,6 +123,7 @@ impl Frame<'_> {
             ranges: Subset(ranges),
             schedule: self.schedule(graph, id, map.schedule)?,
             parallelism: map.parallelism.clone(),
+            is_persistent: false,
         }))
     }
 

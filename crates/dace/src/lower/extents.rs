@@ -1,8 +1,8 @@
 //! Extents of the arguments of nested SDFGs that reach beyond what they are given.
 //!
 //! DaCe passes pointers, so the extents that an inner container declares bind nobody: tiled maps call SDFGs with arrays of
-//! a whole tile also where the last tile ends earlier. Here such a container has as many elements as there are, and a memlet that
-//! is read covers at least what the inner container declares.
+//! a whole tile also where the last tile ends earlier. Here such a container has as many elements as there are, and a memlet
+//! covers at least what the inner container declares.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,6 @@ impl<'a> Frame<'a> {
         access: &mut Access,
         outer: End<'_>,
         layout: &Layout,
-        reads: bool,
     ) {
         let (shape, strides) = (&layout.shape, &layout.strides);
         let own = self.sdfg.container(outer.id).kind.layout();
@@ -153,10 +152,27 @@ impl<'a> Frame<'a> {
             let fits = spare.is_nonnegative(&Assumptions::new());
             let is_known = fits.is_proved() || fits.is_refuted();
             let is_limited = limits.iter().any(|(limited, _)| *limited == inner);
-            if is_limited || (reads && !is_known && !range.is_index()) {
+            if is_limited || (!is_known && !range.is_index()) {
                 *range = Range::new(range.begin.clone(), &range.begin + extent);
             }
         }
+    }
+}
+
+impl Frame<'_> {
+    /// Makes a memlet take, from its first element on, all that the inner container declares, also beyond the outer one.
+    /// Tells whether it can: the inner places must be those of the outer container.
+    pub(super) fn spread(&self, access: &mut Access, outer: End<'_>, layout: &Layout) -> bool {
+        let own = self.sdfg.container(outer.id).kind.layout();
+        let Some(kept) = same_places(own, access.subset(), &layout.shape, &layout.strides) else {
+            return false;
+        };
+        for (dimension, extent) in kept.into_iter().zip(&layout.shape) {
+            if let Some(range) = access.subset_mut().0.get_mut(dimension) {
+                *range = Range::new(range.begin.clone(), &range.begin + extent);
+            }
+        }
+        true
     }
 }
 

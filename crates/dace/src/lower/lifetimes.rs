@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use sdfg::ir::{
-    BlockId, BlockKind, ConflictResolution, ContainerId, EdgeId, Flow, Lifetime, NodeKind, RegionId, Sdfg,
-    State, TransitionId, Volume,
+    BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeKind,
+    RegionId, Sdfg, State, TransitionId, Volume,
 };
 use sdfg::syntax::{Expression, UnaryOp};
 
@@ -19,7 +19,10 @@ use crate::report::Code;
 impl Frame<'_> {
     /// Notes transients that are read and that nothing writes for sure as zero from the begin on.
     pub(super) fn zero_unsure(&mut self) {
-        let transients = self.sdfg.containers().filter(|(_, found)| found.transient && !found.is_alias());
+        let transients = self.sdfg.containers().filter(|(_, found)| {
+            // A stream that nothing was pushed into is empty.
+            found.transient && !found.is_alias() && !matches!(found.kind, ContainerKind::Stream { .. })
+        });
         let unsure: Vec<ContainerId> = transients
             .map(|(id, _)| id)
             .filter(|id| !self.zeroed.contains(id) && is_unsure(&self.sdfg, *id))

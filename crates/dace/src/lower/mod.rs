@@ -16,6 +16,7 @@ mod lifetimes;
 mod nested;
 mod node;
 pub(crate) mod paths;
+mod races;
 pub(crate) mod sizes;
 mod state;
 mod stencil;

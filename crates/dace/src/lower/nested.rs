@@ -47,11 +47,14 @@ impl<'a> Frame<'a> {
             (Some(ContainerKind::Scalar), _) => *access.subset_mut() = first_element(access.subset()),
             (Some(ContainerKind::Array(layout)), Some(_)) => {
                 let layout = self.layout_outside(layout, &values);
-                self.cover(graph, node, &mut access, outer, &layout, reads);
+                self.cover(graph, node, &mut access, outer, &layout);
                 if self.shared.is_modern && self.sdfg.container(outer.id).kind.layout() == Some(&layout) {
                     // From version 2 on, a memlet tells which part is used of an array that is passed as it is.
                     access = self.whole(outer);
-                } else if self.needs_view(outer, &access, &layout) {
+                } else if self.needs_view(outer, &access, &layout)
+                    && (self.has_room(graph, node, &access, outer, &layout)
+                        || !self.spread(&mut access, outer, &layout))
+                {
                     if let Fit::Permuted = self.fit(outer, access.subset(), &layout.shape, &layout.strides) {
                         *access.subset_mut() = first_element(access.subset());
                     }
@@ -114,6 +117,27 @@ impl<'a> Frame<'a> {
             Some(input) if input.memlet.data == edge.memlet.data => self.one_end(input, outer).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Whether all elements of an inner layout are known to be in memory of the outer container, counted from the first of a part of it.
+    fn has_room(
+        &self,
+        graph: &Graph<'a>,
+        node: usize,
+        access: &Access,
+        outer: End<'_>,
+        layout: &Layout,
+    ) -> bool {
+        let Some(own) = self.sdfg.container(outer.id).kind.layout() else { return true };
+        let mut known = Assumptions::new();
+        for symbol in own.shape.iter().flat_map(Expr::free_symbols) {
+            known.assume_nonnegative(Expr::symbol(symbol) - 1);
+        }
+        let places = access.subset().0.iter().zip(&own.strides).map(|(range, stride)| &range.begin * stride);
+        let first = places.fold(own.offset.clone(), |sum, place| sum + place);
+        let left = &own.total_size - first - &layout.total_size;
+        let least = left.bounds_over_all(&self.params_around(graph, node), &known).lower;
+        least.is_some_and(|least| least.is_nonnegative(&known).is_proved())
     }
 
     /// Whether an inner layout names other elements than a binding would.

@@ -54,12 +54,17 @@ impl<'a> Frame<'a> {
                     body,
                 })
             }
-            model::NodeKind::MapEntry(map) => NodeKind::MapEntry(Map {
-                params: map.params.clone(),
-                ranges: self.ranges(&map.ranges),
-                schedule: map.schedule,
-                parallelism: map.parallelism.clone(),
-            }),
+            model::NodeKind::MapEntry(map) => {
+                if map.is_persistent {
+                    self.shares_nothing(graph, at, node)?;
+                }
+                NodeKind::MapEntry(Map {
+                    params: map.params.clone(),
+                    ranges: self.ranges(&map.ranges),
+                    schedule: map.schedule,
+                    parallelism: map.parallelism.clone(),
+                })
+            }
             model::NodeKind::ConsumeEntry(consume) => NodeKind::ConsumeEntry(Consume {
                 element: consume.element.clone(),
                 elements: self.size(&consume.elements),
@@ -79,6 +84,24 @@ impl<'a> Frame<'a> {
             }
         };
         Ok(graph.add(&node.label, kind))
+    }
+
+    /// Refuses maps within a scope that each thread runs: the threads share their iterations, so none of them runs all.
+    fn shares_nothing(&self, graph: &Graph<'a>, at: usize, node: &model::Node) -> Result<(), Failed> {
+        let is_shared = |(inner, found): (usize, &model::Node)| {
+            graph.paths.scope_of(inner) == Some(at)
+                && match &found.kind {
+                    model::NodeKind::MapEntry(map) => map.schedule != Schedule::Sequential,
+                    model::NodeKind::Nested { .. } | model::NodeKind::ConsumeEntry(_) => true,
+                    _ => false,
+                }
+        };
+        if graph.model.nodes.iter().enumerate().any(is_shared) {
+            let message = "maps and SDFGs within a scope with the schedule `CPU_Persistent` are not supported: \
+                           the threads of its team share the iterations";
+            return Err(self.log().error(Code::Node, &node.path, message));
+        }
+        Ok(())
     }
 
     fn ranges(&self, ranges: &Subset) -> Subset {

@@ -16,6 +16,7 @@ use sdfg::syntax::Statement;
 use super::containers::rank;
 use super::lanes::Shapes;
 use super::paths::Paths;
+use super::views::is_access;
 use super::{Frame, fresh};
 use crate::model::{self, Descriptor, DescriptorKind};
 use crate::report::{Code, Failed};
@@ -356,34 +357,6 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// Whether all iterations of a map around a tasklet write one element, of which any may stay; this is noted.
-    fn races(&self, graph: &Graph<'a>, edge: &'a model::Edge, access: &Access) -> bool {
-        if !access.subset().is_element() || access.is_queue() {
-            return false;
-        }
-        let used = access.subset().free_symbols();
-        let home = graph.paths.scope_of(graph.paths.destination(edge));
-        let mut scope = graph.paths.scope_of(edge.src);
-        while let Some(entry) = scope.filter(|_| scope != home) {
-            if let model::NodeKind::MapEntry(map) = &graph.model.nodes[entry].kind {
-                let free = map
-                    .params
-                    .iter()
-                    .zip(&map.ranges.0)
-                    .find(|(param, range)| !used.contains(*param) && !range.size().is_one());
-                if let Some((param, _)) = free {
-                    let message = format!(
-                        "every iteration of `{param}` writes the same element: any of the values stays"
-                    );
-                    self.log().note(Code::Approximated, &edge.path, message);
-                    return true;
-                }
-            }
-            scope = graph.paths.scope_of(entry);
-        }
-        false
-    }
-
     fn copy_or_bind(
         &mut self,
         graph: &mut Graph<'a>,
@@ -431,6 +404,12 @@ impl<'a> Frame<'a> {
             None => self.opposite(&subset, end, other),
         };
         let (read, written) = if is_source { (subset, across) } else { (across, subset) };
+        let is_direct = is_access(graph, edge.src) && is_access(graph, edge.dst);
+        if is_direct && from.name == to.name && read == written && self.resolution(edge).is_none() {
+            // Elements that are copied to where they are only come after what was done with them.
+            graph.join((graph.nodes[edge.src], None), (graph.nodes[edge.dst], None), Memlet::order());
+            return Ok(());
+        }
         let mut lowered = Memlet::copy(self.access(from, read), self.access(to, written));
         if let Flow::Copy { resolution, .. } = &mut lowered.flow {
             *resolution = self.resolution(edge);

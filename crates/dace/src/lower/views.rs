@@ -60,8 +60,7 @@ impl<'a> Frame<'a> {
         };
         let ends = self.bare_ends(graph, edge);
         let access = self.access(target, subset);
-        let is_access = matches!(graph.model.nodes[edge.dst].kind, model::NodeKind::Access { .. });
-        let node = if is_access { edge.dst } else { edge.src };
+        let node = if is_access(graph, edge.dst) { edge.dst } else { edge.src };
         let mut memlet = Memlet::bind(access);
         let is_view = alias.descriptor.kind == DescriptorKind::View;
         if is_view && memlet.accesses().any(|access| self.may_reach_beyond(graph, node, access, target)) {
@@ -73,8 +72,8 @@ impl<'a> Frame<'a> {
 
     /// Whether an edge without a connector that says so makes a view of the node at its end (`true`) or begin.
     ///
-    /// DaCe's rules: a view with one edge is bound by it; one with one edge in and one out by the edge whose memlet does
-    /// not name the view, else by the one that comes in.
+    /// DaCe's rules (`get_view_edge`), for the edges at the view's own node: what a scope writes into a view, or reads of
+    /// one, binds nothing.
     pub(super) fn views(
         &self,
         graph: &Graph<'a>,
@@ -82,51 +81,21 @@ impl<'a> Frame<'a> {
         from: End<'a>,
         to: End<'a>,
     ) -> Option<bool> {
-        let edges = &graph.model.edges;
-        let is_bound = |node: usize| {
-            edges.iter().any(|other| {
-                (other.dst == node && other.dst_connector.as_deref() == Some("views"))
-                    || (other.src == node && other.src_connector.as_deref() == Some("views"))
-            })
+        let is_bound_by = |end: End<'_>, node: usize| {
+            end.descriptor.kind == DescriptorKind::View
+                && is_access(graph, node)
+                && view_edge(graph, node, end.name).is_some_and(|found| std::ptr::eq(found, edge))
         };
-        let is_view =
-            |end: End<'_>, node: usize| end.descriptor.kind == DescriptorKind::View && !is_bound(node);
-        let moves = |other: &&model::Edge| other.memlet.data.is_some();
-        let into = |node: usize| {
-            edges.iter().filter(moves).filter(move |other| other.dst == node).collect::<Vec<_>>()
-        };
-        let out_of = |node: usize| {
-            edges.iter().filter(moves).filter(move |other| other.src == node).collect::<Vec<_>>()
-        };
-        let chosen = |node: usize, name: &str| -> Option<&model::Edge> {
-            match (into(node).as_slice(), out_of(node).as_slice()) {
-                ([only], []) | ([], [only]) => Some(only),
-                ([incoming], [outgoing]) => {
-                    let names_view = |other: &model::Edge| other.memlet.data.as_deref() == Some(name);
-                    if names_view(incoming) && !names_view(outgoing) {
-                        Some(outgoing)
-                    } else {
-                        Some(incoming)
-                    }
-                }
-                ([incoming], _) => Some(incoming),
-                (_, [outgoing]) => Some(outgoing),
-                _ => None,
-            }
-        };
-        let is_chosen =
-            |node: usize, name: &str| chosen(node, name).is_some_and(|found| std::ptr::eq(found, edge));
-        if is_view(to, edge.dst) && is_chosen(edge.dst, to.name) {
+        if is_bound_by(to, edge.dst) {
             return Some(true);
         }
-        (is_view(from, edge.src) && is_chosen(edge.src, from.name)).then_some(false)
+        is_bound_by(from, edge.src).then_some(false)
     }
 
     /// The ends of an edge, without connectors at access nodes.
     fn bare_ends<'e>(&self, graph: &Graph<'_>, edge: &'e model::Edge) -> (Port<'e>, Port<'e>) {
-        let is_access = |node: usize| matches!(graph.model.nodes[node].kind, model::NodeKind::Access { .. });
-        let src = edge.src_connector.as_deref().filter(|_| !is_access(edge.src));
-        let dst = edge.dst_connector.as_deref().filter(|_| !is_access(edge.dst));
+        let src = edge.src_connector.as_deref().filter(|_| !is_access(graph, edge.src));
+        let dst = edge.dst_connector.as_deref().filter(|_| !is_access(graph, edge.dst));
         ((graph.nodes[edge.src], src), (graph.nodes[edge.dst], dst))
     }
 
@@ -171,4 +140,50 @@ impl<'a> Frame<'a> {
     pub(super) fn whole_of(&self, id: ContainerId) -> Access {
         Access::elements(id, Subset::full(self.sdfg.container(id).shape()))
     }
+}
+
+/// Whether a node is an access node.
+pub(super) fn is_access(graph: &Graph<'_>, node: usize) -> bool {
+    matches!(graph.model.nodes[node].kind, model::NodeKind::Access { .. })
+}
+
+/// The edge that binds the view at an access node, where no connector says which does.
+///
+/// A view with one edge on one side and another number on the other is bound by that one, if it leads to data. One with an
+/// edge in and one out is bound by the one that leads to data, then by the one whose memlet does not name the view, then by
+/// the one that leaves the scope, then by the one that comes in.
+fn view_edge<'a>(graph: &Graph<'a>, node: usize, name: &str) -> Option<&'a model::Edge> {
+    let edges = &graph.model.edges;
+    let has_connector = edges.iter().any(|edge| {
+        (edge.dst == node && edge.dst_connector.as_deref() == Some("views"))
+            || (edge.src == node && edge.src_connector.as_deref() == Some("views"))
+    });
+    if has_connector {
+        return None;
+    }
+    let moves = || edges.iter().filter(|edge| edge.memlet.data.is_some());
+    let into: Vec<&model::Edge> = moves().filter(|edge| edge.dst == node).collect();
+    let out_of: Vec<&model::Edge> = moves().filter(|edge| edge.src == node).collect();
+    let comes_from_data = |edge: &&'a model::Edge| is_access(graph, graph.paths.source(edge));
+    let leads_to_data = |edge: &&'a model::Edge| is_access(graph, graph.paths.destination(edge));
+    let (incoming, outgoing) = match (into.as_slice(), out_of.as_slice()) {
+        ([incoming], [outgoing]) => (*incoming, *outgoing),
+        ([only], _) => return Some(*only).filter(comes_from_data),
+        (_, [only]) => return Some(*only).filter(leads_to_data),
+        _ => return None,
+    };
+    match (comes_from_data(&incoming), leads_to_data(&outgoing)) {
+        (true, false) => return Some(incoming),
+        (false, true) => return Some(outgoing),
+        (false, false) => return None,
+        (true, true) => {}
+    }
+    let names_view = |edge: &model::Edge| edge.memlet.data.as_deref() == Some(name);
+    let leaves_scope = !is_access(graph, outgoing.dst) && is_access(graph, incoming.src);
+    let is_outgoing = if names_view(incoming) == names_view(outgoing) {
+        !names_view(incoming) && leaves_scope
+    } else {
+        names_view(incoming)
+    };
+    Some(if is_outgoing { outgoing } else { incoming })
 }

@@ -83,6 +83,8 @@ pub(crate) struct Map {
     pub(crate) ranges: Subset,
     pub(crate) schedule: Schedule,
     pub(crate) parallelism: Parallelism,
+    /// Its iterations are the threads of a team, which share the iterations of maps within.
+    pub(crate) is_persistent: bool,
 }
 
 /// A consume scope.

@@ -78,12 +78,12 @@ impl Graph {
     }
 }
 
-fn read(bytes: &[u8]) -> Sdfg {
+pub(crate) fn read(bytes: &[u8]) -> Sdfg {
     let import = sdfg_dace::read(bytes, &sdfg_dace::Options::default());
     import.unwrap_or_else(|refused| panic!("{}", refused.report)).sdfg
 }
 
-fn run(sdfg: &Sdfg, inputs: &[(&str, &[f64])], output: &str) -> Vec<f64> {
+pub(crate) fn run(sdfg: &Sdfg, inputs: &[(&str, &[f64])], output: &str) -> Vec<f64> {
     let program = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
     let mut arguments = Arguments::new();
     for (name, numbers) in inputs {

@@ -1,0 +1,265 @@
+//! What lies in a scope and what lies around it: views, tiles, arguments of nested SDFGs, threads; each in the smallest graph
+//! that has it, with what the graph computes.
+
+use crate::graph::{self, Graph, access, edge, map, memlet, nested, resolved, tasklet, to};
+use serde_json::{Value as Json, json};
+
+fn end_of(entry: &str) -> Json {
+    json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": entry})
+}
+
+fn transient(kind: &str, shape: &str) -> Json {
+    json!({"type": kind, "attributes": {"dtype": "float64", "shape": [shape], "transient": true}})
+}
+
+#[test]
+fn what_a_scope_copies_into_a_view_does_not_bind_it() {
+    let graph = Graph::new()
+        .array("A", "float64", &["3"])
+        .array("C", "float64", &["3"])
+        .with("t", transient("Array", "1"))
+        .with("V", transient("View", "3"))
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2:1"),
+            tasklet("b = 2 * a", &["a"], &["b"]),
+            access("t"),
+            end_of("1"),
+            access("V"),
+            access("C"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "", memlet("t", "0:0", "1")),
+            edge(3, "", 4, "IN_V", memlet("V", "i:i", "1")),
+            edge(4, "OUT_V", 5, "", memlet("V", "0:2", "3")),
+            edge(5, "views", 6, "", to(memlet("C", "0:2", "3"), "0:2")),
+        ]);
+    let c = graph.run(&[("A", &[1.0, 2.0, 3.0]), ("C", &[0.0; 3])], "C");
+    assert_eq!(c, [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn what_a_scope_copies_out_of_a_view_does_not_bind_it() {
+    let graph = Graph::new()
+        .array("A", "float64", &["4"])
+        .array("C", "float64", &["3"])
+        .with("t", transient("Array", "1"))
+        .with("V", transient("View", "3"))
+        .nodes(vec![
+            access("A"),
+            access("V"),
+            map("i", "0:2:1"),
+            access("t"),
+            tasklet("b = 2 * a", &["a"], &["b"]),
+            end_of("2"),
+            access("C"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "views", to(memlet("A", "1:3", "3"), "0:2")),
+            edge(1, "", 2, "IN_V", memlet("V", "0:2", "3")),
+            edge(2, "OUT_V", 3, "", memlet("V", "i:i", "1")),
+            edge(3, "", 4, "a", memlet("t", "0:0", "1")),
+            edge(4, "b", 5, "IN_C", memlet("C", "i:i", "1")),
+            edge(5, "OUT_C", 6, "", memlet("C", "0:2", "3")),
+        ]);
+    let c = graph.run(&[("A", &[9.0, 1.0, 2.0, 3.0]), ("C", &[0.0; 3])], "C");
+    assert_eq!(c, [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn a_view_of_code_is_one_of_the_data_behind_it() {
+    // Both memlets name the view; the one to data binds it.
+    let graph = Graph::new()
+        .array("C", "float64", &["4"])
+        .with("V", transient("View", "2"))
+        .nodes(vec![tasklet("v[0] = 5\nv[1] = 6", &[], &["v"]), access("V"), access("C")])
+        .edges(vec![
+            edge(0, "v", 1, "", memlet("V", "0:1", "2")),
+            edge(1, "", 2, "", to(memlet("V", "0:1", "2"), "1:2")),
+        ]);
+    assert_eq!(graph.run(&[("C", &[1.0; 4])], "C"), [1.0, 5.0, 6.0, 1.0]);
+}
+
+/// `o[inner] = 1` in two maps around a tasklet.
+fn tiled(inner: &str, outer: &str) -> Graph {
+    Graph::new()
+        .array("o", "float64", &["8"])
+        .nodes(vec![
+            map("t", outer),
+            map("i", inner),
+            tasklet("b = 1", &[], &["b"]),
+            end_of("1"),
+            end_of("0"),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "", 2, "", json!({})),
+            edge(2, "b", 3, "IN_o", memlet("o", "i:i", "1")),
+            edge(3, "OUT_o", 4, "IN_o", memlet("o", "0:7", "8")),
+            edge(4, "OUT_o", 5, "", memlet("o", "0:7", "8")),
+        ])
+}
+
+#[test]
+fn tiles_that_do_not_meet_write_each_element_once() {
+    let text =
+        |inner, outer| sdfg::text::print(&graph::read(tiled(inner, outer).document().to_string().as_bytes()));
+    assert!(!text("t:Min(t + 3, 7)", "0:7:4").contains("wcr"));
+    assert!(!text("t:t", "0:7").contains("wcr"));
+    assert!(!text("7 - t:10 - t", "0:4:4").contains("wcr"));
+    // Two tiles write the fifth element, any iteration may be the last to write the others.
+    assert!(text("t:Min(t + 4, 7)", "0:7:4").contains("wcr(replace)"));
+    assert!(text("0:7", "0:7:4").contains("wcr(replace)"));
+    assert_eq!(tiled("t:Min(t + 4, 7)", "0:7:4").run(&[("o", &[0.0; 8])], "o"), [1.0; 8]);
+}
+
+/// Column `j` of the square that it is given, from the second row on, becomes the sum of the elements above.
+fn running_sum(column: &str) -> Json {
+    Graph::new()
+        .array("A", "float64", &["3", "3"])
+        .nodes(vec![
+            access("A"),
+            tasklet("b = a + c", &["a", "c"], &["b"]),
+            access("A"),
+            tasklet("b = a + c", &["a", "c"], &["b"]),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("A", &format!("0:0; {column}:{column}"), "1")),
+            edge(0, "", 1, "c", memlet("A", &format!("1:1; {column}:{column}"), "1")),
+            edge(1, "b", 2, "", memlet("A", &format!("1:1; {column}:{column}"), "1")),
+            edge(2, "", 3, "a", memlet("A", &format!("1:1; {column}:{column}"), "1")),
+            edge(2, "", 3, "c", memlet("A", &format!("2:2; {column}:{column}"), "1")),
+            edge(3, "b", 4, "", memlet("A", &format!("2:2; {column}:{column}"), "1")),
+        ])
+        .document()
+}
+
+/// Running sums of the columns of a square, by a nested SDFG that is given these parts of it.
+fn columns(column: &str, range: &str, read: &str, written: &str) -> Vec<f64> {
+    let mapping = if column == "j" { json!({"j": "j"}) } else { json!({}) };
+    let mut inside = running_sum(column);
+    if column == "j" {
+        inside["attributes"]["symbols"] = json!({"j": "int64"});
+    }
+    Graph::new()
+        .array("A", "float64", &["3", "3"])
+        .nodes(vec![
+            access("A"),
+            map("j", range),
+            nested(inside, mapping, &["A"], &["A"]),
+            end_of("1"),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2; 0:2", "9")),
+            edge(1, "OUT_A", 2, "A", memlet("A", read, "3")),
+            edge(2, "A", 3, "IN_A", memlet("A", written, "3")),
+            edge(3, "OUT_A", 4, "", memlet("A", "0:2; 0:2", "9")),
+        ])
+        .run(&[("A", &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0])], "A")
+}
+
+#[test]
+fn an_argument_is_as_large_as_the_inner_container_says() {
+    let sums = [1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 3.0, 6.0, 9.0];
+    // The inner layout is that of the square, from the first element of the memlet on.
+    assert_eq!(columns("j", "0:2", "0:2; 0:j", "0:1; 0:j"), sums);
+    assert_eq!(columns("j", "0:2", "0:2; 0:2", "0:2; 0:j"), sums);
+    assert_eq!(columns("0", "0:2", "0:1; j:j", "0:2; j:j"), sums);
+    // From the second column on, what it says ends behind the square.
+    let but_the_first = [1.0, 2.0, 3.0, 1.0, 4.0, 6.0, 1.0, 6.0, 9.0];
+    assert_eq!(columns("0", "1:2", "0:1; j:j", "0:2; j:j"), but_the_first);
+}
+
+/// Adds 1 to `o[t]` in a scope that each of these threads runs.
+fn persistent(threads: Json, inside: Json) -> Json {
+    let mut entry = map("t", "0:0");
+    entry["attributes"]["schedule"] = "CPU_Persistent".into();
+    entry["attributes"]["omp_num_threads"] = threads;
+    let sum = |subset, volume| resolved(memlet("o", subset, volume), "lambda a, b: a + b");
+    let graph = Graph::new()
+        .array("o", "float64", &["3"])
+        .nodes(vec![entry, inside, end_of("0"), access("o")])
+        .edges(vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "b", 2, "IN_o", sum("t:t", "1")),
+            edge(2, "OUT_o", 3, "", sum("0:2", "3")),
+        ]);
+    graph.document()
+}
+
+#[test]
+fn iterations_of_a_persistent_scope_are_its_threads() {
+    let one = || tasklet("b = 1", &[], &["b"]);
+    let sdfg = graph::read(persistent(json!(2), one()).to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[1.0; 3])], "o"), [2.0, 2.0, 1.0]);
+
+    let refusal = |document: Json| {
+        let read = sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default());
+        read.unwrap_err().report.to_string()
+    };
+    let text = refusal(persistent(json!(0), one()));
+    assert!(text.contains("D104") || text.contains("CPU_Persistent"), "{text}");
+    let inner = nested(Graph::new().array("b", "float64", &["1"]).document(), json!({}), &[], &["b"]);
+    let text = refusal(persistent(json!(2), inner));
+    assert!(text.contains("share the iterations"), "{text}");
+}
+
+#[test]
+fn a_copy_of_elements_to_where_they_are_moves_nothing() {
+    let graph = Graph::new()
+        .array("A", "float64", &["2"])
+        .nodes(vec![access("A"), access("A"), tasklet("b = 2 * a", &["a"], &["b"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "", to(memlet("A", "0:1", "2"), "0:1")),
+            edge(1, "", 2, "a", memlet("A", "0:0", "1")),
+            edge(2, "b", 3, "", memlet("A", "1:1", "1")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[3.0, 1.0])], "A"), [3.0, 6.0]);
+    let text = sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+    assert!(text.contains("order A -> A_1"), "{text}");
+}
+
+#[test]
+fn a_stream_that_may_be_empty_is_not_filled() {
+    let mut argument = graph::stream("float64");
+    argument["attributes"]["transient"] = false.into();
+    let pushes = Graph::new()
+        .with("a", graph::scalar("float64"))
+        .with("s", argument)
+        .next()
+        .nodes(vec![access("a"), access("s")])
+        .edges(vec![edge(0, "", 1, "", graph::dynamic(memlet("s", "0:0", "1")))])
+        .next();
+    let mut pushes = pushes.document();
+    let under = |text: &str| json!({"condition": {"string_data": text, "language": "Python"}});
+    pushes["edges"][0]["attributes"]["data"]["attributes"] = under("a > 1");
+    let mut past = pushes["edges"][0].clone();
+    past["dst"] = "2".into();
+    past["attributes"]["data"]["attributes"] = under("not (a > 1)");
+    pushes["edges"].as_array_mut().unwrap().push(past);
+    let graph = Graph::new()
+        .array("A", "float64", &["3"])
+        .with("S", graph::stream("float64"))
+        .array("o", "float64", &["3"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2:1"),
+            nested(pushes, json!({}), &["a"], &["s"]),
+            end_of("1"),
+            access("S"),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "s", 3, "IN_S", graph::dynamic(memlet("S", "0:0", "1"))),
+            edge(3, "OUT_S", 4, "", graph::dynamic(memlet("S", "0:0", "3"))),
+            edge(4, "", 5, "", memlet("S", "0:0", "1")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[2.0, 1.0, 2.0]), ("o", &[7.0; 3])], "o"), [2.0, 2.0, 7.0]);
+}
