@@ -278,7 +278,7 @@ fn native_code_transforms_as_the_interpreter_does() {
         let sdfg = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
         let library = compiled(&sdfg);
         let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
-        for n in [0_usize, 1, 7, 32, 60, 128, 3 * 5 * 11, 2 * 7 * 13, 17 * 9, 4 * 49] {
+        for n in [0_usize, 1, 7, 32, 60, 128, 3 * 5 * 11, 2 * 7 * 13, 17 * 9, 4 * 49, 509] {
             let numbers: Vec<Complex<f64>> =
                 (0..n).map(|k| Complex::new((k as f64 * 1.7).sin(), (k as f64 * k as f64).cos())).collect();
             let arguments = || {

@@ -1,5 +1,6 @@
 //! `FFT` and `IFFT`: the discrete Fourier transform of a vector, `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
 
+mod chirp;
 mod passes;
 
 use sdfg::dtype::ScalarType;
@@ -111,7 +112,12 @@ impl Meaning for Fourier {
         expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
         if expansion == Expansion::Fast {
-            return self.expand_in_passes(template, target);
+            let count = self.input.size(self.input.fit(1)?[0]).as_int();
+            return if count.is_some_and(chirp::has_passes) {
+                self.expand_in_passes(template, target)
+            } else {
+                self.expand_as_chirp(template, target)
+            };
         }
         let ty = self.output.element;
         let position = self.input.fit(1)?[0];

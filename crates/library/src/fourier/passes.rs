@@ -6,8 +6,8 @@
 //! to[(radix * p + k) * stride + q] = sum(from[(p + t * part) * stride + q] * root(rest) ** (k * (p + t * part)) for t < radix)
 //! ```
 //!
-//! and `part` is left for the next one. Factors of 4, 2, 3, 5 and 7 have states of their own, others a sum: a length that is prime takes
-//! one pass, as many operations as the sum that the meaning tells.
+//! and `part` is left for the next one. There is a state for each of the factors 4, 2, 3, 5 and 7; lengths with other ones
+//! are those of [`super::chirp`].
 
 use sdfg::dtype::ScalarType;
 
@@ -17,14 +17,14 @@ use crate::operation::Target;
 use crate::template::{Element, Elementwise, Template, converted};
 
 /// Two vectors, of which passes read one and write the other.
-const WORK: &str = "__work";
+pub(super) const WORK: &str = "__work";
 const ROOTS: &str = "__roots";
 /// Odd factors with a state of their own; each costs every compilation, the more the
 /// larger it is, as conflicts between any two of its elements have to be excluded.
-const ODD: [usize; 3] = [3, 5, 7];
+pub(super) const ODD: [usize; 3] = [3, 5, 7];
 
 impl Fourier {
-    /// Appends the states of a transform in passes.
+    /// Appends the states of a transform in passes alone, whose length has no other factors.
     pub(super) fn expand_in_passes(
         &self,
         template: &mut Template,
@@ -33,17 +33,7 @@ impl Fourier {
         let ty = self.output.element;
         let count = template.extent(self.input.size(self.input.fit(1)?[0]));
         let all = || vec![("__k".to_owned(), format!("0:{count}"))];
-        template.transient(WORK, ty, &["2".to_owned(), count.clone()]);
-        template.transient(ROOTS, ty, std::slice::from_ref(&count));
-        template.transient("__factor", ScalarType::I64, &[]);
-        template.elementwise(Elementwise {
-            label: "roots",
-            dimensions: all(),
-            reads: Vec::new(),
-            value: self.root("__k", &count),
-            write: Element::new(ROOTS, vec!["__k".to_owned()]),
-            adds: false,
-        });
+        self.roots(template, &count);
         template.elementwise(Elementwise {
             label: "start",
             dimensions: all(),
@@ -52,24 +42,46 @@ impl Fourier {
             write: Element::new(WORK, vec!["0".to_owned(), "__k".to_owned()]),
             adds: false,
         });
+        self.passes(template, &count);
+        template.elementwise(Elementwise {
+            label: "finish",
+            dimensions: all(),
+            reads: vec![("__x".to_owned(), transformed())],
+            value: format!("{}__x", self.scale()?),
+            write: element(&self.output, target.container(), "__k"),
+            adds: target.adds,
+        });
+        Ok(())
+    }
+
+    /// Declares the containers of passes over `count` elements, and appends the state that computes the roots of unity.
+    pub(super) fn roots(&self, template: &mut Template, count: &str) {
+        let ty = self.output.element;
+        template.transient(WORK, ty, &["2".to_owned(), count.to_owned()]);
+        template.transient(ROOTS, ty, &[count.to_owned()]);
+        template.elementwise(Elementwise {
+            label: "roots",
+            dimensions: vec![("__k".to_owned(), format!("0:{count}"))],
+            reads: Vec::new(),
+            value: self.root("__k", count),
+            write: Element::new(ROOTS, vec!["__k".to_owned()]),
+            adds: false,
+        });
+    }
+
+    /// Appends the passes that transform `count` elements in row 0 of [`WORK`]; they end in row `__side`.
+    pub(super) fn passes(&self, template: &mut Template, count: &str) {
+        let odd: String = ODD[1..].iter().rev().fold(ODD[0].to_string(), |rest, radix| {
+            format!("({radix} if __rest % {radix} == 0 else {rest})")
+        });
         template.blocks(&format!(
-            "-> passes with (__stride = 1, __side = 0)
+            "state first {{}}
+-> passes with (__stride = 1, __side = 0)
 loop passes: __rest = {count}; __rest > 1; __rest = __part {{
-state find {{
-access __factor
-tasklet __search () -> (__o) {{
-__found = 4
-if __rest % 4 != 0:
-    __found = 2
-    while __rest % __found != 0 and __found * __found <= __rest:
-        __found = __found + 1
-    if __rest % __found != 0:
-        __found = __rest
-__o = __found
-}}
-__search.__o -> __factor
-}}
--> butterfly with (__radix = __factor, __part = __rest // __factor)
+state find {{}}
+-> split with (__radix = 4 if __rest % 4 == 0 else (2 if __rest % 2 == 0 else {odd}))
+state split {{}}
+-> butterfly with (__part = __rest // __radix)
 if butterfly: __radix == 4 {{
 {}}} elif __radix == 2 {{
 {}",
@@ -80,18 +92,7 @@ if butterfly: __radix == 4 {{
             let state = butterfly(&format!("odd{radix}"), radix, &self.odd(radix));
             template.blocks(&format!("}} elif __radix == {radix} {{\n{state}"));
         }
-        template.blocks("} else {\n");
-        self.sum(template);
         template.blocks("}\nstate next {}\n-> more with (__stride = __stride * __radix, __side = 1 - __side)\nstate more {}\n}\n");
-        template.elementwise(Elementwise {
-            label: "finish",
-            dimensions: all(),
-            reads: vec![("__x".to_owned(), Element::new(WORK, vec!["__side".to_owned(), "__k".to_owned()]))],
-            value: format!("{}__x", self.scale()?),
-            write: element(&self.output, target.container(), "__k"),
-            adds: target.adds,
-        });
-        Ok(())
     }
 
     /// The code of a pass for a factor of 4.
@@ -158,40 +159,11 @@ __y{minus} = {ty}(complex(__cr{k} - __sm{k}, __cm{k} + __sr{k})) * __w{minus}
         }
         code
     }
+}
 
-    /// The states of a pass for any factor.
-    fn sum(&self, template: &mut Template) {
-        let to = || {
-            Element::new(
-                WORK,
-                vec!["1 - __side".to_owned(), "(__radix * __p + __k) * __stride + __q".to_owned()],
-            )
-        };
-        let range = |param: &str, count: &str| (param.to_owned(), format!("0:{count}"));
-        let outer = [range("__p", "__part"), range("__k", "__radix")];
-        let stride = range("__q", "__stride");
-        template.elementwise(Elementwise {
-            label: "clear",
-            dimensions: outer.iter().cloned().chain([stride.clone()]).collect(),
-            reads: Vec::new(),
-            value: format!("{}(0)", self.output.element),
-            write: to(),
-            adds: false,
-        });
-        let from = vec!["__side".to_owned(), "(__p + __t * __part) * __stride + __q".to_owned()];
-        let root = vec!["__k * (__p + __t * __part) % __rest * __stride".to_owned()];
-        template.elementwise(Elementwise {
-            label: "sum",
-            dimensions: outer.iter().cloned().chain([range("__t", "__radix"), stride]).collect(),
-            reads: vec![
-                ("__x".to_owned(), Element::new(WORK, from)),
-                ("__w".to_owned(), Element::new(ROOTS, root)),
-            ],
-            value: "__x * __w".to_owned(),
-            write: to(),
-            adds: true,
-        });
-    }
+/// The element `__k` of what passes are done with.
+pub(super) fn transformed() -> Element {
+    Element::new(WORK, vec!["__side".to_owned(), "__k".to_owned()])
 }
 
 /// A state that reads `radix` elements, `__x0` and so on, and roots, `__w1` and so on, and writes `__y0` and so on.
