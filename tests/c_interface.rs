@@ -187,6 +187,36 @@ fn streams_of_the_caller() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "queues");
 }
 
+/// Pushes the numbers below `N` to one stream and their doubles to another one.
+const GROWING: &str = "\
+sdfg growing {
+  symbol N: i64
+  stream First: i32
+  stream Second: i32
+  state s {
+    access First
+    access Second
+    map all [i = 0:N] schedule(sequential) {
+      tasklet count () -> (x, y) {
+        x = i
+        y = 2 * i
+      }
+      count.x -> all.First: First
+      count.y -> all.Second: Second
+    }
+    all.First -> First
+    all.Second -> Second
+  }
+}
+";
+
+/// Without memory for what is left in one stream, the others are as they were, too.
+#[test]
+fn streams_of_the_caller_without_memory() {
+    let program = sdfg::text::parse("growing.sdft", GROWING).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "no_memory");
+}
+
 /// `C = A + B`.
 const ADDING: &str = "\
 sdfg adding {

@@ -515,7 +515,8 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(received)
     }
 
-    /// Gives the caller the elements that are left in his streams, unless the run failed: then he keeps those that he gave.
+    /// Gives the caller the elements that are left in his streams, unless the run failed: then he keeps those that he gave. Nothing
+    /// fails any more once the first one has got its elements.
     fn hand_back(&self, queues: &[(PointerValue<'ctx>, PointerValue<'ctx>)]) -> Emit<()> {
         if queues.is_empty() {
             return Ok(());
@@ -523,13 +524,18 @@ impl<'ctx> Function<'_, 'ctx> {
         let status = self.builder.build_load(self.emitter.i32(), self.status, "")?.into_int_value();
         self.exit_if(self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?)?;
         for (stream, given) in queues {
-            let status = self.pass_queue("sdfg_stream_hand_back", *stream, *given)?;
+            let status = self.pass_queue("sdfg_stream_reserve", *stream, *given)?;
             let failed = self.compare(IntPredicate::NE, status, self.emitter.i32().const_zero())?;
             self.fail_if(
                 failed,
                 Status::OutOfMemory,
                 "no memory for the elements that are left in a stream",
             )?;
+        }
+        let parameters = [Type::Pointer, Type::Pointer];
+        let function = self.emitter.runtime_function("sdfg_stream_hand_back", None, &parameters);
+        for (stream, given) in queues {
+            self.perform(function, &[(*stream).into(), (*given).into()])?;
         }
         Ok(())
     }

@@ -36,8 +36,10 @@ typedef struct {
 
 /* Adds the elements of a caller's queue, all of them also beyond a bound. A status. */
 SDFG int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *queue);
-/* Makes the caller's queue hold what is in the stream, whose elements stay there. A status; after a failure the queue is as it was. */
-SDFG int32_t sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *queue);
+/* Makes room in the caller's queue for what is in the stream. A status; the queue holds what it held, at another place perhaps. */
+SDFG int32_t sdfg_stream_reserve(const sdfg_stream *stream, sdfg_queue *queue);
+/* Makes the caller's queue hold what is in the stream, whose elements stay there. There is room, by sdfg_stream_reserve. */
+SDFG void sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *queue);
 
 /* Adds `count` elements, `stride` bytes apart; waits for room. A status. */
 SDFG int32_t sdfg_stream_push(sdfg_stream *stream, int64_t queue, const void *from, int64_t count, int64_t stride, sdfg_task *task);

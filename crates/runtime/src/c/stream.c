@@ -170,17 +170,20 @@ int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *given) {
     return SDFG_SUCCESS;
 }
 
-int32_t sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *given) {
+int32_t sdfg_stream_reserve(const sdfg_stream *stream, sdfg_queue *given) {
+    int64_t count = length_of(&stream->queue[0]);
+    if (count <= given->count) return SDFG_SUCCESS;
+    void *longer = realloc(given->elements, (size_t)(count * stream->bytes));
+    if (!longer) return SDFG_OUT_OF_MEMORY;
+    given->elements = longer;
+    return SDFG_SUCCESS;
+}
+
+void sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *given) {
     queue_t queue = stream->queue[0];
     int64_t count = queue.length;
-    if (count > given->count) {
-        void *longer = realloc(given->elements, (size_t)(count * stream->bytes));
-        if (!longer) return SDFG_OUT_OF_MEMORY;
-        given->elements = longer;
-    }
     if (count > 0) get(stream, &queue, given->elements, count, stream->bytes);
     given->count = count;
-    return SDFG_SUCCESS;
 }
 
 int32_t sdfg_stream_push(sdfg_stream *stream, int64_t number, const void *from, int64_t count, int64_t stride, sdfg_task *task) {
