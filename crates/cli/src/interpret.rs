@@ -9,6 +9,7 @@ use sdfg_codegen::NativeExternals;
 use sdfg_codegen::cache::Cache;
 use sdfg_library::BuiltIn;
 
+use crate::blas::BlasOption;
 use crate::data::{DataOptions, RunData, with_dumps};
 use crate::failure::Failure;
 use crate::native::brings_code;
@@ -48,6 +49,9 @@ pub(crate) struct Interpret {
     /// do anything you may.
     #[arg(long)]
     allow_external: bool,
+    /// Expands library nodes first, as `run --blas` does, and makes the calls. Without, each is computed as its operation means.
+    #[command(flatten)]
+    blas: BlasOption,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,11 +82,15 @@ impl Interpret {
         }
         let exposed = with_dumps(validated, &self.data)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
-        let mut interpreter = Interpreter::new(&exposed.program).map_err(Failure::program)?;
+        let expanded =
+            self.blas.is_given().then(|| self.blas.expanded(exposed.program.sdfg())).transpose()?;
+        let program = expanded.as_ref().unwrap_or(&exposed.program);
+        let mut interpreter = Interpreter::new(program).map_err(Failure::program)?;
         let externals = NativeExternals::keeping(Cache::of_user());
         let options = Options {
             libraries: Some(&BuiltIn),
-            externals: self.allow_external.then_some(&externals as &dyn Externals),
+            // Code of the program's own was refused above, unless the user allows it.
+            externals: (self.allow_external || self.blas.is_given()).then_some(&externals as &dyn Externals),
             order: self.order.0,
             check_conflicts: !self.no_conflict_check,
             step_limit: self.step_limit,

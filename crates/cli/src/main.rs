@@ -2,6 +2,7 @@
 //!
 //! One file for each subcommand; what they share stands beside them under its own name.
 
+mod blas;
 mod cache;
 mod check;
 mod compile;

@@ -9,13 +9,13 @@ use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::link::{BlasLibraries, LINKER_VARIABLE, LinkError};
+use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
-use sdfg_library::{Blas, BuiltIn, Registry, expand};
 
+use crate::blas::BlasOption;
 use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
 use crate::interpret::calls_c;
@@ -66,10 +66,8 @@ pub(crate) struct NativeOptions {
     /// Let the program bring C and C++ sources and libraries of its own, which are compiled, loaded and run.
     #[arg(long)]
     allow_external: bool,
-    /// Call a BLAS for products of matrices and vectors, and LAPACK for `Cholesky` and `Solve`: the library of this name, as in `--blas=openblas`, or
-    /// the first one that is found. Without, library nodes become maps.
-    #[arg(long, value_name = "LIB", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    blas: Option<String>,
+    #[command(flatten)]
+    blas: BlasOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -123,32 +121,13 @@ impl NativeOptions {
         let options = self.compile_options()?;
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
-        let registry = self.registry()?;
-        let expanded = expand(exposed.program.sdfg(), registry.as_ref()).map_err(Failure::program)?;
-        let expanded = validate(expanded).map_err(|rejected| {
-            Failure::program(format_args!("an expansion is not valid: {rejected}"))
-                .help("this is a defect of the compiler: please report it with the program")
-        })?;
+        let expanded = self.blas.expanded(exposed.program.sdfg())?;
         let overlapping = self.overlapping(expanded.sdfg())?;
         let Target { checked, component_work, .. } = options.target();
         let target = Target { checked, component_work, overlapping, ..target.clone() };
         let plan = lower(&expanded, &target).map_err(Failure::program)?;
         let brings_code = calls_c(exposed.program.sdfg());
         Ok((exposed, Lowered { plan, options, brings_code }))
-    }
-
-    /// What library nodes become.
-    fn registry(&self) -> Result<Box<dyn Registry>, Failure> {
-        let Some(name) = &self.blas else { return Ok(Box::new(BuiltIn)) };
-        let found = match name.as_str() {
-            "" => BlasLibraries::find().ok_or_else(|| {
-                Failure::usage("no BLAS was found").at("--blas").help(
-                    "install one with the C interface (Debian: `apt-get install libopenblas-dev liblapacke-dev`), add its folder to LIBRARY_PATH, or name it, as in `--blas=openblas`",
-                )
-            })?,
-            name => BlasLibraries::named(name),
-        };
-        Ok(Box::new(Blas::new(found.blas, found.lapack)))
     }
 
     /// The arguments that may overlap.

@@ -5,8 +5,9 @@ use sdfg::ir::Sdfg;
 use sdfg::picture::{dot, svg};
 use sdfg::{control, json, text};
 use sdfg_dace::Form;
-use sdfg_library::{BuiltIn, expand};
+use sdfg_library::expand;
 
+use crate::blas::BlasOption;
 use crate::failure::Failure;
 use crate::output::Destination;
 use crate::source::Source;
@@ -37,6 +38,8 @@ pub(crate) struct Print {
     /// Replace reductions and library nodes by their expansions first.
     #[arg(long)]
     expand: bool,
+    #[command(flatten)]
+    blas: BlasOption,
     /// Write loops, branches and jumps as the states and transitions that they stand for.
     #[arg(long, conflicts_with = "raise_loops")]
     lower_loops: bool,
@@ -65,13 +68,17 @@ enum Format {
 
 impl Print {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        if self.blas.is_given() && !self.expand {
+            return Err(Failure::usage("--blas needs --expand")
+                .help("add --expand: as they are, library nodes call nothing"));
+        }
         let source = Source::read(&self.program, self.allow_external)?;
         // Control flow is rewritten in right programs only; so it is for DaCe.
         let rewrites = self.lower_loops || self.raise_loops || self.format == Format::Dace;
         let mut sdfg =
             if rewrites { source.validated(terminal)?.sdfg().clone() } else { source.parse(terminal)? };
         if self.expand {
-            sdfg = expand(&sdfg, &BuiltIn).map_err(Failure::program)?;
+            sdfg = expand(&sdfg, self.blas.registry()?.as_ref()).map_err(Failure::program)?;
         }
         if self.lower_loops {
             control::lower(&mut sdfg);

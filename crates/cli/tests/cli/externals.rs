@@ -176,7 +176,17 @@ sdfg product {
     } else {
         bench.run(&asked("--blas")).fails(2, &["no BLAS was found", "libopenblas-dev"]);
     }
+    // The interpreter makes the same calls, and what is printed has them.
+    bench.run(&["interpret", "p.sdft", "--blas=nosuchlibrary", "-i", "A=range"]).fails(1, &["nosuchlibrary"]);
+    if sdfg_codegen::link::BlasLibraries::find().is_some() {
+        let all = ["interpret", "p.sdft", "--blas", "-i", "A=range"];
+        bench.run(&all).prints(&["2.0, 3.0, 6.0, 11.0"]);
+    }
+    let printed = ["print", "p.sdft", "--expand", "--blas=nosuchlibrary"];
+    bench.run(&printed).prints(&["cblas_dgemm", "from library \"nosuchlibrary\""]);
+    bench.run(&["print", "p.sdft", "--blas=nosuchlibrary"]).fails(2, &["--blas needs --expand"]);
     // It is no consent to code of the program's own.
     bench.file("p.sdft", program("library \"openblas\""));
     bench.run(&asked("--blas")).fails(2, &["brings code of its own", "add --allow-external"]);
+    bench.run(&["interpret", "p.sdft", "--blas", "-i", "A=range"]).fails(2, &["brings code of its own"]);
 }

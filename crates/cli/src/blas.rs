@@ -1,0 +1,48 @@
+//! What library nodes become: maps, or calls of a BLAS that the user asks for, as `compile`, `run`, `interpret` and `print` share it.
+
+use clap::Args;
+use sdfg::ir::Sdfg;
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::link::BlasLibraries;
+use sdfg_library::{Blas, BuiltIn, Registry, expand};
+
+use crate::failure::Failure;
+
+/// Whether a BLAS is called.
+#[derive(Args, Debug)]
+pub(crate) struct BlasOption {
+    /// Call a BLAS for products of matrices and vectors, and LAPACK for `Cholesky` and `Solve`: the library of this name, as in `--blas=openblas`, or
+    /// the first one that is found. Without, none is called.
+    #[arg(long, value_name = "LIB", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    blas: Option<String>,
+}
+
+impl BlasOption {
+    pub(crate) fn is_given(&self) -> bool {
+        self.blas.is_some()
+    }
+
+    /// What library nodes become.
+    pub(crate) fn registry(&self) -> Result<Box<dyn Registry>, Failure> {
+        let Some(name) = &self.blas else { return Ok(Box::new(BuiltIn)) };
+        let found = match name.as_str() {
+            "" => BlasLibraries::find().ok_or_else(|| {
+                Failure::usage("no BLAS was found").at("--blas").help(
+                    "install one with the C interface (Debian: `apt-get install libopenblas-dev liblapacke-dev`), add its folder to LIBRARY_PATH, or name it, as in `--blas=openblas`",
+                )
+            })?,
+            name => BlasLibraries::named(name),
+        };
+        Ok(Box::new(Blas::new(found.blas, found.lapack)))
+    }
+
+    /// The program without library nodes.
+    pub(crate) fn expanded(&self, sdfg: &Sdfg) -> Result<Validated, Failure> {
+        let registry = self.registry()?;
+        let expanded = expand(sdfg, registry.as_ref()).map_err(Failure::program)?;
+        validate(expanded).map_err(|rejected| {
+            Failure::program(format_args!("an expansion is not valid: {rejected}"))
+                .help("this is a defect of the compiler: please report it with the program")
+        })
+    }
+}
