@@ -185,6 +185,65 @@ fn code_is_written_as_cpp_takes_it() {
     assert!(matches!(round_trip("p", &sdfg), Outcome::Settled));
 }
 
+/// C++ rounds quotients towards zero: in the file they have two parts, and are one again when it is read.
+#[test]
+fn quotients_of_both_signs_come_back() {
+    let text = "sdfg p {
+      symbol N: i64
+      array A: i64[N + 8]
+      array B: i64[N]
+      array C: i64[4]
+      state begin {}
+      -> first with (k = 0 - N)
+      state first {
+        access A
+        access B
+        map m [i = -5:N - 5] {
+          tasklet t (x, y) -> (o) { o = 10 * x + y }
+          m.A -> t.x: A[i // 3 + 4]
+          m.A -> t.y: A[i % 4 + 1]
+          t.o -> m.B: B[i + 5]
+        }
+        A -> m.A
+        m.B -> B
+      }
+      -> last if k // 2 < 0 and (k + 1) % 3 >= 0 with (d = k // 4 + 7, e = (k - 1) % 5)
+      -> other
+      state last {
+        access A
+        access C
+        tasklet u (x) -> (o) { o[0] = x; o[1] = d; o[2] = e; o[3] = k // 2 }
+        A -> u.x: A[ceil_div(k - 3, 4) + 5]
+        u.o -> C
+      }
+      -> end
+      state other {}
+    }";
+    let sdfg = parse("p", text).unwrap();
+    assert!(matches!(round_trip("p", &sdfg), Outcome::Settled));
+    let written = write(&sdfg, Form::Plain).unwrap();
+    let parts = "int_floor(Max(0, i), 3) - int_ceil(Max(0, -i), 3) + 4";
+    assert!(String::from_utf8_lossy(&written).contains(parts));
+    let again = read_again("p", &written);
+    let printed = print(&again);
+    for expected in ["A[i // 3 + 4]", "A[i % 4 + 1]", "A[k // 4 + 5]", "k // 2 < 0", "d = k // 4 + 7"] {
+        assert!(printed.contains(expected), "no `{expected}` in\n{printed}");
+    }
+    let computed = |sdfg: &Sdfg, n: i64| {
+        let validated = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let numbers: Vec<i64> = (0..n + 8).map(|number| number * number).collect();
+        let [b, c] = [n, 4].map(|size| Tensor::vector(&vec![0_i64; size as usize]));
+        let given = Arguments::new().with("A", Tensor::vector(&numbers)).with("B", b).with("C", c);
+        let mut arguments = given.with_symbol("N", n);
+        let mut interpreter = Interpreter::new(&validated).unwrap();
+        interpreter.run(&mut arguments, &sdfg::interpret::Options::default()).unwrap();
+        ["B", "C"].map(|name| arguments.get(name).unwrap().to_vec::<i64>().unwrap())
+    };
+    for n in 1..10 {
+        assert_eq!(computed(&sdfg, n), computed(&again, n));
+    }
+}
+
 /// DaCe assigns one after the other, so two symbols that swap their values need a third: one that is not the program's own.
 #[test]
 fn old_values_of_symbols_have_names_of_their_own() {

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
+use sdfg::symbolic::Assumptions;
 use sdfg::tasklet::arith::cast;
 use sdfg::value::{Complex, Value as Number};
 
@@ -81,7 +82,17 @@ impl Decoder<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(Program { name, float_mode, arg_names, constants, containers, symbols, body: body?, globals })
+        Ok(Program {
+            name,
+            float_mode,
+            arg_names,
+            constants,
+            containers,
+            symbols,
+            body: body?,
+            globals,
+            known: Assumptions::new(),
+        })
     }
 
     /// Text in other languages that would go to the begin or end of the generated file. The answer is what tasklets in C++

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use sdfg::ir::{Schedule, Sharing};
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Assumptions, Expr};
 
 use super::descriptor::dtype;
 use super::program::{Numbers, sdfg};
@@ -16,9 +16,15 @@ use crate::model::{Dtype, Edge, Map, Memlet, Node, NodeKind, State};
 use crate::wire::Json;
 
 /// A state, with the number that it has among the blocks.
-pub(super) fn state(state: &State, label: &str, at: usize, numbers: &mut Numbers) -> Json {
+pub(super) fn state(
+    state: &State,
+    label: &str,
+    at: usize,
+    known: &Assumptions,
+    numbers: &mut Numbers,
+) -> Json {
     let scopes = Scopes::of(state);
-    let nodes = state.nodes.iter().enumerate().map(|(at, found)| node(found, at, &scopes, numbers));
+    let nodes = state.nodes.iter().enumerate().map(|(at, found)| node(found, at, &scopes, known, numbers));
     let nodes = Json::List(nodes.collect());
     object([
         ("type", string("SDFGState")),
@@ -27,7 +33,7 @@ pub(super) fn state(state: &State, label: &str, at: usize, numbers: &mut Numbers
         ("collapsed", Json::Bool(false)),
         ("scope_dict", scopes.dictionary()),
         ("nodes", nodes),
-        ("edges", Json::List(state.edges.iter().map(edge).collect())),
+        ("edges", Json::List(state.edges.iter().map(|found| edge(found, known)).collect())),
         ("attributes", object([])),
     ])
 }
@@ -82,7 +88,7 @@ impl Scopes {
     }
 }
 
-fn node(node: &Node, at: usize, scopes: &Scopes, numbers: &mut Numbers) -> Json {
+fn node(node: &Node, at: usize, scopes: &Scopes, known: &Assumptions, numbers: &mut Numbers) -> Json {
     let mut attributes = Attributes::new();
     let mut classpath = None;
     let kind = match &node.kind {
@@ -98,15 +104,15 @@ fn node(node: &Node, at: usize, scopes: &Scopes, numbers: &mut Numbers) -> Json 
             "Tasklet"
         }
         NodeKind::MapEntry(found) => {
-            map(found, &node.label, &mut attributes);
+            map(found, &node.label, known, &mut attributes);
             "MapEntry"
         }
         NodeKind::MapExit(_) => "MapExit",
         NodeKind::ConsumeEntry(found) => {
             attributes.set("label", string(&node.label));
             attributes.set("pe_index", string(&found.element));
-            attributes.set("num_pes", string(text(&found.elements)));
-            attributes.set("chunksize", count(&found.chunk));
+            attributes.set("num_pes", string(text(&found.elements, known)));
+            attributes.set("chunksize", count(&found.chunk, known));
             attributes.set("condition", found.condition.as_ref().map_or(Json::Null, python));
             schedule(found.schedule, &mut attributes);
             "ConsumeEntry"
@@ -152,10 +158,10 @@ fn connectors(found: &IndexMap<String, Option<Dtype>>) -> Json {
     Json::Object(pairs.collect())
 }
 
-fn map(map: &Map, label: &str, attributes: &mut Attributes) {
+fn map(map: &Map, label: &str, known: &Assumptions, attributes: &mut Attributes) {
     attributes.set("label", string(label));
     attributes.set("params", Json::List(map.params.iter().map(string).collect()));
-    attributes.set("range", subset(&map.ranges));
+    attributes.set("range", subset(&map.ranges, known));
     schedule(map.schedule, attributes);
     let parallelism = &map.parallelism;
     if let Some(collapse) = parallelism.collapse {
@@ -171,14 +177,14 @@ fn map(map: &Map, label: &str, attributes: &mut Attributes) {
     }
     for (name, value) in [("omp_chunk_size", &parallelism.chunk), ("omp_num_threads", &parallelism.threads)] {
         if let Some(value) = value {
-            attributes.set(name, count(value));
+            attributes.set(name, count(value, known));
         }
     }
 }
 
 /// A number where DaCe has one, else a text.
-fn count(value: &Expr) -> Json {
-    value.as_int().map_or_else(|| string(text(value)), Json::Integer)
+fn count(value: &Expr, known: &Assumptions) -> Json {
+    value.as_int().map_or_else(|| string(text(value, known)), Json::Integer)
 }
 
 fn schedule(schedule: Schedule, attributes: &mut Attributes) {
@@ -199,11 +205,11 @@ fn schedule(schedule: Schedule, attributes: &mut Attributes) {
     }
 }
 
-fn edge(edge: &Edge) -> Json {
+fn edge(edge: &Edge, known: &Assumptions) -> Json {
     let connector = |name: &Option<String>| name.as_ref().map_or(Json::Null, string);
     object([
         ("type", string("MultiConnectorEdge")),
-        ("attributes", object([("data", memlet(&edge.memlet))])),
+        ("attributes", object([("data", memlet(&edge.memlet, known))])),
         ("src", string(edge.src)),
         ("dst", string(edge.dst)),
         ("dst_connector", connector(&edge.dst_connector)),
@@ -211,15 +217,18 @@ fn edge(edge: &Edge) -> Json {
     ])
 }
 
-fn memlet(memlet: &Memlet) -> Json {
+fn memlet(memlet: &Memlet, known: &Assumptions) -> Json {
     let mut attributes = Attributes::new();
-    attributes.set("volume", string(memlet.volume.as_ref().map_or_else(|| "0".to_owned(), text)));
+    attributes.set(
+        "volume",
+        string(memlet.volume.as_ref().map_or_else(|| "0".to_owned(), |found| text(found, known))),
+    );
     attributes.set_if(memlet.dynamic, "dynamic", || Json::Bool(true));
     if let Some(found) = &memlet.subset {
-        attributes.set("subset", subset(found));
+        attributes.set("subset", subset(found, known));
     }
     if let Some(found) = &memlet.other_subset {
-        attributes.set("other_subset", subset(found));
+        attributes.set("other_subset", subset(found, known));
     }
     if let Some(data) = &memlet.data {
         attributes.set("data", string(data));
@@ -231,19 +240,19 @@ fn memlet(memlet: &Memlet) -> Json {
     object([("type", string("Memlet")), ("attributes", attributes.json())])
 }
 
-fn subset(found: &Subset) -> Json {
-    let ranges = Json::List(found.0.iter().map(range).collect());
+fn subset(found: &Subset, known: &Assumptions) -> Json {
+    let ranges = Json::List(found.0.iter().map(|found| range(found, known)).collect());
     object([("type", string("Range")), ("ranges", ranges)])
 }
 
 /// A range, whose end is inclusive in files.
-fn range(range: &Range) -> Json {
+fn range(range: &Range, known: &Assumptions) -> Json {
     let descends = range.step.as_int().is_some_and(|step| step < 0);
     let last = if descends { &range.end + Expr::one() } else { &range.end - Expr::one() };
     object([
-        ("start", string(text(&range.begin))),
-        ("end", string(text(&last))),
-        ("step", string(text(&range.step))),
-        ("tile", string(text(&range.tile))),
+        ("start", string(text(&range.begin, known))),
+        ("end", string(text(&last, known))),
+        ("step", string(text(&range.step, known))),
+        ("tile", string(text(&range.tile, known))),
     ])
 }

@@ -2,7 +2,7 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Lifetime, Storage};
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Assumptions, Expr};
 use sdfg::value::Value;
 
 use super::{Attributes, object, string, text};
@@ -41,15 +41,15 @@ pub(super) fn dtype(ty: &Dtype) -> Json {
     }
 }
 
-fn texts(list: &[Expr]) -> Json {
-    Json::List(list.iter().map(|expr| string(text(expr))).collect())
+fn texts(list: &[Expr], known: &Assumptions) -> Json {
+    Json::List(list.iter().map(|expr| string(text(expr, known))).collect())
 }
 
 /// A container.
-pub(super) fn descriptor(found: &Descriptor) -> Json {
+pub(super) fn descriptor(found: &Descriptor, known: &Assumptions) -> Json {
     let mut attributes = Attributes::new();
     attributes.set("dtype", dtype(&found.dtype));
-    attributes.set("shape", texts(&found.shape));
+    attributes.set("shape", texts(&found.shape, known));
     let kind = match found.kind {
         // It can be written only by reference, and is read as what it was.
         DescriptorKind::Scalar if found.by_reference => {
@@ -64,13 +64,13 @@ pub(super) fn descriptor(found: &Descriptor) -> Json {
     };
     match found.kind {
         DescriptorKind::Array | DescriptorKind::View | DescriptorKind::Reference => {
-            attributes.set("strides", texts(&found.strides));
-            attributes.set("total_size", string(text(&found.total_size)));
-            attributes.set("offset", texts(&found.offset));
+            attributes.set("strides", texts(&found.strides, known));
+            attributes.set("total_size", string(text(&found.total_size, known)));
+            attributes.set("offset", texts(&found.offset, known));
             let starts_later = found.start_offset != Expr::zero();
-            attributes.set_if(starts_later, "start_offset", || string(text(&found.start_offset)));
+            attributes.set_if(starts_later, "start_offset", || string(text(&found.start_offset, known)));
         }
-        DescriptorKind::Stream => attributes.set("offset", texts(&found.offset)),
+        DescriptorKind::Stream => attributes.set("offset", texts(&found.offset, known)),
         DescriptorKind::Scalar => {}
     }
     attributes.set_if(found.transient, "transient", || Json::Bool(true));
@@ -103,7 +103,7 @@ pub(super) fn descriptor(found: &Descriptor) -> Json {
 }
 
 /// A constant: its descriptor and its elements.
-pub(super) fn constant(found: &Constant) -> Json {
+pub(super) fn constant(found: &Constant, known: &Assumptions) -> Json {
     let number = |value: &Value| match value {
         Value::Bool(value) => Json::Bool(*value),
         Value::F16(value) => Json::Float(value.to_f64()),
@@ -132,7 +132,7 @@ pub(super) fn constant(found: &Constant) -> Json {
             ])
         }
     };
-    Json::List(vec![descriptor(&found.descriptor), value])
+    Json::List(vec![descriptor(&found.descriptor, known), value])
 }
 
 /// The extents of constants are constant.

@@ -1,6 +1,7 @@
 //! One SDFG with its states and the edges between them.
 
 use sdfg::ir::FloatMode;
+use sdfg::symbolic::Assumptions;
 
 use super::dataflow::state;
 use super::descriptor::{constant, descriptor, dtype};
@@ -31,6 +32,7 @@ pub(crate) fn document(program: &Program) -> Json {
 /// An SDFG, the root or one that is called.
 pub(super) fn sdfg(program: &Program, numbers: &mut Numbers) -> Json {
     let own = numbers.next();
+    let known = &program.known;
     let mut attributes = Attributes::new();
     attributes.set("name", string(&program.name));
     let is_chosen = program.float_mode != FloatMode::default();
@@ -40,9 +42,11 @@ pub(super) fn sdfg(program: &Program, numbers: &mut Numbers) -> Json {
         Json::List(program.arg_names.iter().map(string).collect())
     });
     attributes.set_if(!program.constants.is_empty(), "constants_prop", || {
-        Json::Object(program.constants.iter().map(|(name, found)| (name.clone(), constant(found))).collect())
+        Json::Object(
+            program.constants.iter().map(|(name, found)| (name.clone(), constant(found, known))).collect(),
+        )
     });
-    let containers = program.containers.iter().map(|(name, found)| (name.clone(), descriptor(found)));
+    let containers = program.containers.iter().map(|(name, found)| (name.clone(), descriptor(found, known)));
     attributes.set("_arrays", Json::Object(containers.collect()));
     let symbols = program.symbols.iter().map(|(name, ty)| (name.clone(), dtype(ty)));
     attributes.set("symbols", Json::Object(symbols.collect()));
@@ -50,7 +54,7 @@ pub(super) fn sdfg(program: &Program, numbers: &mut Numbers) -> Json {
         let empty = object([("string_data", string("")), ("language", string("CPP"))]);
         attributes.set(text, object([("frame", empty)]));
     }
-    let (nodes, edges) = region(&program.body, numbers);
+    let (nodes, edges) = region(&program.body, known, numbers);
     object([
         ("type", string("SDFG")),
         ("attributes", attributes.json()),
@@ -65,11 +69,11 @@ pub(super) fn sdfg(program: &Program, numbers: &mut Numbers) -> Json {
 }
 
 /// The states of a region and the edges between them. Programs are lifted with states only.
-fn region(region: &Region, numbers: &mut Numbers) -> (Json, Json) {
+fn region(region: &Region, known: &Assumptions, numbers: &mut Numbers) -> (Json, Json) {
     let mut nodes = Vec::with_capacity(region.blocks.len());
     for (at, block) in region.blocks.iter().enumerate() {
         match &block.kind {
-            BlockKind::State(found) => nodes.push(state(found, &block.label, at, numbers)),
+            BlockKind::State(found) => nodes.push(state(found, &block.label, at, known, numbers)),
             BlockKind::Loop(_)
             | BlockKind::Conditional(_)
             | BlockKind::Group(_)

@@ -1,75 +1,172 @@
 //! Integer expressions as texts that SymPy reads and C++ computes.
 //!
-//! C++ rounds quotients towards zero and ours are rounded down, which differs below zero: what is never above it, if no
-//! symbol is below it, is written with its sign changed.
+//! C++ rounds quotients towards zero and ours are rounded down, which differs below zero: what is never above it is written with its
+//! sign changed, and what may be on both sides of it in two parts ([`crate::text::rounded_down`]). Divisors are taken to be positive
+//! unless they are known not to be.
 
 use sdfg::symbolic::{Assumptions, Expr, Truth};
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Name, UnaryOp};
 
-use crate::text::map_expression;
+use crate::text::{map_expression, rounded_down};
 
-/// The expression in SymPy's spelling; quotients are `int_floor`, as SymPy would pull fractions apart.
-pub(crate) fn text(expr: &Expr) -> String {
+/// The expression in SymPy's spelling; quotients are `int_floor`, as SymPy would pull fractions apart. `known` is what is known of signs.
+pub(crate) fn text(expr: &Expr, known: &Assumptions) -> String {
     match expr.to_expression() {
-        Some(expression) => map_expression(expression, &mut spelled).to_string(),
+        Some(expression) => {
+            map_expression(expression, &mut |expression| spelled(expression, known)).to_string()
+        }
         // Only constants beyond 64 bits have no form, and no file has them.
         None => expr.to_string(),
     }
 }
 
-fn spelled(expression: Expression) -> Expression {
+fn spelled(expression: Expression, known: &Assumptions) -> Expression {
     let span = expression.span;
     let kind = match expression.kind {
-        ExpressionKind::Binary { op: BinaryOp::FloorDivide, left, right }
-            if let Some(ceiling) = negated_quotient(&left, &right) =>
-        {
-            Expression::unary(UnaryOp::Negate, ceiling).kind
-        }
-        ExpressionKind::Binary { op: BinaryOp::Modulo, left, right }
-            if let Some(ceiling) = negated_quotient(&left, &right) =>
-        {
-            let multiple = Expression::binary(BinaryOp::Multiply, *right, ceiling);
-            Expression::binary(BinaryOp::Add, *left, multiple).kind
-        }
         ExpressionKind::Binary { op: BinaryOp::FloorDivide | BinaryOp::Divide, left, right } => {
-            ExpressionKind::Call { function: Name::new("int_floor"), arguments: vec![*left, *right] }
+            quotient(&left, &right, known).kind
         }
+        ExpressionKind::Binary { op: BinaryOp::Modulo, left, right } => match sign(&left, known) {
+            Sign::NotNegative => ExpressionKind::Binary { op: BinaryOp::Modulo, left, right },
+            Sign::NotPositive => {
+                let ceiling = Expression::call("int_ceil", vec![negated(&left, known), (*right).clone()]);
+                let multiple = Expression::binary(BinaryOp::Multiply, *right, ceiling);
+                Expression::binary(BinaryOp::Add, *left, multiple).kind
+            }
+            Sign::Any => {
+                let rounded = quotient(&left, &right, known);
+                let multiple = Expression::binary(BinaryOp::Multiply, *right, rounded);
+                Expression::binary(BinaryOp::Subtract, *left, multiple).kind
+            }
+        },
         ExpressionKind::Call { function, arguments } => {
-            let name = match function.text.as_str() {
-                "min" => "Min",
-                "max" => "Max",
-                "ceil_div" => "int_ceil",
-                other => other,
-            };
-            ExpressionKind::Call { function: Name::new(name), arguments }
+            match (function.text.as_str(), arguments.as_slice()) {
+                ("ceil_div", [left, right]) => {
+                    // Rounded up is rounded down with the other sign.
+                    let rounded = match sign(left, known) {
+                        Sign::NotNegative => Expression::call("int_ceil", arguments),
+                        Sign::NotPositive => {
+                            minus(Expression::call("int_floor", vec![negated(left, known), right.clone()]))
+                        }
+                        Sign::Any => minus(rounded_down(negated(left, known), left.clone(), right)),
+                    };
+                    rounded.kind
+                }
+                (name, _) => {
+                    let name = match name {
+                        "min" => "Min",
+                        "max" => "Max",
+                        other => other,
+                    };
+                    ExpressionKind::Call { function: Name::new(name), arguments }
+                }
+            }
         }
         kind => kind,
     };
     Expression { kind, span }
 }
 
-/// The quotient of `-left` and `right`, rounded up, if `left` is never above zero and `right` never below it.
-fn negated_quotient(left: &Expression, right: &Expression) -> Option<Expression> {
-    let (numerator, divisor) = (-Expr::from_expression(left).ok()?, Expr::from_expression(right).ok()?);
-    let mut assumptions = Assumptions::new();
-    for symbol in numerator.free_symbols().into_iter().chain(divisor.free_symbols()) {
-        assumptions.nonnegative(symbol);
+/// On which sides of zero an expression may be.
+enum Sign {
+    NotNegative,
+    NotPositive,
+    Any,
+}
+
+fn sign(expression: &Expression, known: &Assumptions) -> Sign {
+    let Ok(expr) = Expr::from_expression(expression) else { return Sign::Any };
+    if expr.is_nonnegative(known) == Truth::Proved {
+        Sign::NotNegative
+    } else if (-expr).is_nonnegative(known) == Truth::Proved {
+        Sign::NotPositive
+    } else {
+        Sign::Any
     }
-    let is_right =
-        [&numerator, &divisor].iter().all(|part| part.is_nonnegative(&assumptions) == Truth::Proved);
-    let arguments = vec![map_expression(numerator.to_expression()?, &mut spelled), right.clone()];
-    is_right.then(|| Expression::call("int_ceil", arguments))
+}
+
+/// The quotient, rounded down, of operands that are spelled already.
+fn quotient(left: &Expression, right: &Expression, known: &Assumptions) -> Expression {
+    if !is_constant(right) && matches!(sign(right, known), Sign::NotPositive) {
+        return quotient(&negated(left, known), &negated(right, known), known);
+    }
+    match sign(left, known) {
+        Sign::NotNegative => Expression::call("int_floor", vec![left.clone(), right.clone()]),
+        Sign::NotPositive => minus(Expression::call("int_ceil", vec![negated(left, known), right.clone()])),
+        Sign::Any => rounded_down(left.clone(), negated(left, known), right),
+    }
+}
+
+/// Zero is on no side, and divides nothing.
+fn is_constant(expression: &Expression) -> bool {
+    Expr::from_expression(expression).is_ok_and(|expr| expr.is_constant())
+}
+
+fn minus(expression: Expression) -> Expression {
+    Expression::unary(UnaryOp::Negate, expression)
+}
+
+/// The expression with the other sign, multiplied out.
+fn negated(expression: &Expression, known: &Assumptions) -> Expression {
+    let tree = Expr::from_expression(expression).ok().and_then(|expr| (-expr).to_expression());
+    match tree {
+        Some(tree) => map_expression(tree, &mut |part| spelled(part, known)),
+        None => minus(expression.clone()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use sdfg::symbolic::Symbol;
+    use sdfg::syntax::parse_expression;
+
     use super::*;
     use crate::report::Log;
     use crate::text::symbolic;
 
+    /// Nothing is known of `s` and `t`; `i` is in a range.
+    fn known() -> Assumptions {
+        let mut known = Assumptions::new();
+        known.nonnegative(Symbol::of("N")).nonnegative(Symbol::of("j")).positive(Symbol::of("K"));
+        known.set_range(Symbol::of("i"), Some(Expr::zero()), Some(Expr::sym("N") - 1));
+        known
+    }
+
+    /// What DaCe's C++ computes, or its Python, which rounds as mathematics does.
+    fn dace(expression: &Expression, is_cpp: bool, value: &dyn Fn(&str) -> i64) -> i64 {
+        let of = |expression: &Expression| dace(expression, is_cpp, value);
+        match &expression.kind {
+            ExpressionKind::Integer(_) => Expr::from_expression(expression).unwrap().as_int().unwrap(),
+            ExpressionKind::Name(name) => value(name),
+            ExpressionKind::Unary { op: UnaryOp::Negate, operand } => -of(operand),
+            ExpressionKind::Binary { op, left, right } => match op {
+                BinaryOp::Add => of(left) + of(right),
+                BinaryOp::Subtract => of(left) - of(right),
+                BinaryOp::Multiply => of(left) * of(right),
+                BinaryOp::Power => of(left).pow(u32::try_from(of(right)).unwrap()),
+                BinaryOp::Modulo if is_cpp => of(left) % of(right),
+                BinaryOp::Modulo => of(left).rem_euclid(of(right)),
+                other => panic!("{other:?}"),
+            },
+            ExpressionKind::Call { function, arguments } => {
+                let values: Vec<i64> = arguments.iter().map(of).collect();
+                match (function.text.as_str(), values.as_slice()) {
+                    ("Max", values) => *values.iter().max().unwrap(),
+                    ("Min", values) => *values.iter().min().unwrap(),
+                    ("int_floor", [a, b]) if is_cpp => a / b,
+                    ("int_floor", [a, b]) => a.div_euclid(*b),
+                    ("int_ceil", [a, b]) if is_cpp => (a + b - 1) / b,
+                    ("int_ceil", [a, b]) => -(-a).div_euclid(*b),
+                    other => panic!("{other:?}"),
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn texts_are_read_back() {
-        for expr in [
+    fn texts_are_read_back_and_mean_the_same_in_dace() {
+        for text_of in [
             "2*N + i - 1",
             "N // 2",
             "ceil_div(N, 4)",
@@ -77,26 +174,53 @@ mod tests {
             "N % 4 + N**2",
             "0",
             "-i",
+            // Of both signs.
+            "s // 4",
+            "(N - i) // K",
+            "(N - j) // K",
+            "3*((s - t) // K) - 2*(s // 3)",
+            "ceil_div(N - s, K)",
+            "ceil_div(-N, K) + -N // 4",
+            "s % 4",
+            "(s - t) % K + t",
+            "min((N - j) % 3, s // 2)",
+            "(s // 4) % 3",
+            "(s // 4 + t) // K",
         ] {
-            let expr: Expr = expr.parse().unwrap();
-            let log = Log::default();
-            assert_eq!(symbolic(&text(&expr), &"x", &log).unwrap(), expr);
-        }
-        for (expr, written) in [
-            ("-N // 4", "-int_ceil(N, 4)"),
-            ("-N % i", "-N + i * int_ceil(N, i)"),
-            ("(N - i) // 4", "int_floor(N - i, 4)"),
-        ] {
-            let expr: Expr = expr.parse().unwrap();
-            assert_eq!(text(&expr), written);
-            let again = symbolic(written, &"x", &Log::default()).unwrap();
-            for size in 0..9 {
-                let value = |expr: &Expr| {
-                    expr.eval(&|symbol| Some(if symbol.as_str() == "N" { size } else { 2 })).unwrap()
-                };
-                assert_eq!(value(&expr), value(&again), "{expr} at {size}");
+            let expr: Expr = text_of.parse().unwrap();
+            let (known, log) = (known(), Log::default());
+            let written = text(&expr, &known);
+            assert_eq!(symbolic(&written, &"x", &log).unwrap(), expr, "{written}");
+            let tree = parse_expression(&written).unwrap();
+            for s in -9..9 {
+                for (n, i, t, k) in [(1, 0, 3, 1), (5, 3, -2, 2), (8, 7, 4, 3), (2, 0, -7, 4)] {
+                    let value = |name: &str| match name {
+                        "s" => s,
+                        "t" => t,
+                        "N" => n,
+                        "K" => k,
+                        "i" => i,
+                        _ => 6,
+                    };
+                    let expected = expr.eval(&|symbol| Some(value(symbol.as_str()))).unwrap();
+                    let found = [true, false].map(|is_cpp| dace(&tree, is_cpp, &value));
+                    assert_eq!(found, [expected; 2], "{written} for s = {s}, N = {n}");
+                }
             }
         }
-        assert_eq!(text(&"(N**2 + N) / 2".parse::<Expr>().unwrap()), "int_floor(N ** 2 + N, 2)");
+    }
+
+    #[test]
+    fn quotients_have_two_parts_only_where_they_need_them() {
+        for (expr, written) in [
+            ("-N // 4", "-int_ceil(N, 4)"),
+            ("-N % K", "-N + K * int_ceil(N, K)"),
+            ("(N - i) // 4", "int_floor(N - i, 4)"),
+            ("(N - j) // 4", "int_floor(Max(0, N - j), 4) - int_ceil(Max(0, -N + j), 4)"),
+            ("N // -K", "-int_ceil(N, K)"),
+            ("(N**2 + N) / 2", "int_floor(N ** 2 + N, 2)"),
+        ] {
+            assert_eq!(text(&expr.parse::<Expr>().unwrap(), &known()), written);
+        }
     }
 }

@@ -9,7 +9,7 @@ use sdfg::analysis::control_environment;
 use sdfg::analysis::symbols::{assigned_symbols, free_symbols_of_state};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{BlockId, BlockKind, ContainerKind, NodeKind, TransitionId};
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};
 use sdfg::tasklet::{Dialect, Environment, typecheck_expression};
 
@@ -17,7 +17,7 @@ use super::functions::{convertible, element, spelled};
 use super::{Frame, all};
 use crate::model::{Block, InterstateEdge, Region, State};
 use crate::report::{Code, Failed};
-use crate::text::{map_expression, to_name};
+use crate::text::{map_expression, rounded_down, to_name};
 
 impl Frame<'_> {
     /// Symbols that the caller does not give and that every assignment converts to one narrow type: they have this type in DaCe.
@@ -267,7 +267,9 @@ impl Frame<'_> {
         let symbols = symbols.map(|name| ((*name).to_string(), ScalarType::I64));
         let environment = control_environment(self.sdfg, symbols);
         let mut failed = None;
-        let found = map_expression(expression.clone(), &mut |inner| {
+        let rounded =
+            map_expression(expression.clone(), &mut |inner| self.rounded_quotient(inner, &environment));
+        let found = map_expression(rounded, &mut |inner| {
             let inner = converted(self.true_quotient(inner, &environment));
             match spelled(inner.clone(), None).and_then(without_conversion) {
                 Ok(spelled) => self.by_reference_element(spelled),
@@ -284,6 +286,32 @@ impl Frame<'_> {
                     format!("`{expression}`: {why} in DaCe's control flow; compute it in a tasklet");
                 Err(self.refuse(Code::UnwritableControl, part, message))
             }
+        }
+    }
+
+    /// `a // b` and `a % b` of integers, which C++ rounds towards zero.
+    fn rounded_quotient(&self, expression: Expression, environment: &Environment) -> Expression {
+        let is_integer = |operand: &Expression| {
+            typecheck_expression(operand, Dialect::Python, environment)
+                .is_ok_and(|code| is_signed(code.expression.ty.lane()))
+        };
+        let is_above = |operand: &Expression| {
+            Expr::from_expression(operand).is_ok_and(|value| value.is_nonnegative(&self.known).is_proved())
+        };
+        let span = expression.span;
+        match expression.kind {
+            ExpressionKind::Binary { op: op @ (BinaryOp::FloorDivide | BinaryOp::Modulo), left, right }
+                if is_integer(&left) && is_integer(&right) && !is_above(&left) =>
+            {
+                let negated = Expression::unary(UnaryOp::Negate, (*left).clone());
+                let quotient = rounded_down((*left).clone(), negated, &right);
+                if op == BinaryOp::FloorDivide {
+                    return quotient;
+                }
+                let multiple = Expression::binary(BinaryOp::Multiply, *right, quotient);
+                Expression::binary(BinaryOp::Subtract, *left, multiple)
+            }
+            kind => Expression { kind, span },
         }
     }
 
@@ -322,6 +350,10 @@ impl Frame<'_> {
             _ => expression,
         }
     }
+}
+
+fn is_signed(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64)
 }
 
 fn is_narrow(ty: ScalarType) -> bool {

@@ -12,6 +12,7 @@ mod functions;
 mod names;
 mod nested;
 mod node;
+mod signs;
 mod state;
 mod stencil;
 mod typed;
@@ -23,7 +24,7 @@ use indexmap::IndexMap;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerId, Sdfg};
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Assumptions, Symbol};
 
 use crate::model::{Dtype, Program};
 use crate::report::{Code, Failed, Log};
@@ -45,17 +46,25 @@ struct Frame<'a> {
     narrow: BTreeMap<Symbol, ScalarType>,
     /// Constants that not only tasklets read: they are containers, too.
     kept: BTreeSet<ContainerId>,
+    /// What is known of the signs of symbols.
+    known: Assumptions,
 }
 
 /// Makes a model of a program whose control flow are states.
 pub(crate) fn lift(sdfg: &Sdfg, log: &Log) -> Result<Program, Failed> {
-    program(sdfg, log, sdfg.name.clone(), 0)
+    program(sdfg, log, sdfg.name.clone(), 0, signs::known_signs(sdfg, None))
 }
 
-fn program(sdfg: &Sdfg, log: &Log, place: String, depth: usize) -> Result<Program, Failed> {
+fn program(
+    sdfg: &Sdfg,
+    log: &Log,
+    place: String,
+    depth: usize,
+    known: Assumptions,
+) -> Result<Program, Failed> {
     let kept = constants::kept(sdfg);
     let (by_reference, narrow) = (BTreeSet::new(), BTreeMap::new());
-    let mut frame = Frame { sdfg, log, place, depth, by_reference, narrow, kept };
+    let mut frame = Frame { sdfg, log, place, depth, by_reference, narrow, kept, known };
     frame.narrow = frame.narrow_symbols();
     if depth > MOST_NESTED {
         let message = format!("SDFGs call each other more than {MOST_NESTED} deep; inline some of them");
@@ -79,6 +88,7 @@ fn program(sdfg: &Sdfg, log: &Log, place: String, depth: usize) -> Result<Progra
         symbols: symbols?,
         body,
         globals: Vec::new(),
+        known: frame.known,
     })
 }
 

@@ -10,6 +10,7 @@ use sdfg::analysis::symbols::free_symbols;
 use sdfg::ir::{Access, ContainerKind, EdgeId, Layout, NestedSdfg, NodeId, NodeKind};
 use sdfg::symbolic::{Expr, Symbol};
 
+use super::signs::known_signs;
 use super::state::Graph;
 use super::{Frame, program};
 use crate::encode::text;
@@ -32,9 +33,11 @@ impl Frame<'_> {
             );
             return Err(self.refuse_node(graph, id, Code::UnwritableNode, message));
         }
-        let program = program(inner, self.log, self.at(&graph.part(id)), self.depth + 1)?;
+        let known = known_signs(inner, Some((nested, &self.known)));
+        let program = program(inner, self.log, self.at(&graph.part(id)), self.depth + 1, known)?;
+        let given = nested.symbol_mapping.iter();
         let mut mapping: Vec<(String, String)> =
-            nested.symbol_mapping.iter().map(|(symbol, value)| (symbol.to_string(), text(value))).collect();
+            given.map(|(symbol, value)| (symbol.to_string(), text(value, &self.known))).collect();
         // Symbols that keep the value that they have outside are written out.
         let declared = inner.symbols().map(|(symbol, _)| symbol.clone());
         let mut kept: Vec<Symbol> = declared.chain(free_symbols(inner)).collect();

@@ -14,6 +14,7 @@ pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
 pub(crate) use dataflow::{Consume, Edge, Foreign, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
 use sdfg::ir::FloatMode;
+use sdfg::symbolic::Assumptions;
 use sdfg::value::Value;
 
 /// One SDFG of a file.
@@ -29,6 +30,8 @@ pub(crate) struct Program {
     pub(crate) body: Region,
     /// C++ code beside the graph with its place in the file.
     pub(crate) globals: Vec<(String, String)>,
+    /// What is known of symbols where expressions are written; nothing of programs that were read.
+    pub(crate) known: Assumptions,
 }
 
 /// A compile-time constant.

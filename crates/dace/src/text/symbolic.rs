@@ -7,6 +7,7 @@ use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, parse_expression};
 
 use super::map_expression;
 use super::modern::plain;
+use super::quotient::{joined, with_remainders};
 use crate::report::{Code, Failed, Log};
 
 /// The integer expression of a text.
@@ -27,7 +28,7 @@ pub(crate) fn symbolic(text: &str, place: &dyn Display, log: &Log) -> Result<Exp
     let refuse = |why: String| log.error(Code::Expression, place, format!("`{trimmed}`: {why}"));
     let parsed = parse_expression(trimmed)
         .map_err(|errors| refuse(errors.first().map_or_else(String::new, ToString::to_string)))?;
-    let tree = map_expression(parsed, &mut spelled);
+    let tree = map_expression(parsed, &mut |part| with_remainders(joined(spelled(part))));
     let error = match Expr::from_expression(&tree) {
         // What is a fraction for some values is rounded down as a whole, as the quotients of C++ are.
         Ok(expr)

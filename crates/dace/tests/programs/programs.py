@@ -550,7 +550,40 @@ def evenly_numpy(A):
     A += np.linspace(0, 1, 6)
 
 
+def signed_graph():
+    """Quotients and remainders of indices and symbols on both sides of zero, rounded down."""
+
+    def down(x, y):
+        """C++ rounds towards zero."""
+        return f'(int_floor(Max(0, {x}), {y}) - int_ceil(Max(0, -({x})), {y}))'
+
+    sdfg = dace.SDFG('signed')
+    sdfg.add_array('A', [16], dace.int64)
+    sdfg.add_array('B', [9], dace.int64)
+    sdfg.add_array('C', [2], dace.int64)
+    sdfg.add_symbol('shift', dace.int64)
+    first, second, third = (sdfg.add_state(name) for name in ('first', 'second', 'third'))
+    first.add_mapped_tasklet('gather', dict(i='0:9'), {'x': dace.Memlet(f"A[{down('i - 5', 3)} + 4]"),
+                                                       'y': dace.Memlet(f"A[3 - i - 4*{down('3 - i', 4)}]")},
+                             'o = 100 * x + y', {'o': dace.Memlet('B[i]')}, external_edges=True)
+    half = f"{down('shift', 2)}"
+    sdfg.add_edge(first, second, dace.InterstateEdge(f'{half} == -4', dict(k=f'{half} + 4')))
+    sdfg.add_edge(first, third, dace.InterstateEdge(f'not ({half} == -4)'))
+    for state, at in ((second, 'k'), (third, '1')):
+        tasklet = state.add_tasklet('copy', {'x'}, {'o'}, 'o = x')
+        state.add_edge(state.add_read('A'), None, tasklet, 'x', dace.Memlet(f"A[{down('shift + 1', 3)} + 5]"))
+        state.add_edge(tasklet, 'o', state.add_write('C'), None, dace.Memlet(f'C[{at}]'))
+    return sdfg
+
+
+def signed_numpy(A, B, C, shift):
+    for i in range(9):
+        B[i] = 100 * A[(i - 5) // 3 + 4] + A[(3 - i) % 4]
+    C[shift // 2 + 4 if shift // 2 == -4 else 1] = A[(shift + 1) // 3 + 5]
+
+
 INPUTS = {
+    'signed': dict(A=np.arange(16) ** 2, B=np.zeros(9, np.int64), C=np.zeros(2, np.int64), shift=-7),
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
     'choices': dict(A=np.array([-1.0, 0.5, 2.0]), B=np.zeros(3)),
