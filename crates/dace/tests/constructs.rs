@@ -289,3 +289,40 @@ fn bounds_name_scalars_with_the_values_that_they_have_then() {
     let graph = filled(computed(graph).next());
     assert_eq!(graph.run(&[("A", &[2.0]), ("B", &[0.0; 4])], "B"), [1.0, 1.0, 1.0, 0.0]);
 }
+
+/// Complex factors, as Python prints them in a property of any type and SymPy in a symbolic one.
+#[test]
+fn factors_may_be_complex() {
+    for (text, expected) in [
+        ("(1+2j)", "1 + 2.0j"),
+        ("1.0 + 2.0*I", "1.0 + 2.0 * complex(0, 1)"),
+        ("-I", "-complex(0, 1)"),
+        ("2j", "2.0j"),
+    ] {
+        let product = json!({"type": "LibraryNode", "label": "p", "classpath": "dace.libraries.blas.nodes.gemv.Gemv",
+            "attributes": {"name": "p", "alpha": text, "in_connectors": {"_A": null, "_x": null}, "out_connectors": {"_y": null}}});
+        let document = Graph::new()
+            .array("A", "complex128", &["2", "2"])
+            .array("x", "complex128", &["2"])
+            .array("y", "complex128", &["2"])
+            .nodes(vec![access("A"), access("x"), product, access("y")])
+            .edges(vec![
+                edge(0, "", 2, "_A", memlet("A", "0:1; 0:1", "4")),
+                edge(1, "", 2, "_x", memlet("x", "0:1", "2")),
+                edge(2, "_y", 3, "", memlet("y", "0:1", "2")),
+            ])
+            .document();
+        let read = |document: &serde_json::Value| {
+            let import = sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default());
+            sdfg::text::print(&import.unwrap_or_else(|refused| panic!("{}", refused.report)).sdfg)
+        };
+        let printed = read(&document);
+        assert!(printed.contains(&format!("alpha = {expected} }}")), "{printed}");
+        // A symbol of this name is one.
+        let mut with_symbol = document.clone();
+        with_symbol["attributes"]["symbols"] = json!({"I": "int64"});
+        if text == "-I" {
+            assert!(read(&with_symbol).contains("alpha = -I }"));
+        }
+    }
+}

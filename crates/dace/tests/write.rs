@@ -90,10 +90,11 @@ fn graphs_of_dace_come_back() {
         let sdfg = read_again(&name, &std::fs::read(&path).unwrap());
         counts.add(&round_trip(&name, &sdfg));
     }
-    // Pairs of values and indices are short vectors; parts that change their shape on the way are no copies of DaCe's.
-    assert!(counts.refused.keys().all(|code| code == "D302" || code == "D306"), "{counts:?}");
-    assert!(counts.refused.values().sum::<usize>() <= 5, "{counts:?}");
-    assert!(counts.exact >= 47 && counts.settled >= 8, "{counts:?}");
+    // Pairs of values and indices are short vectors; parts that change their shape on the way are no copies of DaCe's; a
+    // product with a complex factor was a call of BLAS in the file.
+    assert!(counts.refused.keys().all(|code| ["D302", "D304", "D306"].contains(&&**code)), "{counts:?}");
+    assert!(counts.refused.values().sum::<usize>() <= 6, "{counts:?}");
+    assert!(counts.exact >= 53 && counts.settled >= 25, "{counts:?}");
 }
 
 #[test]
@@ -157,6 +158,14 @@ fn what_dace_has_not_is_refused() {
     assert_eq!(refused("symbol N: i32\narray a: f64[N]", ""), "D308");
     let map = "map m [i = 0:4] schedule(simd) {\ntasklet t () -> (o) { o = 1.0 }\nt.o -> m.a: a[i]\n}\naccess c = a\nm.a -> c";
     assert_eq!(refused(doubles, map), "D304");
+    let product = |factor: &str| {
+        let arrays = "array a: complex128[4, 4]\narray b: complex128[4, 4]";
+        let node = format!("library p: MatMul (_a, _b) -> (_c) {{ alpha = {factor} }}");
+        refused(arrays, &format!("{node}\naccess a\naccess b\na -> p._a\na -> p._b\np._c -> b"))
+    };
+    // Complex factors are nothing that DaCe's expansions compute with; real ones may be written as complex ones.
+    assert_eq!(["1 + 2j", "-2j", "complex(1, 2)"].map(product), ["D304"; 3]);
+    assert_eq!(["2.5", "complex(2, 0)", "2j * 2j"].map(product), [""; 3]);
 }
 
 /// Connectors, locals and parameters of functions get other names where theirs are words of C++; what a container has is for

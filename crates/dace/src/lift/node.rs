@@ -1,12 +1,18 @@
 //! Nodes of a state.
 
 use indexmap::IndexMap;
+use sdfg::dtype::ScalarType;
 use sdfg::ir::{
     Connector, Consume, EdgeId, LibraryNode, Map, NodeId, NodeKind, Parallelism, Reduce, Schedule,
     TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::syntax::{Expression, ExpressionKind, UnaryOp};
+use sdfg::tasklet::arith::cast;
+use sdfg::tasklet::{
+    CompiledCode, Dialect, Environment, NoAccess, TypedExpressionCode, typecheck_expression,
+};
+use sdfg::value::Value;
 
 use super::Frame;
 use super::edge::lambda;
@@ -168,6 +174,25 @@ impl Frame<'_> {
         Ok(model::NodeKind::Library { class: "Reduce".to_owned(), properties })
     }
 
+    /// The value of a property: a number, or a text.
+    ///
+    /// # Errors
+    /// Complex numbers, which DaCe's expansions take for texts or unknown symbols, as a part of a sentence.
+    fn property(&self, value: &Expression) -> Result<Json, String> {
+        let mut environment = Environment::new();
+        for name in value.names() {
+            environment.add_symbol(name, ScalarType::I64);
+        }
+        let typed = typecheck_expression(value, Dialect::Python, &environment).ok();
+        let Some(typed) = typed.filter(|code| code.expression.ty.lane().is_complex()) else {
+            return Ok(number(value).unwrap_or_else(|| Json::Text(value.to_string())));
+        };
+        match constant(&typed).map(|value| cast(value, ScalarType::Complex128)) {
+            Some(Value::Complex128(value)) if value.im == 0.0 => Ok(Json::Float(value.re)),
+            _ => Err("a complex number, which DaCe 1.0.2 does not compute with; expand the node first, as `sdfg print --expand` does".to_owned()),
+        }
+    }
+
     fn library(&self, graph: &Graph<'_>, id: NodeId, node: &LibraryNode) -> Result<model::NodeKind, Failed> {
         let class = node.operation.clone();
         if class == "Stencil" {
@@ -184,7 +209,10 @@ impl Frame<'_> {
                 (ExpressionKind::Name(word), "Einsum", "einsum_str") => {
                     Json::Text(word.replace("_to_", "->").replace('_', ","))
                 }
-                _ => number(value).unwrap_or_else(|| Json::Text(value.to_string())),
+                _ => self.property(value).map_err(|why| {
+                    let message = format!("the property `{name}` is `{value}`, {why}");
+                    self.refuse_node(graph, id, Code::UnwritableNode, message)
+                })?,
             };
             // A list is one property for each entry, numbered from 0.
             let list = name.rsplit_once('_').filter(|(_, number)| number.parse::<usize>().is_ok());
@@ -211,6 +239,15 @@ impl Frame<'_> {
         }
         Ok(model::NodeKind::Library { class, properties })
     }
+}
+
+/// The value of an expression without names.
+fn constant(code: &TypedExpressionCode) -> Option<Value> {
+    let compiled = CompiledCode::of_expression(code);
+    let mut frame = compiled.frame();
+    // An expression has no loops, whose iterations steps are.
+    compiled.run(&mut frame, &mut NoAccess, 0).ok()?;
+    frame.result().first().copied()
 }
 
 /// Connectors that take their types from the other ends of their edges.

@@ -7,14 +7,14 @@ use sdfg::ir::{
 };
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::syntax::{Expression, parse_expression};
+use sdfg::syntax::{Expression, ExpressionKind, parse_expression};
 use sdfg::tasklet::{Code as TaskletCode, Dialect};
 
 use super::state::Graph;
 use super::{Frame, lower_program};
 use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
-use crate::text::{lambda, resolution, symbolic};
+use crate::text::{lambda, map_expression, resolution, symbolic};
 use crate::wire::Json;
 
 impl<'a> Frame<'a> {
@@ -247,7 +247,7 @@ impl<'a> Frame<'a> {
                 // Words that are no expressions, such as `ij,jk->ik`, keep their letters: `ij_jk_to_ik`.
                 let word = text.replace("->", "_to_").replace(',', "_").replace(' ', "");
                 match parse_expression(text).or_else(|_| parse_expression(&word)) {
-                    Ok(value) => value,
+                    Ok(value) => map_expression(value, &mut |part| self.imaginary_unit(part)),
                     Err(_) => {
                         let message = format!("the property `{name}` is `{text}`, which is no expression");
                         return Err(self.log().error(Code::LibraryNode, &node.path, message));
@@ -267,6 +267,16 @@ impl<'a> Frame<'a> {
         };
         found.push((name.to_owned(), value));
         Ok(())
+    }
+
+    /// SymPy prints the imaginary unit as `I`, which is a symbol only where there is one of this name.
+    fn imaginary_unit(&self, expression: Expression) -> Expression {
+        match &expression.kind {
+            ExpressionKind::Name(name) if name == "I" && !self.program.symbols.contains_key("I") => {
+                Expression::call("complex", vec![Expression::integer(0), Expression::integer(1)])
+            }
+            _ => expression,
+        }
     }
 
     fn reduce(&self, node: &model::Node, properties: &IndexMap<String, Json>) -> Result<NodeKind, Failed> {
