@@ -315,10 +315,12 @@ fn import(bytes: &[u8]) -> Sdfg {
 /// Stencils in a graph that DaCe made, as it is, written and read again, and with a symbol that is no integer, which becomes an input.
 #[test]
 fn graphs_of_dace_with_stencils_compute_what_numpy_computes() {
-    let graph = import(&file("offsets.sdfg"));
-    dace_computes("offsets", &graph);
-    let written = sdfg_dace::write(&graph, sdfg_dace::Form::Plain).unwrap_or_else(|error| panic!("{error}"));
-    dace_computes("offsets", &import(&written));
+    for name in ["offsets", "swept"] {
+        let graph = import(&file(&format!("{name}.sdfg")));
+        dace_computes(name, &graph);
+        let written = sdfg_dace::write(&graph, sdfg_dace::Form::Plain);
+        dace_computes(name, &import(&written.unwrap_or_else(|error| panic!("{error}"))));
+    }
     let text = String::from_utf8(file("offsets.sdfg")).expect("it is text");
     let float = text.replace(r#""K":"int64""#, r#""K":"float64""#);
     assert_ne!(float, text, "the symbol is declared in another way");

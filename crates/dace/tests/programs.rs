@@ -87,11 +87,12 @@ fn run(name: &str, path: &Path, again: bool) -> Option<(Arguments, Json)> {
 }
 
 /// Programs whose calls of BLAS and LAPACK become library nodes, with operation and what it transposes.
-const LIBRARY_NODES: [(&str, &[&str]); 4] = [
+const LIBRARY_NODES: [(&str, &[&str]); 5] = [
     ("turned", &["Gemm transA=false transB=false", "Gemm transA=false transB=false"]),
     ("factors", &["Cholesky", "Solve"]),
     ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
     ("offsets", &["Stencil", "Stencil"]),
+    ("swept", &["Stencil"]),
 ];
 
 #[test]

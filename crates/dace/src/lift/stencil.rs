@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use sdfg::dtype::ElementType;
 use sdfg::ir::{LibraryNode, NodeId};
+use sdfg::symbolic::Expr;
 use sdfg::syntax::{
     AssignmentTarget, Expression, ExpressionKind, Index, Name, Span, Statement, StatementKind, map_block,
     map_expression, print_block,
@@ -104,7 +105,10 @@ impl Frame<'_> {
             block = typed::block(&typed)?;
         }
         let rank = self.iterators(node, &elements);
-        let center = || vec![Index::Point(Expression::integer(0)); rank];
+        // DaCe 1.0.2 does not read `a[-1]`, but offsets count from that of the output.
+        let offsets = elements.iter().filter_map(|(_, element)| single_offset(element));
+        let shift = if rank == 1 { offsets.map(|offset| -offset).fold(0, i64::max) } else { 0 };
+        let center = || vec![Index::Point(Expression::integer(shift)); rank];
         let is_output = |name: &str| node.outputs.iter().any(|output| output.name == name);
         let fields: BTreeMap<String, &Expression> =
             elements.iter().enumerate().map(|(at, (_, part))| (format!("__field{at}"), part)).collect();
@@ -112,7 +116,7 @@ impl Frame<'_> {
         let mut block = map_block(block, &mut |part| {
             if let ExpressionKind::Name(name) = &part.kind {
                 if let Some(element) = fields.get(name) {
-                    return (*element).clone();
+                    return if rank == 1 { shifted(element, shift) } else { (*element).clone() };
                 }
                 if is_output(name) {
                     let kind =
@@ -164,6 +168,29 @@ fn property<'n>(node: &'n LibraryNode, name: &str) -> Option<&'n Expression> {
 
 fn is_input(node: &LibraryNode, name: &str) -> bool {
     node.inputs.iter().any(|input| input.name == name)
+}
+
+/// The offset in the only dimension.
+fn single_offset(element: &Expression) -> Option<i64> {
+    match &element.kind {
+        ExpressionKind::Subscript { indices, .. } => match indices.as_slice() {
+            [Index::Point(at)] => Expr::from_expression(at).ok()?.as_int(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The element with another offset in its only dimension.
+fn shifted(element: &Expression, by: i64) -> Expression {
+    match (&element.kind, single_offset(element)) {
+        (ExpressionKind::Subscript { base, .. }, Some(offset)) => {
+            let indices = vec![Index::Point(Expression::integer(offset + by))];
+            let kind = ExpressionKind::Subscript { base: base.clone(), indices };
+            Expression { kind, span: element.span }
+        }
+        _ => element.clone(),
+    }
 }
 
 /// A boundary condition as DaCe has it.

@@ -21,6 +21,7 @@ pub(crate) mod sizes;
 mod state;
 mod stencil;
 mod tasklet;
+mod unrolled;
 mod views;
 mod windows;
 

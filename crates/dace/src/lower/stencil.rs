@@ -4,17 +4,21 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use sdfg::ir::LibraryNode;
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{
     AssignmentTarget, Expression, ExpressionKind, Index, Statement, StatementKind, UnaryOp, map_expression,
     parse_expression,
 };
 
 use super::Frame;
+use super::unrolled::unrolled;
 use crate::model;
 use crate::report::{Code, Failed};
 use crate::text::statements;
 use crate::wire::Json;
+
+/// How many parts a value may have: values that are computed within one statement are written out where they are used.
+const LARGEST: usize = 1 << 10;
 
 /// What names stand for at a place of the code.
 type Values = BTreeMap<String, Expression>;
@@ -62,12 +66,13 @@ impl Frame<'_> {
         let text = properties.get("code");
         let text = text.and_then(|code| code.as_text().or_else(|| code.get("string_data")?.as_text()));
         let block = statements(text.unwrap_or_default(), self.shared.structs, &node.path, self.log())?;
-        let mut fields = Fields { node, iterators, center: Vec::new() };
-        fields.find_center(&block).map_err(refuse)?;
         let known = |name: &str| -> Option<Expression> {
             let number = || self.numbers.get(&Symbol::new(name).ok()?)?.to_expression();
             self.literals.get(name).cloned().or_else(number)
         };
+        let block = unrolled(&block, &known).map_err(refuse)?;
+        let mut fields = Fields { node, iterators, center: Vec::new() };
+        fields.find_center(&block).map_err(refuse)?;
         found.extend(fields.properties(&block, &known).map_err(refuse)?);
         Ok(found)
     }
@@ -105,15 +110,8 @@ fn boundary(condition: &Json) -> Option<Expression> {
 
 /// The numbers of a subscript.
 fn offsets(name: &str, indices: &[Index]) -> Result<Vec<i64>, String> {
-    let number = |at: &Expression| match &at.kind {
-        ExpressionKind::Integer(value) => i64::try_from(*value).ok(),
-        _ => None,
-    };
     let offset = |index: &Index| match index {
-        Index::Point(Expression { kind: ExpressionKind::Unary { op: UnaryOp::Negate, operand }, .. }) => {
-            number(operand).map(|value| -value)
-        }
-        Index::Point(at) => number(at),
+        Index::Point(at) => Expr::from_expression(at).ok()?.as_int(),
         Index::Range { .. } => None,
     };
     let found = indices.iter().map(offset).collect::<Option<Vec<i64>>>();
@@ -147,10 +145,8 @@ impl<'n> Fields<'n> {
                     }
                     self.find_center(otherwise)?;
                 }
-                StatementKind::For { .. } | StatementKind::While { .. } => {
-                    return Err("loops in the code of stencils are not supported".to_owned());
-                }
-                StatementKind::Pass => {}
+                // Loops are written out.
+                StatementKind::For { .. } | StatementKind::While { .. } | StatementKind::Pass => {}
             }
         }
         Ok(())
@@ -241,6 +237,9 @@ impl<'n> Fields<'n> {
                 part
             }
         });
+        if size(&found) > LARGEST {
+            return Err("a value in a branch becomes too large; compute it in front of the branch".to_owned());
+        }
         failed.map_or(Ok(found), Err)
     }
 
@@ -270,6 +269,13 @@ impl<'n> Fields<'n> {
         let kind = ExpressionKind::Subscript { base: base.clone(), indices };
         Ok(Some(Expression { kind, span: part.span }))
     }
+}
+
+/// How many parts an expression has.
+fn size(expression: &Expression) -> usize {
+    let mut count = 0;
+    expression.visit(&mut |_| count += 1);
+    count
 }
 
 /// What a target holds.

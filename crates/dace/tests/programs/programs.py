@@ -550,6 +550,45 @@ def evenly_numpy(A):
     A += np.linspace(0, 1, 6)
 
 
+def swept_graph():
+    """A stencil whose code counts, keeps values from one iteration to the next and branches in a loop."""
+    sdfg = dace.SDFG('swept')
+    for name in 'AB':
+        sdfg.add_array(name, [N], dace.float64)
+    state = sdfg.add_state('all')
+    code = """total = 0.0
+weight = 1.0
+for k in range(1, 4):
+    weight = 0.5 * weight
+    if a[-1] > k:
+        total += weight * a[-1]
+    else:
+        total = total - k * a[1]
+        for j in range(4, k, -2):
+            total = total + j * a[0]
+b[0] = total"""
+    node = Stencil('sweep', code, boundary_conditions={'a': {'btype': 'constant', 'value': 2}})
+    state.add_node(node)
+    node.add_in_connector('a')
+    node.add_out_connector('b')
+    state.add_edge(state.add_read('A'), None, node, 'a', dace.Memlet('A[0:N]'))
+    state.add_edge(node, 'b', state.add_write('B'), None, dace.Memlet('B[0:N]'))
+    return sdfg
+
+
+def swept_numpy(A, B):
+    padded = np.pad(A, 1, constant_values=2.0)
+    for i in range(len(A)):
+        before, own, behind = padded[i:i + 3]
+        B[i] = 0
+        for k in range(1, 4):
+            if before > k:
+                B[i] += 0.5**k * before
+            else:
+                B[i] -= k * behind
+                B[i] += own * sum(range(4, k, -2))
+
+
 def signed_graph():
     """Quotients and remainders of indices and symbols on both sides of zero, rounded down."""
 
@@ -583,6 +622,7 @@ def signed_numpy(A, B, C, shift):
 
 
 INPUTS = {
+    'swept': dict(A=np.array([1.0, 3.5, -2.0, 2.5, 0.25]), B=np.zeros(5)),
     'signed': dict(A=np.arange(16) ** 2, B=np.zeros(9, np.int64), C=np.zeros(2, np.int64), shift=-7),
     'axpy': dict(a=1.5, x=np.arange(5.0), y=np.ones(5)),
     'stencil': dict(A=np.arange(6.0) ** 2, B=np.zeros(6), T=3),
