@@ -94,7 +94,7 @@ fn graphs_of_dace_come_back() {
     // product with a complex factor was a call of BLAS in the file.
     assert!(counts.refused.keys().all(|code| ["D302", "D304", "D306"].contains(&&**code)), "{counts:?}");
     assert!(counts.refused.values().sum::<usize>() <= 6, "{counts:?}");
-    assert!(counts.exact >= 53 && counts.settled >= 25, "{counts:?}");
+    assert!(counts.exact >= 55 && counts.exact + counts.settled >= 79, "{counts:?}");
 }
 
 #[test]
@@ -235,7 +235,13 @@ fn quotients_of_both_signs_come_back() {
     assert!(String::from_utf8_lossy(&written).contains(parts));
     let again = read_again("p", &written);
     let printed = print(&again);
-    for expected in ["A[i // 3 + 4]", "A[i % 4 + 1]", "A[k // 4 + 5]", "k // 2 < 0", "d = k // 4 + 7"] {
+    for expected in [
+        "A[i // 3 + 4]",
+        "A[i % 4 + 1]",
+        "A[k // 4 + 5]",
+        "k // 2 < 0 and (k + 1) % 3 >= 0",
+        "d = k // 4 + 7, e = (k - 1) % 5",
+    ] {
         assert!(printed.contains(expected), "no `{expected}` in\n{printed}");
     }
     let computed = |sdfg: &Sdfg, n: i64| {

@@ -7,7 +7,7 @@ use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
 use super::Frame;
 use super::containers::rank;
 use crate::model::Descriptor;
-use crate::text::{joined, map_expression};
+use crate::text::{as_remainder, joined, map_expression};
 
 impl Frame<'_> {
     /// A condition or right side in our terms.
@@ -16,7 +16,7 @@ impl Frame<'_> {
     /// elements, and the quotient of integers is an integer, as in C; for operands that are not negative, it is also the one that
     /// is rounded down.
     pub(super) fn control_expression(&self, expression: &Expression) -> Expression {
-        map_expression(expression.clone(), &mut |part| joined(self.control_part(part)))
+        map_expression(expression.clone(), &mut |part| as_remainder(joined(self.control_part(part))))
     }
 
     fn control_part(&self, expression: Expression) -> Expression {

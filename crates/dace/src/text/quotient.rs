@@ -42,6 +42,26 @@ pub(crate) fn with_remainders(expression: Expression) -> Expression {
     }
 }
 
+/// `x - y * (x // y)` in code, where `x` and `y` may be data, as the remainder that it is.
+///
+/// They differ for a divisor of 0, which the code of such files has no meaning for.
+pub(crate) fn as_remainder(expression: Expression) -> Expression {
+    let ExpressionKind::Binary { op: BinaryOp::Subtract, left, right } = &expression.kind else {
+        return expression;
+    };
+    let ExpressionKind::Binary { op: BinaryOp::Multiply, left: y, right: quotient } = &right.kind else {
+        return expression;
+    };
+    match &quotient.kind {
+        ExpressionKind::Binary { op: BinaryOp::FloorDivide, left: x, right: divisor }
+            if are_equal(left, x) && are_equal(y, divisor) =>
+        {
+            Expression::binary(BinaryOp::Modulo, (**x).clone(), (**divisor).clone())
+        }
+        _ => expression,
+    }
+}
+
 /// A summand: factors, and whether it is subtracted.
 #[derive(Clone)]
 struct Summand {
@@ -217,6 +237,20 @@ mod tests {
             let tree = parse_expression(text).unwrap();
             let expected = if expected.is_empty() { tree.to_string() } else { expected.to_owned() };
             assert_eq!(map_expression(tree, &mut joined).to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn remainders_in_code_may_be_of_data() {
+        for (text, expected) in [
+            ("A[i] - 2 * (int_floor(Max(0, A[i]), 2) - int_ceil(Max(0, -A[i]), 2))", "A[i] % 2"),
+            ("k + 1 - n * (int_floor(Max(0, k + 1), n) - int_ceil(Max(0, -(k + 1)), n))", "(k + 1) % n"),
+            ("A[i] - 2 * (B[i] // 2)", "A[i] - 2 * (B[i] // 2)"),
+            ("A[i] - 3 * (A[i] // 2)", "A[i] - 3 * (A[i] // 2)"),
+        ] {
+            let tree =
+                map_expression(parse_expression(text).unwrap(), &mut |part| as_remainder(joined(part)));
+            assert_eq!(tree.to_string(), expected, "{text}");
         }
     }
 
