@@ -29,6 +29,14 @@ impl<'a> Frame<'a> {
                         *found = extent.clone();
                     }
                 }
+                // Larger extents than the declared ones need more room.
+                let places =
+                    layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
+                let needed = places.fold(Expr::one(), |sum, place| sum + place);
+                let lacking = (&needed - &layout.total_size).as_int();
+                if extents.found.contains_key(name) && lacking.is_some_and(|lacking| lacking > 0) {
+                    layout.total_size = needed;
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Extents of the arguments of nested SDFGs that reach beyond what they are given.
 //!
 //! DaCe passes pointers, so the extents that an inner container declares bind nobody: tiled maps call SDFGs with arrays of
-//! a whole tile also where the last tile ends earlier. Here such a container has as many elements as there are, and a memlet
-//! covers at least what the inner container declares.
+//! a whole tile also where the last tile ends earlier, and code inside may count on more elements than are declared. Here such a
+//! container has as many elements as there are, and a memlet covers at least what the inner container declares.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) struct Extents {
 }
 
 impl<'a> Frame<'a> {
-    /// The extents that arguments of a nested SDFG have where its memlets reach beyond their containers.
+    /// The extents that arguments of a nested SDFG have where they are not the declared ones.
     pub(super) fn limited_extents(
         &self,
         graph: &Graph<'a>,
@@ -103,7 +103,8 @@ impl<'a> Frame<'a> {
         around
     }
 
-    /// Dimensions of an inner layout that reach beyond the container, with what is left of them.
+    /// Dimensions of an inner layout that reach beyond the container, with what is left of them, or that have fewer elements
+    /// than the memlet gives, with these.
     fn limits(
         &self,
         end: End<'_>,
@@ -125,8 +126,11 @@ impl<'a> Frame<'a> {
             let left = there - &range.begin;
             let is_beyond = |beyond: Expr| beyond.as_int().is_some_and(|beyond| beyond > 0);
             let memlet = (&range.end - there).bounds_over_all(around, &Assumptions::new());
+            let given = range.size();
             if memlet.upper.is_some_and(is_beyond) || is_beyond(extent - &left) {
                 found.push((inner, Expr::min(extent, &left)));
+            } else if is_beyond(&given - extent) {
+                found.push((inner, given));
             }
         }
         found

@@ -175,6 +175,28 @@ fn an_argument_is_as_large_as_the_inner_container_says() {
     assert_eq!(columns("0", "1:2", "0:1; j:j", "0:2; j:j"), but_the_first);
 }
 
+#[test]
+fn an_argument_has_as_many_elements_as_it_is_given() {
+    let inside = Graph::new()
+        .array("a", "float64", &["2"])
+        .nodes(vec![access("a"), tasklet("b = 2 * a", &["a"], &["b"]), access("a")])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("a", "0:0", "1")),
+            edge(1, "b", 2, "", memlet("a", "3:3", "1")),
+        ]);
+    let graph = Graph::new()
+        .array("A", "float64", &["3", "4"])
+        .nodes(vec![access("A"), nested(inside.document(), json!({}), &["a"], &["a"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("A", "1:1; 0:3", "4")),
+            edge(1, "a", 2, "", memlet("A", "1:1; 0:3", "4")),
+        ]);
+    let mut a = [3.0; 12];
+    let inputs = a;
+    a[7] = 6.0;
+    assert_eq!(graph.run(&[("A", &inputs)], "A"), a);
+}
+
 /// Adds 1 to `o[t]` in a scope that each of these threads runs.
 fn persistent(threads: Json, inside: Json) -> Json {
     let mut entry = map("t", "0:0");
