@@ -3,7 +3,7 @@
 //! What one execution of a state does becomes what a region does by this: parts of containers by images, bytes and
 //! operations by sums. Conditions are not evaluated, so the answer is a bound wherever a choice is made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dominators::DominatorTree;
 use super::loops::counted_range;
@@ -39,6 +39,8 @@ pub struct ExecutionTable {
     left_early: BTreeSet<RegionId>,
     /// For each block how often it runs each time that its own region runs.
     local: Vec<(BlockId, Frequency)>,
+    /// The symbols and ranges of loops that count.
+    counted: BTreeMap<BlockId, (Symbol, Range)>,
 }
 
 impl ExecutionTable {
@@ -66,7 +68,20 @@ impl ExecutionTable {
             }
         }
         local.sort_unstable();
-        ExecutionTable { left_early, local }
+        let counted = sdfg.blocks().filter_map(|(id, block)| match &block.kind {
+            BlockKind::Loop(repeated) => Some((id, counted_range(sdfg, repeated)?)),
+            BlockKind::State(_)
+            | BlockKind::Branch(_)
+            | BlockKind::Break
+            | BlockKind::Continue
+            | BlockKind::Return => None,
+        });
+        ExecutionTable { left_early, local, counted: counted.collect() }
+    }
+
+    /// The symbol of a loop that counts, with its range; see [`counted_range`].
+    pub fn counted(&self, block: BlockId) -> Option<&(Symbol, Range)> {
+        self.counted.get(&block)
     }
 
     /// How often a block runs each time that the body of the SDFG runs.
@@ -86,8 +101,8 @@ impl ExecutionTable {
             let own = sdfg.block(at).region;
             let Some(outer) = sdfg.region(own).parent.filter(|_| own != region) else { break };
             match &sdfg.block(outer).kind {
-                BlockKind::Loop(repeated) => match counted_range(sdfg, repeated) {
-                    Some(range) => found.loops.push(range),
+                BlockKind::Loop(_) => match self.counted(outer) {
+                    Some(range) => found.loops.push(range.clone()),
                     None => found.frequency = Frequency::Unbounded,
                 },
                 BlockKind::Branch(_) => found.frequency = found.frequency.max(Frequency::AtMostOnce),

@@ -5,26 +5,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Consume, EdgeId, NodeId, NodeKind, State};
+use crate::ir::{Consume, Edge, EdgeId, NodeId, NodeKind, State};
 
-/// What the connector `IN_x` of a scope node is joined with, `OUT_x`.
-fn inside(connector: Option<&String>) -> Option<String> {
-    connector?.strip_prefix("IN_").map(|name| format!("OUT_{name}"))
+/// The `x` of the connector `IN_x` of a scope node, which is joined with `OUT_x`.
+fn inside(connector: Option<&String>) -> Option<&str> {
+    connector?.strip_prefix("IN_")
 }
 
-/// What the connector `OUT_x` of a scope node is joined with, `IN_x`.
-fn outside(connector: Option<&String>) -> Option<String> {
-    connector?.strip_prefix("OUT_").map(|name| format!("IN_{name}"))
+/// The `x` of the connector `OUT_x` of a scope node, which is joined with `IN_x`.
+fn outside(connector: Option<&String>) -> Option<&str> {
+    connector?.strip_prefix("OUT_")
 }
 
-fn in_edges_at<'s>(state: &'s State, node: NodeId, connector: &'s str) -> impl Iterator<Item = EdgeId> + 's {
-    let at = move |edge: &EdgeId| state.edge(*edge).dst_connector.as_deref() == Some(connector);
-    state.in_edges(node).into_iter().filter(at)
+/// Edges into `IN_x` of a node, in no order.
+fn in_edges_at<'s>(state: &'s State, node: NodeId, x: &'s str) -> impl Iterator<Item = EdgeId> + 's {
+    let at = move |edge: &Edge| inside(edge.dst_connector.as_ref()) == Some(x);
+    state.each_in_edge(node).filter(move |(_, edge)| at(edge)).map(|(id, _)| id)
 }
 
-fn out_edges_at<'s>(state: &'s State, node: NodeId, connector: &'s str) -> impl Iterator<Item = EdgeId> + 's {
-    let at = move |edge: &EdgeId| state.edge(*edge).src_connector.as_deref() == Some(connector);
-    state.out_edges(node).into_iter().filter(at)
+/// Edges out of `OUT_x` of a node, in no order.
+fn out_edges_at<'s>(state: &'s State, node: NodeId, x: &'s str) -> impl Iterator<Item = EdgeId> + 's {
+    let at = move |edge: &Edge| outside(edge.src_connector.as_ref()) == Some(x);
+    state.each_out_edge(node).filter(move |(_, edge)| at(edge)).map(|(id, _)| id)
 }
 
 /// The next edge towards the access node outside on the read side, for an edge out of a scope entry.
@@ -33,29 +35,32 @@ fn outer_read(state: &State, edge: EdgeId) -> Option<EdgeId> {
     if !state.node(edge.src).kind.is_scope_entry() {
         return None;
     }
-    in_edges_at(state, edge.src, &outside(edge.src_connector.as_ref())?).next()
+    in_edges_at(state, edge.src, outside(edge.src_connector.as_ref())?).min()
 }
 
 /// The next edge towards the access node outside on the write side, for an edge into a scope exit.
 fn outer_write(state: &State, edge: EdgeId) -> Option<EdgeId> {
     let edge = state.get_edge(edge)?;
     state.node(edge.dst).kind.exit_of()?;
-    out_edges_at(state, edge.dst, &inside(edge.dst_connector.as_ref())?).next()
+    out_edges_at(state, edge.dst, inside(edge.dst_connector.as_ref())?).min()
 }
 
 /// The edges one scope further in; none for a leaf.
 fn inner_segments(state: &State, edge: EdgeId) -> Vec<EdgeId> {
     let Some(edge) = state.get_edge(edge) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut found: Vec<EdgeId> = Vec::new();
     if state.node(edge.dst).kind.is_scope_entry()
         && let Some(connector) = inside(edge.dst_connector.as_ref())
     {
-        found.extend(out_edges_at(state, edge.dst, &connector));
+        found.extend(out_edges_at(state, edge.dst, connector));
+        found.sort_unstable();
     }
+    let n_found = found.len();
     if state.node(edge.src).kind.exit_of().is_some()
         && let Some(connector) = outside(edge.src_connector.as_ref())
     {
-        found.extend(in_edges_at(state, edge.src, &connector));
+        found.extend(in_edges_at(state, edge.src, connector));
+        found[n_found..].sort_unstable();
     }
     found
 }
@@ -75,16 +80,15 @@ pub fn memlet_path(state: &State, edge: EdgeId) -> Vec<EdgeId> {
     if state.get_edge(edge).is_none() {
         return Vec::new();
     }
-    let mut seen = BTreeSet::from([edge]);
     let mut path = vec![edge];
     let mut at = edge;
-    while let Some(next) = outer_read(state, at).filter(|next| seen.insert(*next)) {
+    while let Some(next) = outer_read(state, at).filter(|next| !path.contains(next)) {
         path.push(next);
         at = next;
     }
     path.reverse();
     at = edge;
-    while let Some(next) = outer_write(state, at).filter(|next| seen.insert(*next)) {
+    while let Some(next) = outer_write(state, at).filter(|next| !path.contains(next)) {
         path.push(next);
         at = next;
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ir::ids::Id;
 use crate::ir::{EdgeId, NodeId, State};
 
 /// The nesting of scopes of one state.
@@ -14,10 +15,18 @@ use crate::ir::{EdgeId, NodeId, State};
 /// edges belongs to no scope.
 #[derive(Clone, Debug)]
 pub struct ScopeTree {
-    scopes: BTreeMap<NodeId, Option<NodeId>>,
+    scopes: Scopes,
+    n_nodes: usize,
     children: BTreeMap<Option<NodeId>, Vec<NodeId>>,
     exits: BTreeMap<NodeId, NodeId>,
     crossing: Vec<EdgeId>,
+}
+
+/// The scope that each node lies in, by the index of the node.
+type Scopes = Vec<Option<NodeId>>;
+
+fn scope_in(scopes: &Scopes, node: NodeId) -> Option<NodeId> {
+    scopes.get(node.index()).copied().flatten()
 }
 
 impl ScopeTree {
@@ -32,17 +41,17 @@ impl ScopeTree {
                 exits.entry(entry).or_insert(id);
             }
         }
-        let mut scopes: BTreeMap<NodeId, Option<NodeId>> = BTreeMap::new();
+        let mut scopes: Scopes = vec![None; state.nodes_created()];
         let mut children: BTreeMap<Option<NodeId>, Vec<NodeId>> = BTreeMap::new();
         for id in order(state) {
             let scope = match state.node(id).kind.exit_of() {
-                Some(entry) => scopes.get(&entry).copied().flatten(),
-                None => state
-                    .in_edges(id)
-                    .first()
-                    .and_then(|edge| scope_behind(state, &scopes, state.edge(*edge).src)),
+                Some(entry) => scope_in(&scopes, entry),
+                None => {
+                    let first = state.each_in_edge(id).min_by_key(|(edge, _)| *edge);
+                    first.and_then(|(_, edge)| scope_behind(state, &scopes, edge.src))
+                }
             };
-            scopes.insert(id, scope);
+            scopes[id.index()] = scope;
             children.entry(scope).or_default().push(id);
         }
         let crossing = state
@@ -52,13 +61,13 @@ impl ScopeTree {
             })
             .map(|(id, _)| id)
             .collect();
-        ScopeTree { scopes, children, exits, crossing }
+        ScopeTree { scopes, n_nodes: state.n_nodes(), children, exits, crossing }
     }
 
     /// The entry of the scope that a node lies in; `None` at the top level of the state. An entry and its exit lie in
     /// the scope outside.
     pub fn scope_of(&self, node: NodeId) -> Option<NodeId> {
-        self.scopes.get(&node).copied().flatten()
+        scope_in(&self.scopes, node)
     }
 
     /// Nodes that lie directly in the scope of an entry, or with `None` at the top level. Every edge among them goes
@@ -79,12 +88,12 @@ impl ScopeTree {
 
     /// Entries of the scopes that hold a node, the innermost first.
     pub fn enclosing(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(self.scope_of(node), |entry| self.scope_of(*entry)).take(self.scopes.len())
+        std::iter::successors(self.scope_of(node), |entry| self.scope_of(*entry)).take(self.n_nodes)
     }
 
     /// Entries of the scopes that hold a place in `scope`, that of `scope` itself first.
     pub fn enclosing_scope(&self, scope: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(scope, |entry| self.scope_of(*entry)).take(self.scopes.len())
+        std::iter::successors(scope, |entry| self.scope_of(*entry)).take(self.n_nodes)
     }
 
     /// Number of scopes around a node.
@@ -112,15 +121,15 @@ impl ScopeTree {
 }
 
 /// The scope of what follows a node.
-fn scope_behind(state: &State, scopes: &BTreeMap<NodeId, Option<NodeId>>, node: NodeId) -> Option<NodeId> {
-    if state.node(node).kind.is_scope_entry() { Some(node) } else { scopes.get(&node).copied().flatten() }
+fn scope_behind(state: &State, scopes: &Scopes, node: NodeId) -> Option<NodeId> {
+    if state.node(node).kind.is_scope_entry() { Some(node) } else { scope_in(scopes, node) }
 }
 
 /// The scope of what comes before a node.
-fn scope_before(state: &State, scopes: &BTreeMap<NodeId, Option<NodeId>>, node: NodeId) -> Option<NodeId> {
+fn scope_before(state: &State, scopes: &Scopes, node: NodeId) -> Option<NodeId> {
     match state.node(node).kind.exit_of() {
         Some(entry) => Some(entry),
-        None => scopes.get(&node).copied().flatten(),
+        None => scope_in(scopes, node),
     }
 }
 

@@ -101,6 +101,16 @@ impl<N, E> Multigraph<N, E> {
         self.adjacent(id, Direction::Outgoing)
     }
 
+    /// Edges that end at a node, in no order, without a list of them.
+    pub fn each_in_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &E)> {
+        self.each_adjacent(id, Direction::Incoming)
+    }
+
+    /// Edges that start at a node, in no order, without a list of them.
+    pub fn each_out_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &E)> {
+        self.each_adjacent(id, Direction::Outgoing)
+    }
+
     /// How many nodes are present.
     pub fn n_nodes(&self) -> usize {
         self.graph.node_count()
@@ -112,14 +122,22 @@ impl<N, E> Multigraph<N, E> {
     }
 
     fn adjacent(&self, id: NodeId, direction: Direction) -> Vec<EdgeId> {
-        let Some(&index) = self.nodes.get(id) else { return Vec::new() };
-        let mut found: Vec<EdgeId> =
-            self.graph.edges_directed(index, direction).map(|edge| edge.weight().0).collect();
+        let mut found: Vec<EdgeId> = self.each_adjacent(id, direction).map(|(edge, _)| edge).collect();
         found.sort_unstable();
         found
     }
 
-    fn nodes_created(&self) -> usize {
+    fn each_adjacent(&self, id: NodeId, direction: Direction) -> impl Iterator<Item = (EdgeId, &E)> {
+        let index = self.nodes.get(id).copied().into_iter();
+        let edges = index.flat_map(move |index| self.graph.edges_directed(index, direction));
+        edges.map(|edge| {
+            let (id, edge) = edge.weight();
+            (*id, edge)
+        })
+    }
+
+    /// One more than the largest index of a node that ever was.
+    pub fn nodes_created(&self) -> usize {
         self.nodes.created()
     }
 

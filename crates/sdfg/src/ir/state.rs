@@ -1,6 +1,9 @@
 //! States: acyclic dataflow multigraphs (paper section 3, Appendix A.1 "state").
 
-use super::ids::{EdgeId, NodeId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::ids::{EdgeId, Id, NodeId};
 use super::memlet::Memlet;
 use super::multigraph::Multigraph;
 use super::node::{Node, NodeKind};
@@ -152,6 +155,21 @@ impl State {
         self.graph.out_edges(id)
     }
 
+    /// Edges that end at a node with their ids, in no order.
+    pub(crate) fn each_in_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &Edge)> {
+        self.graph.each_in_edge(id)
+    }
+
+    /// Edges that start at a node with their ids, in no order.
+    pub(crate) fn each_out_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &Edge)> {
+        self.graph.each_out_edge(id)
+    }
+
+    /// One more than the largest index of a node that ever was, for tables by index.
+    pub(crate) fn nodes_created(&self) -> usize {
+        self.graph.nodes_created()
+    }
+
     /// Number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.graph.n_nodes()
@@ -180,24 +198,25 @@ impl State {
     /// Nodes such that every edge goes forward, the smallest id first among those that are ready; `None` if there is a
     /// cycle.
     pub fn topological_order(&self) -> Option<Vec<NodeId>> {
-        let mut waiting: std::collections::BTreeMap<NodeId, usize> =
-            self.nodes().map(|(id, _)| (id, self.in_edges(id).len())).collect();
-        let mut ready: std::collections::BTreeSet<NodeId> =
-            waiting.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
-        let mut order = Vec::with_capacity(waiting.len());
-        while let Some(id) = ready.pop_first() {
+        // By index: how many edges into a node have not been passed.
+        let mut waiting = vec![0_usize; self.nodes_created()];
+        for (_, edge) in self.edges() {
+            waiting[edge.dst.index()] += 1;
+        }
+        let mut ready: BinaryHeap<Reverse<NodeId>> =
+            self.nodes().map(|(id, _)| id).filter(|id| waiting[id.index()] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(self.n_nodes());
+        while let Some(Reverse(id)) = ready.pop() {
             order.push(id);
-            for edge in self.out_edges(id) {
-                let dst = self.edge(edge).dst;
-                if let Some(n) = waiting.get_mut(&dst) {
-                    *n -= 1;
-                    if *n == 0 {
-                        ready.insert(dst);
-                    }
+            for (_, edge) in self.graph.each_out_edge(id) {
+                let left = &mut waiting[edge.dst.index()];
+                *left -= 1;
+                if *left == 0 {
+                    ready.push(Reverse(edge.dst));
                 }
             }
         }
-        (order.len() == waiting.len()).then_some(order)
+        (order.len() == self.n_nodes()).then_some(order)
     }
 
     /// Access nodes of a container, in order of creation.

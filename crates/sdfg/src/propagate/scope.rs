@@ -1,12 +1,13 @@
 //! The segments outside of one scope.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::nested::footprint;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::scope_parameters;
 use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
-use crate::subset::{Approx, Range, Subset};
+use crate::subset::{Approx, Eliminations, Range, Subset};
 use crate::symbolic::{Assumptions, Atom, Expr, Symbol, Term};
 
 /// Operands of the minimum or maximum that a bound may become. What many indices that do not compare have for a bound
@@ -29,6 +30,13 @@ pub(super) struct Scope<'a> {
     around: Assumptions,
     /// What is known of symbols inside of the scope.
     known: Assumptions,
+    /// How the parameters leave subsets, when it is asked for.
+    eliminations: OnceCell<Eliminations>,
+    /// Images and sums that were asked for: most accesses of a scope name the same elements, and move one.
+    images: RefCell<Vec<(Subset, Option<Approx<Subset>>)>>,
+    sums: RefCell<Vec<(Expr, Option<Expr>)>>,
+    /// Of each parameter whether its number of steps is known not to be negative.
+    counts: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Scope<'a> {
@@ -69,6 +77,10 @@ impl<'a> Scope<'a> {
             counted,
             around,
             known,
+            eliminations: OnceCell::new(),
+            images: RefCell::default(),
+            sums: RefCell::default(),
+            counts: OnceCell::new(),
         })
     }
 
@@ -198,8 +210,7 @@ impl<'a> Scope<'a> {
 
     /// All elements that a subset names in any iteration. What data decides may be anywhere.
     fn image(&self, subset: &Subset, shape: &[Expr]) -> Approx<Subset> {
-        let image =
-            subset.image(&self.parameters, &self.around).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
+        let image = self.image_of(subset).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
         let mut exact = image.is_exact();
         let mut image = image.into_inner();
         for (range, extent) in image.0.iter_mut().zip(shape) {
@@ -211,6 +222,16 @@ impl<'a> Scope<'a> {
             }
         }
         Approx::new(image, exact)
+    }
+
+    fn image_of(&self, subset: &Subset) -> Option<Approx<Subset>> {
+        if let Some((_, known)) = self.images.borrow().iter().find(|(known, _)| known == subset) {
+            return known.clone();
+        }
+        let eliminations = self.eliminations.get_or_init(|| Eliminations::of(&self.parameters, &self.around));
+        let image = eliminations.image(subset);
+        self.images.borrow_mut().push((subset.clone(), image.clone()));
+        image
     }
 
     /// The sum over all iterations and edges.
@@ -232,13 +253,19 @@ impl<'a> Scope<'a> {
 
     /// What a number for each iteration adds up to; `None` without a closed form that is known to hold.
     fn sum(&self, each: &Expr) -> Option<Expr> {
+        if let Some((_, known)) = self.sums.borrow().iter().find(|(known, _)| known == each) {
+            return known.clone();
+        }
+        let sum = self.new_sum(each);
+        self.sums.borrow_mut().push((each.clone(), sum.clone()));
+        sum
+    }
+
+    fn new_sum(&self, each: &Expr) -> Option<Expr> {
         let mut sum = each.clone();
-        for (at, (symbol, range)) in self.parameters.iter().enumerate().rev() {
-            let mut before = self.around.clone();
-            for (symbol, range) in &self.parameters[..at] {
-                range.constrain(symbol.clone(), &mut before);
-            }
-            sum = if range.steps().is_nonnegative(&before).is_proved() {
+        let counts = self.counts.get_or_init(|| self.counts());
+        for ((symbol, range), counts) in self.parameters.iter().zip(counts).rev() {
+            sum = if *counts {
                 sum.sum_over(symbol, range)?
             } else if !sum.depends_on(symbol) {
                 // The clamped number of iterations holds for every range.
@@ -248,6 +275,16 @@ impl<'a> Scope<'a> {
             };
         }
         sum.free_symbols().is_disjoint(&self.from_data).then_some(sum)
+    }
+
+    fn counts(&self) -> Vec<bool> {
+        let mut before = self.around.clone();
+        let count = |(symbol, range): &(Symbol, Range)| {
+            let counts = range.steps().is_nonnegative(&before).is_proved();
+            range.constrain(symbol.clone(), &mut before);
+            counts
+        };
+        self.parameters.iter().map(count).collect()
     }
 }
 

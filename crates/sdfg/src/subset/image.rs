@@ -15,28 +15,48 @@ impl Subset {
     /// the whole container is then the only bound.
     #[must_use]
     pub fn image(&self, parameters: &[(Symbol, Range)], assumptions: &Assumptions) -> Option<Approx<Subset>> {
-        let mut subset = self.clone();
-        let mut exact = true;
-        for (at, (symbol, range)) in parameters.iter().enumerate().rev() {
-            let mut outer = assumptions.clone();
-            for (symbol, range) in &parameters[..at] {
-                range.constrain(symbol.clone(), &mut outer);
-            }
+        Eliminations::of(parameters, assumptions).image(self)
+    }
+}
+
+/// Parameters on their way out of subsets: what the images of all subsets under them have in common.
+pub(crate) struct Eliminations {
+    /// The outermost first.
+    steps: Vec<Elimination>,
+    around: Assumptions,
+}
+
+impl Eliminations {
+    /// For parameters with their ranges, of which later ones may mention earlier parameters, under what is known around them.
+    pub(crate) fn of(parameters: &[(Symbol, Range)], around: &Assumptions) -> Eliminations {
+        let mut outer = around.clone();
+        let step = |(symbol, range): &(Symbol, Range)| {
             let step = Elimination::new(symbol, range, &outer);
+            range.constrain(symbol.clone(), &mut outer);
+            step
+        };
+        Eliminations { steps: parameters.iter().map(step).collect(), around: around.clone() }
+    }
+
+    /// See [`Subset::image`].
+    pub(crate) fn image(&self, subset: &Subset) -> Option<Approx<Subset>> {
+        let mut subset = subset.clone();
+        let mut exact = true;
+        for step in self.steps.iter().rev() {
             exact &= step.apply(&mut subset)?;
         }
-        let simplified = subset.0.iter().map(|range| range.map(|part| part.simplify(assumptions)));
+        let simplified = subset.0.iter().map(|range| range.map(|part| part.simplify(&self.around)));
         Some(Approx::new(simplified.collect(), exact))
     }
 }
 
 /// One parameter on its way out.
-struct Elimination<'a> {
-    symbol: &'a Symbol,
+struct Elimination {
+    symbol: Symbol,
     /// The values, ascending; `None` when their order is not known.
     values: Option<Range>,
     /// What holds outside of the parameter's scope.
-    outer: &'a Assumptions,
+    outer: Assumptions,
     /// What holds within it.
     within: Assumptions,
     never_empty: bool,
@@ -45,13 +65,13 @@ struct Elimination<'a> {
 /// A range without the parameter, and whether it is the exact union.
 type Union = (Range, bool);
 
-impl<'a> Elimination<'a> {
-    fn new(symbol: &'a Symbol, range: &Range, outer: &'a Assumptions) -> Elimination<'a> {
+impl Elimination {
+    fn new(symbol: &Symbol, range: &Range, outer: &Assumptions) -> Elimination {
         let values = range.ascending(outer);
         let mut within = outer.clone();
         values.as_ref().unwrap_or(range).constrain(symbol.clone(), &mut within);
         let never_empty = range.is_empty(outer).is_refuted();
-        Elimination { symbol, values, outer, within, never_empty }
+        Elimination { symbol: symbol.clone(), values, outer: outer.clone(), within, never_empty }
     }
 
     /// Replaces the subset by its union over the values; tells whether that is exact.
@@ -73,7 +93,7 @@ impl<'a> Elimination<'a> {
     fn moves(&self, range: &Range) -> bool {
         [&range.begin, &range.end, &range.step, &range.tile]
             .into_iter()
-            .any(|part| part.depends_on(self.symbol))
+            .any(|part| part.depends_on(&self.symbol))
     }
 
     fn union(&self, range: &Range) -> Option<Union> {
@@ -87,16 +107,17 @@ impl<'a> Elimination<'a> {
 
     /// The union of copies of one shape that move by a constant stride.
     fn progression(&self, range: &Range, values: &Range) -> Option<Union> {
-        if !values.tile.is_one() || range.step.depends_on(self.symbol) || range.tile.depends_on(self.symbol) {
+        if !values.tile.is_one() || range.step.depends_on(&self.symbol) || range.tile.depends_on(&self.symbol)
+        {
             return None;
         }
         let length = &range.end - &range.begin;
-        let (slope, rest) = range.begin.linear_in(self.symbol)?;
-        if length.depends_on(self.symbol) {
+        let (slope, rest) = range.begin.linear_in(&self.symbol)?;
+        if length.depends_on(&self.symbol) {
             return None;
         }
         let at = |value: &Expr| &slope * value + &rest;
-        let (first, last, stride, ascends) = match slope.sign(self.outer) {
+        let (first, last, stride, ascends) = match slope.sign(&self.outer) {
             Sign::Positive | Sign::NonNegative => {
                 (at(&values.begin), at(&values.last()), &slope * &values.step, true)
             }
@@ -105,9 +126,9 @@ impl<'a> Elimination<'a> {
             }
             Sign::Zero | Sign::Unknown => return None,
         };
-        let proved_le = |a: &Expr, b: &Expr| a.le(b, self.outer).is_proved();
+        let proved_le = |a: &Expr, b: &Expr| a.le(b, &self.outer).is_proved();
         // Copies that adjoin or overlap continue the shape, as long as its own steps fit into the stride.
-        let fits = range.step.is_one() || range.step.divides(&stride, self.outer).is_proved();
+        let fits = range.step.is_one() || range.step.divides(&stride, &self.outer).is_proved();
         if fits && (length == stride || proved_le(&stride, &length)) {
             let exact = self.never_empty || length == stride;
             return Some((Range { end: last + length, begin: first, ..range.clone() }, exact));
@@ -124,7 +145,7 @@ impl<'a> Elimination<'a> {
     /// The bounding range, which is exact when neighbouring ranges touch and its ends are attained.
     fn hull(&self, range: &Range, values: &Range) -> Option<Union> {
         let last = values.exact_stop() - 1;
-        let over = |end: &Expr| end.bounds_over(self.symbol, &values.begin, &last, self.outer);
+        let over = |end: &Expr| end.bounds_over(&self.symbol, &values.begin, &last, &self.outer);
         let (lower, upper) = (over(&range.begin), over(&range.stop()));
         let union = Range::new(lower.lower?, upper.upper?);
         let exact = lower.exact
@@ -140,7 +161,7 @@ impl<'a> Elimination<'a> {
     fn neighbours_touch(&self, range: &Range, values: &Range) -> bool {
         let next = Expr::symbol(self.symbol.clone()) + &values.step;
         let (begin, end) =
-            (range.begin.with_symbol(self.symbol, &next), range.end.with_symbol(self.symbol, &next));
+            (range.begin.with_symbol(&self.symbol, &next), range.end.with_symbol(&self.symbol, &next));
         let mut pairs = self.outer.clone();
         pairs.set_range(
             self.symbol.clone(),

@@ -16,6 +16,7 @@ use std::fmt;
 use crate::symbolic::{Expr, Symbol};
 
 pub use approx::Approx;
+pub(crate) use image::Eliminations;
 pub use range::Range;
 
 /// The elements of a container whose index in every dimension lies in the range of that dimension.

@@ -53,7 +53,7 @@ impl Range {
     /// Whether this is a single value by its form, `i:i + 1`.
     #[must_use]
     pub fn is_index(&self) -> bool {
-        self.tile.is_one() && self.step.is_one() && (&self.end - &self.begin).is_one()
+        self.tile.is_one() && self.step.is_one() && self.end.is_next_to(&self.begin)
     }
 
     /// The number of steps, `ceil_div(end - begin, step)`, for a range that is known not to end before it begins.
@@ -80,6 +80,9 @@ impl Range {
     /// The start of the last tile of a non-empty range; for step 1, `end - 1`.
     #[must_use]
     pub fn last(&self) -> Expr {
+        if self.step.is_one() && self.begin.is_integer_polynomial() && self.end.is_integer_polynomial() {
+            return &self.end - 1;
+        }
         &self.begin + (self.steps() - 1) * &self.step
     }
 

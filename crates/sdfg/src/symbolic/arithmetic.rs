@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use num_integer::Integer as _;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use smallvec::smallvec;
 
 use super::limits::{EXPANDED_EXPONENT, POWER_BITS, PRODUCT_SIZE, TERM_LIMIT};
 use super::polynomial::{Monomial, Polynomial};
@@ -59,7 +60,7 @@ impl Expr {
     }
 
     /// Whether a sum that is kept as a factor occurs.
-    fn has_sum(&self) -> bool {
+    pub(super) fn has_sum(&self) -> bool {
         self.atoms().any(|atom| matches!(atom, Atom::Sum(_)))
     }
 
@@ -246,7 +247,7 @@ impl Expr {
         let primitive = self.scale(&self.0.denominator, &content);
         let monomial = Monomial::from_sorted(vec![(Atom::Sum(primitive), exponent)]);
         let term = Term { monomial, coefficient: content.pow(exponent) };
-        let polynomial = Polynomial::collect(vec![term], self.0.denominator.pow(exponent));
+        let polynomial = Polynomial::collect(smallvec![term], self.0.denominator.pow(exponent));
         Expr(Arc::new(polynomial))
     }
 }

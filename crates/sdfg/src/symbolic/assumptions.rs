@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::examples::Examples;
 use super::memory::Name;
 use super::{Expr, Symbol};
 
@@ -16,6 +17,7 @@ pub struct Assumptions {
     bounds: BTreeMap<Symbol, SymbolBounds>,
     facts: Vec<Expr>,
     pub(super) name: Name,
+    pub(super) examples: Examples,
 }
 
 /// Inclusive bounds of one symbol.
@@ -43,7 +45,7 @@ impl Assumptions {
     }
 
     fn at_least(&mut self, symbol: Symbol, least: i64) -> &mut Assumptions {
-        self.name.forget();
+        self.changed();
         let bounds = self.bounds.entry(symbol.clone()).or_default();
         match &bounds.lower {
             None => bounds.lower = Some(Expr::int(least)),
@@ -62,14 +64,14 @@ impl Assumptions {
         lower: Option<Expr>,
         upper: Option<Expr>,
     ) -> &mut Assumptions {
-        self.name.forget();
+        self.changed();
         self.bounds.insert(symbol, SymbolBounds { lower, upper });
         self
     }
 
     /// Assumes `expression >= 0`.
     pub fn assume_nonnegative(&mut self, expression: Expr) -> &mut Assumptions {
-        self.name.forget();
+        self.changed();
         self.facts.push(expression);
         self
     }
@@ -101,6 +103,11 @@ impl Assumptions {
     /// Says that of these assumptions little will be asked before they are gone, so that answers are not worth keeping.
     pub(crate) fn keep_no_answers(&mut self) {
         self.name.refuse();
+    }
+
+    fn changed(&mut self) {
+        self.name.forget();
+        self.examples.forget();
     }
 
     pub(super) fn bounds(&self) -> &BTreeMap<Symbol, SymbolBounds> {

@@ -164,7 +164,8 @@ impl Expr {
         let unknown = Bounds { lower: None, upper: None, exact: false };
         let mut moving = self.atoms().filter(|atom| atom.mentions(&mut |candidate| candidate == symbol));
         let (Some(atom), None) = (moving.next().cloned(), moving.next()) else { return unknown };
-        let Some(weight) = self.coefficients_of(&atom).remove(&1) else { return unknown };
+        let mut coefficients = self.coefficients_of(&atom).into_iter();
+        let Some((_, weight)) = coefficients.find(|(exponent, _)| *exponent == 1) else { return unknown };
         let over = |operand: &Expr| operand.bounds_within(symbol, begin, last, assumptions, effort);
         let prover = || Prover::new(assumptions, effort);
         let own = match &atom {

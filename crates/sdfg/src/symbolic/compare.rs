@@ -61,9 +61,10 @@ impl Expr {
         if let Some(value) = self.as_rational() {
             return Truth::from_bool(!value.is_negative());
         }
-        if Prover::new(assumptions, effort).nonnegative(self) {
+        let signs = assumptions.signs_of(self);
+        if !signs.negative && Prover::new(assumptions, effort).nonnegative(self) {
             Truth::Proved
-        } else if Prover::new(assumptions, effort).positive(&-self) {
+        } else if !signs.zero && !signs.positive && Prover::new(assumptions, effort).positive(&-self) {
             Truth::Refuted
         } else {
             Truth::Unknown
@@ -129,16 +130,17 @@ impl Expr {
         let effort = Effort::new();
         let nonnegative = |expression: &Expr| Prover::new(assumptions, &effort).nonnegative(expression);
         let positive = |expression: &Expr| Prover::new(assumptions, &effort).positive(expression);
-        if nonnegative(self) {
-            if positive(self) {
+        let signs = assumptions.signs_of(self);
+        if !signs.negative && nonnegative(self) {
+            if !signs.zero && positive(self) {
                 Sign::Positive
-            } else if nonnegative(&-self) {
+            } else if !signs.positive && nonnegative(&-self) {
                 Sign::Zero
             } else {
                 Sign::NonNegative
             }
-        } else if nonnegative(&-self) {
-            if positive(&-self) { Sign::Negative } else { Sign::NonPositive }
+        } else if !signs.positive && nonnegative(&-self) {
+            if !signs.zero && positive(&-self) { Sign::Negative } else { Sign::NonPositive }
         } else {
             Sign::Unknown
         }

@@ -8,13 +8,16 @@ use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
 use super::limits::DIVISION_STEPS;
-use super::polynomial::Monomial;
+use super::polynomial::{Monomial, Terms};
 use super::{Atom, Expr, Integer, Term};
 
 impl Expr {
     /// `self // divisor`: the largest integer that is not above the quotient.
     #[must_use]
     pub fn floor_div(&self, divisor: &Expr) -> Expr {
+        if divisor.is_one() && self.is_integer_polynomial() {
+            return self.clone();
+        }
         match divisor.as_rational() {
             Some(value) if value.is_zero() => Expr::from_atom(Atom::FloorDiv(self.clone(), divisor.clone())),
             Some(value) => self.scale(value.denom(), value.numer()).floor(),
@@ -25,6 +28,9 @@ impl Expr {
     /// The smallest integer that is not below the quotient.
     #[must_use]
     pub fn ceil_div(&self, divisor: &Expr) -> Expr {
+        if divisor.is_one() && self.is_integer_polynomial() {
+            return self.clone();
+        }
         -(-self).floor_div(divisor)
     }
 
@@ -268,7 +274,7 @@ fn cancel(numerator: &Expr, divisor: &Expr) -> (Expr, Expr, Expr) {
             let monomial = term.monomial.divided_by(&shared)?;
             Some(Term { monomial, coefficient: &term.coefficient / &content })
         });
-        Expr::from_parts(terms.collect(), Integer::one())
+        Expr::from_parts(terms.collect::<Terms>(), Integer::one())
     };
     let factor = Expr::from_monomial(shared.clone()).scale(&content, &denominator);
     (divided(&numerator), divided(&divisor), factor)

@@ -59,7 +59,7 @@ impl Expr {
     }
 
     /// The value when every step is an integer of at most 128 bits; `None` says nothing.
-    fn eval_quick(&self, environment: &Environment<'_>) -> Option<i128> {
+    pub(super) fn eval_quick(&self, environment: &Environment<'_>) -> Option<i128> {
         let mut sum: i128 = 0;
         for term in &self.0.terms {
             let mut product = term.coefficient.to_i128()?;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use smallvec::smallvec;
 
-use super::polynomial::{Monomial, Polynomial};
+use super::polynomial::{Monomial, Polynomial, Terms};
 use super::{Atom, Integer, Rational, Symbol, Term};
 
 /// A pure integer expression over named symbols, in canonical form.
@@ -114,13 +115,13 @@ impl Expr {
     }
 
     pub(super) fn from_monomial(monomial: Monomial) -> Expr {
-        let terms = vec![Term { monomial, coefficient: Integer::one() }];
+        let terms = smallvec![Term { monomial, coefficient: Integer::one() }];
         Expr(Arc::new(Polynomial::measured(terms, Integer::one())))
     }
 
     /// The canonical expression of `(sum of terms) / denominator`, terms in any order.
-    pub(super) fn from_parts(terms: Vec<Term>, denominator: Integer) -> Expr {
-        Expr(Arc::new(Polynomial::collect(terms, denominator))).unwrap_lone_sums()
+    pub(super) fn from_parts(terms: impl Into<Terms>, denominator: Integer) -> Expr {
+        Expr(Arc::new(Polynomial::collect(terms.into(), denominator))).unwrap_lone_sums()
     }
 
     /// Adds up factored sums that stand alone in a term, as they do when their other factors were divided out.
@@ -130,7 +131,7 @@ impl Expr {
             return self;
         }
         let denominator = &self.0.denominator;
-        let (lone, rest): (Vec<Term>, Vec<Term>) = self.0.terms.iter().cloned().partition(is_lone);
+        let (lone, rest): (Terms, Terms) = self.0.terms.iter().cloned().partition(is_lone);
         let mut total = Expr(Arc::new(Polynomial::collect(rest, denominator.clone())));
         for term in lone {
             if let [(Atom::Sum(sum), 1)] = term.factors() {
@@ -220,6 +221,36 @@ impl Expr {
             && matches!(self.0.terms.as_slice(), [term] if term.is_constant() && term.coefficient.is_one())
     }
 
+    /// Whether this is `other + 1`, without making the difference.
+    pub(crate) fn is_next_to(&self, other: &Expr) -> bool {
+        if !self.0.denominator.is_one() || !other.0.denominator.is_one() {
+            return (self - other).is_one();
+        }
+        let (own, constant) = split_constant(&self.0.terms);
+        let (others, other_constant) = split_constant(&other.0.terms);
+        own == others
+            && match (constant, other_constant) {
+                (None, None) => false,
+                (Some(constant), None) => constant.is_one(),
+                (None, Some(other)) => (-other).is_one(),
+                (Some(constant), Some(other)) => (constant - other).is_one(),
+            }
+    }
+
+    /// Whether this is the symbol, once, plus an integer of which all symbols are fixed.
+    pub(crate) fn is_shifted(&self, symbol: &Symbol, is_fixed: &dyn Fn(&Symbol) -> bool) -> bool {
+        let is_symbol = |term: &&Term| {
+            term.coefficient.is_one() && matches!(term.factors(), [(Atom::Symbol(own), 1)] if own == symbol)
+        };
+        let (own, rest): (Vec<&Term>, Vec<&Term>) = self.0.terms.iter().partition(is_symbol);
+        own.len() == 1
+            && self.is_integer_polynomial()
+            && rest
+                .iter()
+                .flat_map(|term| term.factors())
+                .all(|(atom, _)| !atom.mentions(&mut |candidate| candidate == symbol || !is_fixed(candidate)))
+    }
+
     /// Whether coefficients are integers and atoms are integral without assumptions.
     pub(crate) fn is_integer_polynomial(&self) -> bool {
         self.0.denominator.is_one() && self.0.terms.iter().all(|term| term.monomial.is_integral())
@@ -303,38 +334,27 @@ impl Expr {
 
     /// Replaces atoms of the polynomial itself, not those within other atoms; `None` keeps an atom.
     pub(super) fn map_atoms(&self, replacement: &dyn Fn(&Atom) -> Option<Expr>) -> Expr {
-        let mut kept = Vec::new();
         let mut changed: Option<Expr> = None;
-        for term in &self.0.terms {
-            let mut stay = Vec::new();
-            let mut product: Option<Expr> = None;
-            for (atom, exponent) in term.factors() {
-                match replacement(atom) {
-                    None => stay.push((atom.clone(), *exponent)),
-                    Some(value) => {
-                        let power = value.power_of(*exponent);
-                        product = Some(match product {
-                            None => power,
-                            Some(product) => product * power,
-                        });
-                    }
-                }
-            }
-            match product {
-                None => kept.push(term.clone()),
-                Some(product) => {
-                    let rest = Expr::from_monomial(Monomial::from_sorted(stay));
-                    let value = (product * rest).scale(&term.coefficient, &self.0.denominator);
-                    changed = Some(match changed {
-                        None => value,
-                        Some(sum) => sum + value,
-                    });
-                }
-            }
+        // Places of terms that stay.
+        let mut kept = Vec::new();
+        for (at, term) in self.0.terms.iter().enumerate() {
+            let Some(product) = map_factors(term.factors(), replacement) else {
+                kept.push(at);
+                continue;
+            };
+            let value = product.scale(&term.coefficient, &self.0.denominator);
+            changed = Some(match changed {
+                None => value,
+                Some(sum) => sum + value,
+            });
         }
         match changed {
             None => self.clone(),
-            Some(changed) => Expr::from_parts(kept, self.0.denominator.clone()) + changed,
+            Some(changed) if kept.is_empty() => changed,
+            Some(changed) => {
+                let kept: Terms = kept.into_iter().map(|at| self.0.terms[at].clone()).collect();
+                Expr::from_parts(kept, self.0.denominator.clone()) + changed
+            }
         }
     }
 
@@ -353,19 +373,22 @@ impl Expr {
         self.map_atoms(&|candidate| (candidate == atom).then(|| value.clone()))
     }
 
-    /// The coefficients of the powers of an atom, by exponent; none is zero.
-    pub(super) fn coefficients_of(&self, atom: &Atom) -> BTreeMap<u32, Expr> {
-        let mut powers: BTreeMap<u32, Vec<Term>> = BTreeMap::new();
+    /// The coefficients of the powers of an atom, by ascending exponent; none is zero.
+    pub(super) fn coefficients_of(&self, atom: &Atom) -> Vec<(u32, Expr)> {
+        let mut powers: Vec<(u32, Terms)> = Vec::new();
         for term in &self.0.terms {
-            let (own, rest): (Vec<_>, Vec<_>) =
-                term.factors().iter().cloned().partition(|(candidate, _)| candidate == atom);
-            let exponent = own.first().map_or(0, |(_, exponent)| *exponent);
-            let coefficient = term.coefficient.clone();
-            powers
-                .entry(exponent)
-                .or_default()
-                .push(Term { monomial: Monomial::from_sorted(rest), coefficient });
+            let factors = term.factors();
+            let (exponent, monomial) = match factors.iter().position(|(candidate, _)| candidate == atom) {
+                None => (0, term.monomial.clone()),
+                Some(at) => (factors[at].1, term.monomial.without(at)),
+            };
+            let term = Term { monomial, coefficient: term.coefficient.clone() };
+            match powers.iter_mut().find(|(power, _)| *power == exponent) {
+                Some((_, terms)) => terms.push(term),
+                None => powers.push((exponent, smallvec![term])),
+            }
         }
+        powers.sort_by_key(|(exponent, _)| *exponent);
         let coefficient = |terms| Expr::from_parts(terms, self.0.denominator.clone());
         powers.into_iter().map(|(exponent, terms)| (exponent, coefficient(terms))).collect()
     }
@@ -382,8 +405,39 @@ impl Expr {
             monomial: term.monomial.clone(),
             coefficient: &term.coefficient * numerator,
         };
+        // The terms stay sorted and distinct, and none becomes zero.
         let terms = self.0.terms.iter().map(scaled).collect();
-        Expr(Arc::new(Polynomial::collect(terms, &self.0.denominator * denominator)))
+        Expr(Arc::new(Polynomial::reduced(terms, &self.0.denominator * denominator)))
+    }
+}
+
+/// A product of powers with some atoms replaced; `None` if none is.
+fn map_factors(factors: &[(Atom, u32)], replacement: &dyn Fn(&Atom) -> Option<Expr>) -> Option<Expr> {
+    let mut product: Option<Expr> = None;
+    // What stays is copied from the first replaced factor on.
+    let mut stay: Vec<(Atom, u32)> = Vec::new();
+    for (at, (atom, exponent)) in factors.iter().enumerate() {
+        match (replacement(atom), &product) {
+            (None, None) => {}
+            (None, Some(_)) => stay.push((atom.clone(), *exponent)),
+            (Some(value), None) => {
+                stay.extend_from_slice(&factors[..at]);
+                product = Some(value.power_of(*exponent));
+            }
+            (Some(value), Some(before)) => product = Some(before * value.power_of(*exponent)),
+        }
+    }
+    match product {
+        Some(product) if !stay.is_empty() => Some(product * Expr::from_monomial(Monomial::from_sorted(stay))),
+        product => product,
+    }
+}
+
+/// Terms without the constant one, which is the last, and its coefficient.
+fn split_constant(terms: &[Term]) -> (&[Term], Option<&Integer>) {
+    match terms.split_last() {
+        Some((last, rest)) if last.is_constant() => (rest, Some(&last.coefficient)),
+        Some(_) | None => (terms, None),
     }
 }
 

@@ -22,6 +22,9 @@ impl Expr {
         if let Some(value) = self.as_rational() {
             return Truth::from_bool(value.is_integer());
         }
+        if self.is_integer_polynomial() {
+            return Truth::Proved;
+        }
         let mut residues: BTreeMap<&Atom, i64> = self.atoms().map(|atom| (atom, 0)).collect();
         if !residues.keys().all(|atom| atom.is_integral_under(assumptions, effort)) {
             return Truth::Unknown;

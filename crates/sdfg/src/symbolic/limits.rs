@@ -15,8 +15,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use num_traits::One;
+use smallvec::smallvec;
 
-use super::polynomial::{Monomial, Polynomial};
+use super::polynomial::{Monomial, Polynomial, Terms};
 use super::{Atom, Expr, Integer, Symbol, Term};
 
 /// Parts of one expression: its terms, their factors, the parts of operands and each 64 bits of a coefficient.
@@ -118,10 +119,15 @@ impl Measure {
         let mut bits = denominator.bits();
         let mut measure = Measure { parts: 1, depth: 0, opaque: false };
         for term in terms {
-            bits = bits.max(term.coefficient.bits());
-            measure.add_parts(1 + u32::try_from(term.coefficient.bits() / 64).unwrap_or(u32::MAX));
+            let own = term.coefficient.bits();
+            bits = bits.max(own);
+            let words = if own < 64 { 0 } else { u32::try_from(own / 64).unwrap_or(u32::MAX) };
+            measure.add_parts(words.saturating_add(1));
             for (atom, _) in term.factors() {
                 measure.add_parts(1);
+                if matches!(atom, Atom::Symbol(_)) {
+                    continue;
+                }
                 measure.opaque |= is_too_large(atom);
                 for operand in atom.operands() {
                     let inner = operand.0.measure;
@@ -159,7 +165,7 @@ impl Expr {
 
 impl Polynomial {
     /// The polynomial of terms that satisfy the invariants, or one opaque value if it exceeds a limit.
-    pub(super) fn measured(terms: Vec<Term>, denominator: Integer) -> Polynomial {
+    pub(super) fn measured(terms: Terms, denominator: Integer) -> Polynomial {
         let (measure, bits) = Measure::of(&terms, &denominator);
         let polynomial = Polynomial { terms, denominator, measure };
         let fits = measure.parts <= SIZE_LIMIT && measure.depth <= DEPTH_LIMIT && bits <= COEFFICIENT_BITS;
@@ -190,7 +196,7 @@ impl Polynomial {
         }
         let operands = digests.into_iter().chain(symbols.into_iter().map(Expr::symbol)).collect();
         let call = Monomial::of(Atom::Call(Arc::from(TOO_LARGE), operands));
-        Polynomial::measured(vec![Term { monomial: call, coefficient: Integer::one() }], Integer::one())
+        Polynomial::measured(smallvec![Term { monomial: call, coefficient: Integer::one() }], Integer::one())
     }
 }
 

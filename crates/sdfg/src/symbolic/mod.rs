@@ -17,6 +17,7 @@ mod direction;
 mod display;
 mod division;
 mod eval;
+mod examples;
 mod expr;
 mod extremum;
 mod integer;

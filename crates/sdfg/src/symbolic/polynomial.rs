@@ -4,10 +4,11 @@
 //! in one place.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
+use smallvec::SmallVec;
 
 use super::limits::{Measure, is_too_large};
 use super::{Expr, Integer, Symbol};
@@ -50,13 +51,16 @@ pub struct Term {
     pub(super) coefficient: Integer,
 }
 
+/// Summands. Most expressions are a symbol, a constant or their sum, which need no memory of their own.
+pub(super) type Terms = SmallVec<[Term; 2]>;
+
 /// `(terms) / denominator`.
 ///
 /// Invariants: terms are sorted by monomial and distinct, coefficients are not zero, the denominator is positive
 /// and has no factor in common with all coefficients; zero has no terms and denominator 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Polynomial {
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Terms,
     pub(super) denominator: Integer,
     /// Follows from the other two; [`Polynomial::measured`] finds it.
     pub(super) measure: Measure,
@@ -117,7 +121,8 @@ impl Atom {
 impl Monomial {
     /// The empty product.
     pub(super) fn one() -> Monomial {
-        Monomial(Arc::from([]))
+        static ONE: LazyLock<Arc<[(Atom, u32)]>> = LazyLock::new(|| Arc::from([]));
+        Monomial(Arc::clone(&ONE))
     }
 
     /// One atom to the first power.
@@ -203,6 +208,14 @@ impl Monomial {
         remaining.next().is_none().then(|| Monomial::from_sorted(quotient))
     }
 
+    /// The product without the factor at a place.
+    pub(super) fn without(&self, at: usize) -> Monomial {
+        match &*self.0 {
+            [_] => Monomial::one(),
+            factors => Monomial([&factors[..at], &factors[at + 1..]].concat().into()),
+        }
+    }
+
     /// The greatest monomial that divides both.
     pub(super) fn gcd(&self, other: &Monomial) -> Monomial {
         let mut shared = Vec::new();
@@ -276,12 +289,15 @@ impl Term {
 
 impl Polynomial {
     pub(super) fn constant(numerator: Integer, denominator: Integer) -> Polynomial {
-        let terms = if numerator.is_zero() { Vec::new() } else { vec![Term::constant(numerator)] };
+        let mut terms = Terms::new();
+        if !numerator.is_zero() {
+            terms.push(Term::constant(numerator));
+        }
         Polynomial::reduced(terms, denominator)
     }
 
     /// Establishes every invariant for terms in any order, with repeated monomials and zero coefficients.
-    pub(super) fn collect(mut terms: Vec<Term>, denominator: Integer) -> Polynomial {
+    pub(super) fn collect(mut terms: Terms, denominator: Integer) -> Polynomial {
         terms.sort_by(|a, b| a.monomial.cmp(&b.monomial));
         terms.dedup_by(|next, kept| {
             let same = next.monomial == kept.monomial;
@@ -295,7 +311,7 @@ impl Polynomial {
     }
 
     /// The polynomial of sorted, distinct terms: makes the denominator positive and coprime to the coefficients.
-    fn reduced(mut terms: Vec<Term>, mut denominator: Integer) -> Polynomial {
+    pub(super) fn reduced(mut terms: Terms, mut denominator: Integer) -> Polynomial {
         if denominator.is_one() || terms.is_empty() {
             return Polynomial::measured(terms, Integer::one());
         }
@@ -318,7 +334,7 @@ impl Polynomial {
         Polynomial::measured(terms, denominator)
     }
 
-    /// `self * own + other * others` by one merge of the sorted terms.
+    /// `self * own + other * others`, for factors that are not zero, by one merge of the sorted terms.
     pub(super) fn combine(&self, own: &Integer, other: &Polynomial, others: &Integer) -> Polynomial {
         let common = self.denominator.lcm(&other.denominator);
         let (own, others) = if common.is_one() {
@@ -326,7 +342,7 @@ impl Polynomial {
         } else {
             (own * (&common / &self.denominator), others * (&common / &other.denominator))
         };
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let mut terms = Terms::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
             let order = match (left.peek(), right.peek()) {
@@ -337,15 +353,19 @@ impl Polynomial {
             };
             let a = if order == Ordering::Greater { None } else { left.next() };
             let b = if order == Ordering::Less { None } else { right.next() };
-            let coefficient = match (a, b) {
-                (Some(a), Some(b)) => &a.coefficient * &own + &b.coefficient * &others,
-                (Some(a), None) => &a.coefficient * &own,
-                (None, Some(b)) => &b.coefficient * &others,
-                (None, None) => Integer::zero(),
+            let (term, coefficient) = match (a, b) {
+                (Some(a), Some(b)) => {
+                    let sum = &a.coefficient * &own + &b.coefficient * &others;
+                    if sum.is_zero() {
+                        continue;
+                    }
+                    (a, sum)
+                }
+                (Some(a), None) => (a, &a.coefficient * &own),
+                (None, Some(b)) => (b, &b.coefficient * &others),
+                (None, None) => break,
             };
-            if let Some(term) = a.or(b).filter(|_| !coefficient.is_zero()) {
-                terms.push(Term { monomial: term.monomial.clone(), coefficient });
-            }
+            terms.push(Term { monomial: term.monomial.clone(), coefficient });
         }
         Polynomial::reduced(terms, common)
     }

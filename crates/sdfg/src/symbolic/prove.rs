@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
@@ -26,7 +27,8 @@ pub(super) struct Prover<'a> {
 /// What holds on the current branch besides the assumptions.
 #[derive(Clone, Default)]
 struct Branch {
-    facts: Vec<Expr>,
+    /// Shared between steps, of which few add to them.
+    facts: Rc<Vec<Expr>>,
     facts_used: u32,
     /// Steps that led here.
     depth: u32,
@@ -40,7 +42,10 @@ impl<'a> Prover<'a> {
 
     /// Whether `expression >= 0` was shown.
     pub(super) fn nonnegative(&self, expression: &Expr) -> bool {
-        let branch = Branch { facts: self.assumptions.facts().to_vec(), ..Branch::default() };
+        if let Some(value) = expression.as_rational() {
+            return !value.is_negative();
+        }
+        let branch = Branch { facts: Rc::new(self.assumptions.facts().to_vec()), ..Branch::default() };
         self.prove(expression, &branch)
     }
 
@@ -107,8 +112,9 @@ impl<'a> Prover<'a> {
         }
         operands.iter().all(|chosen| {
             let mut branch = branch.clone();
+            let facts = Rc::make_mut(&mut branch.facts);
             for other in operands.iter().filter(|other| *other != chosen) {
-                branch.facts.push(match atom {
+                facts.push(match atom {
                     Atom::Min(_) => *other - *chosen,
                     _ => *chosen - *other,
                 });
@@ -132,7 +138,7 @@ impl<'a> Prover<'a> {
                 // The symbol has a value, so there is room for one between its bounds.
                 let room = upper - lower;
                 if !room.is_constant() && !branch.facts.contains(&room) {
-                    branch.facts.push(room);
+                    Rc::make_mut(&mut branch.facts).push(room);
                 }
             }
             let branch = &branch;
@@ -204,7 +210,7 @@ impl<'a> Prover<'a> {
         let at = |bound: &Expr| self.prove(&goal.with_atom(variable, bound), branch);
         let at_both_ends =
             || !lower.is_empty() && !upper.is_empty() && lower.iter().any(at) && upper.iter().any(at);
-        let Some((degree, top)) = coefficients.last_key_value() else { return false };
+        let Some((degree, top)) = coefficients.last() else { return false };
         match degree {
             0 => false,
             1 => match top.as_rational() {
@@ -217,8 +223,8 @@ impl<'a> Prover<'a> {
                 }
             },
             _ => {
-                let even = coefficients.keys().all(|exponent| exponent % 2 == 0);
-                (even && coefficients.values().all(|coefficient| self.prove(coefficient, branch)))
+                let even = coefficients.iter().all(|(exponent, _)| exponent % 2 == 0);
+                (even && coefficients.iter().all(|(_, coefficient)| self.prove(coefficient, branch)))
                     || self.expand_around(goal, variable, lower, upper, branch)
                     // A concave expression takes its least value at an end.
                     || (*degree == 2 && self.prove(&-top, branch) && at_both_ends())
@@ -243,8 +249,8 @@ impl<'a> Prover<'a> {
             !factored
                 && expanded
                     .coefficients_of(variable)
-                    .values()
-                    .all(|coefficient| self.prove(coefficient, branch))
+                    .iter()
+                    .all(|(_, coefficient)| self.prove(coefficient, branch))
         };
         let is_free = |bound: &&Expr| match variable {
             Atom::Symbol(symbol) => !bound.depends_on(symbol),
@@ -332,10 +338,10 @@ impl<'a> Prover<'a> {
         if branch.facts_used == FACT_DEPTH {
             return false;
         }
-        let mut facts = branch.facts.clone();
-        facts.extend(goal.atoms().flat_map(|atom| self.quotient_facts(atom, branch.depth)));
-        facts.extend(self.neighbour_facts(goal));
-        for (index, fact) in facts.iter().enumerate() {
+        let mut further: Vec<Expr> =
+            goal.atoms().flat_map(|atom| self.quotient_facts(atom, branch.depth)).collect();
+        further.extend(self.neighbour_facts(goal));
+        for (index, fact) in branch.facts.iter().chain(&further).enumerate() {
             // Each term looks for its like; most comparisons end at the degree.
             let compared = fact.0.terms.len().saturating_mul(goal.0.terms.len()) / 16;
             if !self.effort.spend(fact.parts().saturating_add(compared as u32)) {
@@ -357,7 +363,7 @@ impl<'a> Prover<'a> {
                 tried.push(multiple);
                 let mut branch = branch.clone();
                 if index < branch.facts.len() {
-                    branch.facts.remove(index);
+                    Rc::make_mut(&mut branch.facts).remove(index);
                 }
                 branch.facts_used += 1;
                 if self.prove(&rest, &branch) {
@@ -373,7 +379,6 @@ impl<'a> Prover<'a> {
         if self.effort.is_exhausted() {
             return Vec::new();
         }
-        let quotient = Expr::from_atom(atom.clone());
         match atom {
             Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b)
                 if a.is_integer_polynomial()
@@ -381,6 +386,7 @@ impl<'a> Prover<'a> {
                     && !b.is_constant()
                     && self.prove(&(b - 1), &Branch { depth, ..Branch::default() }) =>
             {
+                let quotient = Expr::from_atom(atom.clone());
                 let rest =
                     if matches!(atom, Atom::FloorDiv(..)) { a - b * &quotient } else { b * &quotient - a };
                 vec![rest.clone(), b - 1 - rest]

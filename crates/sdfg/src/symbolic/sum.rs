@@ -11,10 +11,15 @@ impl Expr {
     /// `(coefficient, rest)` with `self == coefficient * symbol + rest` and neither part dependent on the symbol.
     #[must_use]
     pub fn linear_in(&self, symbol: &Symbol) -> Option<(Expr, Expr)> {
-        let mut coefficients = self.polynomial_in(symbol)?;
-        let degree = coefficients.keys().next_back().copied().unwrap_or(0);
-        let mut take = |exponent| coefficients.remove(&exponent).unwrap_or_else(Expr::zero);
-        (degree <= 1).then(|| (take(1), take(0)))
+        let mut parts = (Expr::zero(), Expr::zero());
+        for (exponent, coefficient) in self.polynomial_in(symbol)? {
+            match exponent {
+                0 => parts.1 = coefficient,
+                1 => parts.0 = coefficient,
+                _ => return None,
+            }
+        }
+        Some(parts)
     }
 
     /// The sum over all values of `symbol` in the range, as a closed form in the bounds.
@@ -33,6 +38,10 @@ impl Expr {
         if range.begin.depends_on(symbol) || range.step.depends_on(symbol) || count.depends_on(symbol) {
             return None;
         }
+        // The same for each of them.
+        if !self.depends_on(symbol) && !self.has_sum() {
+            return Some(self * count);
+        }
         self.polynomial_in(symbol)?;
         let coefficients = self.with_symbol(symbol, &value).polynomial_in(symbol)?;
         let mut sum = Expr::zero();
@@ -46,14 +55,17 @@ impl Expr {
     }
 
     /// The coefficients of the powers of a symbol, which occurs nowhere else.
-    fn polynomial_in(&self, symbol: &Symbol) -> Option<std::collections::BTreeMap<u32, Expr>> {
+    fn polynomial_in(&self, symbol: &Symbol) -> Option<Vec<(u32, Expr)>> {
         let coefficients = self.coefficients_of(&Atom::Symbol(symbol.clone()));
-        coefficients.values().all(|coefficient| !coefficient.depends_on(symbol)).then_some(coefficients)
+        coefficients.iter().all(|(_, coefficient)| !coefficient.depends_on(symbol)).then_some(coefficients)
     }
 }
 
 /// `0**p + 1**p + ... + (n - 1)**p` as a polynomial in `n`, by Faulhaber's formula with Bernoulli numbers.
 fn power_sum(n: &Expr, p: u32) -> Expr {
+    if p == 0 {
+        return n.clone();
+    }
     let bernoulli = bernoulli_numbers(p);
     let mut sum = Expr::zero();
     for (j, number) in (0..=p).zip(&bernoulli) {

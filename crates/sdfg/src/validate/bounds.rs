@@ -18,7 +18,9 @@ use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
 /// Checks what the memlet of a leaf edge accesses, or what it binds.
-pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+///
+/// `has_declared` tells whether the program declares the memlet of any edge of the state.
+pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, has_declared: bool, findings: &mut Findings) {
     let memlet = &site.state.edge(id).memlet;
     let moves = matches!(memlet.flow, Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. });
     let binds = matches!(memlet.flow, Flow::Bind(_));
@@ -33,7 +35,7 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut F
             alias_size(site, id, frame, findings);
         }
     }
-    if moves && findings.len() == before {
+    if has_declared && moves && findings.len() == before {
         declared(site, id, frame, findings);
     }
 }

@@ -175,6 +175,9 @@ fn external(
 pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
     let sdfg = program.sdfg;
     for (id, block) in sdfg.blocks() {
+        if !matches!(block.kind, BlockKind::Loop(_) | BlockKind::Branch(_)) {
+            continue;
+        }
         let expressions = Expressions::new(program, table.before(id));
         let error = |code, message| program.block_error(code, id, message);
         let (first, later) = (|| frame_at(program, id, true), || frame_at(program, id, false));
@@ -266,15 +269,13 @@ pub(super) fn check_consume(
 struct Expressions<'a> {
     program: &'a Program<'a>,
     environment: Environment,
-    known: Vec<String>,
 }
 
 impl<'a> Expressions<'a> {
     fn new(program: &'a Program<'a>, defined: &Defined) -> Self {
         let symbols = Frame::typed_symbols(program.sdfg, defined);
         let environment = control_environment(program.sdfg, symbols);
-        let known = known_names(&environment);
-        Expressions { program, environment, known }
+        Expressions { program, environment }
     }
 
     /// `frame` tells what holds where the expression is evaluated.
@@ -329,8 +330,9 @@ impl<'a> Expressions<'a> {
                 Some(typed.expression.ty.as_scalar())
             }
             Err(errors) => {
+                let known = known_names(&self.environment);
                 for found in errors {
-                    findings.push(control_error(&found, &source, &self.known, error));
+                    findings.push(control_error(&found, &source, &known, error));
                 }
                 None
             }

@@ -93,7 +93,7 @@ impl Frame {
         if let Some(call) = program.call.as_ref().filter(|_| !frame.is_guarded) {
             frame.calls = call.iterations.iter().map(|iteration| iteration.values.clone()).collect();
         }
-        for (symbol, range, is_certain) in super::repetition::counted_around(program.sdfg, block) {
+        for (symbol, range, is_certain) in super::repetition::counted_around(program, block) {
             let Some((first, last)) = ends(&range) else {
                 frame.calls.clear();
                 continue;
@@ -199,8 +199,9 @@ impl Frame {
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
-        for symbol in expression.free_symbols() {
-            if !self.defined.contains(&symbol) {
+        if expression.mentions(&mut |symbol| !self.defined.contains(symbol)) {
+            let undefined = expression.free_symbols().into_iter();
+            for symbol in undefined.filter(|symbol| !self.defined.contains(symbol)) {
                 findings.push(self.undefined(
                     sdfg,
                     symbol.as_str(),

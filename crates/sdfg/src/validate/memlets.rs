@@ -12,6 +12,7 @@ use crate::ir::{Access, ContainerId, Edge, EdgeId, Flow, NodeId, NodeKind, Place
 
 /// Checks every edge of a state.
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+    let has_declared = site.state.edges().any(|(_, edge)| edge.memlet.declared);
     for (id, edge) in site.state.edges() {
         let frame = frames.inside(frames.scopes.scope_of_edge(site.state, id));
         let leaf = is_leaf(site.state, id);
@@ -37,7 +38,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
             if let Flow::Copy { from, to, .. } = &edge.memlet.flow {
                 copy_volume(site, id, from, to, frame, findings);
             }
-            bounds::check(site, id, frame, findings);
+            bounds::check(site, id, frame, has_declared, findings);
             element_types(site, id, findings);
             resolutions::check(site, id, findings);
         }
@@ -289,28 +290,27 @@ fn copy_volume(
 /// Nothing converts on the way: both ends of an edge have one element type.
 fn element_types(site: &Site<'_>, id: EdgeId, findings: &mut Findings) {
     let edge = site.state.edge(id);
-    let type_of = |access: &Access| site.sdfg.container(access.container).element;
-    let name_of = |access: &Access| format!("`{}`", site.name(access.container));
-    let connector_of = |name: &Option<String>| format!("`{}`", name.as_deref().unwrap_or_default());
+    let type_of = |access: &Access| Some(site.sdfg.container(access.container).element);
+    let (from, to) = match &edge.memlet.flow {
+        Flow::Order | Flow::Bind(_) => return,
+        Flow::Read(access) => (Some(access), None),
+        Flow::Write { to, .. } => (None, Some(to)),
+        Flow::Copy { from, to, .. } => (Some(from), Some(to)),
+        Flow::Value => (None, None),
+    };
     let source = || declared(site, edge.src, edge.src_connector.as_deref(), false);
     let destination = || declared(site, edge.dst, edge.dst_connector.as_deref(), true);
-    let (left, left_name, right, right_name) = match &edge.memlet.flow {
-        Flow::Order | Flow::Bind(_) => return,
-        Flow::Read(access) => {
-            (Some(type_of(access)), name_of(access), destination(), connector_of(&edge.dst_connector))
-        }
-        Flow::Write { to, .. } => {
-            (source(), connector_of(&edge.src_connector), Some(type_of(to)), name_of(to))
-        }
-        Flow::Copy { from, to, .. } => (Some(type_of(from)), name_of(from), Some(type_of(to)), name_of(to)),
-        Flow::Value => {
-            (source(), connector_of(&edge.src_connector), destination(), connector_of(&edge.dst_connector))
-        }
-    };
+    let left = from.map_or_else(source, type_of);
+    let right = to.map_or_else(destination, type_of);
     if let (Some(left), Some(right)) = (left, right)
         && left != right
     {
-        let message = format!("{left_name} has elements of {left}, {right_name} of {right}");
+        let name = |access: Option<&Access>, connector: &Option<String>| match access {
+            Some(access) => site.name(access.container),
+            None => connector.clone().unwrap_or_default(),
+        };
+        let (left_name, right_name) = (name(from, &edge.src_connector), name(to, &edge.dst_connector));
+        let message = format!("`{left_name}` has elements of {left}, `{right_name}` of {right}");
         let error = site.edge_error(Code::ElementMismatch, id, message);
         findings.push(error.suggest("memlets do not convert; convert in a tasklet"));
     }

@@ -1,6 +1,6 @@
 //! Counted loops around a state, and whether each of their iterations runs it.
 
-use crate::analysis::loops::counted_range;
+use super::site::Program;
 use crate::analysis::{DominatorTree, RegionGraph};
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 use crate::subset::Range;
@@ -8,17 +8,18 @@ use crate::symbolic::Symbol;
 
 /// Symbols and ranges of the counted loops around a block, the outermost first, each with whether every iteration of it
 /// runs the block: nothing on the way is chosen, skipped or left early.
-pub(super) fn counted_around(sdfg: &Sdfg, block: BlockId) -> Vec<(Symbol, Range, bool)> {
+pub(super) fn counted_around(program: &Program<'_>, block: BlockId) -> Vec<(Symbol, Range, bool)> {
+    let sdfg = program.sdfg;
     let mut found = Vec::new();
     let (mut block, mut is_certain) = (block, true);
     loop {
         let region = sdfg.block(block).region;
         let Some(holder) = sdfg.region(region).parent else { break };
         match &sdfg.block(holder).kind {
-            BlockKind::Loop(repeated) => match counted_range(sdfg, repeated) {
+            BlockKind::Loop(_) => match program.executions().counted(holder) {
                 Some((symbol, range)) => {
                     is_certain = is_certain && always_runs(sdfg, region, block);
-                    found.push((symbol, range, is_certain));
+                    found.push((symbol.clone(), range.clone(), is_certain));
                 }
                 // How often this one runs is not known; it may be never.
                 None => is_certain = false,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::linear::Linear;
 use super::system::{Goal, System};
-use super::{Dependence, Distance, IteratedAccess, Iteration, Iterations, dependence};
+use super::{Dependence, Distance, IteratedAccess, Iteration, Iterations, dependence, meets};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol, Truth};
 
@@ -323,6 +323,39 @@ fn most_nests_are_decided() {
         decided += usize::from(truth != Truth::Unknown);
     }
     assert!(decided * 100 >= all * 95, "{decided} of {all}");
+}
+
+#[test]
+fn indices_that_tell_iterations_apart() {
+    let n = || Range::new(0, Expr::sym("N"));
+    let square = || vec![level(&[("i", n()), ("j", n())])];
+    let index = |text: &str| ranges(text);
+    let ask = |first: &IteratedAccess, second: &IteratedAccess, iteration| {
+        check([first, second], first.around.len(), iteration, &sizes(0..4))
+    };
+    let different = Iteration::Different(0);
+    let apart = |text: &str, other: &str| {
+        ask(&access(square(), index(text)), &access(square(), index(other)), different) == Truth::Refuted
+    };
+    assert!(apart("j, i", "j, i") && apart("i + N, j - 1, 0", "i + N, j - 1, 1"));
+    assert!(!apart("i", "i") && !apart("i, j", "i, j + 1") && !apart("i + j, j", "i, j"));
+    assert!(!apart("i:i + 2, j", "i:i + 2, j") && !apart("i // 2, j", "i // 2, j"));
+    // The index may be that of an inner scope of the same name, or data may decide what stands beside it.
+    let hidden = vec![level(&[("i", n())]), level(&[("i", n())])];
+    assert_ne!(
+        ask(&access(hidden.clone(), index("i")), &access(hidden, index("i")), different),
+        Truth::Refuted
+    );
+    let mut given = square();
+    given.push(level(&[("k", n())]));
+    given[1].given = vec![Symbol::of("d")];
+    let beside = access(given, index("i + d, j"));
+    assert_ne!(meets(&beside, &beside, 2, different, &known()), Truth::Refuted);
+    // Processing elements may have one in common.
+    let mut elements = square();
+    elements[0].exactly_once = false;
+    let own = access(elements, index("i, j"));
+    assert_ne!(meets(&own, &own, 1, different, &known()), Truth::Refuted);
 }
 
 /// A range or index from the text of a subset of a program.

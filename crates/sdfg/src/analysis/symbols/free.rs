@@ -6,7 +6,7 @@ use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
     BlockKind, Container, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind, Parallelism,
-    Sdfg, State, Tasklet, TaskletBody, Volume,
+    Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets};
@@ -16,6 +16,11 @@ use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_
 ///
 /// Names of containers in conditions, and names in code that belong to connectors or locals, are no symbols.
 pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
+    free_symbols_with(sdfg, &|state| free_symbols_of_state(sdfg.state(state)))
+}
+
+/// As [`free_symbols`], with the free symbols of each state by `of_state`, where they are known already.
+pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Symbol>) -> BTreeSet<Symbol> {
     let mut free: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
     // A transient of a size that control flow decides is made in a state where it is known.
     let assigned = assigned_symbols(sdfg);
@@ -28,7 +33,7 @@ pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
         let Some(before) = defined.before(id) else { continue };
         let mut used = BTreeSet::new();
         match &block.kind {
-            BlockKind::State(state) => used.extend(free_symbols_of_state(sdfg.state(*state))),
+            BlockKind::State(state) => used = of_state(*state),
             BlockKind::Loop(repeated) => {
                 used.extend(repeated.init.iter().flat_map(|init| control_symbols(sdfg, init)));
                 let own = repeated.symbol.as_ref().filter(|_| repeated.init.is_some());

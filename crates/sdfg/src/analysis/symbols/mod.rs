@@ -17,7 +17,7 @@ use crate::subset::Range;
 use crate::symbolic::{Expr, Symbol};
 
 pub use defined::DefinedSymbols;
-pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state};
+pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state, free_symbols_with};
 
 /// The type of a symbol that nothing declares.
 pub const UNDECLARED_SYMBOL: ScalarType = ScalarType::I64;

@@ -46,6 +46,15 @@ proptest! {
     }
 
     #[test]
+    fn a_successor_is_one_more(a in tree(), b in tree()) {
+        let (a, b) = (a.to_expr(), b.to_expr());
+        prop_assert!((&a + 1).is_next_to(&a), "{}", a);
+        for (a, b) in [(&a, &b), (&a, &a), (&a, &(&a + 1)), (&(&a + 2), &(&a + 1))] {
+            prop_assert_eq!(a.is_next_to(b), (a - b).is_one(), "{}, {}", a, b);
+        }
+    }
+
+    #[test]
     fn rebuilding_changes_nothing(tree in tree()) {
         let expression = tree.to_expr();
         let identity = NAMES.iter().map(|name| (Symbol::of(name), Expr::sym(name))).collect();
