@@ -83,8 +83,21 @@ impl Decoder<'_> {
         let object = Object::of(value, *place, self.log)?;
         match object.text("type")? {
             "Range" => {
-                let ranges = object.list("ranges")?.iter().enumerate();
-                ranges.map(|(at, range)| self.range(range, place.entry("ranges", at))).collect()
+                let ranges = object.list("ranges")?;
+                let signature = ranges.signature();
+                let known = signature.as_ref().and_then(|found| self.subsets.borrow().get(found).cloned());
+                if let Some(known) = known {
+                    return Ok(known);
+                }
+                let told = self.log.len();
+                let entries = ranges.iter().enumerate();
+                let found: Subset = entries
+                    .map(|(at, range)| self.range(range, place.entry("ranges", at)))
+                    .collect::<Result<_, Failed>>()?;
+                if let Some(signature) = signature.filter(|_| self.log.len() == told) {
+                    self.subsets.borrow_mut().insert(signature, found.clone());
+                }
+                Ok(found)
             }
             "Indices" => {
                 let indices = object.list("indices")?.iter().enumerate();

@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sdfg::subset::Subset;
 use sdfg::symbolic::Expr;
 
 use crate::model::{Program, StructType};
@@ -31,6 +32,8 @@ pub(crate) struct Decoder<'d> {
     pub(crate) structs: Structs,
     /// Symbolic texts that were read, most of which stand in a file many times.
     sizes: RefCell<BTreeMap<String, Expr>>,
+    /// Ranges that were read and of which there was nothing to say, by their signature.
+    subsets: RefCell<BTreeMap<String, Subset>>,
     /// Whether C++ code is left to a compiler.
     pub(crate) allow_external: bool,
 }
@@ -52,7 +55,13 @@ pub(crate) fn decode(document: &Document<'_>, allow_external: bool, log: &Log) -
         collect_structs(document.root(), &mut structs);
     }
     let document = document.root();
-    let decoder = Decoder { log, structs: Structs(structs), sizes: RefCell::default(), allow_external };
+    let decoder = Decoder {
+        log,
+        structs: Structs(structs),
+        sizes: RefCell::default(),
+        subsets: RefCell::default(),
+        allow_external,
+    };
     let program = decoder.program(document, root)?;
     let version = document.get("dace_version").and_then(Value::as_text).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());

@@ -3,32 +3,41 @@
 //! DaCe's table of symbols lists those that are assigned inside, too. Its own rule, kept here: control flow is walked from
 //! the start, and a symbol that is used before anything assigned it comes from outside.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sdfg::analysis::symbols::{DefinedSymbols, assigned_symbols, free_symbols, free_symbols_of_state};
-use sdfg::ir::{BlockId, BlockKind, RegionId, Sdfg};
+use sdfg::analysis::symbols::{DefinedSymbols, assigned_symbols, free_symbols_of_state, free_symbols_with};
+use sdfg::ir::{BlockId, BlockKind, RegionId, Sdfg, StateId};
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::Expression;
 
 /// The symbols that an SDFG which declares none needs from its caller, who gives those in `mapping` anyway.
 pub(super) fn given_symbols(sdfg: &Sdfg, mapping: &[(String, String)]) -> BTreeSet<Symbol> {
     let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
-    let mut given = if assigned.is_empty() { BTreeSet::new() } else { early(sdfg, mapping, &assigned) };
+    let of_state = |(id, state)| (id, free_symbols_of_state(state));
+    let states: BTreeMap<StateId, BTreeSet<Symbol>> = sdfg.states().map(of_state).collect();
+    let mut given =
+        if assigned.is_empty() { BTreeSet::new() } else { early(sdfg, mapping, &assigned, &states) };
     // Names of numbers in code are no symbols.
     let is_number = |symbol: &Symbol| matches!(symbol.as_str(), "inf" | "nan");
-    let free =
-        free_symbols(sdfg).into_iter().filter(|symbol| !assigned.contains(symbol) && !is_number(symbol));
+    let free = free_symbols_with(sdfg, &|state| states.get(&state).cloned().unwrap_or_default());
+    let free = free.into_iter().filter(|symbol| !assigned.contains(symbol) && !is_number(symbol));
     given.extend(free);
     given
 }
 
 /// Symbols that are assigned somewhere and used before.
-fn early(sdfg: &Sdfg, mapping: &[(String, String)], assigned: &BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+fn early(
+    sdfg: &Sdfg,
+    mapping: &[(String, String)],
+    assigned: &BTreeSet<Symbol>,
+    states: &BTreeMap<StateId, BTreeSet<Symbol>>,
+) -> BTreeSet<Symbol> {
     // What is assigned on some ways only keeps the caller's value on the others.
     let is_mapped = |symbol: &&Symbol| mapping.iter().any(|(name, _)| name == symbol.as_str());
     let kept = assigned.iter().filter(is_mapped).cloned().collect();
     let always = DefinedSymbols::of(sdfg);
-    let mut walk = Walk { sdfg, assigned, kept, always, seen: BTreeSet::new(), early: BTreeSet::new() };
+    let mut walk =
+        Walk { sdfg, assigned, states, kept, always, seen: BTreeSet::new(), early: BTreeSet::new() };
     walk.region(sdfg.body());
     walk.early
 }
@@ -36,6 +45,8 @@ fn early(sdfg: &Sdfg, mapping: &[(String, String)], assigned: &BTreeSet<Symbol>)
 struct Walk<'a> {
     sdfg: &'a Sdfg,
     assigned: &'a BTreeSet<Symbol>,
+    /// The free symbols of each state.
+    states: &'a BTreeMap<StateId, BTreeSet<Symbol>>,
     /// Those of them that a caller gives a value anyway.
     kept: BTreeSet<Symbol>,
     /// Symbols that have a value on every way to a block.
@@ -74,8 +85,9 @@ impl Walk<'_> {
     fn block(&mut self, id: BlockId) {
         match &self.sdfg.block(id).kind {
             BlockKind::State(state) => {
-                let used = free_symbols_of_state(self.sdfg.state(*state));
-                used.into_iter().for_each(|symbol| self.used(symbol, id, false));
+                let states = self.states;
+                let used = states.get(state).into_iter().flatten();
+                used.for_each(|symbol| self.used(symbol.clone(), id, false));
             }
             BlockKind::Loop(repeated) => {
                 repeated.init.iter().for_each(|init| self.uses(init, id, false));

@@ -71,7 +71,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) zeroed: BTreeSet<ContainerId>,
     /// Symbols that this SDFG assigns, or that those around it have for it without a mapping.
     pub(crate) assigned: BTreeSet<String>,
-    labels: BTreeSet<String>,
+    labels: Labels,
 }
 
 /// Makes a graph of a program.
@@ -121,7 +121,7 @@ fn lower_with<'a>(
         numbers: BTreeMap::new(),
         zeroed: BTreeSet::new(),
         assigned: BTreeSet::new(),
-        labels: BTreeSet::new(),
+        labels: Labels::default(),
     };
     frame.sdfg.float_mode = program.float_mode;
     program.globals.iter().for_each(|(place, code)| shared.unit.add_global(place, code));
@@ -242,16 +242,41 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Labels in use.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    taken: BTreeSet<String>,
+    /// Of each label that was wanted more than once, the numbers below this are taken.
+    next: BTreeMap<String, usize>,
+}
+
 /// A label that is not in the set yet, made of `wanted`, and is in it from now on.
-pub(crate) fn fresh(taken: &mut BTreeSet<String>, wanted: &str) -> String {
+pub(crate) fn fresh(labels: &mut Labels, wanted: &str) -> String {
     let wanted: String =
         wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     let wanted = from_name(&wanted);
-    let mut label = wanted.clone();
-    let mut n = 1_usize;
-    while !taken.insert(label.clone()) {
-        label = format!("{wanted}_{n}");
-        n += 1;
+    if labels.taken.insert(wanted.clone()) {
+        return wanted;
     }
-    label
+    let next = labels.next.entry(wanted.clone()).or_insert(1);
+    loop {
+        let label = format!("{wanted}_{next}");
+        *next += 1;
+        if labels.taken.insert(label.clone()) {
+            return label;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Labels, fresh};
+
+    #[test]
+    fn labels_get_the_first_number_that_is_free() {
+        let mut labels = Labels::default();
+        let wanted = ["a", "a_2", "a", "a", "a", "a_2", "b", "a_1", "a.b", "a_b"];
+        let found: Vec<String> = wanted.iter().map(|label| fresh(&mut labels, label)).collect();
+        assert_eq!(found, ["a", "a_2", "a_1", "a_3", "a_4", "a_2_1", "b", "a_1_1", "a_b", "a_b_1"]);
+    }
 }

@@ -3,7 +3,7 @@
 //! An edge of the file names one container and perhaps the subset of the other end; here both ends of its path are looked
 //! up, and the innermost edge says what moves. Outer edges are derived again by propagation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sdfg::ir::{
     Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place,
@@ -17,7 +17,7 @@ use super::containers::rank;
 use super::lanes::Shapes;
 use super::paths::Paths;
 use super::views::is_access;
-use super::{Frame, fresh};
+use super::{Frame, Labels, fresh};
 use crate::model::{self, Descriptor, DescriptorKind};
 use crate::report::{Code, Failed};
 use crate::text::resolution;
@@ -35,7 +35,7 @@ pub(super) struct Graph<'s> {
     pub(super) foreign: Vec<usize>,
     /// How their code sees memlets, by the number of the node.
     pub(super) shapes: BTreeMap<usize, Shapes>,
-    labels: BTreeSet<String>,
+    labels: Labels,
 }
 
 /// One end of a path at an access node.
@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
             tasklets: BTreeMap::new(),
             foreign: Vec::new(),
             shapes: BTreeMap::new(),
-            labels: BTreeSet::new(),
+            labels: Labels::default(),
         };
         let nodes = self.nodes(&mut graph)?;
         graph.nodes = nodes;

@@ -190,6 +190,31 @@ impl<'a> List<'a> {
         })
     }
 
+    /// A text that is the same for equal lists and no others, of a list of objects of texts without escapes.
+    pub(crate) fn signature(self) -> Option<String> {
+        let mut signature = String::with_capacity(self.0.len() * 6);
+        for node in self.0 {
+            match node {
+                // What is within follows from the length; texts hold no control characters.
+                Node::Object(length) => {
+                    signature.push('\u{1}');
+                    signature.push(char::from_u32(u32::try_from(*length).ok()?)?);
+                }
+                Node::Text(text) => {
+                    signature.push('\u{2}');
+                    signature.push_str(text);
+                }
+                Node::Made(_)
+                | Node::Null
+                | Node::Bool(_)
+                | Node::Integer(_)
+                | Node::Float(_)
+                | Node::List(_) => return None,
+            }
+        }
+        Some(signature)
+    }
+
     /// The values, if they are this many.
     pub(crate) fn exactly<const N: usize>(self) -> Option<[Value<'a>; N]> {
         let mut values = self.iter();
@@ -207,6 +232,11 @@ impl<'a> List<'a> {
 }
 
 impl<'a> Entries<'a> {
+    /// At least the number of keys.
+    pub(crate) fn most(self) -> usize {
+        self.0.len() / 2
+    }
+
     /// The keys with their values.
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
         let mut rest = self.0;

@@ -29,9 +29,16 @@ impl<'a> Object<'a> {
     pub(crate) fn of(value: Value<'a>, place: Place<'a>, log: &'a Log) -> Result<Self, Failed> {
         match value {
             Value::Object(entries) => {
-                let entry = |(key, value)| Entry { key, value, used: Cell::new(false) };
-                let entries = entries.iter().map(entry).collect();
-                Ok(Object { entries, place, log, ignored: Cell::default(), ignores_meta: Cell::default() })
+                // Few objects have more.
+                let mut all = Vec::with_capacity(entries.most().min(24));
+                all.extend(entries.iter().map(|(key, value)| Entry { key, value, used: Cell::new(false) }));
+                Ok(Object {
+                    entries: all,
+                    place,
+                    log,
+                    ignored: Cell::default(),
+                    ignores_meta: Cell::default(),
+                })
             }
             other => {
                 Err(log.error(Code::Malformed, &place, format!("expected an object, found {}", other.noun())))

@@ -43,18 +43,24 @@ impl<'d> Scanner<'d> {
 
     #[inline]
     fn space(&mut self) {
-        const BLANKS: u64 = 0x2020_2020_2020_2020;
+        if self.peek().is_none_or(|byte| byte <= b' ') {
+            self.blanks();
+        }
+    }
+
+    fn blanks(&mut self) {
+        const BLANKS: u128 = u128::from_le_bytes([b' '; 16]);
         loop {
             match self.peek() {
                 Some(b'\n') => {
                     self.at += 1;
-                    while let Some(word) = self.word() {
-                        let other = word ^ BLANKS;
+                    while let Some(bytes) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
+                        let other = u128::from_le_bytes(*bytes) ^ BLANKS;
                         if other != 0 {
                             self.at += other.trailing_zeros() as usize / 8;
                             break;
                         }
-                        self.at += 8;
+                        self.at += 16;
                     }
                 }
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
@@ -124,6 +130,9 @@ impl<'d> Scanner<'d> {
             self.nodes.push(Node::Text(key));
             self.space();
             self.skip(b':')?;
+            if self.peek() == Some(b' ') {
+                self.at += 1;
+            }
             self.value(depth + 1)?;
             self.space();
             let next = self.peek()?;

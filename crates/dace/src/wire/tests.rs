@@ -103,3 +103,31 @@ proptest! {
         agrees(&text);
     }
 }
+
+#[test]
+fn signatures_tell_lists_apart() {
+    let signature = |text: &str| {
+        let document = scan::document(text.as_bytes()).unwrap();
+        document.root().as_list().unwrap().signature()
+    };
+    let texts = [
+        "[]",
+        r#"["a"]"#,
+        r#"["a", "b"]"#,
+        r#"["ab"]"#,
+        r#"[{}]"#,
+        r#"[{}, {}]"#,
+        r#"[{"a": "b"}]"#,
+        r#"[{"a": "b"}, "c", "d"]"#,
+        r#"[{"a": "b", "c": "d"}]"#,
+        r#"[{"a": {"b": "c"}}]"#,
+        r#"[{"a": {}, "b": "c"}]"#,
+    ];
+    let signatures: std::collections::BTreeSet<String> =
+        texts.iter().map(|text| signature(text).unwrap()).collect();
+    assert_eq!(signatures.len(), texts.len());
+    assert_eq!(signature(r#"[ {"a":"b"} ]"#), signature(texts[6]));
+    for other in [r#"["\n"]"#, "[1]", "[[]]", "[null]"] {
+        assert_eq!(signature(other), None);
+    }
+}
