@@ -6,6 +6,7 @@
 mod containers;
 mod control;
 mod conversion;
+mod covered;
 mod expression;
 mod extents;
 mod external;

@@ -82,7 +82,8 @@ impl<'a> Frame<'a> {
         let nodes = self.nodes(&mut graph)?;
         graph.nodes = nodes;
         let mut failed = None;
-        for edge in &model.edges {
+        let covered = self.covered(&graph);
+        for (_, edge) in model.edges.iter().enumerate().filter(|(at, _)| !covered.contains(at)) {
             if let Err(error) = self.edge(&mut graph, edge) {
                 failed = Some(error);
             }

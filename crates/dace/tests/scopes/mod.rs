@@ -82,6 +82,44 @@ fn a_view_of_code_is_one_of_the_data_behind_it() {
     assert_eq!(graph.run(&[("C", &[1.0; 4])], "C"), [1.0, 5.0, 6.0, 1.0]);
 }
 
+/// `o[i] = a + 1`, then `o[i] = code` of that, both through the end of the scope.
+fn written_twice(code: &str) -> Graph {
+    Graph::new()
+        .array("A", "float64", &["3"])
+        .array("o", "float64", &["3"])
+        .with("t", transient("Array", "1"))
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2:1"),
+            tasklet("b = a + 1", &["a"], &["b"]),
+            access("t"),
+            tasklet(code, &["b"], &["c"]),
+            end_of("1"),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "", memlet("t", "0:0", "1")),
+            edge(3, "", 5, "IN_1", to(memlet("t", "0:0", "1"), "i:i")),
+            edge(3, "", 4, "b", memlet("t", "0:0", "1")),
+            edge(4, "c", 5, "IN_2", memlet("o", "i:i", "1")),
+            edge(5, "OUT_1", 6, "", memlet("o", "0:2", "3")),
+            edge(5, "OUT_2", 6, "", memlet("o", "0:2", "3")),
+        ])
+}
+
+#[test]
+fn the_write_of_a_later_node_is_the_one_that_stays() {
+    let inputs: [(&str, &[f64]); 2] = [("A", &[1.0, 2.0, 3.0]), ("o", &[0.0; 3])];
+    assert_eq!(written_twice("c = 10 * b").run(&inputs, "o"), [20.0, 30.0, 40.0]);
+    // A write that may not happen takes nothing back.
+    let text = sdfg::text::print(&graph::read(
+        written_twice("if b > 2:\n    c = 10 * b").document().to_string().as_bytes(),
+    ));
+    assert!(text.contains("m.\"1\": t[0] -> o[i]"), "{text}");
+}
+
 /// `o[inner] = 1` in two maps around a tasklet.
 fn tiled(inner: &str, outer: &str) -> Graph {
     Graph::new()

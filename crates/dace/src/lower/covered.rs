@@ -1,0 +1,118 @@
+//! Writes that a later one of the same iteration takes back.
+//!
+//! DaCe's code moves what leaves a node at once, before the nodes behind it run. So of two writes of the same elements through
+//! the end of a scope, the one of the node that comes first is lost; fusion of maps leaves such writes behind. Here writes
+//! through the end of a scope are not ordered, so the lost one is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::subset::Subset;
+
+use super::Frame;
+use super::state::Graph;
+use crate::model::{DescriptorKind, Edge, NodeKind};
+
+/// A write through the end of a scope that is not combined with what is there.
+struct Write<'a> {
+    edge: usize,
+    from: usize,
+    /// What it writes, as the file says it.
+    subset: &'a Subset,
+    /// Whether every run of its node writes it.
+    is_sure: bool,
+}
+
+impl<'a> Frame<'a> {
+    /// The edges that another one makes superfluous, also around the scope where nothing else goes through a connector.
+    pub(super) fn covered(&self, graph: &Graph<'a>) -> BTreeSet<usize> {
+        let mut writes: BTreeMap<(usize, &str), Vec<Write<'a>>> = BTreeMap::new();
+        for (at, edge) in graph.model.edges.iter().enumerate() {
+            if let Some((data, write)) = self.plain_write(graph, at, edge) {
+                writes.entry((edge.dst, data)).or_default().push(write);
+            }
+        }
+        let mut covered = BTreeSet::new();
+        for group in writes.values() {
+            let is_lost = |write: &Write<'_>| {
+                group.iter().any(|later| {
+                    later.is_sure
+                        && later.edge != write.edge
+                        && later.subset == write.subset
+                        && leads_to(graph, write.from, later.from)
+                })
+            };
+            covered.extend(group.iter().filter(|write| is_lost(write)).map(|write| write.edge));
+        }
+        if !covered.is_empty() {
+            spread_outwards(graph, &mut covered);
+        }
+        covered
+    }
+
+    fn plain_write(&self, graph: &Graph<'a>, at: usize, edge: &'a Edge) -> Option<(&'a str, Write<'a>)> {
+        let nodes = &graph.model.nodes;
+        if !matches!(nodes[edge.dst].kind, NodeKind::MapExit(_)) {
+            return None;
+        }
+        let memlet = &edge.memlet;
+        let end = self.end(&nodes[graph.paths.destination(edge)])?;
+        let is_array = matches!(end.descriptor.kind, DescriptorKind::Array | DescriptorKind::Scalar);
+        if !is_array || memlet.resolution.is_some() {
+            return None;
+        }
+        let is_named = memlet.data.as_deref() == Some(end.name);
+        let subset = if is_named { memlet.subset.as_ref() } else { memlet.other_subset.as_ref() }?;
+        let is_sure = match (&nodes[edge.src].kind, edge.src_connector.as_deref()) {
+            (NodeKind::Access { .. }, _) => true,
+            (NodeKind::Tasklet { .. }, Some(connector)) => {
+                graph.tasklets.contains_key(&edge.src) && self.is_assigned(graph, edge.src, connector)
+            }
+            _ => return None,
+        };
+        let is_sure = is_sure && !memlet.dynamic && subset.is_element();
+        Some((end.name, Write { edge: at, from: edge.src, subset, is_sure }))
+    }
+}
+
+/// Whether a way leads from one node to another one.
+fn leads_to(graph: &Graph<'_>, from: usize, to: usize) -> bool {
+    let (mut reached, mut waiting) = (BTreeSet::from([from]), vec![from]);
+    while let Some(node) = waiting.pop() {
+        for edge in graph.model.edges.iter().filter(|edge| edge.src == node) {
+            if reached.insert(edge.dst) {
+                waiting.push(edge.dst);
+            }
+        }
+    }
+    from != to && reached.contains(&to)
+}
+
+/// Adds the edges behind the ends of scopes that nothing comes to any more.
+fn spread_outwards(graph: &Graph<'_>, covered: &mut BTreeSet<usize>) {
+    let edges = &graph.model.edges;
+    loop {
+        let feeds = |outer: &Edge, inner: &Edge| {
+            let name = |connector: &Option<String>, prefix: &str| {
+                connector.as_deref().and_then(|name| name.strip_prefix(prefix)).map(str::to_owned)
+            };
+            inner.dst == outer.src && name(&inner.dst_connector, "IN_") == name(&outer.src_connector, "OUT_")
+        };
+        let is_empty = |outer: &Edge| {
+            let mut inner = edges
+                .iter()
+                .enumerate()
+                .filter(|(_, inner)| feeds(outer, inner))
+                .map(|(at, _)| at)
+                .peekable();
+            inner.peek().is_some() && inner.all(|at| covered.contains(&at))
+        };
+        let behind_exit = |edge: &Edge| matches!(graph.model.nodes[edge.src].kind, NodeKind::MapExit(_));
+        let more: Vec<usize> = (0..edges.len())
+            .filter(|at| !covered.contains(at) && behind_exit(&edges[*at]) && is_empty(&edges[*at]))
+            .collect();
+        if more.is_empty() {
+            return;
+        }
+        covered.extend(more);
+    }
+}
