@@ -1,7 +1,8 @@
 //! How long a DaCe graph takes from its file to code that can be called: half of `cargo xtask bench dace`.
 //!
-//! For each file it prints one line of JSON: medians in milliseconds over rounds, of reading and validating alone, of everything
-//! up to code loaded in this process at the default level and at the quick one, and of everything up to a shared library.
+//! For each file it prints one line of JSON: medians in milliseconds over rounds, of reading and validating alone, once after
+//! compilers used the caches and several times in a row, of everything up to code loaded in this process at the default level
+//! and at the quick one, and of everything up to a shared library.
 //! `benches/dace/bench.py` runs it beside DaCe.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
@@ -15,6 +16,9 @@ use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 
+/// How many times in a row a file is read, here and by DaCe.
+const READS: usize = 5;
+
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
@@ -26,27 +30,33 @@ fn main() -> Result<(), Error> {
         let file = Path::new(&file);
         // One round that is not counted: the first use of LLVM initialises it.
         measure(file, &library)?;
-        let all: Vec<[f64; 4]> =
+        let all: Vec<[f64; 5]> =
             (0..rounds).map(|_| measure(file, &library)).collect::<Result<_, Error>>()?;
-        let [read, default, quick, shared] = [0, 1, 2, 3].map(|part| {
-            let mut times: Vec<f64> = all.iter().map(|round| round[part]).collect();
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
+        let [once, read, default, quick, shared] =
+            [0, 1, 2, 3, 4].map(|part| median(all.iter().map(|round| round[part]).collect()));
+        let line = serde_json::json!({
+            "once": once, "read": read, "default": default, "quick": quick, "library": shared
         });
-        let line = serde_json::json!({"read": read, "default": default, "quick": quick, "library": shared});
         println!("{line}");
     }
     Ok(())
 }
 
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
 /// Milliseconds of one round of each measurement.
-fn measure(file: &Path, library: &Path) -> Result<[f64; 4], Error> {
+fn measure(file: &Path, library: &Path) -> Result<[f64; 5], Error> {
     let loaded = |level| -> Result<(), Error> {
         drop(Library::load(&object(&program(file)?, level)?)?);
         Ok(())
     };
+    let read = || timed(|| program(file).map(drop));
     Ok([
-        timed(|| program(file).map(drop))?,
+        read()?,
+        median((0..READS).map(|_| read()).collect::<Result<_, _>>()?),
         timed(|| loaded(OptLevel::O3))?,
         timed(|| loaded(OptLevel::Quick))?,
         timed(|| Ok(shared_library(&object(&program(file)?, OptLevel::O3)?, library)?))?,

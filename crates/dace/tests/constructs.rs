@@ -125,6 +125,8 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = Mod(x, y)\nb = Modulo(x, y)", "int32", -7.0, 3.0), [-1.0, 2.0]);
     assert_eq!(computed("a = b = x + y", "int32", 2.0, 3.0), [5.0, 5.0]);
     assert_eq!(computed("a = max(x, (- 1e309))\nb = min(y, 1e309)", "float64", -7.5, 2.0), [-7.5, 2.0]);
+    let lambdas = "f = (lambda p, q: (p - q))\ng = lambda p: f(x, p) * 2\na = f(x, y)\nb = g(f(y, 1))";
+    assert_eq!(computed(lambdas, "float64", 7.0, 2.0), [5.0, 12.0]);
     assert_eq!(computed("a = decltype(a)(x) / decltype(a)(2)\nb = x / 2", "int32", 3.0, 0.0), [1.5, 1.0]);
 }
 

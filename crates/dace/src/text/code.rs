@@ -8,6 +8,7 @@ use sdfg::syntax::{
     parse_expression, parse_lambda,
 };
 
+use super::functions::Functions;
 use super::lines::plain_lines;
 use super::modern::plain;
 use super::{Structs, map_block, map_expression};
@@ -37,7 +38,10 @@ pub(crate) fn statements(
     log: &Log,
 ) -> Result<Block, Failed> {
     let ready = prepared(text, structs, place, log)?;
+    let (ready, functions) =
+        Functions::take_from(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
     let parsed = parse_block(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
+    let parsed = functions.written_out(parsed);
     Ok(map_block(parsed, &mut |part| spelled(remainder_of_c(part), structs)))
 }
 

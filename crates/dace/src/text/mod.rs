@@ -5,6 +5,7 @@
 
 mod code;
 mod cpp;
+mod functions;
 mod label;
 mod lines;
 mod modern;
