@@ -328,3 +328,26 @@ fn factors_may_be_complex() {
         }
     }
 }
+
+#[test]
+fn types_of_locals_are_written_as_dace_spells_them() {
+    let graph = Graph::new()
+        .array("A", "float64", &["1"])
+        .nodes(vec![
+            access("A"),
+            tasklet(
+                "s: dace.float32\ns = a\nb = s\nif a > 0:\n    t: dace.int32 = 7\n    b = s + t",
+                &["a"],
+                &["b"],
+            ),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("A", "0:0", "1")),
+            edge(1, "b", 2, "", memlet("A", "0:0", "1")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[0.5])], "A"), [7.5]);
+    let sdfg = graph::read(graph.document().to_string().as_bytes());
+    let written = String::from_utf8(sdfg_dace::write(&sdfg, sdfg_dace::Form::Plain).unwrap()).unwrap();
+    assert!(written.contains("s: dace.float32 = ") && written.contains("t: dace.int32 = 7"), "{written}");
+}

@@ -10,7 +10,7 @@ use sdfg::analysis::TaskletConnectors;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Flow, NodeId, Tasklet, TaskletBody};
 use sdfg::syntax::{
-    AssignmentTarget, Expression, ExpressionKind, Statement, StatementKind, print_block, visit_block,
+    AssignmentTarget, Expression, ExpressionKind, Name, Statement, StatementKind, print_block, visit_block,
     visit_bound_names,
 };
 use sdfg::tasklet::{
@@ -217,7 +217,15 @@ fn plain_element(
     }
 }
 
-/// Left sides without indices of what is one element.
+/// The type of a local, as a conversion to it is spelled.
+fn spelled_type(annotation: &mut Name) {
+    let conversion = spelled(Expression::call(&annotation.text, vec![Expression::integer(0)]), None);
+    if let Ok(ExpressionKind::Call { function, .. }) = conversion.map(|found| found.kind) {
+        annotation.text = function.text;
+    }
+}
+
+/// Left sides without indices of what is one element, and the types of locals in DaCe's spelling.
 fn plain_targets(statement: &mut Statement, elements: &BTreeSet<String>) {
     let plain = |target: &mut AssignmentTarget| {
         if elements.contains(&target.name.text) {
@@ -225,7 +233,13 @@ fn plain_targets(statement: &mut Statement, elements: &BTreeSet<String>) {
         }
     };
     match &mut statement.kind {
-        StatementKind::Assign { target, .. } | StatementKind::Augmented { target, .. } => plain(target),
+        StatementKind::Assign { target, annotation, .. } => {
+            plain(target);
+            if let Some(annotation) = annotation {
+                spelled_type(annotation);
+            }
+        }
+        StatementKind::Augmented { target, .. } => plain(target),
         StatementKind::If { branches, otherwise } => {
             let blocks = branches.iter_mut().map(|(_, block)| block).chain([otherwise]);
             blocks.flatten().for_each(|inner| plain_targets(inner, elements));
