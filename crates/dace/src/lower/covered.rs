@@ -32,7 +32,10 @@ impl<'a> Frame<'a> {
             }
         }
         let mut covered = BTreeSet::new();
-        for group in writes.values() {
+        for ((exit, data), group) in &writes {
+            if group.len() < 2 || self.is_seen(graph, *exit, data) {
+                continue;
+            }
             let is_lost = |write: &Write<'_>| {
                 group.iter().any(|later| {
                     later.is_sure
@@ -47,6 +50,25 @@ impl<'a> Frame<'a> {
             spread_outwards(graph, &mut covered);
         }
         covered
+    }
+
+    /// Whether code within a scope may see what is written to a container through the end of the scope: it reads the
+    /// container, or what may be another name of it, or is a nested SDFG that has it.
+    fn is_seen(&self, graph: &Graph<'a>, exit: usize, data: &str) -> bool {
+        let nodes = &graph.model.nodes;
+        let NodeKind::MapExit(entry) = nodes[exit].kind else { return true };
+        let is_alias =
+            |kind: &DescriptorKind| matches!(kind, DescriptorKind::View | DescriptorKind::Reference);
+        graph.model.edges.iter().any(|edge| {
+            let end = |node: usize| self.end(&nodes[node]);
+            let comes_in = edge.dst == entry
+                && end(graph.paths.source(edge))
+                    .is_some_and(|from| from.name == data || is_alias(&from.descriptor.kind));
+            let is_passed = edge.dst == exit
+                && matches!(nodes[edge.src].kind, NodeKind::Nested { .. })
+                && end(graph.paths.destination(edge)).is_some_and(|to| to.name == data);
+            comes_in || is_passed
+        })
     }
 
     fn plain_write(&self, graph: &Graph<'a>, at: usize, edge: &'a Edge) -> Option<(&'a str, Write<'a>)> {

@@ -38,6 +38,11 @@ impl Graph {
         Graph { edges, ..self }
     }
 
+    /// Changes the state that is being made.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<Json>, &mut Vec<Json>)) {
+        change(&mut self.nodes, &mut self.edges);
+    }
+
     /// Begins the next state.
     pub(crate) fn next(mut self) -> Self {
         self.states.push(self.state());

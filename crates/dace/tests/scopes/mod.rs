@@ -120,6 +120,21 @@ fn the_write_of_a_later_node_is_the_one_that_stays() {
     assert!(text.contains("m.\"1\": t[0] -> o[i]"), "{text}");
 }
 
+#[test]
+fn a_write_that_the_scope_may_see_stays() {
+    let text = |graph: Graph| sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+    assert!(!text(written_twice("c = 10 * b")).contains("m.\"1\""));
+    // The second tasklet reads what the first one wrote, in the order of DaCe's code.
+    let mut seen = written_twice("c = b + d");
+    seen.change(|nodes, edges| {
+        nodes.push(access("o"));
+        nodes[4] = tasklet("c = b + d", &["b", "d"], &["c"]);
+        edges.push(edge(7, "", 1, "IN_o", memlet("o", "0:2", "3")));
+        edges.push(edge(1, "OUT_o", 4, "d", memlet("o", "i:i", "1")));
+    });
+    assert!(text(seen).contains("m.\"1\": t[0] -> o[i]"));
+}
+
 /// `o[inner] = 1` in two maps around a tasklet.
 fn tiled(inner: &str, outer: &str) -> Graph {
     Graph::new()
