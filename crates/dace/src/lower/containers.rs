@@ -23,8 +23,9 @@ impl<'a> Frame<'a> {
         for name in names {
             let Some(descriptor) = program.containers.get(name) else { continue };
             let id = self.declare(name, descriptor);
+            let Some(found) = extents.found.get(name) else { continue };
             if let ContainerKind::Array(layout) = &mut self.sdfg.container_mut(id).kind {
-                for (dimension, extent) in extents.found.get(name).into_iter().flatten() {
+                for (dimension, extent) in found {
                     if let Some(found) = layout.shape.get_mut(*dimension) {
                         *found = extent.clone();
                     }
@@ -34,7 +35,7 @@ impl<'a> Frame<'a> {
                     layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
                 let needed = places.fold(Expr::one(), |sum, place| sum + place);
                 let lacking = (&needed - &layout.total_size).as_int();
-                if extents.found.contains_key(name) && lacking.is_some_and(|lacking| lacking > 0) {
+                if lacking.is_some_and(|lacking| lacking > 0) {
                     layout.total_size = needed;
                 }
             }

@@ -161,9 +161,7 @@ impl<'a> Frame<'a> {
             }
         }
     }
-}
 
-impl Frame<'_> {
     /// Makes a memlet take, from its first element on, all that the inner container declares, also beyond the outer one.
     /// Tells whether it can: the inner places must be those of the outer container.
     pub(super) fn spread(&self, access: &mut Access, outer: End<'_>, layout: &Layout) -> bool {

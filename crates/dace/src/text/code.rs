@@ -8,7 +8,7 @@ use sdfg::syntax::{
     parse_expression, parse_lambda,
 };
 
-use super::functions::Functions;
+use super::functions::{Functions, without_parentheses};
 use super::lines::plain_lines;
 use super::modern::plain;
 use super::{Structs, map_block, map_expression};
@@ -63,11 +63,8 @@ pub(crate) fn lambda(
     log: &Log,
 ) -> Result<Lambda, Failed> {
     let ready = prepared(text, structs, place, log)?;
-    let mut bare = ready.trim();
-    while let Some(inner) = bare.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-        bare = inner.trim();
-    }
-    let parsed = parse_lambda(bare).map_err(|errors| refuse(text, &errors, place, log))?;
+    let parsed =
+        parse_lambda(without_parentheses(&ready)).map_err(|errors| refuse(text, &errors, place, log))?;
     if parsed.parameters.len() != 2 {
         let message = format!("`{text}` must be a function of the old and the new value");
         return Err(log.error(Code::Expression, place, message));

@@ -51,23 +51,24 @@ impl Functions {
         if found.parameters.len() != arguments.len() {
             return expression;
         }
-        map_expression(found.body.clone(), &mut |part| match &part.kind {
-            ExpressionKind::Name(name) => {
-                let place = found.parameters.iter().position(|parameter| parameter.text == *name);
-                place.and_then(|place| arguments.get(place)).cloned().unwrap_or(part)
-            }
-            _ => part,
-        })
+        let given = found.parameters.iter().map(|parameter| parameter.text.clone()).zip(arguments.clone());
+        found.body.replace_names(&given.collect())
     }
+}
+
+/// A text without the parentheses around all of it.
+pub(super) fn without_parentheses(text: &str) -> &str {
+    let mut bare = text.trim();
+    while let Some(inner) = bare.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        bare = inner.trim();
+    }
+    bare
 }
 
 /// The name and the text of the function that a line defines.
 fn definition(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once('=')?;
     let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
-    let mut value = value.trim();
-    while let Some(inner) = value.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-        value = inner.trim();
-    }
+    let value = without_parentheses(value);
     (is_name(name.trim_end()) && value.starts_with("lambda")).then_some((name.trim_end(), value))
 }

@@ -17,7 +17,10 @@ pub(crate) fn rounded_down(x: Expression, negated: Expression, y: &Expression) -
 
 /// A sum with quotients where it has their two parts.
 pub(crate) fn joined(expression: Expression) -> Expression {
-    if !matches!(expression.kind, ExpressionKind::Binary { op: BinaryOp::Add | BinaryOp::Subtract, .. }) {
+    // Nearly no text has quotients of this form, and all texts come by here.
+    if !is_sum(&expression)
+        || !has(&expression, &|part| call(part).is_some_and(|(name, _)| name == "int_floor"))
+    {
         return expression;
     }
     let mut terms = Vec::new();
@@ -34,12 +37,23 @@ pub(crate) fn joined(expression: Expression) -> Expression {
 
 /// A symbolic sum with remainders where it has `x - y * (x // y)`.
 pub(crate) fn with_remainders(expression: Expression) -> Expression {
-    match expression.kind {
-        ExpressionKind::Binary { op: BinaryOp::Add | BinaryOp::Subtract, .. } => {
-            remainder(&expression).unwrap_or(expression)
-        }
-        _ => expression,
+    let is_quotient =
+        |part: &Expression| matches!(part.kind, ExpressionKind::Binary { op: BinaryOp::FloorDivide, .. });
+    if is_sum(&expression) && has(&expression, &is_quotient) {
+        remainder(&expression).unwrap_or(expression)
+    } else {
+        expression
     }
+}
+
+fn is_sum(expression: &Expression) -> bool {
+    matches!(expression.kind, ExpressionKind::Binary { op: BinaryOp::Add | BinaryOp::Subtract, .. })
+}
+
+fn has(expression: &Expression, wanted: &dyn Fn(&Expression) -> bool) -> bool {
+    let mut is_there = false;
+    expression.visit(&mut |part| is_there |= wanted(part));
+    is_there
 }
 
 /// `x - y * (x // y)` in code, where `x` and `y` may be data, as the remainder that it is.
