@@ -58,7 +58,7 @@ fn collect_names(region: &Region, found: &mut BTreeSet<String>) {
                 branches.iter().flat_map(|(condition, _)| condition).for_each(&mut add)
             }
             BlockKind::State(_)
-            | BlockKind::Group(_)
+            | BlockKind::Group { .. }
             | BlockKind::Break
             | BlockKind::Continue
             | BlockKind::Return => {}
@@ -137,7 +137,7 @@ fn parts(kind: &BlockKind) -> Vec<&Region> {
     match kind {
         BlockKind::Loop(repeated) => vec![&repeated.body],
         BlockKind::Conditional(branches) => branches.iter().map(|(_, part)| part).collect(),
-        BlockKind::Group(part) => vec![part],
+        BlockKind::Group { body, .. } => vec![body],
         BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
     }
 }
@@ -196,7 +196,7 @@ fn region(
                     region(part, containers, floats, log)?;
                 }
             }
-            BlockKind::Group(part) => region(part, containers, floats, log)?,
+            BlockKind::Group { body, .. } => region(body, containers, floats, log)?,
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
         }
     }

@@ -351,3 +351,26 @@ fn types_of_locals_are_written_as_dace_spells_them() {
     let written = String::from_utf8(sdfg_dace::write(&sdfg, sdfg_dace::Form::Plain).unwrap()).unwrap();
     assert!(written.contains("s: dace.float32 = ") && written.contains("t: dace.int32 = 7"), "{written}");
 }
+
+#[test]
+fn a_call_gives_parameters_that_are_left_within() {
+    // DaCe's simplification names the arguments in the mapping, and leaves some of the function's code with the parameters.
+    let function = Graph::new()
+        .array("o", "int64", &["1"])
+        .nodes(vec![tasklet("b = left - n", &[], &["b"]), access("o")])
+        .edges(vec![edge(0, "b", 1, "", memlet("o", "0:0", "1"))])
+        .document();
+    let mut document = Graph::new()
+        .array("o", "int64", &["1"])
+        .nodes(vec![nested(function, json!({"n": "5"}), &[], &["o"]), access("o")])
+        .edges(vec![edge(0, "o", 1, "", memlet("o", "0:0", "1"))])
+        .document();
+    let call = json!({
+        "type": "FunctionCallRegion", "label": "f", "id": 0,
+        "attributes": {"arguments": {"left": "3 * 4", "n": "1", "unused": "nothing"}},
+        "nodes": document["nodes"], "edges": document["edges"],
+    });
+    document["nodes"] = json!([call]);
+    let sdfg = graph::read(document.to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [7.0]);
+}

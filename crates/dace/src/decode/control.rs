@@ -31,7 +31,7 @@ const BLOCK_KEYS: [&str; 16] = [
 ];
 
 /// Properties of blocks and edges that change nothing that is computed.
-const BLOCK_PROPERTIES: [&str; 14] = [
+const BLOCK_PROPERTIES: [&str; 13] = [
     "dynamic_executions",
     "executions",
     "ranges",
@@ -45,7 +45,6 @@ const BLOCK_PROPERTIES: [&str; 14] = [
     "symbol_instrument",
     "symbol_instrument_condition",
     "label",
-    "arguments",
 ];
 
 impl Decoder<'_> {
@@ -104,7 +103,11 @@ impl Decoder<'_> {
             "LoopRegion" => BlockKind::Loop(Box::new(self.loop_region(&object, &attributes, &place)?)),
             "ConditionalBlock" => BlockKind::Conditional(self.branches(&object, &place)?),
             "ControlFlowRegion" | "NamedRegion" | "FunctionCallRegion" | "UnstructuredControlFlow" => {
-                BlockKind::Group(self.region(&object, &place)?)
+                let body = self.region(&object, &place)?;
+                let text =
+                    |(name, value): (&str, Value<'_>)| Some((name.to_owned(), value.as_text()?.to_owned()));
+                let arguments = attributes.pairs("arguments")?.into_iter().filter_map(text).collect();
+                BlockKind::Group { body, arguments }
             }
             "BreakBlock" => BlockKind::Break,
             "ContinueBlock" => BlockKind::Continue,

@@ -76,7 +76,7 @@ fn region(region: &Region, known: &Assumptions, numbers: &mut Numbers) -> (Json,
             BlockKind::State(found) => nodes.push(state(found, &block.label, at, known, numbers)),
             BlockKind::Loop(_)
             | BlockKind::Conditional(_)
-            | BlockKind::Group(_)
+            | BlockKind::Group { .. }
             | BlockKind::Break
             | BlockKind::Continue
             | BlockKind::Return => {}

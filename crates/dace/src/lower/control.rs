@@ -74,9 +74,12 @@ impl<'a> Frame<'a> {
                 }
                 BlockKind::Branch(Branch { arms, otherwise })
             }
-            model::BlockKind::Group(part) => {
+            model::BlockKind::Group { body, arguments } => {
                 let inner = self.sdfg.add_region();
-                self.region(part, inner)?;
+                let outer = std::mem::replace(&mut self.arguments, arguments);
+                let result = self.region(body, inner);
+                self.arguments = outer;
+                result?;
                 BlockKind::Branch(Branch { arms: vec![(Expression::bool(true), inner)], otherwise: None })
             }
             model::BlockKind::Break => BlockKind::Break,

@@ -70,6 +70,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) numbers: BTreeMap<Symbol, Expr>,
     /// Transients that are zero when they are allocated.
     pub(crate) zeroed: BTreeSet<ContainerId>,
+    /// What the function's call that is lowered gives the parameters of the function.
+    pub(crate) arguments: &'a [(String, String)],
     /// Symbols that this SDFG assigns, or that those around it have for it without a mapping.
     pub(crate) assigned: BTreeSet<String>,
     labels: Labels,
@@ -121,6 +123,7 @@ fn lower_with<'a>(
         literals: BTreeMap::new(),
         numbers: BTreeMap::new(),
         zeroed: BTreeSet::new(),
+        arguments: &[],
         assigned: BTreeSet::new(),
         labels: Labels::default(),
     };
@@ -165,7 +168,7 @@ impl<'a> Frame<'a> {
                 BlockKind::Conditional(branches) => {
                     branches.iter().for_each(|(_, part)| self.note_assigned(part))
                 }
-                BlockKind::Group(part) => self.note_assigned(part),
+                BlockKind::Group { body, .. } => self.note_assigned(body),
                 BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
             }
         }

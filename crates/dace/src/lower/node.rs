@@ -108,13 +108,14 @@ impl<'a> Frame<'a> {
         if self.numbers.is_empty() { ranges.clone() } else { ranges.substitute(&self.numbers) }
     }
 
-    /// Every symbol that a called SDFG needs has a value here.
+    /// Every symbol that a called SDFG needs has a value here. DaCe's simplification renames parameters of functions to their
+    /// arguments, but not everywhere: what nothing else gives is then what the call says.
     fn give_values(
         &self,
         graph: &Graph<'a>,
         node: &model::Node,
         sdfg: &sdfg::ir::Sdfg,
-        mapping: &[(Symbol, Expr)],
+        mapping: &mut Vec<(Symbol, Expr)>,
     ) -> Result<(), Failed> {
         let params = |name: &str| {
             graph.model.nodes.iter().any(|found| match &found.kind {
@@ -132,7 +133,13 @@ impl<'a> Frame<'a> {
                 || self.program.symbols.contains_key(name)
                 || self.assigned.contains(name)
                 || params(name);
-            if !is_given {
+            if is_given {
+                continue;
+            }
+            if let Some((_, value)) = self.arguments.iter().find(|(parameter, _)| parameter == name) {
+                let value = symbolic(value, &node.path, self.log())?;
+                mapping.push((symbol.clone(), self.size(&value)));
+            } else {
                 let message = format!("nothing gives the symbol `{name}` of `{}` a value", sdfg.name);
                 return Err(self.log().error(Code::Symbol, &node.path, message));
             }
@@ -157,7 +164,7 @@ impl<'a> Frame<'a> {
             let value = symbolic(value, &node.path, self.log())?;
             symbol_mapping.push((symbol.clone(), self.size(&value)));
         }
-        self.give_values(graph, node, &sdfg, &symbol_mapping)?;
+        self.give_values(graph, node, &sdfg, &mut symbol_mapping)?;
         let known = |name: &&String| {
             let argument = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_argument());
             argument || sdfg.symbols().any(|(symbol, _)| symbol.as_str() == **name)

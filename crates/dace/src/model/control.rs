@@ -28,8 +28,8 @@ pub(crate) enum BlockKind {
     Loop(Box<LoopRegion>),
     /// Regions with their conditions; one without is taken if no other is.
     Conditional(Vec<(Option<Expression>, Region)>),
-    /// A region that only groups blocks.
-    Group(Region),
+    /// A region that only groups blocks. If it is a function's call, `arguments` are the values of its parameters.
+    Group { body: Region, arguments: Vec<(String, String)> },
     Break,
     Continue,
     Return,
