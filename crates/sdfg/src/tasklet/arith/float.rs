@@ -48,7 +48,7 @@ impl Float for f32 {
     }
 
     fn pow(self, exponent: Self) -> Self {
-        libm::powf(self, exponent)
+        libm::pow(self.into(), exponent.into()) as f32
     }
 
     fn is_nan(self) -> bool {

@@ -229,6 +229,19 @@ fn functions_at_known_points() {
 }
 
 #[test]
+fn functions_of_f32_give_the_nearest() {
+    for (function, argument, nearest) in [
+        (MathFunction::Exp, 4.0, 54.598_150_033_144_24_f64),
+        (MathFunction::Log, 7.0, 1.945_910_149_055_313),
+        (MathFunction::Tan, 3.0, -0.142_546_543_074_277_8),
+    ] {
+        assert_eq!(call(function, &[Value::F32(argument)]), Value::F32(nearest as f32), "{function:?}");
+    }
+    let root = binary(Op::Power, Value::F32(3.0), Value::F32(1.5));
+    assert_eq!(root, Value::F32(5.196_152_422_706_632_f64 as f32));
+}
+
+#[test]
 fn f16_is_rounded_once() {
     let half = |value: f64| cast(Value::F64(value), ScalarType::F16);
     let tie = 1.0 + f64::exp2(-11.0);
