@@ -34,7 +34,7 @@ use terminal::{ColorChoice, Terminal};
     name = "sdfg",
     version,
     arg_required_else_help = true,
-    after_help = "Programs are read from files in the text form (.sdft) or as JSON, told apart by their content; `-` is the \
+    after_help = "Programs are read from files in the text form (.sdft), as JSON or from DaCe (.sdfg), told apart by their content; `-` is the \
                   standard input.\n\n\
                   Exit status: 0 success; 1 the program has errors, traps or fails; 2 wrong usage, wrong inputs, \
                   unreadable files or missing tools."

@@ -299,3 +299,48 @@ fn compressed_files_are_the_same() {
     assert_eq!(write(&sdfg, Form::Compressed).unwrap(), packed);
     assert_eq!(print(&read_again("plain", &plain)), print(&read_again("packed", &packed)));
 }
+
+/// DaCe does not find the extent of steps through a symbolic range equal to another spelling of it, and takes it where there is
+/// none.
+#[test]
+fn the_other_end_of_symbolic_steps_is_left_out() {
+    let text = "sdfg p {
+      symbol N: i64
+      array A: i64[N]
+      array B: i64[N]
+      state s {
+        access A
+        access B
+        A -> B: A[1:N - 1:2] -> B[FROM:FROM + ceil_div(N, 2) - 1]
+      }
+    }";
+    for (from, is_left_out) in [("0", true), ("1", false)] {
+        let sdfg = parse("p", &text.replace("FROM", from)).unwrap();
+        let written = write(&sdfg, Form::Plain).unwrap();
+        assert_eq!(!String::from_utf8_lossy(&written).contains("other_subset"), is_left_out);
+        assert_eq!(print(&read_again("p", &written)), print(&sdfg));
+    }
+}
+
+/// DaCe's expansion reads an output that a factor of `0.0` drops, and one of `0` does not.
+#[test]
+fn whole_factors_are_written_as_integers() {
+    let text = "sdfg p {
+      array A: f64[3, 4]
+      array x: f64[4]
+      array y: f64[3]
+      state s {
+        access A
+        access x
+        access y
+        library g: Gemv (_A, _x) -> (_y) { transA = False; alpha = 2.5; beta = 0.0 }
+        A -> g._A
+        x -> g._x
+        g._y -> y
+      }
+    }";
+    let written = write(&parse("p", text).unwrap(), Form::Plain).unwrap();
+    let words = String::from_utf8_lossy(&written).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(r#""alpha": 2.5, "beta": 0,"#), "{words}");
+    assert!(print(&read_again("p", &written)).contains("alpha = 2.5; beta = 0 }"));
+}

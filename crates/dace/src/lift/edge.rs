@@ -9,7 +9,7 @@ use super::Frame;
 use super::functions::spelled;
 use super::names::is_reserved;
 use super::state::Graph;
-use crate::model::{Edge, Memlet};
+use crate::model::{Edge, Memlet, opposite};
 use crate::report::{Code, Failed};
 use crate::text::map_expression;
 use crate::wire::Path;
@@ -47,7 +47,7 @@ impl Frame<'_> {
                 let leaves = to.is_queue() || graph.state.node(edge.dst).kind.exit_of().is_some();
                 let (named, other) = if leaves { (to, from) } else { (from, to) };
                 let resolution = self.resolution(graph, id, resolution.as_ref())?;
-                let other_subset = Some(self.subset(other));
+                let other_subset = self.other_subset(named, other);
                 Memlet { resolution, other_subset, ..self.memlet(graph, id, named, Some(!leaves))? }
             }
             Flow::Bind(target) => {
@@ -105,6 +105,17 @@ impl Frame<'_> {
             allow_out_of_bounds: false,
             is_data_src,
         })
+    }
+
+    /// The part of the other end of a copy. It is left out where it is what DaCe takes then and the extents are those of steps
+    /// through a symbolic range, which DaCe does not find equal to any other spelling of them.
+    fn other_subset(&self, named: &Access, other: &Access) -> Option<Subset> {
+        let is_vague = |range: &Range| !range.step.is_one() && range.size().as_int().is_none();
+        let is_left_out = named.subset().0.iter().any(is_vague)
+            && !named.is_queue()
+            && !other.is_queue()
+            && *other.subset() == opposite(named.subset(), self.sdfg.container(other.container).shape());
+        (!is_left_out).then(|| self.subset(other))
     }
 
     /// The subset of a container as DaCe has it, where scalars and single queues have one dimension.

@@ -224,7 +224,7 @@ impl Frame<'_> {
                     }
                 }
                 None => {
-                    properties.insert(name.clone(), value);
+                    properties.insert(name.clone(), value.for_property(name));
                 }
             }
         }

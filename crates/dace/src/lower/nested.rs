@@ -48,8 +48,11 @@ impl<'a> Frame<'a> {
             (Some(ContainerKind::Array(layout)), Some(_)) => {
                 let layout = self.layout_outside(layout, &values);
                 self.cover(graph, node, &mut access, outer, &layout);
-                if self.shared.is_modern && self.sdfg.container(outer.id).kind.layout() == Some(&layout) {
-                    // From version 2 on, a memlet tells which part is used of an array that is passed as it is.
+                let begins_at_first = access.subset().0.iter().all(|range| range.begin == Expr::zero());
+                let is_same = self.sdfg.container(outer.id).kind.layout() == Some(&layout);
+                if is_same && (self.shared.is_modern || begins_at_first) {
+                    // The array is passed as it is. From version 2 on, a memlet tells which part of it is used, wherever that
+                    // is.
                     access = self.whole(outer);
                 } else if self.needs_view(outer, &access, &layout)
                     && (self.has_room(graph, node, &access, outer, &layout)

@@ -245,7 +245,7 @@ impl<'a> Frame<'a> {
         value: &Json,
         found: &mut Vec<(String, Expression)>,
     ) -> Result<(), Failed> {
-        let value = match value {
+        let value = match &value.clone().for_property(name) {
             Json::Null => return Ok(()),
             Json::Bool(value) => Expression::bool(*value),
             Json::Integer(value) => Expression::integer(*value),

@@ -18,7 +18,7 @@ use super::lanes::Shapes;
 use super::paths::Paths;
 use super::views::is_access;
 use super::{Frame, Labels, fresh};
-use crate::model::{self, Descriptor, DescriptorKind};
+use crate::model::{self, Descriptor, DescriptorKind, opposite, range_of};
 use crate::report::{Code, Failed};
 use crate::text::resolution;
 
@@ -448,36 +448,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The part of the other side of a copy that a memlet does not name: it begins at 0 and has the same extents.
+    /// The part of the other side of a copy that a memlet does not name.
     fn opposite(&self, subset: &Subset, end: End<'_>, other: End<'_>) -> Subset {
         if end.descriptor.kind_is_stream() || other.descriptor.kind_is_stream() {
             return Subset::full(self.sdfg.container(other.id).shape());
         }
-        let shape = self.sdfg.container(other.id).shape();
-        let long =
-            |sizes: Vec<Expr>| -> Vec<Expr> { sizes.into_iter().filter(|size| !size.is_one()).collect() };
-        let wanted = long(subset.sizes());
-        if long(shape.to_vec()) == wanted || shape.is_empty() {
-            return Subset::full(shape);
-        }
-        if shape.len() == subset.rank() {
-            return subset.sizes().into_iter().map(|size| range_of(&size)).collect();
-        }
-        // Extents of one are left out on both sides; what remains is aligned at the last dimension.
-        let mut sizes = wanted.into_iter().rev();
-        let mut ranges: Vec<Range> = shape
-            .iter()
-            .rev()
-            .map(|extent| {
-                if extent.is_one() {
-                    Range::index(0)
-                } else {
-                    sizes.next().map_or_else(|| Range::index(0), |size| range_of(&size))
-                }
-            })
-            .collect();
-        ranges.reverse();
-        Subset(ranges)
+        opposite(subset, self.sdfg.container(other.id).shape())
     }
 }
 
@@ -492,10 +468,6 @@ fn exit_of(node: &model::Node) -> Option<usize> {
         | model::NodeKind::Nested { .. }
         | model::NodeKind::Library { .. } => None,
     }
-}
-
-fn range_of(size: &Expr) -> Range {
-    if size.is_one() { Range::index(0) } else { Range::new(0, size.clone()) }
 }
 
 /// How many elements move between a stream and code.

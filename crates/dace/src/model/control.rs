@@ -29,7 +29,10 @@ pub(crate) enum BlockKind {
     /// Regions with their conditions; one without is taken if no other is.
     Conditional(Vec<(Option<Expression>, Region)>),
     /// A region that only groups blocks. If it is a function's call, `arguments` are the values of its parameters.
-    Group { body: Region, arguments: Vec<(String, String)> },
+    Group {
+        body: Region,
+        arguments: Vec<(String, String)>,
+    },
     Break,
     Continue,
     Return,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use sdfg::ir::{Parallelism, Schedule};
-use sdfg::subset::Subset;
+use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, Lambda};
 
@@ -125,4 +125,37 @@ pub(crate) struct Memlet {
     pub(crate) allow_out_of_bounds: bool,
     /// Settles copies within one container.
     pub(crate) is_data_src: Option<bool>,
+}
+
+/// The part of the other side of a copy, of this shape, that a memlet with this subset does not name: it begins at 0 and has the
+/// same extents.
+pub(crate) fn opposite(subset: &Subset, shape: &[Expr]) -> Subset {
+    let long = |sizes: Vec<Expr>| -> Vec<Expr> { sizes.into_iter().filter(|size| !size.is_one()).collect() };
+    let wanted = long(subset.sizes());
+    if long(shape.to_vec()) == wanted || shape.is_empty() {
+        return Subset::full(shape);
+    }
+    if shape.len() == subset.rank() {
+        return subset.sizes().into_iter().map(|size| range_of(&size)).collect();
+    }
+    // Extents of one are left out on both sides; what remains is aligned at the last dimension.
+    let mut sizes = wanted.into_iter().rev();
+    let mut ranges: Vec<Range> = shape
+        .iter()
+        .rev()
+        .map(|extent| {
+            if extent.is_one() {
+                Range::index(0)
+            } else {
+                sizes.next().map_or_else(|| Range::index(0), |size| range_of(&size))
+            }
+        })
+        .collect();
+    ranges.reverse();
+    Subset(ranges)
+}
+
+/// The first elements of a dimension, this many.
+pub(crate) fn range_of(size: &Expr) -> Range {
+    if size.is_one() { Range::index(0) } else { Range::new(0, size.clone()) }
 }

@@ -11,7 +11,9 @@ mod descriptor;
 use indexmap::IndexMap;
 
 pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
-pub(crate) use dataflow::{Consume, Edge, Foreign, IN_MEMORY, Map, Memlet, Node, NodeKind, State};
+pub(crate) use dataflow::{
+    Consume, Edge, Foreign, IN_MEMORY, Map, Memlet, Node, NodeKind, State, opposite, range_of,
+};
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::Assumptions;

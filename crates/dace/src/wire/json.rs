@@ -34,6 +34,21 @@ impl Json {
         }
     }
 
+    /// The value of a library node's property, of which a factor is an integer if it can be.
+    ///
+    /// DaCe compares factors with 0 to tell whether an output is read, and SymPy's `0.0` is none.
+    pub(crate) fn for_property(self, name: &str) -> Json {
+        match self {
+            // These are all exact.
+            Json::Float(value)
+                if matches!(name, "alpha" | "beta") && value.trunc() == value && value.abs() < 1e9 =>
+            {
+                Json::Integer(value as i64)
+            }
+            other => other,
+        }
+    }
+
     /// The value of a key of an object.
     pub(crate) fn get(&self, key: &str) -> Option<&Json> {
         if let Json::Object(entries) = self { entries.get(key) } else { None }

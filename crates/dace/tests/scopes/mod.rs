@@ -229,6 +229,21 @@ fn an_argument_is_as_large_as_the_inner_container_says() {
 }
 
 #[test]
+fn an_array_that_is_passed_from_its_first_element_on_needs_no_view() {
+    let graph = Graph::new()
+        .array("A", "float64", &["3", "3"])
+        .nodes(vec![access("A"), nested(running_sum("1"), json!({}), &["A"], &["A"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "A", memlet("A", "0:2; 0:1", "6")),
+            edge(1, "A", 2, "", memlet("A", "0:2; 0:1", "6")),
+        ]);
+    let sdfg = crate::graph::read(graph.document().to_string().as_bytes());
+    assert_eq!(sdfg.containers().count(), 1);
+    let sums = graph.run(&[("A", &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0])], "A");
+    assert_eq!(sums, [1.0, 2.0, 3.0, 1.0, 4.0, 3.0, 1.0, 6.0, 3.0]);
+}
+
+#[test]
 fn an_argument_has_as_many_elements_as_it_is_given() {
     let inside = Graph::new()
         .array("a", "float64", &["2"])
