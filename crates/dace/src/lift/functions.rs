@@ -152,9 +152,8 @@ fn call(
     let short = short.unwrap_or(bare);
     let as_it_is = |function: &str, arguments| Ok(Expression::call(function, arguments));
     if let Some(ty) = convertible(short) {
-        // `int` and `float` mean in C++ what they mean in imported code.
-        let function =
-            if matches!(bare, "int" | "float" | "bool") { bare.to_owned() } else { conversion(ty) };
+        // `int` means in C++ what it means in imported code, and `float` is narrower there.
+        let function = if matches!(bare, "int" | "bool") { bare.to_owned() } else { conversion(ty) };
         return as_it_is(&function, arguments);
     }
     match (short, arguments.len()) {
@@ -229,6 +228,7 @@ mod tests {
             ("complex(a, b)", "decltype(o)(a, b)"),
             ("clip(x, 0, 1)", "min(max(x, 0), 1)"),
             ("int(x)", "int(x)"),
+            ("float(x)", "dace.float64(x)"),
             ("np.arctan2(a, b)", "atan2(a, b)"),
         ] {
             let found = spelled(parse_expression(ours).unwrap(), Some("o"));

@@ -20,6 +20,7 @@ pub(crate) mod paths;
 mod races;
 pub(crate) mod sizes;
 mod state;
+mod still;
 mod stencil;
 mod tasklet;
 mod unrolled;

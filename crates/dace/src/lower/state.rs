@@ -16,7 +16,6 @@ use sdfg::syntax::Statement;
 use super::containers::rank;
 use super::lanes::Shapes;
 use super::paths::Paths;
-use super::views::is_access;
 use super::{Frame, Labels, fresh};
 use crate::model::{self, Descriptor, DescriptorKind, opposite, range_of};
 use crate::report::{Code, Failed};
@@ -35,6 +34,8 @@ pub(super) struct Graph<'s> {
     pub(super) foreign: Vec<usize>,
     /// How their code sees memlets, by the number of the node.
     pub(super) shapes: BTreeMap<usize, Shapes>,
+    /// Whether elements were copied to where they are.
+    has_still: bool,
     labels: Labels,
 }
 
@@ -77,6 +78,7 @@ impl<'a> Frame<'a> {
             tasklets: BTreeMap::new(),
             foreign: Vec::new(),
             shapes: BTreeMap::new(),
+            has_still: false,
             labels: Labels::default(),
         };
         let nodes = self.nodes(&mut graph)?;
@@ -90,6 +92,9 @@ impl<'a> Frame<'a> {
         }
         if let Some(error) = failed {
             return Err(error);
+        }
+        if graph.has_still {
+            graph.order_borders();
         }
         self.finish_tasklets(&mut graph)?;
         self.finish_foreign(&mut graph)?;
@@ -405,10 +410,10 @@ impl<'a> Frame<'a> {
             None => self.opposite(&subset, end, other),
         };
         let (read, written) = if is_source { (subset, across) } else { (across, subset) };
-        let is_direct = is_access(graph, edge.src) && is_access(graph, edge.dst);
-        if is_direct && from.name == to.name && read == written && self.resolution(edge).is_none() {
+        if from.name == to.name && read == written && self.resolution(edge).is_none() {
             // Elements that are copied to where they are only come after what was done with them.
             graph.join((graph.nodes[edge.src], None), (graph.nodes[edge.dst], None), Memlet::order());
+            graph.has_still = true;
             return Ok(());
         }
         let mut lowered = Memlet::copy(self.access(from, read), self.access(to, written));

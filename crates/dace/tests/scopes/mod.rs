@@ -315,6 +315,40 @@ fn a_copy_of_elements_to_where_they_are_moves_nothing() {
 }
 
 #[test]
+fn a_copy_through_a_border_to_the_same_elements_is_an_order() {
+    let whole = || to(memlet("A", "0:2", "3"), "0:2");
+    let graph = Graph::new()
+        .array("A", "float64", &["3"])
+        .array("o", "float64", &["1"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2:1"),
+            access("A"),
+            tasklet("b = i", &[], &["b"]),
+            access("A"),
+            end_of("1"),
+            access("A"),
+            tasklet("b = a[0] + a[1] + a[2]", &["a"], &["b"]),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", whole()),
+            edge(1, "OUT_A", 2, "", whole()),
+            edge(2, "", 3, "", json!({})),
+            edge(3, "b", 4, "", memlet("A", "i:i", "1")),
+            edge(4, "", 5, "IN_A", whole()),
+            edge(5, "OUT_A", 6, "", whole()),
+            edge(6, "", 7, "a", memlet("A", "0:2", "3")),
+            edge(7, "b", 8, "", memlet("o", "0:0", "1")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[9.0; 3]), ("o", &[0.0])], "o"), [3.0]);
+    let text = sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+    for order in ["order A -> m", "order m -> A_1", "order A_2 -> m", "order m -> A_3"] {
+        assert!(text.contains(order), "no `{order}` in\n{text}");
+    }
+}
+
+#[test]
 fn a_stream_that_may_be_empty_is_not_filled() {
     let mut argument = graph::stream("float64");
     argument["attributes"]["transient"] = false.into();

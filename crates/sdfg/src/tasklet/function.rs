@@ -168,7 +168,7 @@ const TABLE: [(MathFunction, &[&str], usize, Rule); 51] = [
     (F::Lgamma, &["lgamma"], 1, Rule::Float),
     (F::Floor, &["floor"], 1, Rule::Real),
     (F::Ceil, &["ceil", "ceiling"], 1, Rule::Real),
-    (F::Round, &["round", "rint", "ROUND"], 1, Rule::Real),
+    (F::Round, &["round", "rint", "nearbyint", "ROUND"], 1, Rule::Real),
     (F::Trunc, &["trunc", "fix"], 1, Rule::Real),
     (F::Abs, &["abs", "fabs", "absolute", "Abs"], 1, Rule::Magnitude),
     (F::Sign, &["sign"], 1, Rule::Real),

@@ -13,7 +13,7 @@ use super::super::typed::{BinaryOperation, TypedExpressionKind};
 use super::operand::{Operand, with_lanes};
 use super::{Checker, Type};
 
-/// The type that a name means, in the spellings of this project, NumPy, DaCe and Python.
+/// The type that a name means, in the spellings of this project, NumPy, DaCe, Python and C.
 pub(super) fn type_name(name: &str, dialect: Dialect) -> Option<ScalarType> {
     let short = without_module(name);
     let wide = dialect == Dialect::Python;
@@ -33,17 +33,26 @@ pub(super) fn type_name(name: &str, dialect: Dialect) -> Option<ScalarType> {
                 ScalarType::U32
             }
         }
-        "int8" => ScalarType::I8,
-        "int16" => ScalarType::I16,
-        "int32" => ScalarType::I32,
-        "int64" => ScalarType::I64,
-        "uint8" => ScalarType::U8,
-        "uint16" => ScalarType::U16,
-        "uint32" => ScalarType::U32,
-        "uint64" => ScalarType::U64,
+        "int8" | "int8_t" => ScalarType::I8,
+        "int16" | "int16_t" => ScalarType::I16,
+        "int32" | "int32_t" => ScalarType::I32,
+        "int64" | "int64_t" => ScalarType::I64,
+        "uint8" | "uint8_t" => ScalarType::U8,
+        "uint16" | "uint16_t" => ScalarType::U16,
+        "uint32" | "uint32_t" => ScalarType::U32,
+        "uint64" | "uint64_t" => ScalarType::U64,
         "float16" => ScalarType::F16,
         "float32" => ScalarType::F32,
-        "float" | "float64" | "double" => ScalarType::F64,
+        "float" => {
+            if wide {
+                ScalarType::F64
+            } else {
+                ScalarType::F32
+            }
+        }
+        "float64" | "double" => ScalarType::F64,
+        "char" if !wide => ScalarType::I8,
+        "short" if !wide => ScalarType::I16,
         _ => return ScalarType::ALL.into_iter().find(|ty| ty.name() == short),
     })
 }

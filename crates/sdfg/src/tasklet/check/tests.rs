@@ -82,6 +82,8 @@ fn types_of_expressions() {
         ("math.pi * a", "f32"),
         ("floor(N)", "i64"),
         ("int(a)", "i64"),
+        ("float(a)", "f64"),
+        ("int16_t(a)", "i16"),
         ("dace.float64(a)", "f64"),
         ("a if flag else 0", "f32"),
         ("a if flag else b", "f64"),
@@ -129,6 +131,9 @@ fn types_of_expressions() {
         ("i32_ / 2", "i32"),
         ("u8_ << 3", "i32"),
         ("int(a)", "i32"),
+        ("float(a)", "f32"),
+        ("short(a)", "i16"),
+        ("uint64_t(a)", "u64"),
         ("flag + flag", "i32"),
         ("a // b", "f64"),
     ] {
