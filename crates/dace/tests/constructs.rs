@@ -121,6 +121,7 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = gcd(x, y)\nb = lcm(x, y)", "uint32", 0.0, 0.0), [0.0, 0.0]);
     assert_eq!(computed("np_frexp(x, a, b)", "float32", -80.0, 0.0), [-0.625, 7.0]);
     assert_eq!(computed("a = frexp(x)\nb = iround(y)", "float64", 0.1, -2.5), [-3.0, -3.0]);
+    assert_eq!(computed("a = dace.math.ifloor(x) / 2\nb = float(y)", "float64", 7.9, -0.5), [3.0, -0.5]);
     assert_eq!(computed("a = Mod_float(x, y)\nb = Modulo_float(x, y)", "float64", -7.5, 2.0), [-1.5, 0.5]);
     assert_eq!(computed("a = Mod(x, y)\nb = Modulo(x, y)", "int32", -7.0, 3.0), [-1.0, 2.0]);
     assert_eq!(computed("a = b = x + y", "int32", 2.0, 3.0), [5.0, 5.0]);

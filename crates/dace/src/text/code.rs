@@ -117,8 +117,10 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
 fn cast_integer(expression: &Expression) -> Option<Expression> {
     let ExpressionKind::Call { function, arguments } = &expression.kind else { return None };
     let [literal] = arguments.as_slice() else { return None };
-    let name = function.text.strip_prefix("dace.")?;
-    let is_number = ["float", "complex", "int"].iter().any(|kind| name.starts_with(kind));
+    let is_number = match function.text.strip_prefix("dace.") {
+        Some(name) => ["float", "complex", "int"].iter().any(|kind| name.starts_with(kind)),
+        None => matches!(function.text.as_str(), "int" | "int32_t" | "int64_t" | "float" | "double"),
+    };
     let is_small =
         |literal: &Expression| matches!(literal.kind, ExpressionKind::Integer(value) if value <= 64);
     let is_literal = match &literal.kind {
@@ -158,6 +160,11 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
             }
             _ => None,
         },
+        // An integer; DaCe's has 32 bits.
+        "ifloor" => {
+            let floor = Expression::call("floor", arguments.to_vec());
+            Some(Expression::call("int64", vec![floor]).kind)
+        }
         "CMod" | "FtnMod" => renamed("cpp_mod"),
         "AND" | "And" | "logical_and" => chain(BinaryOp::And),
         "OR" | "Or" | "logical_or" => chain(BinaryOp::Or),
@@ -192,7 +199,13 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
             }
             _ => None,
         },
-        "ipow" | "Pow" => binary(BinaryOp::Power),
+        "ipow" | "Pow" => match arguments {
+            [base, exponent] => {
+                let exponent = cast_integer(exponent).unwrap_or_else(|| exponent.clone());
+                Some(Expression::binary(BinaryOp::Power, base.clone(), exponent).kind)
+            }
+            _ => None,
+        },
         "IfExpr" => match arguments {
             [condition, then, otherwise] => Some(ExpressionKind::Conditional {
                 condition: Box::new(condition.clone()),
@@ -268,6 +281,8 @@ mod tests {
         };
         for (text, expected) in [
             ("__out = (__in1 ** dace.float64(2))", "__out = __in1 ** 2"),
+            ("o = dace.math.ipow(x, int64_t(2))", "o = x ** 2"),
+            ("o = dace.math.ifloor(x)", "o = int64(floor(x))"),
             ("o = IfExpr(Lt(i, 3), AND(a, b), Not(c))", "o = a and b if i < 3 else not c"),
             ("o = _pair(val=max(x.val, 1), idx=x.idx)", "o = lanes(lane(x, 0), max(lane(x, 1), 1))"),
             ("o = decltype(o)(a, b) * decltype(o)(1)", "o = complex(a, b) * __converted_to_o(1)"),
