@@ -88,9 +88,9 @@ pub(super) fn read(folder: &Path, sdfg: &Sdfg) -> Result<Data, String> {
     for (symbol, _) in sdfg.symbols() {
         let listed =
             meta["args"].as_array().into_iter().flatten().find(|found| found["name"] == symbol.as_str());
-        let value = listed.map(|found| &found["value"]).filter(|value| value.is_i64());
+        let value = listed.map(|found| &found["value"]).filter(|value| integer(value).is_some());
         let value = value.or_else(|| meta["symbols"].get(symbol.as_str()));
-        if let Some(value) = value.and_then(Json::as_i64) {
+        if let Some(value) = value.and_then(integer) {
             data.arguments.set_symbol(symbol.as_str(), value);
         }
     }
@@ -99,6 +99,11 @@ pub(super) fn read(folder: &Path, sdfg: &Sdfg) -> Result<Data, String> {
 
 fn integers(list: &Json) -> Vec<i64> {
     list.as_array().into_iter().flatten().filter_map(Json::as_i64).collect()
+}
+
+/// The value of a symbol, which may be a truth value.
+fn integer(value: &Json) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_bool().map(i64::from))
 }
 
 fn scalar(value: Value, rank: usize) -> Result<Tensor, String> {

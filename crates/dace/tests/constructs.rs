@@ -375,3 +375,23 @@ fn a_call_gives_parameters_that_are_left_within() {
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [7.0]);
 }
+
+#[test]
+fn a_symbol_with_its_assumptions_names_a_scalar() {
+    // The inner scalar takes a symbol that is no integer, as GT4Py's graphs have them.
+    let inside = Graph::new()
+        .with("s", scalar("float64"))
+        .array("o", "float64", &["1"])
+        .nodes(vec![access("s"), tasklet("b = 2 * a", &["a"], &["b"]), access("o")])
+        .edges(vec![edge(0, "", 1, "a", memlet("s", "0:0", "1")), edge(1, "b", 2, "", memlet("o", "0:0", "1"))])
+        .document();
+    let mapping = json!({"s": "symbol($s, dtype=dace.float64, finite=True, real=True)"});
+    let mut document = Graph::new()
+        .array("o", "float64", &["1"])
+        .nodes(vec![nested(inside, mapping, &[], &["o"]), access("o")])
+        .edges(vec![edge(0, "o", 1, "", memlet("o", "0:0", "1"))])
+        .document();
+    document["attributes"]["symbols"] = json!({"s": "float64"});
+    let sdfg = graph::read(document.to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("s", &[1.25]), ("o", &[0.0])], "o"), [2.5]);
+}

@@ -9,7 +9,7 @@ use super::blas::{factorization, library_node};
 use super::{ANYWHERE, Decoder, mkl};
 use crate::model::{Consume, Dtype, Foreign, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
-use crate::text::expression;
+use crate::text::{expression, plain};
 use crate::wire::{Object, Path, Place, Value};
 
 /// Properties of nodes that change nothing that is computed.
@@ -252,7 +252,7 @@ impl Decoder<'_> {
         let mut mapping = Vec::new();
         for (name, value) in attributes.pairs("symbol_mapping")? {
             let value = match value {
-                Value::Text(text) => text.to_owned(),
+                Value::Text(text) => plain(text).into_owned(),
                 Value::Integer(number) => number.to_string(),
                 other => {
                     let message = format!("expected an expression, found {}", other.noun());

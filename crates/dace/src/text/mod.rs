@@ -20,6 +20,7 @@ pub(crate) use code::{CONVERSION, expression, lambda, resolution, statements};
 pub(crate) use cpp::{assignments, call_arguments, free_names};
 pub(crate) use label::{from_name, to_name};
 pub(crate) use lines::is_print;
+pub(crate) use modern::plain;
 pub(crate) use quotient::{as_remainder, joined, rounded_down};
 pub(crate) use structs::Structs;
 pub(crate) use symbolic::symbolic;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// The text in the spelling of earlier versions.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if text.contains('$') || has_typed_number(text) {
         Cow::Owned(without_marks(text))
     } else {
