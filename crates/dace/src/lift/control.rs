@@ -13,7 +13,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};
 use sdfg::tasklet::{Dialect, Environment, typecheck_expression};
 
-use super::functions::{convertible, element, spelled};
+use super::functions::{convertible, element, spelled_python};
 use super::{Frame, all};
 use crate::model::{Block, InterstateEdge, Region, State};
 use crate::report::{Code, Failed};
@@ -271,7 +271,7 @@ impl Frame<'_> {
             map_expression(expression.clone(), &mut |inner| self.rounded_quotient(inner, &environment));
         let found = map_expression(rounded, &mut |inner| {
             let inner = converted(self.true_quotient(inner, &environment));
-            match spelled(inner.clone(), None).and_then(without_conversion) {
+            match spelled_python(inner.clone()).and_then(without_conversion) {
                 Ok(spelled) => self.by_reference_element(spelled),
                 Err(why) => {
                     failed.get_or_insert(why);

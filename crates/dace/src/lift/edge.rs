@@ -6,7 +6,7 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Lambda, Name, UnaryOp};
 
 use super::Frame;
-use super::functions::spelled;
+use super::functions::spelled_python;
 use super::names::is_reserved;
 use super::state::Graph;
 use crate::model::{Edge, Memlet, opposite};
@@ -243,7 +243,7 @@ pub(super) fn lambda(resolution: &ConflictResolution) -> Result<Lambda, String> 
                     ExpressionKind::Name(name) if is_reserved(name) => Expression::name(renamed(name)),
                     _ => part,
                 };
-                spelled(part.clone(), None).unwrap_or_else(|why| {
+                spelled_python(part.clone()).unwrap_or_else(|why| {
                     failed.get_or_insert(why);
                     part
                 })

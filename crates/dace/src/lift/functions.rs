@@ -89,6 +89,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("arccosh", "acosh"),
     ("arctanh", "atanh"),
     ("gamma", "tgamma"),
+    ("nearbyint", "rint"),
     ("ceiling", "ceil"),
     ("fix", "trunc"),
     ("absolute", "abs"),
@@ -141,6 +142,20 @@ pub(super) fn spelled(expression: Expression, complex_output: Option<&str>) -> R
     Ok(Expression { kind, span })
 }
 
+/// As [`spelled`], of code in Python's dialect, where `float` is as wide as C++'s `double`.
+///
+/// # Errors
+/// What DaCe has not, as a sentence.
+pub(super) fn spelled_python(expression: Expression) -> Result<Expression, String> {
+    match expression.kind {
+        ExpressionKind::Call { function, arguments } if function.text == "float" => {
+            let function = Name { text: "float64".to_owned(), ..function };
+            spelled(Expression { kind: ExpressionKind::Call { function, arguments }, ..expression }, None)
+        }
+        kind => spelled(Expression { kind, ..expression }, None),
+    }
+}
+
 fn call(
     name: &str,
     mut arguments: Vec<Expression>,
@@ -152,8 +167,9 @@ fn call(
     let short = short.unwrap_or(bare);
     let as_it_is = |function: &str, arguments| Ok(Expression::call(function, arguments));
     if let Some(ty) = convertible(short) {
-        // `int` means in C++ what it means in imported code, and `float` is narrower there.
-        let function = if matches!(bare, "int" | "bool") { bare.to_owned() } else { conversion(ty) };
+        // `int` and `float` mean in C++ what they mean in imported code.
+        let function =
+            if matches!(bare, "int" | "float" | "bool") { bare.to_owned() } else { conversion(ty) };
         return as_it_is(&function, arguments);
     }
     match (short, arguments.len()) {
@@ -183,10 +199,13 @@ fn call(
 /// The scalar type that a call of this name converts to.
 pub(super) fn convertible(name: &str) -> Option<sdfg::dtype::ScalarType> {
     use sdfg::dtype::ScalarType as T;
-    let by_dace = T::ALL.into_iter().find(|ty| scalar(*ty) == name);
+    let plain = name.strip_suffix("_t").unwrap_or(name);
+    let by_dace = T::ALL.into_iter().find(|ty| scalar(*ty) == plain);
     by_dace.or_else(|| match name {
         "bool_" => Some(T::Bool),
         "int" => Some(T::I32),
+        "char" => Some(T::I8),
+        "short" => Some(T::I16),
         "uint" => Some(T::U32),
         "float" | "double" => Some(T::F64),
         _ => name.parse::<ElementType>().ok()?.as_scalar(),
@@ -228,12 +247,16 @@ mod tests {
             ("complex(a, b)", "decltype(o)(a, b)"),
             ("clip(x, 0, 1)", "min(max(x, 0), 1)"),
             ("int(x)", "int(x)"),
-            ("float(x)", "dace.float64(x)"),
+            ("uint8_t(x)", "dace.uint8(x)"),
+            ("nearbyint(x)", "rint(x)"),
+            ("float(x)", "float(x)"),
             ("np.arctan2(a, b)", "atan2(a, b)"),
         ] {
             let found = spelled(parse_expression(ours).unwrap(), Some("o"));
             assert_eq!(found.map(|found| found.to_string()), Ok(theirs.to_owned()));
         }
+        let found = spelled_python(parse_expression("float(x)").unwrap());
+        assert_eq!(found.map(|found| found.to_string()), Ok("dace.float64(x)".to_owned()));
         assert!(spelled(parse_expression("lanes(a, b)").unwrap(), None).is_err());
         assert!(spelled(parse_expression("complex(a, b)").unwrap(), None).is_err());
     }

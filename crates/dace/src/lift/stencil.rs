@@ -13,7 +13,7 @@ use sdfg::syntax::{
 use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, typecheck};
 
 use super::Frame;
-use super::functions::spelled;
+use super::functions::spelled_python;
 use super::node::number;
 use super::state::Graph;
 use super::typed;
@@ -124,7 +124,7 @@ impl Frame<'_> {
                     return Expression { kind, span: part.span };
                 }
             }
-            spelled(part.clone(), None).unwrap_or_else(|why| {
+            spelled_python(part.clone()).unwrap_or_else(|why| {
                 failed.get_or_insert(why);
                 part
             })
