@@ -244,6 +244,35 @@ fn an_array_that_is_passed_from_its_first_element_on_needs_no_view() {
 }
 
 #[test]
+fn a_memlet_of_version_2_tells_which_part_of_an_array_is_used() {
+    // The inner indices are those of the whole, wherever the memlet begins; before, they count from there.
+    let inside = Graph::new()
+        .array("A", "float64", &["3", "3"])
+        .array("o", "float64", &["1"])
+        .nodes(vec![access("A"), tasklet("b = a", &["a"], &["b"]), access("o")])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("A", "0:0; 1:1", "1")),
+            edge(1, "b", 2, "", memlet("o", "0:0", "1")),
+        ])
+        .document();
+    let mut document = Graph::new()
+        .array("A", "float64", &["3", "3"])
+        .array("o", "float64", &["1"])
+        .nodes(vec![access("A"), nested(inside, json!({}), &["A"], &["o"]), access("o")])
+        .edges(vec![
+            edge(0, "", 1, "A", memlet("A", "0:2; 1:2", "6")),
+            edge(1, "o", 2, "", memlet("o", "0:0", "1")),
+        ])
+        .document();
+    for (version, expected) in [("2.0.0b1", 1.0), ("1.0.2", 2.0)] {
+        document["dace_version"] = version.into();
+        let sdfg = graph::read(document.to_string().as_bytes());
+        let numbers: Vec<f64> = (0..9).map(f64::from).collect();
+        assert_eq!(graph::run(&sdfg, &[("A", &numbers), ("o", &[0.0])], "o"), [expected], "{version}");
+    }
+}
+
+#[test]
 fn an_argument_has_as_many_elements_as_it_is_given() {
     let inside = Graph::new()
         .array("a", "float64", &["2"])
