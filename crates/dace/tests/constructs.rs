@@ -383,7 +383,10 @@ fn a_symbol_with_its_assumptions_names_a_scalar() {
         .with("s", scalar("float64"))
         .array("o", "float64", &["1"])
         .nodes(vec![access("s"), tasklet("b = 2 * a", &["a"], &["b"]), access("o")])
-        .edges(vec![edge(0, "", 1, "a", memlet("s", "0:0", "1")), edge(1, "b", 2, "", memlet("o", "0:0", "1"))])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("s", "0:0", "1")),
+            edge(1, "b", 2, "", memlet("o", "0:0", "1")),
+        ])
         .document();
     let mapping = json!({"s": "symbol($s, dtype=dace.float64, finite=True, real=True)"});
     let mut document = Graph::new()

@@ -104,8 +104,9 @@ impl Decoder<'_> {
             "ConditionalBlock" => BlockKind::Conditional(self.branches(&object, &place)?),
             "ControlFlowRegion" | "NamedRegion" | "FunctionCallRegion" | "UnstructuredControlFlow" => {
                 let body = self.region(&object, &place)?;
-                let text =
-                    |(name, value): (&str, Value<'_>)| Some((name.to_owned(), plain(value.as_text()?).into_owned()));
+                let text = |(name, value): (&str, Value<'_>)| {
+                    Some((name.to_owned(), plain(value.as_text()?).into_owned()))
+                };
                 let arguments = attributes.pairs("arguments")?.into_iter().filter_map(text).collect();
                 BlockKind::Group { body, arguments }
             }

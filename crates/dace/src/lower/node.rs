@@ -14,7 +14,7 @@ use super::state::Graph;
 use super::{Frame, lower_program};
 use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
-use crate::text::{lambda, map_expression, resolution, symbolic};
+use crate::text::{lambda, map_expression, plain, resolution, symbolic};
 use crate::wire::Json;
 
 impl<'a> Frame<'a> {
@@ -251,9 +251,10 @@ impl<'a> Frame<'a> {
             Json::Integer(value) => Expression::integer(*value),
             Json::Float(value) => Expression::float(*value),
             Json::Text(text) => {
+                let text = plain(text);
                 // Words that are no expressions, such as `ij,jk->ik`, keep their letters: `ij_jk_to_ik`.
                 let word = text.replace("->", "_to_").replace(',', "_").replace(' ', "");
-                match parse_expression(text).or_else(|_| parse_expression(&word)) {
+                match parse_expression(&text).or_else(|_| parse_expression(&word)) {
                     Ok(value) => map_expression(value, &mut |part| self.imaginary_unit(part)),
                     Err(_) => {
                         let message = format!("the property `{name}` is `{text}`, which is no expression");

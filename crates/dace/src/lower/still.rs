@@ -24,10 +24,13 @@ impl Graph<'_> {
             edges.into_iter().flat_map(names).flatten().any(|found| found == name)
         };
         match &state.node(node).kind {
-            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => state.in_edges(node).into_iter().find(|id| {
-                let name = state.edge(*id).dst_connector.as_deref().and_then(|name| name.strip_prefix("IN_"));
-                name.is_some_and(|name| !is_joined(&format!("OUT_{name}"), state.out_edges(node)))
-            }),
+            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => {
+                state.in_edges(node).into_iter().find(|id| {
+                    let name =
+                        state.edge(*id).dst_connector.as_deref().and_then(|name| name.strip_prefix("IN_"));
+                    name.is_some_and(|name| !is_joined(&format!("OUT_{name}"), state.out_edges(node)))
+                })
+            }
             NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => state.out_edges(node).into_iter().find(|id| {
                 let name =
                     state.edge(*id).src_connector.as_deref().and_then(|name| name.strip_prefix("OUT_"));

@@ -74,7 +74,7 @@ fn quoted(text: &str, mark: char) -> usize {
     text.len()
 }
 
-/// One assignment, without the type of a declaration.
+/// One assignment; the type of a declaration, which converts the value, stands behind the name.
 fn assignment(statement: &str) -> Option<String> {
     let at = statement.find('=').filter(|at| !statement[at + 1..].starts_with('='))?;
     let (left, value) = (&statement[..at], &statement[at + 1..]);
@@ -86,19 +86,35 @@ fn assignment(statement: &str) -> Option<String> {
         _ => (left, String::new()),
     };
     let left = left.trim();
-    let target = match left.rsplit_once(|c: char| c.is_whitespace()) {
-        Some((ty, name))
-            if ty.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == ' ') =>
-        {
-            name
-        }
-        Some(_) => return None,
-        None => left,
+    let (target, ty) = match left.rsplit_once(|c: char| c.is_whitespace()) {
+        Some((ty, name)) => (name, local_type(ty)?),
+        None => (left, None),
     };
     if target.starts_with(['*', '&', '(']) {
         return None;
     }
-    Some(format!("{target} {operator}= {}", expression(value.trim())?))
+    let annotation = ty.map(|ty| format!(": {ty}")).unwrap_or_default();
+    Some(format!("{target}{annotation} {operator}= {}", expression(value.trim())?))
+}
+
+/// The type of a declared local in our words; `Some(None)` if its value tells it, `None` if it is no type of numbers.
+fn local_type(ty: &str) -> Option<Option<String>> {
+    let words: Vec<&str> =
+        ty.split_whitespace().filter(|word| !matches!(*word, "const" | "constexpr")).collect();
+    let plain = words.join(" ").replace("std::", "").replace("::", ".");
+    Some(Some(match plain.as_str() {
+        "" | "auto" => return Some(None),
+        "unsigned" | "unsigned int" => "uint32".to_owned(),
+        "long" | "long int" | "long long" | "ptrdiff_t" => "int64".to_owned(),
+        "unsigned long" | "unsigned long long" | "size_t" => "uint64".to_owned(),
+        "unsigned char" => "uint8".to_owned(),
+        "unsigned short" => "uint16".to_owned(),
+        "bool" | "char" | "short" | "int" | "float" | "double" => plain,
+        "int8_t" | "int16_t" | "int32_t" | "int64_t" => plain,
+        "uint8_t" | "uint16_t" | "uint32_t" | "uint64_t" => plain,
+        _ if plain.starts_with("dace.") => plain,
+        _ => return None,
+    }))
 }
 
 /// An expression: choices, logic, names of namespaces and suffixes of numbers.
@@ -197,6 +213,11 @@ mod tests {
             ("out = 1;", Some("out = 1")),
             ("b = a;\n printf(\"x; y\");", Some("b = a")),
             ("auto i = 2; o += std::sqrt(a[i]) * 1.5f;", Some("i = 2\no += sqrt(a[i]) * 1.5")),
+            (
+                "const int64_t i = 5.5;\nstd::uint8_t k = a; o = i / 2;",
+                Some("i: int64_t = 5.5\nk: uint8_t = a\no = i / 2"),
+            ),
+            ("vec3 v = a; o = v;", None),
             (
                 "o = a < b && !c ? dace::float64(a) : b;",
                 Some("o = ((dace.float64(a)) if (a < b  and   not c) else (b))"),

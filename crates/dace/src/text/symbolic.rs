@@ -53,6 +53,14 @@ pub(crate) fn symbolic(text: &str, place: &dyn Display, log: &Log) -> Result<Exp
 fn spelled(expression: Expression) -> Expression {
     match &expression.kind {
         ExpressionKind::Call { function, arguments } => {
+            match (function.text.as_str(), arguments.as_slice()) {
+                // A value with an approximation.
+                ("SymExpr", [value, _]) => return value.clone(),
+                ("CMod" | "PyMod" | "FtnMod" | "FtnModulo", [dividend, divisor]) => {
+                    return Expression::binary(BinaryOp::Modulo, dividend.clone(), divisor.clone());
+                }
+                _ => {}
+            }
             if let [Expression { kind: ExpressionKind::Binary { op: BinaryOp::Divide, left, right }, .. }] =
                 arguments.as_slice()
             {
@@ -117,6 +125,11 @@ mod tests {
         assert_eq!(read("floor((N + 1)/2)"), "(N + 1) // 2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("ceiling(N/K)"), "ceil_div(N, K)".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("int_ceil($N, 2i64)"), "ceil_div(N, 2)".parse::<Expr>().unwrap().to_string());
+        assert_eq!(
+            read("SymExpr(Min(N, i + 3) - 1, i + 2) + 1"),
+            "min(N, i + 3)".parse::<Expr>().unwrap().to_string()
+        );
+        assert_eq!(read("CMod(i + 1, 2)"), "(i + 1) % 2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("R**(K - 1)"), "R**max(K - 1, 0)".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("beta + 2.0*S"), "beta + 2*S".parse::<Expr>().unwrap().to_string());
         let (report, failed) = log.finish();

@@ -214,3 +214,31 @@ fn symbols_are_defined_where_every_path_sets_them() {
     go(&mut sdfg, end, left, Some("y"), &[]);
     assert_eq!(symbols::free_symbols(&sdfg), [Symbol::of("N"), Symbol::of("y")].into());
 }
+
+#[test]
+fn what_a_scope_binds_sizes_its_own_transients() {
+    let text = |after: &str| {
+        format!(
+            "sdfg p {{
+               array A: f64[10]
+               transient array t: f64[i + k]
+               state s {{
+                 map m [i = 0:9] {{
+                   access t
+                   tasklet a () -> (o) {{ o[0] = 1 }}
+                   tasklet b (x) -> (o) {{ o = x }}
+                   a.o -> t: t[0:1]
+                   t -> b.x: t[0]
+                   b.o -> m.A: A[i]
+                 }}
+                 access A
+                 m.A -> A
+                 {after}
+               }}
+             }}"
+        )
+    };
+    let free = |after| symbols::free_symbols(&crate::text::parse("p", &text(after)).unwrap());
+    assert_eq!(free(""), [Symbol::of("k")].into());
+    assert_eq!(free("access behind = t"), [Symbol::of("i"), Symbol::of("k")].into());
+}

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::homes::homes;
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
-    BlockKind, Container, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind, Parallelism,
-    Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
+    BlockKind, Container, ContainerId, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind,
+    Parallelism, Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets};
@@ -24,10 +25,21 @@ pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Sym
     let mut free: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
     // A transient of a size that control flow decides is made in a state where it is known.
     let assigned = assigned_symbols(sdfg);
-    for (_, container) in sdfg.containers() {
-        let used = symbols_of_container(container).into_iter();
-        free.extend(used.filter(|symbol| !container.transient || !assigned.contains(symbol)));
+    let mut inner = Vec::new();
+    for (id, container) in sdfg.containers() {
+        let used = symbols_of_container(container);
+        if !container.transient {
+            free.extend(used);
+            continue;
+        }
+        let mut used: BTreeSet<Symbol> =
+            used.into_iter().filter(|symbol| !assigned.contains(symbol)).collect();
+        used.retain(|symbol| !free.contains(symbol));
+        if !used.is_empty() {
+            inner.push((id, used));
+        }
     }
+    extend_by_inner(sdfg, inner, &mut free);
     let defined = DefinedSymbols::of(sdfg);
     for (id, block) in sdfg.blocks() {
         let Some(before) = defined.before(id) else { continue };
@@ -55,6 +67,26 @@ pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Sym
         free.extend(used.filter(|symbol| !after.contains(symbol)));
     }
     free
+}
+
+/// Adds symbols in the sizes of transients, but for those that the scopes around all uses of a transient bind.
+fn extend_by_inner(sdfg: &Sdfg, inner: Vec<(ContainerId, BTreeSet<Symbol>)>, free: &mut BTreeSet<Symbol>) {
+    let is_used = |symbol: Symbol| inner.iter().any(|(_, used)| used.contains(&symbol));
+    let mut entries = sdfg.states().flat_map(|(_, state)| state.nodes().map(move |(node, _)| (state, node)));
+    let may_be_bound =
+        !inner.is_empty() && entries.any(|(state, node)| bound_symbols(state, node).into_iter().any(is_used));
+    let homes = if may_be_bound { homes(sdfg) } else { BTreeMap::new() };
+    for (id, mut used) in inner {
+        if let Some((state, scope)) = homes.get(&id) {
+            let state = sdfg.state(*state);
+            for entry in ScopeTree::of(state).enclosing_scope(Some(*scope)) {
+                bound_symbols(state, entry).iter().for_each(|symbol| {
+                    used.remove(symbol);
+                });
+            }
+        }
+        free.extend(used);
+    }
 }
 
 /// Symbols that occur in a state and are not bound by a scope around the place.
