@@ -104,6 +104,10 @@ impl Resolver {
         let mut body =
             Body { allocate: inner.lifetimes.remove(&scope).unwrap_or_default(), ..Body::default() };
         body.views = self.views(context, inner, scope, first_item as u32, device)?;
+        if scope.is_some() {
+            let own = body.allocate.iter().copied().chain(body.views.iter().map(|view| view.alias));
+            self.size_containers(context, own, device);
+        }
         for (index, unit) in sorted.iter().enumerate() {
             let by = Accessing { item: (first_item + index) as u32, device, is_copy: false };
             let (form, waits_for_streams) = match unit {

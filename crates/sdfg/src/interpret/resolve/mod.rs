@@ -82,6 +82,8 @@ struct Context<'s> {
     /// Symbols that the scopes around bind; the innermost last.
     bound: Vec<(Symbol, u32)>,
     containers: BTreeMap<ContainerId, usize>,
+    /// The containers by number; `None` until a scope is resolved that binds symbols of their sizes.
+    codes: Vec<Option<ContainerCode>>,
     registers: usize,
 }
 
@@ -108,6 +110,16 @@ impl Context<'_> {
         let slot = self.new_slot(symbol, ScalarType::I64);
         self.globals.push((symbol.clone(), slot));
         slot
+    }
+
+    /// Whether the sizes of a container name only symbols that the call sets or its caller gives.
+    fn knows_sizes(&self, container: &Container) -> bool {
+        let layout = container.kind.layout();
+        let strides = layout
+            .into_iter()
+            .flat_map(|layout| layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+        let mut symbols = container.shape().iter().chain(strides).flat_map(Expr::free_symbols);
+        symbols.all(|symbol| self.globals.iter().any(|(name, _)| *name == symbol))
     }
 
     fn new_slot(&mut self, symbol: &Symbol, ty: ScalarType) -> u32 {
@@ -165,23 +177,27 @@ impl Resolver {
             globals: Vec::new(),
             bound: Vec::new(),
             containers: BTreeMap::new(),
+            codes: Vec::new(),
             registers: 0,
         };
         for (symbol, ty) in symbol_types(sdfg) {
             let slot = context.slot(&symbol);
             context.symbols[slot as usize].1 = ty;
         }
-        let mut containers = Vec::new();
-        for (id, container) in sdfg.containers() {
-            context.containers.insert(id, containers.len());
-            containers.push(self.container(&mut context, container, device));
+        for (number, (id, container)) in sdfg.containers().enumerate() {
+            context.containers.insert(id, number);
+            let waits = container.transient && !context.knows_sizes(container);
+            let code = (!waits).then(|| self.container(&mut context, container, device));
+            context.codes.push(code);
         }
         let lifetimes = lifetime::lifetimes(&context);
         let mut procedure = self.control(&mut context, &lifetimes, device)?;
+        // What no scope sizes is for the caller to size.
+        self.size_containers(&mut context, 0..sdfg.containers().count(), device);
         procedure.name.clone_from(&sdfg.name);
         procedure.symbols = context.symbols;
         procedure.globals = context.globals.into_iter().map(|(_, slot)| slot).collect();
-        procedure.containers = containers;
+        procedure.containers = context.codes.into_iter().flatten().collect();
         procedure.registers = context.registers;
         procedure.site = Arc::new(path.clone());
         self.program.procedures[number] = procedure;
@@ -192,6 +208,22 @@ impl Resolver {
     fn code(&mut self, code: CompiledCode) -> usize {
         self.program.codes.push(code);
         self.program.codes.len() - 1
+    }
+
+    /// Resolves those of these containers that are not resolved yet, with the symbols that are bound here.
+    fn size_containers(
+        &mut self,
+        context: &mut Context<'_>,
+        numbers: impl IntoIterator<Item = usize>,
+        device: Memory,
+    ) {
+        for number in numbers {
+            let waits = context.codes.get(number).is_some_and(Option::is_none);
+            let id = context.containers.iter().find(|(_, found)| waits && **found == number);
+            let Some(container) = id.and_then(|(id, _)| context.sdfg.get_container(*id)) else { continue };
+            let code = self.container(context, container, device);
+            context.codes[number] = Some(code);
+        }
     }
 
     fn container(
