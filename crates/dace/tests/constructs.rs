@@ -366,10 +366,14 @@ fn a_call_gives_parameters_that_are_left_within() {
         .nodes(vec![nested(function, json!({"n": "5"}), &[], &["o"]), access("o")])
         .edges(vec![edge(0, "o", 1, "", memlet("o", "0:0", "1"))])
         .document();
+    let group = json!({
+        "type": "NamedRegion", "label": "g", "id": 0, "attributes": {},
+        "nodes": document["nodes"], "edges": document["edges"],
+    });
     let call = json!({
         "type": "FunctionCallRegion", "label": "f", "id": 0,
         "attributes": {"arguments": {"left": "3 * 4", "n": "1", "unused": "nothing"}},
-        "nodes": document["nodes"], "edges": document["edges"],
+        "nodes": [group], "edges": [],
     });
     document["nodes"] = json!([call]);
     let sdfg = graph::read(document.to_string().as_bytes());

@@ -7,7 +7,7 @@ use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 use super::{ANYWHERE, Decoder};
 use crate::model::{Block, BlockKind, Edge, InterstateEdge, LoopRegion, Node, NodeKind, Region, State};
 use crate::report::{Code, Failed};
-use crate::text::{expression, plain, statements};
+use crate::text::{expression, statements};
 use crate::wire::{List, Object, Path, Place, Value};
 
 /// Keys of blocks beside `attributes` that repeat what stands elsewhere.
@@ -104,11 +104,7 @@ impl Decoder<'_> {
             "ConditionalBlock" => BlockKind::Conditional(self.branches(&object, &place)?),
             "ControlFlowRegion" | "NamedRegion" | "FunctionCallRegion" | "UnstructuredControlFlow" => {
                 let body = self.region(&object, &place)?;
-                let text = |(name, value): (&str, Value<'_>)| {
-                    Some((name.to_owned(), plain(value.as_text()?).into_owned()))
-                };
-                let arguments = attributes.pairs("arguments")?.into_iter().filter_map(text).collect();
-                BlockKind::Group { body, arguments }
+                BlockKind::Group { body, arguments: self.values(&attributes, "arguments", &place)? }
             }
             "BreakBlock" => BlockKind::Break,
             "ContinueBlock" => BlockKind::Continue,

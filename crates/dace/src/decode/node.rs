@@ -249,26 +249,33 @@ impl Decoder<'_> {
         place: &Place<'_>,
     ) -> Result<(Program, Vec<(String, String)>), Failed> {
         let program = self.program(attributes.required("sdfg")?, place.at("sdfg"))?;
-        let mut mapping = Vec::new();
-        for (name, value) in attributes.pairs("symbol_mapping")? {
+        let mapping = self.values(attributes, "symbol_mapping", place)?;
+        // A nested SDFG runs as the maps in it say.
+        self.schedule(attributes)?;
+        attributes.ignore(&["debuginfo"]);
+        Ok((program, mapping))
+    }
+
+    /// The names in a property and the texts of the expressions that are their values.
+    pub(super) fn values(
+        &self,
+        attributes: &Object<'_>,
+        property: &str,
+        place: &Place<'_>,
+    ) -> Result<Vec<(String, String)>, Failed> {
+        let mut values = Vec::new();
+        for (name, value) in attributes.pairs(property)? {
             let value = match value {
                 Value::Text(text) => plain(text).into_owned(),
                 Value::Integer(number) => number.to_string(),
                 other => {
                     let message = format!("expected an expression, found {}", other.noun());
-                    return Err(self.log.error(
-                        Code::Malformed,
-                        &place.at("symbol_mapping").at(name),
-                        message,
-                    ));
+                    return Err(self.log.error(Code::Malformed, &place.at(property).at(name), message));
                 }
             };
-            mapping.push((name.to_owned(), value));
+            values.push((name.to_owned(), value));
         }
-        // A nested SDFG runs as the maps in it say.
-        self.schedule(attributes)?;
-        attributes.ignore(&["debuginfo"]);
-        Ok((program, mapping))
+        Ok(values)
     }
 
     /// A name that can be that of a symbol.

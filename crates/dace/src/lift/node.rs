@@ -21,7 +21,7 @@ use crate::encode::{library_module, scalar};
 use crate::model::{self, Dtype};
 use crate::report::{Code, Failed};
 use crate::text::to_name;
-use crate::wire::{Json, Path};
+use crate::wire::{Json, Path, whole_factor};
 
 type Connectors = IndexMap<String, Option<Dtype>>;
 
@@ -224,7 +224,11 @@ impl Frame<'_> {
                     }
                 }
                 None => {
-                    properties.insert(name.clone(), value.for_property(name));
+                    let value = match value {
+                        Json::Float(number) => whole_factor(name, number).map_or(value, Json::Integer),
+                        other => other,
+                    };
+                    properties.insert(name.clone(), value);
                 }
             }
         }

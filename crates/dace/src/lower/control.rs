@@ -76,7 +76,10 @@ impl<'a> Frame<'a> {
             }
             model::BlockKind::Group { body, arguments } => {
                 let inner = self.sdfg.add_region();
-                let outer = std::mem::replace(&mut self.arguments, arguments);
+                let outer = self.arguments;
+                if !arguments.is_empty() {
+                    self.arguments = arguments;
+                }
                 let result = self.region(body, inner);
                 self.arguments = outer;
                 result?;

@@ -15,7 +15,7 @@ use super::{Frame, lower_program};
 use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
 use crate::text::{lambda, map_expression, plain, resolution, symbolic};
-use crate::wire::Json;
+use crate::wire::{Json, whole_factor};
 
 impl<'a> Frame<'a> {
     /// Adds a node that ends no scope.
@@ -245,11 +245,13 @@ impl<'a> Frame<'a> {
         value: &Json,
         found: &mut Vec<(String, Expression)>,
     ) -> Result<(), Failed> {
-        let value = match &value.clone().for_property(name) {
+        let value = match value {
             Json::Null => return Ok(()),
             Json::Bool(value) => Expression::bool(*value),
             Json::Integer(value) => Expression::integer(*value),
-            Json::Float(value) => Expression::float(*value),
+            Json::Float(value) => {
+                whole_factor(name, *value).map_or_else(|| Expression::float(*value), Expression::integer)
+            }
             Json::Text(text) => {
                 let text = plain(text);
                 // Words that are no expressions, such as `ij,jk->ik`, keep their letters: `ij_jk_to_ik`.

@@ -21,6 +21,15 @@ pub(crate) enum Json {
     Object(IndexMap<String, Json>),
 }
 
+/// The integer that a factor of a library node is, of a property of this name.
+///
+/// DaCe compares factors with 0 to tell whether an output is read, and SymPy's `0.0` is none.
+pub(crate) fn whole_factor(name: &str, value: f64) -> Option<i64> {
+    // These are all exact.
+    let is_whole = matches!(name, "alpha" | "beta") && value.trunc() == value && value.abs() < 1e9;
+    is_whole.then_some(value as i64)
+}
+
 impl Json {
     /// A noun for messages.
     pub(crate) fn noun(&self) -> &'static str {
@@ -31,21 +40,6 @@ impl Json {
             Json::Text(_) => "a text",
             Json::List(_) => "a list",
             Json::Object(_) => "an object",
-        }
-    }
-
-    /// The value of a library node's property, of which a factor is an integer if it can be.
-    ///
-    /// DaCe compares factors with 0 to tell whether an output is read, and SymPy's `0.0` is none.
-    pub(crate) fn for_property(self, name: &str) -> Json {
-        match self {
-            // These are all exact.
-            Json::Float(value)
-                if matches!(name, "alpha" | "beta") && value.trunc() == value && value.abs() < 1e9 =>
-            {
-                Json::Integer(value as i64)
-            }
-            other => other,
         }
     }
 

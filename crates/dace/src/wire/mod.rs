@@ -18,7 +18,7 @@ use std::io::Read;
 use flate2::bufread::MultiGzDecoder;
 
 pub(crate) use document::{Document, List, Value};
-pub(crate) use json::Json;
+pub(crate) use json::{Json, whole_factor};
 pub(crate) use object::Object;
 pub(crate) use place::{Path, Place};
 pub(crate) use write::{compressed, to_bytes};

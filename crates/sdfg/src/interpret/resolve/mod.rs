@@ -83,7 +83,7 @@ struct Context<'s> {
     bound: Vec<(Symbol, u32)>,
     containers: BTreeMap<ContainerId, usize>,
     /// The containers by number; `None` until a scope is resolved that binds symbols of their sizes.
-    codes: Vec<Option<ContainerCode>>,
+    codes: Vec<(ContainerId, Option<ContainerCode>)>,
     registers: usize,
 }
 
@@ -188,7 +188,7 @@ impl Resolver {
             context.containers.insert(id, number);
             let waits = container.transient && !context.knows_sizes(container);
             let code = (!waits).then(|| self.container(&mut context, container, device));
-            context.codes.push(code);
+            context.codes.push((id, code));
         }
         let lifetimes = lifetime::lifetimes(&context);
         let mut procedure = self.control(&mut context, &lifetimes, device)?;
@@ -197,7 +197,7 @@ impl Resolver {
         procedure.name.clone_from(&sdfg.name);
         procedure.symbols = context.symbols;
         procedure.globals = context.globals.into_iter().map(|(_, slot)| slot).collect();
-        procedure.containers = context.codes.into_iter().flatten().collect();
+        procedure.containers = context.codes.into_iter().filter_map(|(_, code)| code).collect();
         procedure.registers = context.registers;
         procedure.site = Arc::new(path.clone());
         self.program.procedures[number] = procedure;
@@ -217,12 +217,12 @@ impl Resolver {
         numbers: impl IntoIterator<Item = usize>,
         device: Memory,
     ) {
+        let sdfg = context.sdfg;
         for number in numbers {
-            let waits = context.codes.get(number).is_some_and(Option::is_none);
-            let id = context.containers.iter().find(|(_, found)| waits && **found == number);
-            let Some(container) = id.and_then(|(id, _)| context.sdfg.get_container(*id)) else { continue };
-            let code = self.container(context, container, device);
-            context.codes[number] = Some(code);
+            if let Some((id, None)) = context.codes.get(number) {
+                let code = self.container(context, sdfg.container(*id), device);
+                context.codes[number].1 = Some(code);
+            }
         }
     }
 

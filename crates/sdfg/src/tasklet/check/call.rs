@@ -16,23 +16,13 @@ use super::{Checker, Type};
 /// The type that a name means, in the spellings of this project, NumPy, DaCe, Python and C.
 pub(super) fn type_name(name: &str, dialect: Dialect) -> Option<ScalarType> {
     let short = without_module(name);
-    let wide = dialect == Dialect::Python;
+    let is_c = dialect == Dialect::C;
     Some(match short {
         "bool_" => ScalarType::Bool,
-        "int" => {
-            if wide {
-                ScalarType::I64
-            } else {
-                ScalarType::I32
-            }
-        }
-        "uint" => {
-            if wide {
-                ScalarType::U64
-            } else {
-                ScalarType::U32
-            }
-        }
+        "int" if is_c => ScalarType::I32,
+        "int" => ScalarType::I64,
+        "uint" if is_c => ScalarType::U32,
+        "uint" => ScalarType::U64,
         "int8" | "int8_t" => ScalarType::I8,
         "int16" | "int16_t" => ScalarType::I16,
         "int32" | "int32_t" => ScalarType::I32,
@@ -43,16 +33,10 @@ pub(super) fn type_name(name: &str, dialect: Dialect) -> Option<ScalarType> {
         "uint64" | "uint64_t" => ScalarType::U64,
         "float16" => ScalarType::F16,
         "float32" => ScalarType::F32,
-        "float" => {
-            if wide {
-                ScalarType::F64
-            } else {
-                ScalarType::F32
-            }
-        }
-        "float64" | "double" => ScalarType::F64,
-        "char" if !wide => ScalarType::I8,
-        "short" if !wide => ScalarType::I16,
+        "float" if is_c => ScalarType::F32,
+        "float" | "float64" | "double" => ScalarType::F64,
+        "char" if is_c => ScalarType::I8,
+        "short" if is_c => ScalarType::I16,
         _ => return ScalarType::ALL.into_iter().find(|ty| ty.name() == short),
     })
 }
