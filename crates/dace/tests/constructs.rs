@@ -402,3 +402,27 @@ fn a_symbol_with_its_assumptions_names_a_scalar() {
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("s", &[1.25]), ("o", &[0.0])], "o"), [2.5]);
 }
+
+#[test]
+fn a_size_that_is_assigned_does_not_end_what_control_flow_reads() {
+    // `t` is as large as a symbol that one transition assigns, and the next one reads it.
+    let value = |code: &str| tasklet(code, &[], &["b"]);
+    let graph = Graph::new()
+        .with(
+            "t",
+            json!({"type": "Array", "attributes": {"dtype": "int64", "shape": ["N"], "transient": true}}),
+        )
+        .array("o", "int64", &["1"])
+        .next()
+        .nodes(vec![value("b = 2"), access("t")])
+        .edges(vec![edge(0, "b", 1, "", memlet("t", "0:0", "1"))])
+        .next()
+        .nodes(vec![value("b = 10 * N"), access("o")])
+        .edges(vec![edge(0, "b", 1, "", memlet("o", "0:0", "1"))]);
+    let mut document = graph.document();
+    for (at, value) in ["1", "t[0] + 1"].into_iter().enumerate() {
+        document["edges"][at]["attributes"]["data"]["attributes"]["assignments"] = json!({"N": value});
+    }
+    let sdfg = graph::read(document.to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [30.0]);
+}

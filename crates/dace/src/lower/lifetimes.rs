@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::accesses::control_flow_reads;
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeKind,
     RegionId, Sdfg, State, TransitionId, Volume,
@@ -35,13 +36,14 @@ impl Frame<'_> {
         }
     }
 
-    /// Transients that several states use live longer than one of them.
+    /// Transients that several states use, or control flow reads, live longer than a state.
     pub(super) fn outlive_states(&mut self) {
         let found = self.sdfg.containers().filter(|(_, found)| found.lifetime == Lifetime::State);
         let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
+        let read_between = if found.is_empty() { BTreeSet::new() } else { control_flow_reads(&self.sdfg) };
         for id in found {
             let users = self.sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_some());
-            if users.count() > 1 {
+            if users.count() > 1 || read_between.contains(&id) {
                 self.sdfg.container_mut(id).lifetime = Lifetime::Scope;
             }
         }

@@ -1,11 +1,12 @@
 //! Transients whose size control flow decides.
 //!
 //! DaCe allocates a transient of size `k` where the value of `k` is known, again in each iteration of a loop over `k`. Here
-//! a transient that one state uses is made anew with each execution of it. States that follow each other become one state for
+//! a transient that one state uses, and no control flow, is made anew with each execution of it. States that follow each other become one state for
 //! it. What states far from each other use is as large as any iteration of the loops around needs.
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::accesses::control_flow_reads;
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::{atomically, merge_states};
@@ -33,15 +34,17 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
         container.transient && !container.is_alias() && container.shape().iter().any(varies)
     });
     let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
+    let read_between = control_flow_reads(sdfg);
     for id in found {
         let mut users = users_of(sdfg, id);
-        let upper = if users.len() > 1 { largest(sdfg, id, &users) } else { None };
+        let outlives = |users: &[BlockId]| users.len() > 1 || read_between.contains(&id);
+        let upper = if outlives(&users) { largest(sdfg, id, &users) } else { None };
         // What other transitions assign has no bound.
         let upper = upper.filter(|layout| !layout.shape.iter().any(varies));
         if upper.is_none() && users.len() > 1 && merge(sdfg, &users) {
             users = users_of(sdfg, id);
         }
-        if let [_] = users.as_slice() {
+        if users.len() == 1 && !outlives(&users) {
             sdfg.container_mut(id).lifetime = Lifetime::State;
         } else if let Some(layout) = upper {
             let container = sdfg.container_mut(id);

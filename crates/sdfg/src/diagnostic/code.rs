@@ -113,6 +113,7 @@ codes! {
     Deadlock = "V703" "a pop or push waits for ever",
     NeverPopped = "V704" "elements are pushed to a stream and never taken",
     PossibleConflict = "V705" "accesses that nothing orders may touch the same element",
+    EndedWithState = "V706" "control flow reads what ended with a state",
 }
 
 impl fmt::Display for Code {

@@ -3,8 +3,9 @@
 use super::frame::Frame;
 use super::site::{Findings, Program, counted};
 use super::symbols::SymbolTable;
+use crate::analysis::accesses::control_flow_reads;
 use crate::diagnostic::{Code, Diagnostic, Element};
-use crate::ir::{Container, ContainerKind, Distribution, NodeKind};
+use crate::ir::{Container, ContainerKind, Distribution, Lifetime, NodeKind};
 use crate::symbolic::{EvalError, Expr};
 
 /// Checks all declarations of an SDFG.
@@ -31,6 +32,25 @@ pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut F
         alias(program, container, findings);
         constant(program, container, findings);
         distribution(program, container, findings);
+    }
+    ended(program, findings);
+}
+
+/// What ends with a state is nothing for control flow to read.
+fn ended(program: &Program<'_>, findings: &mut Findings) {
+    let is_brief = |container: &Container| container.transient && container.lifetime == Lifetime::State;
+    if !program.sdfg.containers().any(|(_, container)| is_brief(container)) {
+        return;
+    }
+    for id in control_flow_reads(program.sdfg) {
+        let container = program.sdfg.container(id);
+        if is_brief(container) {
+            let name = &container.name;
+            let message =
+                format!("`{name}` lives as long as a state, but a condition or an assignment reads it");
+            let error = program.container_error(Code::EndedWithState, container, message);
+            findings.push(error.suggest("leave out `lifetime(state)`"));
+        }
     }
 }
 

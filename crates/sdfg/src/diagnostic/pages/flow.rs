@@ -236,4 +236,46 @@ pub(super) const PAGES: &[Page] = &[
 }",
         },
     },
+    Page {
+        code: Code::EndedWithState,
+        why: "A transient with the lifetime `state` begins anew with each execution of a state that uses it and ends with it. \
+              Conditions and assignments of the control flow are evaluated between states, where it has no memory.",
+        action: "Give it the lifetime `scope`, which is the default, or `sdfg`.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  array A: i64[4]
+  transient scalar t: i64 lifetime(state)
+  state s {
+    access A
+    access t
+    tasklet w (a) -> (o) { o = a + 1 }
+    A -> w.a: A[0]
+    w.o -> t: t
+  }
+  -> next with (n = t)
+  state next {
+    access A
+    tasklet w () -> (o) { o = n }
+    w.o -> A: A[1]
+  }
+}",
+            good: "sdfg p {
+  array A: i64[4]
+  transient scalar t: i64
+  state s {
+    access A
+    access t
+    tasklet w (a) -> (o) { o = a + 1 }
+    A -> w.a: A[0]
+    w.o -> t: t
+  }
+  -> next with (n = t)
+  state next {
+    access A
+    tasklet w () -> (o) { o = n }
+    w.o -> A: A[1]
+  }
+}",
+        },
+    },
 ];
