@@ -333,6 +333,12 @@ fn graphs_of_dace_with_lapack_compute_what_numpy_computes() {
     dace_computes("lapack", &import(&file("lapack.sdfg")));
 }
 
+/// What DaCe 2 makes of `numpy.where` and `numpy.roll`.
+#[test]
+fn graphs_of_dace_with_merges_and_shifts_compute_what_numpy_computes() {
+    dace_computes("rolled", &import(&file("rolled.version2.sdfg")));
+}
+
 /// The interpreter and native code compute from a graph what stands beside it.
 fn dace_computes(name: &str, graph: &Sdfg) {
     let data: serde_json::Value = serde_json::from_slice(&file(&format!("{name}.json"))).expect("it is JSON");

@@ -86,13 +86,14 @@ fn run(name: &str, path: &Path, again: bool) -> Option<(Arguments, Json)> {
     Some((arguments, data))
 }
 
-/// Programs whose calls of BLAS and LAPACK become library nodes, with operation and what it transposes.
-const LIBRARY_NODES: [(&str, &[&str]); 5] = [
+/// Graphs with library nodes, some of which were calls of BLAS and LAPACK, with operation and what it transposes.
+const LIBRARY_NODES: [(&str, &[&str]); 6] = [
     ("turned", &["Gemm transA=false transB=false", "Gemm transA=false transB=false"]),
     ("factors", &["Cholesky", "Solve"]),
     ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
     ("offsets", &["Stencil", "Stencil"]),
     ("swept", &["Stencil"]),
+    ("rolled.version2", &["CShift", "CShift", "CShift", "Merge"]),
 ];
 
 #[test]
@@ -158,7 +159,7 @@ fn check_all(again: bool) -> usize {
     let mut count = 0;
     for (name, path) in graphs() {
         // What library nodes compute is known elsewhere.
-        if LIBRARY_NODES.iter().any(|(program, _)| *program == name) {
+        if LIBRARY_NODES.iter().any(|(graph, _)| path.ends_with(format!("{graph}.sdfg"))) {
             continue;
         }
         let Some((arguments, data)) = run(&name, &path, again) else { continue };

@@ -19,6 +19,8 @@ mod operation;
 mod properties;
 mod reduce;
 mod registry;
+mod select;
+mod shift;
 mod solve;
 mod sparse;
 mod stencil;

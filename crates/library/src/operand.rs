@@ -218,6 +218,14 @@ impl Signature {
     }
 }
 
+/// The error that the shapes of a node's operands do not belong together.
+pub(crate) fn misfit(signature: &Signature, reason: String) -> ExpandErrorKind {
+    let operands = signature.inputs.iter().chain([&signature.output]);
+    let operands: Vec<String> =
+        operands.map(|operand| format!("{}{}", operand.connector, operand.shape())).collect();
+    ExpandErrorKind::Shapes { operands: operands.join(", "), reason }
+}
+
 fn is_output(node: &LibraryNode, connector: &str) -> bool {
     node.outputs.iter().any(|output| output.name == connector)
 }

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::analysis::ScopeTree;
+use sdfg::analysis::symbols::symbol_types_in;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, NodeKind, Sdfg};
+use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::error::ExpandErrorKind;
@@ -117,10 +119,16 @@ impl Template {
             let is_code = LibraryNode::assigned(property).is_some();
             value.names().into_iter().filter(move |name| !(is_code && node.binds(name)))
         });
-        for symbol in names.filter_map(|name| Symbol::new(name).ok()) {
-            let ty = context.sdfg.symbol_type(&symbol);
-            let ty = ty.or_else(|| is_parameter(&symbol, context).then_some(ScalarType::I64));
-            symbols.extend(ty.map(|ty| (symbol, ty)));
+        let names: Vec<Symbol> = names.filter_map(|name| Symbol::new(name).ok()).collect();
+        if !names.is_empty() {
+            let tree = ScopeTree::of(context.state);
+            let types = symbol_types_in(context.sdfg, context.state, &tree, tree.scope_of(context.node));
+            symbols.extend(
+                names
+                    .into_iter()
+                    .filter_map(|symbol| types.get_key_value(&symbol))
+                    .map(|(symbol, ty)| (symbol.clone(), *ty)),
+            );
         }
         let symbols: String = symbols.iter().map(|(symbol, ty)| format!("symbol {symbol}: {ty}\n")).collect();
         let text = format!("sdfg expansion {{\n{symbols}{}{}}}\n", self.header, self.states);
@@ -138,12 +146,6 @@ impl Template {
             symbol_mapping: self.extents.into_mapping(),
         })
     }
-}
-
-/// Whether a scope of the node's state binds the symbol.
-fn is_parameter(symbol: &Symbol, context: Context<'_>) -> bool {
-    let binds = |kind: &NodeKind| matches!(kind, NodeKind::MapEntry(map) if map.params.contains(symbol));
-    context.state.nodes().any(|(_, node)| binds(&node.kind))
 }
 
 fn defect(text: &str, reason: Option<String>) -> ExpandErrorKind {

@@ -289,6 +289,7 @@ fn operation(class: &str) -> &str {
     match class {
         "CopyLibraryNode" => "Copy",
         "FillLibraryNode" => "Fill",
+        "MergeLibraryNode" => "Merge",
         other => other,
     }
 }

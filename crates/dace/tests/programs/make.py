@@ -1,6 +1,6 @@
 """Writes the graphs of programs.py, raw, simplified and with regions, and their inputs and outputs. Needs DaCe 1.0.2.
 
-`make.py FOLDER` does it for programs.py in another folder.
+`make.py FOLDER` does it for programs.py in another folder. With DaCe 2, the simplified graphs of version2.py are written instead.
 """
 import copy
 import json
@@ -12,7 +12,11 @@ import numpy as np
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__ + '/..').resolve()
 sys.path.insert(0, str(FOLDER))
-import programs  # noqa: E402
+IS_VERSION_2 = dace.__version__.startswith('2')
+if IS_VERSION_2:
+    import version2 as programs  # noqa: E402
+else:
+    import programs  # noqa: E402
 
 DROPPED = {'guid', 'debuginfo', 'hash', 'transformation_hist', 'orig_sdfg', 'collapsed', 'scope_dict'}
 
@@ -48,6 +52,9 @@ for name, inputs in programs.INPUTS.items():
         write(name, getattr(programs, name + '_graph')())
         continue
     program = getattr(programs, name)
+    if IS_VERSION_2:
+        write(name + '.version2', program.to_sdfg(simplify=True))
+        continue
     write(name + '.raw', program.to_sdfg(simplify=False))
     write(name + '.simplified', program.to_sdfg(simplify=True))
     program.use_experimental_cfg_blocks = True

@@ -12,7 +12,7 @@ mod tiles;
 use sdfg::symbolic::Expr;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{Agreement, Operand, Signature, agreement, misfit};
 use crate::properties::Factor;
 
 pub(crate) use product::{dot, gemm, gemv, ger, tensor_product};
@@ -156,13 +156,6 @@ fn pair(
         paired[position] = Some(label);
     }
     Ok(paired)
-}
-
-fn misfit(signature: &Signature, reason: String) -> ExpandErrorKind {
-    let operands = signature.inputs.iter().chain([&signature.output]);
-    let operands: Vec<String> =
-        operands.map(|operand| format!("{}{}", operand.connector, operand.shape())).collect();
-    ExpandErrorKind::Shapes { operands: operands.join(", "), reason }
 }
 
 impl Contraction {

@@ -1,0 +1,182 @@
+//! Library nodes that take each element from another place, against references that know neither maps nor graphs.
+
+mod bench;
+
+use bench::{Bench, Operand};
+use proptest::prelude::*;
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::tensor::Tensor;
+use sdfg::validate::validate;
+use sdfg_library::BuiltIn;
+
+const RESOLUTIONS: [&str; 2] = ["", " wcr(sum)"];
+
+/// The indices of each element of an array of this shape.
+fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
+    shape.iter().fold(vec![Vec::new()], |known, extent| {
+        let next = |indices: &Vec<i64>| -> Vec<Vec<i64>> {
+            (0..*extent).map(|index| [indices.as_slice(), &[index]].concat()).collect()
+        };
+        known.iter().flat_map(next).collect()
+    })
+}
+
+/// The element of an array that is repeated to the shape of the result.
+fn broadcast(elements: &[[i64; 2]], shape: &[i64], at: &[i64]) -> [i64; 2] {
+    let at = &at[at.len() - shape.len()..];
+    let place = shape.iter().zip(at).fold(0, |place, (extent, index)| place * extent + index % extent);
+    elements[place as usize]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn circular_shifts(
+        shape in proptest::collection::vec(0..5i64, 1..=3),
+        dimension in 0..3usize,
+        shift in -9..9i64,
+        is_numpy in any::<bool>(),
+        element in 0..bench::ELEMENTS.len(),
+        resolution in 0..2usize,
+        steps in proptest::array::uniform2(1..3i64),
+        symbolic in any::<bool>(),
+    ) {
+        let dimension = dimension % shape.len();
+        let mut bench = Bench::new(bench::ELEMENTS[element], symbolic);
+        bench.input(Operand::new("_x", &shape, steps[0]));
+        bench.output(Operand::new("_out", &shape, steps[1]));
+        bench.resolution(RESOLUTIONS[resolution]);
+        let elements = bench.elements("_x");
+        let from = |mut at: Vec<i64>| {
+            let to = at[dimension] + if is_numpy { -shift } else { shift };
+            at[dimension] = to.rem_euclid(shape[dimension]);
+            broadcast(&elements, &shape, &at)
+        };
+        let expected: Vec<[i64; 2]> = indices(&shape).into_iter().map(from).collect();
+        let mut properties = vec![format!("dim = {}", dimension + 1), format!("shift = {shift}")];
+        if is_numpy {
+            properties.push("direction = NUMPY".to_owned());
+        }
+        bench.check("CShift", &properties, &expected);
+    }
+
+    #[test]
+    fn merges(
+        shape in proptest::collection::vec(1..4i64, 0..=3),
+        left_out in proptest::array::uniform3(0..4usize),
+        repeated in proptest::array::uniform3(proptest::collection::vec(any::<bool>(), 3)),
+        element in 0..bench::ELEMENTS.len(),
+        mask in 0..3usize,
+        resolution in 0..2usize,
+        symbolic in any::<bool>(),
+    ) {
+        let mask = [ScalarType::Bool, ScalarType::I32, ScalarType::F64][mask];
+        let mut bench = Bench::new(bench::ELEMENTS[element], symbolic);
+        let mut shapes = Vec::new();
+        for (name, (left_out, repeated)) in
+            ["_mrg_t", "_mrg_f", "_mrg_mask"].into_iter().zip(left_out.iter().zip(&repeated))
+        {
+            let kept = shape.iter().skip((*left_out).min(shape.len()));
+            let own: Vec<i64> =
+                kept.zip(repeated).map(|(extent, repeated)| if *repeated { 1 } else { *extent }).collect();
+            let operand = Operand::new(name, &own, 1);
+            if name == "_mrg_mask" {
+                let bits: Vec<i64> = (0..own.iter().product()).map(|at: i64| at * at % 3 % 2).collect();
+                bench.input(operand.typed(mask).holding(&bits));
+            } else {
+                bench.input(operand);
+            }
+            shapes.push((bench.elements(name), own));
+        }
+        bench.output(Operand::new("_mrg_out", &shape, 2));
+        bench.resolution(RESOLUTIONS[resolution]);
+        let pick = |at: Vec<i64>| {
+            let of = |which: usize| broadcast(&shapes[which].0, &shapes[which].1, &at);
+            if of(2)[0] == 0 { of(1) } else { of(0) }
+        };
+        let expected: Vec<[i64; 2]> = indices(&shape).into_iter().map(pick).collect();
+        bench.check("Merge", &[], &expected);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let refused = |node: &str, edges: &[String]| {
+        let text = format!(
+            "sdfg p {{
+               array A: f64[4, 3]
+               array B: f64[4, 2]
+               array C: complex128[3]
+               array R: f64[4, 3]
+               state s {{
+                 access A
+                 access B
+                 access C
+                 access R
+                 library node: {node}
+                 {}
+               }}
+             }}",
+            edges.join("\n")
+        );
+        let parsed = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        sdfg_library::expand(&parsed, &BuiltIn).unwrap_err().to_string()
+    };
+    let shift = |properties: &str, from: &str| {
+        let node = format!("CShift (_x) -> (_out) {{ {properties} }}");
+        refused(&node, &[format!("{from} -> node._x"), "node._out -> R".to_owned()])
+    };
+    assert!(shift("dim = 3; shift = 1", "A").contains("one of the dimensions 1 to 2"));
+    assert!(shift("dim = 1", "A").contains("`shift` is missing"));
+    assert!(shift("dim = 1; shift = 1; direction = LEFT", "A").contains("must be `FORTRAN` or `NUMPY`"));
+    assert!(shift("shift = 1", "B").contains("what is shifted is as large as the result"));
+    let merge = |taken: &str, mask: &str| {
+        let edges = [(taken, "_mrg_t"), ("A", "_mrg_f"), (mask, "_mrg_mask")];
+        let edges = edges.map(|(from, to)| format!("{from} -> node.{to}"));
+        let edges = [edges.as_slice(), &["node._mrg_out -> R".to_owned()]].concat();
+        refused("Merge (_mrg_t, _mrg_f, _mrg_mask) -> (_mrg_out)", &edges)
+    };
+    assert!(merge("B", "A").contains("`_mrg_t` cannot be broadcast"));
+    assert!(merge("A", "C").contains("neither true nor false"));
+}
+
+#[test]
+fn properties_use_any_symbol_that_is_there() {
+    let text = "sdfg p {
+      symbol n: i32
+      array A: f64[4]
+      array B: i64[4]
+      state begin {}
+      -> l with (m = 10)
+      for l: k = 0:4 {
+        state s {
+          access A
+          library node: Fill () -> (_fill_out) { value = k * m + n }
+          node._fill_out -> A: A[k:k + 1]
+        }
+      }
+      state t {
+        access B
+        map each [k = 0:4] {
+          library node: Fill () -> (_fill_out) { value = k + m }
+          node._fill_out -> each.B: B[k:k + 1]
+        }
+        each.B -> B
+      }
+    }";
+    let parsed = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let expanded = sdfg_library::expand(&parsed, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+    for sdfg in [parsed, expanded] {
+        let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let mut arguments = Arguments::new()
+            .with("A", Tensor::new(&[4], &[0.0_f64; 4]).unwrap())
+            .with("B", Tensor::new(&[4], &[0_i64; 4]).unwrap());
+        arguments.set_symbol("n", 7);
+        let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+        Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
+        assert_eq!(arguments.get("A").unwrap().to_vec::<f64>().unwrap(), [7.0, 17.0, 27.0, 37.0]);
+        assert_eq!(arguments.get("B").unwrap().to_vec::<i64>().unwrap(), [10, 11, 12, 13]);
+    }
+}
