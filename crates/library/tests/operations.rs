@@ -1,6 +1,7 @@
 //! Library nodes mean the same to the interpreter, after expansion, and to a reference that knows neither.
 
 mod bench;
+mod elementwise;
 
 use bench::{Bench, Operand};
 use proptest::prelude::*;

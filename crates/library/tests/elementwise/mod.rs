@@ -1,14 +1,13 @@
 //! Library nodes that take each element from another place, against references that know neither maps nor graphs.
 
-mod bench;
-
-use bench::{Bench, Operand};
 use proptest::prelude::*;
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_library::BuiltIn;
+
+use crate::bench::{self, Bench, Operand};
 
 const RESOLUTIONS: [&str; 2] = ["", " wcr(sum)"];
 
