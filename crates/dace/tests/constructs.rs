@@ -3,7 +3,7 @@
 mod graph;
 mod scopes;
 
-use graph::{Graph, access, consume, edge, map, memlet, nested, scalar, stream, tasklet, vector};
+use graph::{Graph, access, consume, edge, end_of, map, memlet, nested, scalar, stream, tasklet, vector};
 use serde_json::json;
 
 #[test]
@@ -41,7 +41,7 @@ fn a_vector_at_one_element_is_that_and_its_neighbours() {
             json!({"type": "Tasklet", "label": "t", "attributes": {
                 "code": {"string_data": "b = max(a, 0.0)", "language": "Python"},
                 "in_connectors": {"a": vector("float32", 2)}, "out_connectors": {"b": vector("float32", 2)}}}),
-            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            end_of("1"),
             access("B"),
         ])
         .edges(vec![
@@ -143,7 +143,7 @@ fn a_view_may_begin_before_its_container() {
             map("i", "0:3:1"),
             access("V"),
             tasklet("if i >= 1:\n    o = v[0]\nelse:\n    o = v[1]", &["v"], &["o"]),
-            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            end_of("1"),
             access("B"),
         ])
         .edges(vec![
@@ -199,7 +199,7 @@ fn what_is_only_added_to_begins_at_zero() {
             access("A"),
             map("i", "0:2:1"),
             tasklet("b = a", &["a"], &["b"]),
-            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            end_of("1"),
             access("t"),
             access("o"),
         ])
@@ -221,7 +221,7 @@ fn inside(extent: &str, begin: &str, last: &str) -> serde_json::Value {
             access("A"),
             map("j", &format!("{begin}:{last}:1")),
             tasklet("b = a + 1", &["a"], &["b"]),
-            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            end_of("1"),
             access("A"),
         ])
         .edges(vec![
@@ -241,7 +241,7 @@ fn the_last_tile_ends_with_its_container() {
             access("A"),
             map("i", "0:5:4"),
             nested(inside("4", "0", "Min(3, 5 - i)"), json!({"i": "i"}), &["A"], &["A"]),
-            json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": "1"}),
+            end_of("1"),
             access("A"),
         ])
         .edges(vec![
@@ -425,4 +425,43 @@ fn a_size_that_is_assigned_does_not_end_what_control_flow_reads() {
     }
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [30.0]);
+}
+
+#[test]
+fn code_reads_what_it_wrote_to_an_output() {
+    // The rows of `o` are written and read back, and so is `t`, which each iteration has for itself.
+    let graph = Graph::new()
+        .array("A", "float64", &["2"])
+        .array("o", "float64", &["2", "3"])
+        .array("p", "float64", &["2"])
+        .with(
+            "t",
+            json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["2"], "transient": true}}),
+        )
+        .nodes(vec![
+            access("A"),
+            map("i", "0:1"),
+            tasklet("r[0] = a\nr[1] = r[0] * 2\nif a > 1:\n    r[2] += r[1]", &["a"], &["r"]),
+            tasklet("u[0] = a\nu[1] = u[0] + 1\nu[0] -= 3", &["a"], &["u"]),
+            access("t"),
+            tasklet("b = v[0] + 10 * v[1]", &["v"], &["b"]),
+            end_of("1"),
+            access("o"),
+            access("p"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:1", "2")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(1, "OUT_A", 3, "a", memlet("A", "i:i", "1")),
+            edge(2, "r", 6, "IN_o", memlet("o", "i:i; 0:2", "3")),
+            edge(3, "u", 4, "", memlet("t", "0:1", "2")),
+            edge(4, "", 5, "v", memlet("t", "0:1", "2")),
+            edge(5, "b", 6, "IN_p", memlet("p", "i:i", "1")),
+            edge(6, "OUT_o", 7, "", memlet("o", "0:1; 0:2", "6")),
+            edge(6, "OUT_p", 8, "", memlet("p", "0:1", "2")),
+        ]);
+    let inputs: [(&str, &[f64]); 3] =
+        [("A", &[1.0, 2.0]), ("o", &[0.0, 0.0, 5.0, 0.0, 0.0, 7.0]), ("p", &[0.0, 0.0])];
+    assert_eq!(graph.run(&inputs, "o"), [1.0, 2.0, 5.0, 2.0, 4.0, 11.0]);
+    assert_eq!(graph.run(&inputs, "p"), [18.0, 29.0]);
 }

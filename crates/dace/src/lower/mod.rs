@@ -16,6 +16,7 @@ mod lanes;
 mod lifetimes;
 mod nested;
 mod node;
+mod outputs;
 pub(crate) mod paths;
 mod races;
 pub(crate) mod sizes;

@@ -151,6 +151,7 @@ impl<'a> Frame<'a> {
             };
             let block = self.convert(graph, at, block);
             self.connect_named(graph, at, &block);
+            let block = self.connect_read_outputs(graph, at, block);
             let path = &graph.model.nodes[at].path;
             let dialect = match graph.model.nodes[at].kind {
                 model::NodeKind::Tasklet { is_pythonic: true, .. } => Dialect::Python,
@@ -233,13 +234,27 @@ impl<'a> Frame<'a> {
 
     /// Brings all of a container to a connector of a node, through the scopes around it.
     pub(super) fn pass(&self, graph: &mut Graph<'a>, node: usize, end: End<'_>, connector: &str) {
+        self.pass_into(graph, (node, connector), (end, None), Memlet::read(self.whole(end)));
+    }
+
+    /// Brings a part of a container to a connector of a node, through the scopes between this one and the node.
+    pub(super) fn pass_into(
+        &self,
+        graph: &mut Graph<'a>,
+        (node, connector): (usize, &str),
+        (end, outermost): (End<'_>, Option<usize>),
+        memlet: Memlet,
+    ) {
         let mut scopes = Vec::new();
         let mut scope = graph.paths.scope_of(node);
-        while let Some(entry) = scope {
+        while let Some(entry) = scope.filter(|entry| Some(*entry) != outermost) {
             scopes.push(entry);
             scope = graph.paths.scope_of(entry);
         }
         let access = graph.add(end.name, NodeKind::Access(end.id));
+        if let Some(entry) = outermost {
+            graph.join((graph.nodes[entry], None), (access, None), Memlet::order());
+        }
         let mut from = (access, None);
         for entry in scopes.into_iter().rev() {
             let entry = graph.nodes[entry];
@@ -251,7 +266,6 @@ impl<'a> Frame<'a> {
             );
             from = (entry, Some(format!("OUT_{name}")));
         }
-        let memlet = Memlet::read(Access { container: end.id, place: self.whole(end).place });
         graph.join((from.0, from.1.as_deref()), (graph.nodes[node], Some(connector)), memlet);
     }
 

@@ -136,6 +136,11 @@ pub(crate) fn tasklet(code: &str, inputs: &[&str], outputs: &[&str]) -> Json {
         "in_connectors": connectors(inputs), "out_connectors": connectors(outputs)}})
 }
 
+/// The end of the map whose entry is this node.
+pub(crate) fn end_of(entry: &str) -> Json {
+    json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": entry})
+}
+
 pub(crate) fn nested(sdfg: Json, mapping: Json, inputs: &[&str], outputs: &[&str]) -> Json {
     json!({"type": "NestedSDFG", "label": "n", "attributes": {
         "sdfg": sdfg, "symbol_mapping": mapping,

@@ -1,12 +1,8 @@
 //! What lies in a scope and what lies around it: views, tiles, arguments of nested SDFGs, threads; each in the smallest graph
 //! that has it, with what the graph computes.
 
-use crate::graph::{self, Graph, access, edge, map, memlet, nested, resolved, tasklet, to};
+use crate::graph::{self, Graph, access, edge, end_of, map, memlet, nested, resolved, tasklet, to};
 use serde_json::{Value as Json, json};
-
-fn end_of(entry: &str) -> Json {
-    json!({"type": "MapExit", "label": "m", "attributes": {}, "scope_entry": entry})
-}
 
 fn transient(kind: &str, shape: &str) -> Json {
     json!({"type": kind, "attributes": {"dtype": "float64", "shape": [shape], "transient": true}})
