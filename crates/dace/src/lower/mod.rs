@@ -19,6 +19,7 @@ mod node;
 mod outputs;
 pub(crate) mod paths;
 mod races;
+pub(crate) mod sequential;
 pub(crate) mod sizes;
 mod state;
 mod stencil;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::ir::Access;
+use sdfg::ir::{Access, Schedule};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
@@ -35,10 +35,13 @@ impl<'a> Frame<'a> {
                     told.insert(param.clone());
                     inner.push(range);
                 } else if !range.size().is_one() {
-                    let message = format!(
-                        "every iteration of `{param}` writes the same element: any of the values stays"
-                    );
-                    self.log().note(Code::Approximated, &edge.path, message);
+                    // Of those that follow each other, the last value does.
+                    if map.schedule != Schedule::Sequential {
+                        let message = format!(
+                            "every iteration of `{param}` writes the same element: any of the values stays"
+                        );
+                        self.log().note(Code::Approximated, &edge.path, message);
+                    }
                     return true;
                 }
             }

@@ -412,3 +412,90 @@ fn a_stream_that_may_be_empty_is_not_filled() {
         ]);
     assert_eq!(graph.run(&[("A", &[2.0, 1.0, 2.0]), ("o", &[7.0; 3])], "o"), [2.0, 2.0, 7.0]);
 }
+
+/// A map whose iterations DaCe runs one after the other.
+fn sequential(param: &str, range: &str) -> Json {
+    let mut entry = map(param, range);
+    entry["attributes"]["schedule"] = "Sequential".into();
+    entry
+}
+
+#[test]
+fn sequential_iterations_that_depend_on_each_other_are_loops() {
+    // The last value stays, from the highest index down.
+    let last = Graph::new().array("A", "float64", &["4"]).array("o", "float64", &["1"]).nodes(vec![
+        access("A"),
+        sequential("i", "3:1:-1"),
+        tasklet("b = 2 * a", &["a"], &["b"]),
+        end_of("1"),
+        access("o"),
+    ]);
+    let last = last.edges(vec![
+        edge(0, "", 1, "IN_A", memlet("A", "0:3", "4")),
+        edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+        edge(2, "b", 3, "IN_o", memlet("o", "0:0", "1")),
+        edge(3, "OUT_o", 4, "", memlet("o", "0:0", "1")),
+    ]);
+    let text = sdfg::text::print(&graph::read(last.document().to_string().as_bytes()));
+    assert!(text.contains("for \"m.i0\": i = 3:0:-1"), "{text}");
+    assert_eq!(last.run(&[("A", &[1.0, 2.0, 3.0, 4.0]), ("o", &[0.0])], "o"), [4.0]);
+
+    // Running sums of columns; what is written is named within the inner scope, and by a node before it.
+    let sums = |schedule: &dyn Fn(&str, &str) -> Json| {
+        let empty = json!({});
+        Graph::new()
+            .array("A", "float64", &["3", "2"])
+            .nodes(vec![
+                access("A"),
+                access("A"),
+                map("j", "0:1"),
+                schedule("i", "0:1"),
+                tasklet("b = a + c", &["a", "c"], &["b"]),
+                end_of("3"),
+                end_of("2"),
+            ])
+            .edges(vec![
+                edge(1, "", 2, "IN_A", memlet("A", "0:2; 0:1", "6")),
+                edge(2, "OUT_A", 3, "IN_A", memlet("A", "0:2; j:j", "3")),
+                edge(3, "OUT_A", 4, "a", memlet("A", "i:i; j:j", "1")),
+                edge(3, "OUT_A", 4, "c", memlet("A", "i + 1:i + 1; j:j", "1")),
+                edge(4, "b", 0, "", memlet("A", "i + 1:i + 1; j:j", "1")),
+                edge(0, "", 5, "", empty.clone()),
+                edge(5, "", 6, "", empty),
+            ])
+    };
+    let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    assert_eq!(sums(&sequential).run(&[("A", &numbers)], "A"), [1.0, 2.0, 4.0, 6.0, 9.0, 12.0]);
+    // Without an order, it is not valid.
+    let unordered = graph::read(sums(&map).document().to_string().as_bytes());
+    assert!(sdfg::validate::validate(unordered).is_err());
+}
+
+#[test]
+fn sequential_iterations_that_do_not_depend_on_each_other_stay_a_map() {
+    let graph = |read: &str, written: &str| {
+        let graph = Graph::new()
+            .array("A", "float64", &["2", "8"])
+            .nodes(vec![
+                access("A"),
+                sequential("t", "0:7:4"),
+                map("i", "t:t + 3"),
+                tasklet("b = 2 * a", &["a"], &["b"]),
+                end_of("2"),
+                end_of("1"),
+                access("A"),
+            ])
+            .edges(vec![
+                edge(0, "", 1, "IN_A", memlet("A", "0:1; 0:7", "16")),
+                edge(1, "OUT_A", 2, "IN_A", memlet("A", "0:1; t:t + 3", "8")),
+                edge(2, "OUT_A", 3, "a", memlet("A", read, "1")),
+                edge(3, "b", 4, "IN_A", memlet("A", written, "1")),
+                edge(4, "OUT_A", 5, "IN_A", memlet("A", "0:1; t:t + 3", "8")),
+                edge(5, "OUT_A", 6, "", memlet("A", "0:1; 0:7", "16")),
+            ]);
+        sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()))
+    };
+    assert!(graph("0:0; i:i", "0:0; i:i").contains("map m [t = 0:8:4] schedule(sequential)"));
+    assert!(graph("1:1; 7 - i:7 - i", "0:0; i:i").contains("map m [t = 0:8:4] schedule(sequential)"));
+    assert!(graph("0:0; 7 - i:7 - i", "0:0; i:i").contains("for \"m.t0\": t = 0:8:4"));
+}

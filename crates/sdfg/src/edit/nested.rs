@@ -48,7 +48,7 @@ pub fn wrap_in_nested(
     subgraph.leaving.iter().try_for_each(|edge| check_leaving(graph, *edge))?;
     check_conditions(sdfg, subgraph.nodes.iter().map(|id| graph.node(*id)))?;
     let tree = ScopeTree::of(graph);
-    let scope = nodes.iter().next().and_then(|first| tree.scope_of(*first));
+    let scope = subgraph.scope;
     let uses = Uses::of(sdfg, state, &subgraph, scope)?;
     let mut called = called(sdfg, graph, &subgraph, &uses, label);
     let types = symbol_types_in(sdfg, graph, &tree, scope);
@@ -291,6 +291,8 @@ impl Border<'_> {
 /// Connects the call with what its nodes were connected with.
 fn bind(sdfg: &mut Sdfg, state: StateId, subgraph: &Subgraph, uses: &Uses, id: NodeId) {
     let graph = sdfg.state(state).clone();
+    let tree = ScopeTree::of(&graph);
+    let around = subgraph.scope.and_then(|entry| Some((entry, tree.exit_of(entry)?)));
     let mut bound: BTreeSet<(ContainerId, bool)> = BTreeSet::new();
     let crossing = subgraph.entering.iter().map(|edge| (*edge, true));
     for (edge, reads) in crossing.chain(subgraph.leaving.iter().map(|edge| (*edge, false))) {
@@ -316,9 +318,7 @@ fn bind(sdfg: &mut Sdfg, state: StateId, subgraph: &Subgraph, uses: &Uses, id: N
             let node = Node { label, kind: NodeKind::Access(container), loc: None };
             let outside = sdfg.state_mut(state).add_node(node);
             bind_one(sdfg, state, container, (id, reads), (outside, None));
-            let tree = ScopeTree::of(sdfg.state(state));
-            let scope = subgraph.nodes.iter().next().and_then(|first| tree.scope_of(*first));
-            if let Some((entry, exit)) = scope.and_then(|entry| Some((entry, tree.exit_of(entry)?))) {
+            if let Some((entry, exit)) = around {
                 let graph = sdfg.state_mut(state);
                 if reads { order(graph, entry, outside) } else { order(graph, outside, exit) }
             }

@@ -11,6 +11,7 @@ use crate::ir::{
     ScopeExit, Sdfg, State, StateId,
 };
 use crate::propagate::propagate_state;
+use crate::subset::Range;
 use crate::symbolic::Symbol;
 
 /// Runs nodes of one scope inside of a new map scope with this label. Edges across its border get connectors, one for each
@@ -169,12 +170,12 @@ fn leave_through(sdfg: &mut Sdfg, id: StateId, subgraph: &Subgraph, exit: NodeId
 /// has one iteration.
 ///
 /// # Errors
-/// [`EditError::SymbolBound`] if the contents use a parameter that no scope around binds: substitute it first, or give it
-/// to the map around.
+/// [`EditError::SymbolBound`] if the contents use a parameter that no scope around binds, and whose range is not what its name
+/// means around the map (`i = i`): substitute it first, or give it to the map or loop around.
 pub fn unwrap_map(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditError> {
     let graph = expect_state(sdfg, state)?;
     let node = expect_node(graph, entry)?;
-    let NodeKind::MapEntry(_) = &node.kind else {
+    let NodeKind::MapEntry(map) = &node.kind else {
         return Err(EditError::WrongKind {
             label: node.label.clone(),
             found: node.kind.noun(),
@@ -184,7 +185,10 @@ pub fn unwrap_map(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), 
     let tree = ScopeTree::of(graph);
     let around: BTreeSet<_> = tree.enclosing(entry).flat_map(|outer| bound_symbols(graph, outer)).collect();
     let used = free_symbols_in_scope(graph, Some(entry));
-    let is_lost = |symbol: &Symbol| used.contains(symbol) && !around.contains(symbol);
+    let kept: BTreeSet<&Symbol> =
+        map.params.iter().zip(&map.ranges.0).filter(is_itself).map(|(param, _)| param).collect();
+    let is_lost =
+        |symbol: &Symbol| used.contains(symbol) && !around.contains(symbol) && !kept.contains(symbol);
     if let Some(symbol) = bound_symbols(graph, entry).into_iter().find(is_lost) {
         return Err(EditError::SymbolBound { label: node.label.clone(), symbol });
     }
@@ -204,6 +208,11 @@ pub fn unwrap_map(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), 
     graph.remove_node(exit);
     propagate_state(sdfg, state);
     Ok(())
+}
+
+/// Whether a parameter has the value that its name has around the map.
+fn is_itself((param, range): &(&Symbol, &Range)) -> bool {
+    **range == Range::index((*param).clone())
 }
 
 /// Neither end of the scope itself: what has nothing on one side has no order to keep.

@@ -10,6 +10,8 @@ use crate::ir::{EdgeId, NodeId, State};
 pub(super) struct Subgraph {
     /// All nodes.
     pub(super) nodes: BTreeSet<NodeId>,
+    /// The entry of the scope that they are in.
+    pub(super) scope: Option<NodeId>,
     /// Edges that enter, in order of ids.
     pub(super) entering: Vec<EdgeId>,
     /// Edges that leave, in order of ids.
@@ -36,9 +38,7 @@ impl Subgraph {
                 return Err(EditError::DifferentScopes { first: label(first), second: label(*id) });
             }
         }
-        if scope.is_none() {
-            return Err(EditError::NoNodes);
-        }
+        let Some((_, scope)) = scope else { return Err(EditError::NoNodes) };
         let entries: BTreeSet<NodeId> =
             all.iter().map(|id| state.node(*id).kind.exit_of().unwrap_or(*id)).collect();
         for (id, _) in state.nodes() {
@@ -48,13 +48,13 @@ impl Subgraph {
             }
         }
         all.extend(entries);
-        let subgraph = Subgraph::with(state, all);
+        let subgraph = Subgraph::with(state, all, scope);
         subgraph.check_convex(state)?;
         Ok(subgraph)
     }
 
-    fn with(state: &State, nodes: BTreeSet<NodeId>) -> Self {
-        let mut subgraph = Subgraph { nodes, entering: Vec::new(), leaving: Vec::new() };
+    fn with(state: &State, nodes: BTreeSet<NodeId>, scope: Option<NodeId>) -> Self {
+        let mut subgraph = Subgraph { nodes, scope, entering: Vec::new(), leaving: Vec::new() };
         for (id, edge) in state.edges() {
             match (subgraph.nodes.contains(&edge.src), subgraph.nodes.contains(&edge.dst)) {
                 (false, true) => subgraph.entering.push(id),
