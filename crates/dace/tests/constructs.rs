@@ -465,3 +465,29 @@ fn code_reads_what_it_wrote_to_an_output() {
     assert_eq!(graph.run(&inputs, "o"), [1.0, 2.0, 5.0, 2.0, 4.0, 11.0]);
     assert_eq!(graph.run(&inputs, "p"), [18.0, 29.0]);
 }
+
+#[test]
+fn elements_that_data_picks_may_be_behind_the_end_of_a_memlet() {
+    // From version 2 on, `A[at] = ...` has a memlet as long as `at`.
+    let mut document = Graph::new()
+        .array("at", "int64", &["2"])
+        .array("A", "float64", &["5", "2"])
+        .nodes(vec![
+            access("at"),
+            map("i", "0:1"),
+            tasklet("b[k] = 10 * k + 1", &["k"], &["b"]),
+            end_of("1"),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_at", memlet("at", "0:1", "2")),
+            edge(1, "OUT_at", 2, "k", memlet("at", "i:i", "1")),
+            edge(2, "b", 3, "IN_A", memlet("A", "0:1; i:i", "2")),
+            edge(3, "OUT_A", 4, "", memlet("A", "0:1; 0:1", "4")),
+        ])
+        .document();
+    document["dace_version"] = "2.0.0b1".into();
+    let sdfg = graph::read(document.to_string().as_bytes());
+    let found = graph::run(&sdfg, &[("at", &[4.0, 1.0]), ("A", &[0.0; 10])], "A");
+    assert_eq!(found, [0.0, 0.0, 0.0, 11.0, 0.0, 0.0, 0.0, 0.0, 41.0, 0.0]);
+}

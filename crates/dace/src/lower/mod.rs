@@ -18,6 +18,7 @@ mod nested;
 mod node;
 mod outputs;
 pub(crate) mod paths;
+mod picks;
 mod races;
 pub(crate) mod sequential;
 pub(crate) mod sizes;

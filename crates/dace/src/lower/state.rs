@@ -299,6 +299,7 @@ impl<'a> Frame<'a> {
         if let model::NodeKind::Nested { program, mapping } = &target.kind {
             return self.argument(graph, edge, from, access, (program, mapping), true);
         }
+        self.widen_picked(graph, edge, true, &mut access);
         self.note_shape(graph, edge, from, true, &mut access);
         if edge.memlet.allow_out_of_bounds && self.guarded(graph, edge, from, &mut access) {
             let ends = (
@@ -337,6 +338,7 @@ impl<'a> Frame<'a> {
         if let model::NodeKind::Nested { program, mapping } = &source.kind {
             return self.argument(graph, edge, to, access, (program, mapping), false);
         }
+        self.widen_picked(graph, edge, false, &mut access);
         self.note_shape(graph, edge, to, false, &mut access);
         let races = self.resolution(edge).is_none() && self.races(graph, edge, &access);
         let mut memlet = Memlet::write(access);

@@ -1,0 +1,83 @@
+//! Memlets of code that picks elements by data.
+//!
+//! From version 2 on, DaCe's front end gives `A[indices] = x` a memlet with as many elements of `A` as there are indices. Its code
+//! does not look at the end of a memlet: all of the container is meant.
+
+use std::collections::BTreeSet;
+
+use sdfg::ir::Access;
+use sdfg::symbolic::Expr;
+use sdfg::syntax::{ExpressionKind, Index, Statement, visit_block, visit_targets};
+
+use super::Frame;
+use super::state::Graph;
+use crate::model;
+use crate::report::Code;
+
+impl<'a> Frame<'a> {
+    /// Makes what a connector of a tasklet has of a container reach to the container's end, along the dimensions that its code
+    /// indexes by data, if it begins at the first element; this is noted.
+    pub(super) fn widen_picked(
+        &self,
+        graph: &Graph<'a>,
+        edge: &model::Edge,
+        reads: bool,
+        access: &mut Access,
+    ) {
+        let (node, connector) =
+            if reads { (edge.dst, &edge.dst_connector) } else { (edge.src, &edge.src_connector) };
+        let (true, Some(connector), Some(block)) =
+            (self.shared.is_modern, connector, graph.tasklets.get(&node))
+        else {
+            return;
+        };
+        if access.is_queue() {
+            return;
+        }
+        let shape = self.sdfg.container(access.container).shape();
+        let ranges = access.subset_mut().0.iter_mut().zip(shape);
+        let indexed: Vec<_> = ranges.filter(|(range, _)| !range.is_index()).collect();
+        let picked = picked(block, connector, indexed.len(), &graph.model.nodes[node]);
+        for (at, (range, extent)) in indexed.into_iter().enumerate() {
+            let begins = range.begin == Expr::zero() && range.step.is_one() && range.tile.is_one();
+            if begins && picked.contains(&at) && range.end != *extent {
+                let message = format!(
+                    "code picks elements by data: all {extent} along dimension {at} may be meant, and not only {}",
+                    range.end
+                );
+                self.log().note(Code::Approximated, &edge.path, message);
+                range.end = extent.clone();
+            }
+        }
+    }
+}
+
+/// The positions of indices of a connector that name inputs, where there are so many indices.
+fn picked(block: &[Statement], connector: &str, rank: usize, node: &model::Node) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut note = |indices: &[Index]| {
+        if indices.len() != rank {
+            return;
+        }
+        for (at, index) in indices.iter().enumerate() {
+            if let Index::Point(index) = index
+                && index.names().iter().any(|name| node.inputs.contains_key(*name))
+            {
+                found.insert(at);
+            }
+        }
+    };
+    visit_block(block, &mut |part| {
+        if let ExpressionKind::Subscript { base, indices } = &part.kind
+            && base.text == connector
+        {
+            note(indices);
+        }
+    });
+    visit_targets(block, &mut |target| {
+        if target.name.text == connector {
+            note(&target.indices);
+        }
+    });
+    found
+}
