@@ -93,7 +93,7 @@ const LIBRARY_NODES: [(&str, &[&str]); 6] = [
     ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
     ("offsets", &["Stencil", "Stencil"]),
     ("swept", &["Stencil"]),
-    ("rolled.version2", &["CShift", "CShift", "CShift", "Merge"]),
+    ("rolled.version2", &["Broadcast", "CShift", "CShift", "CShift", "Merge"]),
 ];
 
 #[test]

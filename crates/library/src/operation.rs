@@ -14,7 +14,7 @@ use crate::fourier::{Direction, Fourier};
 use crate::lapack::{Factorization, Substitution};
 use crate::operand::{Signature, overlaps, write_edge};
 use crate::registry::{BuiltIn, Context, Pure, Registry};
-use crate::select::Merge;
+use crate::select::Selection;
 use crate::shift::CircularShift;
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
@@ -153,7 +153,8 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("Copy", |n, s| contracted(contraction::copy(n, s))),
     ("Axpy", |n, s| contracted(contraction::axpy(n, s))),
     ("Fill", |n, s| Ok(Box::new(Fill::of(n, s)?))),
-    ("Merge", |n, s| Ok(Box::new(Merge::of(n, s)?))),
+    ("Merge", |n, s| Ok(Box::new(Selection::merge(n, s)?))),
+    ("Broadcast", |n, s| Ok(Box::new(Selection::broadcast(n, s)?))),
     ("CShift", |n, s| Ok(Box::new(CircularShift::of(n, s)?))),
     ("CSRMV", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),
     ("CSRMM", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),

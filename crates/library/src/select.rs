@@ -1,8 +1,10 @@
-//! `Merge`: each element is taken from one of two operands, as a mask says: `_mrg_out = _mrg_t if _mrg_mask else _mrg_f`.
+//! `Merge`: each element is taken from one of two operands, as a mask says: `_mrg_out = _mrg_t if _mrg_mask else _mrg_f`;
+//! and `Broadcast`, which has one operand and no mask.
 //!
-//! Every operand is broadcast against the result by NumPy's rule. Earlier versions of DaCe have no such node; from 2.0 on its
-//! front end makes one of `numpy.where`.
+//! Operands are broadcast against the result by NumPy's rule, or along one dimension as Fortran's `SPREAD` does. Earlier
+//! versions of DaCe have no such nodes; from 2.0 on its front end makes them of `numpy.where` and `numpy.broadcast_to`.
 
+use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
@@ -15,49 +17,73 @@ use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, count};
 
 /// A node that selects elements.
-pub(crate) struct Merge {
+pub(crate) struct Selection {
     output: Operand,
-    mask: Broadcast,
-    taken: Broadcast,
-    otherwise: Broadcast,
+    taken: Spread,
+    /// What is taken instead where the mask is not true.
+    otherwise: Option<(Spread, Mask)>,
 }
 
+struct Mask(Spread);
+
 /// An operand that is as large as the result when its elements are repeated.
-struct Broadcast {
+struct Spread {
     operand: Operand,
     /// For each dimension the one of the result whose index it has; `None` for one element, which is taken again and again.
     along: Vec<Option<usize>>,
 }
 
-impl Merge {
-    pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+impl Selection {
+    pub(crate) fn merge(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
         Properties(node).check(&[])?;
         signature.check(&["_mrg_t", "_mrg_f", "_mrg_mask"], &[], "_mrg_out")?;
-        let operand = |name: &str| Broadcast::of(signature, signature.input(name)?);
+        let operand = |name: &str| Spread::of(signature, signature.input(name)?, None);
         let (mask, taken, otherwise) = (operand("_mrg_mask")?, operand("_mrg_t")?, operand("_mrg_f")?);
         if mask.operand.element.is_complex() {
             let reason = format!("{} is neither true nor false", mask.operand.element);
             return Err(ExpandErrorKind::Element { connector: "_mrg_mask".to_owned(), reason });
         }
-        Ok(Merge { output: signature.output.clone(), mask, taken, otherwise })
+        Ok(Selection { output: signature.output.clone(), taken, otherwise: Some((otherwise, Mask(mask))) })
+    }
+
+    pub(crate) fn broadcast(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        let properties = Properties(node);
+        properties.check(&["dim"])?;
+        signature.check(&["_src"], &[], "_dst")?;
+        let rank = signature.output.dimensions.len();
+        let new = match properties.get("dim").map(|_| properties.factor("dim", 1).value(ScalarType::I64)) {
+            None => None,
+            Some(Ok(Value::I64(dimension))) if (1..=rank as i64).contains(&dimension) => {
+                Some(dimension as usize - 1)
+            }
+            Some(_) => {
+                return Err(properties.wrong("dim", &format!("must be one of the dimensions 1 to {rank}")));
+            }
+        };
+        let taken = Spread::of(signature, signature.input("_src")?, new)?;
+        Ok(Selection { output: signature.output.clone(), taken, otherwise: None })
     }
 }
 
-impl Broadcast {
-    /// The dimensions are aligned at the last one; surplus ones have one element.
-    fn of(signature: &Signature, operand: &Operand) -> Result<Self, ExpandErrorKind> {
+impl Spread {
+    /// The dimensions are those of the result without `new`, or, without that, aligned at the last one; surplus ones have
+    /// one element.
+    fn of(signature: &Signature, operand: &Operand, new: Option<usize>) -> Result<Self, ExpandErrorKind> {
         let (rank, of) = (operand.dimensions.len(), signature.output.dimensions.len());
         let along = (0..rank).map(|position| {
             let size = operand.size(position);
             if size.is_one() {
                 return Ok(None);
             }
-            let to = (position + of).checked_sub(rank);
+            let to = match new {
+                None => (position + of).checked_sub(rank),
+                Some(new) => (rank + 1 == of).then_some(position + usize::from(position >= new)),
+            };
             let to = to.filter(|to| agreement(size, signature.output.size(*to)) != Agreement::Different);
             let reason = || format!("`{}` cannot be broadcast to the result", operand.connector);
             to.map(Some).ok_or_else(|| misfit(signature, reason()))
         });
-        Ok(Broadcast { operand: operand.clone(), along: along.collect::<Result<_, _>>()? })
+        Ok(Spread { operand: operand.clone(), along: along.collect::<Result<_, _>>()? })
     }
 
     /// The element for the result with these indices.
@@ -78,27 +104,30 @@ impl Broadcast {
     }
 }
 
-impl Meaning for Merge {
+impl Meaning for Selection {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = self.output.element;
-        let of = |from: &Broadcast, ty| values.of(&from.operand.connector, ty);
-        let mask = of(&self.mask, self.mask.operand.element)?;
-        let (taken, otherwise) = (of(&self.taken, ty)?, of(&self.otherwise, ty)?);
+        let of = |from: &Spread, ty| values.of(&from.operand.connector, ty);
+        let taken = of(&self.taken, ty)?;
+        let otherwise = self.otherwise.as_ref().map(|(otherwise, Mask(mask))| {
+            Ok::<_, String>((otherwise, of(otherwise, ty)?, mask, of(mask, mask.operand.element)?))
+        });
+        let otherwise = otherwise.transpose()?;
         let rank = self.output.dimensions.len();
         let shape: Vec<usize> =
             (0..rank).map(|position| count(self.output.size(position))).collect::<Result<_, _>>()?;
         let mut indices = vec![0; rank];
         let mut selected = Vec::new();
         for _ in 0..shape.iter().product() {
-            let pick = |from: &Broadcast, values: &[Value]| {
+            let pick = |from: &Spread, values: &[Value]| {
                 let found = values.get(from.place(&indices)?).copied();
                 found.ok_or_else(|| format!("`{}` is smaller than the result", from.operand.connector))
             };
-            let is_taken = arith::is_true(pick(&self.mask, &mask)?);
-            selected.push(if is_taken {
-                pick(&self.taken, &taken)?
-            } else {
-                pick(&self.otherwise, &otherwise)?
+            selected.push(match &otherwise {
+                Some((otherwise, values, mask, bits)) if !arith::is_true(pick(mask, bits)?) => {
+                    pick(otherwise, values)?
+                }
+                Some(_) | None => pick(&self.taken, &taken)?,
             });
             for (index, size) in indices.iter_mut().zip(&shape).rev() {
                 *index += 1;
@@ -124,14 +153,20 @@ impl Meaning for Merge {
         for (position, param) in self.output.seen().into_iter().zip(&params) {
             indices[position].clone_from(param);
         }
-        let value = |name: &str, from: &Broadcast| converted(name, from.operand.element, self.output.element);
+        let converted =
+            |name: &str, from: &Spread| converted(name, from.operand.element, self.output.element);
+        let mut reads = vec![("__t".to_owned(), self.taken.element(&indices))];
+        let mut value = converted("__t", &self.taken);
+        if let Some((otherwise, Mask(mask))) = &self.otherwise {
+            reads.push(("__f".to_owned(), otherwise.element(&indices)));
+            reads.push(("__m".to_owned(), mask.element(&indices)));
+            value = format!("{value} if __m else {}", converted("__f", otherwise));
+        }
         template.elementwise(Elementwise {
-            label: "merge",
+            label: "select",
             dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
-            reads: [("__m", &self.mask), ("__t", &self.taken), ("__f", &self.otherwise)]
-                .map(|(name, from)| (name.to_owned(), from.element(&indices)))
-                .into(),
-            value: format!("{} if __m else {}", value("__t", &self.taken), value("__f", &self.otherwise)),
+            reads,
+            value,
             write: Element::new(target.container(), params),
             adds: false,
         });

@@ -209,6 +209,10 @@ impl<'a> Frame<'a> {
             let by_columns = matrices.iter().any(|name| self.lies_by_columns(graph, at, name));
             lowered.push((name.clone(), Expression::bool(value != by_columns)));
         }
+        if class == "Broadcast" && !properties.contains_key("dim") {
+            // Here, none is NumPy's rule.
+            lowered.push(("dim".to_owned(), Expression::integer(1)));
+        }
         // The value of a fill may come from an input, which is listed in any case.
         let is_joined = |name: &str| {
             let mut edges = graph.model.edges.iter().filter(|edge| edge.dst == at);

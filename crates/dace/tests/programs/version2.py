@@ -7,13 +7,13 @@ N = dace.symbol('N')
 
 @dace.program
 def rolled(A: dace.float64[N, 4], B: dace.float64[N, 4], C: dace.float64[N, 4]):
-    C[:] = np.where(A > B, np.roll(A, (1, -6), axis=(0, 1)), B)
+    C[:] = np.where(A > B, np.roll(A, (1, -6), axis=(0, 1)), B) + np.broadcast_to(A[1, 0:1], (N, 4))
     for k in range(N):
         A[:] = np.roll(A, k, axis=0) + A
 
 
 def rolled_numpy(A, B, C):
-    C[:] = np.where(A > B, np.roll(A, (1, -6), axis=(0, 1)), B)
+    C[:] = np.where(A > B, np.roll(A, (1, -6), axis=(0, 1)), B) + A[1, 0]
     for k in range(A.shape[0]):
         A[:] = np.roll(A, k, axis=0) + A
 

@@ -101,6 +101,36 @@ proptest! {
 }
 
 #[test]
+fn broadcasts() {
+    for symbolic in [false, true] {
+        for (from, to, dimension) in [
+            (&[3][..], &[2, 3][..], None),
+            (&[3, 1], &[2, 3, 4], None),
+            (&[1, 1], &[3], None),
+            (&[], &[2, 2], None),
+            (&[1], &[2, 3], Some(1)),
+            (&[3], &[2, 3], Some(1)),
+            (&[2], &[2, 3], Some(2)),
+            (&[2, 4], &[2, 3, 4], Some(2)),
+            (&[0, 4], &[0, 3, 4], Some(2)),
+        ] {
+            let mut bench = Bench::new(ScalarType::F64, symbolic);
+            bench.input(Operand::new("_src", from, 2).typed(ScalarType::F32));
+            bench.output(Operand::new("_dst", to, 1));
+            let elements = bench.elements("_src");
+            let taken = |at: Vec<i64>| {
+                let kept = |position: usize| dimension.is_none_or(|new| position + 1 != new);
+                let at: Vec<i64> = (0..at.len()).filter(|k| kept(*k)).map(|k| at[k]).collect();
+                broadcast(&elements, &from[from.len().saturating_sub(at.len())..], &at)
+            };
+            let expected: Vec<[i64; 2]> = indices(to).into_iter().map(taken).collect();
+            let property: Vec<String> = dimension.iter().map(|new| format!("dim = {new}")).collect();
+            bench.check("Broadcast", &property, &expected);
+        }
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let refused = |node: &str, edges: &[String]| {
         let text = format!(
@@ -131,6 +161,13 @@ fn what_does_not_fit_is_refused() {
     assert!(shift("dim = 1", "A").contains("`shift` is missing"));
     assert!(shift("dim = 1; shift = 1; direction = LEFT", "A").contains("must be `FORTRAN` or `NUMPY`"));
     assert!(shift("shift = 1", "B").contains("what is shifted is as large as the result"));
+    let broadcast = |dim: &str, from: &str| {
+        let edges = [format!("{from} -> node._src"), "node._dst -> R".to_owned()];
+        refused(&format!("Broadcast (_src) -> (_dst) {{ {dim} }}"), &edges)
+    };
+    assert!(broadcast("dim = 1", "A").contains("`_src` cannot be broadcast"));
+    assert!(broadcast("", "B").contains("`_src` cannot be broadcast"));
+    assert!(broadcast("dim = 0", "C").contains("one of the dimensions 1 to 2"));
     let merge = |taken: &str, mask: &str| {
         let edges = [(taken, "_mrg_t"), ("A", "_mrg_f"), (mask, "_mrg_mask")];
         let edges = edges.map(|(from, to)| format!("{from} -> node.{to}"));
