@@ -95,7 +95,7 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
     floats::to_scalars(&mut decoded.program, log)?;
     let mut sdfg = lower::lower(&decoded, options, log)?;
-    lower::sequential::order(&mut sdfg);
+    lower::sequential::order(&mut sdfg, log);
     if options.raise {
         sdfg::control::raise(&mut sdfg);
         lower::sizes::settle(&mut sdfg);

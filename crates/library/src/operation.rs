@@ -19,7 +19,7 @@ use crate::shift::CircularShift;
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
 use crate::stencil::{Margin, Stencil};
-use crate::template::{Element, Elementwise, Template};
+use crate::template::{Element, Elementwise, Renamed, Template};
 use crate::values::Values;
 
 /// A node that is understood: its operands and properties fit its operation.
@@ -210,6 +210,7 @@ pub(crate) fn expanded(
         return Err(ExpandErrorKind::UnknownOperation { operation: node.operation.clone(), known });
     }
     let signature = Signature::of_graph(node, context)?;
+    let (node, renamed) = &Template::renamed(node, context);
     let meaning = understand(node, &signature)?;
     let is_asked = node.expansion.as_deref() == Some(BLAS);
     let no_call = |reason: &str| ExpandErrorKind::NoCall {
@@ -227,7 +228,7 @@ pub(crate) fn expanded(
                 Called::No(reason) => Some(reason),
             })
         };
-        match put_together(node, context, &signature, meaning.as_ref(), append)? {
+        match put_together((node, renamed), context, &signature, meaning.as_ref(), append)? {
             Ok(nested) => return Ok(nested),
             Err(reason) if is_asked => return Err(no_call(&reason)),
             Err(_) => {}
@@ -236,18 +237,19 @@ pub(crate) fn expanded(
     let expansion = chosen(node, meaning.as_ref())?;
     let append =
         |template: &mut Template, target: &Target| meaning.expand(template, target, expansion).map(|()| None);
-    put_together(node, context, &signature, meaning.as_ref(), append)?.map_err(|reason| no_call(&reason))
+    put_together((node, renamed), context, &signature, meaning.as_ref(), append)?
+        .map_err(|reason| no_call(&reason))
 }
 
 /// A nested SDFG of the states that a function appends, with those that resolve conflicts behind them; or why it appends none.
 fn put_together(
-    node: &LibraryNode,
+    (node, renamed): (&LibraryNode, &Renamed),
     context: Context<'_>,
     signature: &Signature,
     meaning: &dyn Meaning,
     append: impl FnOnce(&mut Template, &Target) -> Result<Option<String>, ExpandErrorKind>,
 ) -> Result<Result<NestedSdfg, String>, ExpandErrorKind> {
-    let mut template = Template::new();
+    let mut template = Template::new(renamed.clone());
     for operand in signature.inputs.iter().chain(signature.outputs()) {
         template.argument(operand);
     }

@@ -86,20 +86,28 @@ impl Spread {
         Ok(Spread { operand: operand.clone(), along: along.collect::<Result<_, _>>()? })
     }
 
-    /// The element for the result with these indices.
-    fn element(&self, indices: &[String]) -> Element {
-        let index = |position: usize| match self.along[position] {
-            Some(along) => indices[along].clone(),
+    /// The element for the result with these indices. Where it is open whether a dimension is as long as that of the result,
+    /// or has one element, its last index is not exceeded.
+    fn element(&self, indices: &[String], output: &Operand, template: &mut Template) -> Element {
+        let mut index = |position: usize| match self.along[position] {
+            Some(along) => {
+                let (own, whole) = (self.operand.size(position), output.size(along));
+                if agreement(own, whole) == Agreement::Same {
+                    return indices[along].clone();
+                }
+                format!("min({}, {} - 1)", indices[along], template.extent(own))
+            }
             None => "0".to_owned(),
         };
-        Element::new(&self.operand.connector, self.operand.seen().into_iter().map(index).collect())
+        let indices = self.operand.seen().into_iter().map(&mut index).collect();
+        Element::new(&self.operand.connector, indices)
     }
 
     /// Where the element for the result with these indices is in the list of them.
     fn place(&self, indices: &[usize]) -> Result<usize, String> {
         self.along.iter().enumerate().try_fold(0, |place, (position, along)| {
-            let index = along.map_or(0, |along| indices[along]);
-            Ok(place * count(self.operand.size(position))? + index)
+            let size = count(self.operand.size(position))?;
+            Ok(place * size + along.map_or(0, |along| indices[along]).min(size.saturating_sub(1)))
         })
     }
 }
@@ -155,11 +163,11 @@ impl Meaning for Selection {
         }
         let converted =
             |name: &str, from: &Spread| converted(name, from.operand.element, self.output.element);
-        let mut reads = vec![("__t".to_owned(), self.taken.element(&indices))];
+        let mut reads = vec![("__t".to_owned(), self.taken.element(&indices, &self.output, template))];
         let mut value = converted("__t", &self.taken);
         if let Some((otherwise, Mask(mask))) = &self.otherwise {
-            reads.push(("__f".to_owned(), otherwise.element(&indices)));
-            reads.push(("__m".to_owned(), mask.element(&indices)));
+            reads.push(("__f".to_owned(), otherwise.element(&indices, &self.output, template)));
+            reads.push(("__m".to_owned(), mask.element(&indices, &self.output, template)));
             value = format!("{value} if __m else {}", converted("__f", otherwise));
         }
         template.elementwise(Elementwise {

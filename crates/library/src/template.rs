@@ -3,13 +3,14 @@
 //! Names of the expansion itself begin with two underscores, so that they are none of a node's connectors and of the
 //! caller's symbols.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbols::symbol_types_in;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::Expression;
 
 use crate::error::ExpandErrorKind;
 use crate::extents::Extents;
@@ -22,7 +23,12 @@ pub(crate) struct Template {
     extents: Extents,
     header: String,
     states: String,
+    /// Symbols of properties that an expansion has by another name, with that first.
+    renamed: Renamed,
 }
+
+/// Names within an expansion and those outside.
+pub(crate) type Renamed = Vec<(Symbol, Symbol)>;
 
 /// Elements of a container: its name, and an index for each dimension.
 #[derive(Clone, Debug)]
@@ -62,8 +68,36 @@ impl Element {
 }
 
 impl Template {
-    pub(crate) fn new() -> Self {
-        Template { extents: Extents::new("__n"), header: String::new(), states: String::new() }
+    pub(crate) fn new(renamed: Renamed) -> Self {
+        Template { extents: Extents::new("__n"), header: String::new(), states: String::new(), renamed }
+    }
+
+    /// A node with other names for the symbols in its properties that may be those of a connector or of the expansion itself,
+    /// which begin with two underscores.
+    pub(crate) fn renamed(node: &LibraryNode, context: Context<'_>) -> (LibraryNode, Renamed) {
+        let mut node = node.clone();
+        let connectors: BTreeSet<String> =
+            node.inputs.iter().chain(&node.outputs).map(|connector| connector.name.clone()).collect();
+        let is_like = |name: &str| name.starts_with("__") || connectors.contains(name);
+        let is_value = |property: &str| LibraryNode::assigned(property).is_none();
+        let values = node.properties.iter().filter(|(property, _)| is_value(property));
+        let names: BTreeSet<Symbol> = values
+            .flat_map(|(_, value)| value.names())
+            .filter(|name| is_like(name))
+            .filter_map(|name| Symbol::new(name).ok())
+            .collect();
+        if names.is_empty() {
+            return (node, Vec::new());
+        }
+        let types = types_at(context);
+        let known = names.into_iter().filter(|name| types.contains_key(name)).enumerate();
+        let renamed: Renamed = known.map(|(at, name)| (Symbol::of(&format!("__p{at}")), name)).collect();
+        let names = renamed.iter();
+        let names = names.map(|(new, old)| (old.to_string(), Expression::name(new.as_str()))).collect();
+        for (_, value) in node.properties.iter_mut().filter(|(property, _)| is_value(property)) {
+            *value = value.replace_names(&names);
+        }
+        (node, renamed)
     }
 
     /// The text of an extent: a constant or a symbol that stands for it.
@@ -121,13 +155,13 @@ impl Template {
         });
         let names: Vec<Symbol> = names.filter_map(|name| Symbol::new(name).ok()).collect();
         if !names.is_empty() {
-            let tree = ScopeTree::of(context.state);
-            let types = symbol_types_in(context.sdfg, context.state, &tree, tree.scope_of(context.node));
+            let types = types_at(context);
+            let outside = |name: &Symbol| {
+                let renamed = self.renamed.iter().find(|(new, _)| new == name);
+                renamed.map_or(name, |(_, old)| old).clone()
+            };
             symbols.extend(
-                names
-                    .into_iter()
-                    .filter_map(|symbol| types.get_key_value(&symbol))
-                    .map(|(symbol, ty)| (symbol.clone(), *ty)),
+                names.into_iter().filter_map(|name| Some((name.clone(), *types.get(&outside(&name))?))),
             );
         }
         let symbols: String = symbols.iter().map(|(symbol, ty)| format!("symbol {symbol}: {ty}\n")).collect();
@@ -143,9 +177,18 @@ impl Template {
             sdfg: inner,
             inputs: node.inputs.clone(),
             outputs: node.outputs.clone(),
-            symbol_mapping: self.extents.into_mapping(),
+            symbol_mapping: {
+                let renamed = self.renamed.into_iter().map(|(new, old)| (new, Expr::symbol(old)));
+                self.extents.into_mapping().into_iter().chain(renamed).collect()
+            },
         })
     }
+}
+
+/// The types of the symbols that have a value where a node is.
+fn types_at(context: Context<'_>) -> BTreeMap<Symbol, ScalarType> {
+    let tree = ScopeTree::of(context.state);
+    symbol_types_in(context.sdfg, context.state, &tree, tree.scope_of(context.node)).into_iter().collect()
 }
 
 fn defect(text: &str, reason: Option<String>) -> ExpandErrorKind {

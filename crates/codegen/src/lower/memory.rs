@@ -176,6 +176,14 @@ impl<'g> Lowering<'g> {
             if container.lifetime == Lifetime::State && is_own && state.accesses_of(id).next().is_some() {
                 let buffer = frame.containers.get(&id).map(|bound| bound.origin.buffer);
                 brackets.0.extend(buffer.and_then(|buffer| self.undefine(buffer)));
+                // What is left of queues is lost.
+                let queues = buffer.filter(|buffer| {
+                    let allocation = &self.plan.buffer(*buffer).allocation;
+                    matches!(allocation, Allocation::Queues { owner: QueueOwner::Statements, .. })
+                });
+                if let Some(queues) = queues {
+                    brackets.0.extend([Statement::Free(queues), Statement::Allocate(queues)]);
+                }
             }
         }
         for late in &frame.late {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::accesses::control_flow_reads;
+use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeKind,
     RegionId, Sdfg, State, TransitionId, Volume,
@@ -40,7 +40,8 @@ impl Frame<'_> {
     pub(super) fn outlive_states(&mut self) {
         let found = self.sdfg.containers().filter(|(_, found)| found.lifetime == Lifetime::State);
         let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
-        let read_between = if found.is_empty() { BTreeSet::new() } else { control_flow_reads(&self.sdfg) };
+        let read_between =
+            if found.is_empty() { BTreeSet::new() } else { memory_of_control_flow(&self.sdfg) };
         for id in found {
             let users = self.sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_some());
             if users.count() > 1 || read_between.contains(&id) {

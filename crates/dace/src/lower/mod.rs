@@ -102,8 +102,9 @@ fn lower_program<'a>(
 ) -> Result<Sdfg, Failed> {
     let sdfg = lower_with(program, shared, outer, mapping, (extents, &BTreeSet::new()))?;
     let is_container = |symbol: &&Symbol| sdfg.find_container(symbol.as_str()).is_some();
-    let read: BTreeSet<Symbol> =
+    let mut read: BTreeSet<Symbol> =
         sdfg.symbols().map(|(symbol, _)| symbol).filter(is_container).cloned().collect();
+    read.extend(node::scalars_of_properties(&sdfg));
     // Scalars whose names stand in sizes and indices are found only now.
     if read.is_empty() { Ok(sdfg) } else { lower_with(program, shared, outer, mapping, (extents, &read)) }
 }

@@ -1,5 +1,7 @@
 //! Nodes of a state.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sdfg::ir::{
     Connector, Consume, LibraryNode, Map, NestedSdfg, NodeId, NodeKind, Reduce, Schedule, Tasklet,
@@ -16,6 +18,25 @@ use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
 use crate::text::{lambda, map_expression, plain, resolution, symbolic};
 use crate::wire::{Json, whole_factor};
+
+/// Scalars of integers that properties of library nodes name, where only symbols have a value.
+pub(super) fn scalars_of_properties(sdfg: &sdfg::ir::Sdfg) -> BTreeSet<Symbol> {
+    let nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
+    let properties = nodes.filter_map(|(_, node)| match &node.kind {
+        NodeKind::Library(library) => Some(&library.properties),
+        _ => None,
+    });
+    let values = properties.flatten().filter(|(name, _)| LibraryNode::assigned(name).is_none());
+    let is_scalar = |name: &&str| {
+        let container = sdfg.find_container(name).map(|id| sdfg.container(id));
+        container.is_some_and(|found| found.shape().is_empty() && found.element.lane().is_integer())
+    };
+    values
+        .flat_map(|(_, value)| value.names())
+        .filter(is_scalar)
+        .filter_map(|name| Symbol::new(name).ok())
+        .collect()
+}
 
 impl<'a> Frame<'a> {
     /// Adds a node that ends no scope.
@@ -261,7 +282,7 @@ impl<'a> Frame<'a> {
                 // Words that are no expressions, such as `ij,jk->ik`, keep their letters: `ij_jk_to_ik`.
                 let word = text.replace("->", "_to_").replace(',', "_").replace(' ', "");
                 match parse_expression(&text).or_else(|_| parse_expression(&word)) {
-                    Ok(value) => map_expression(value, &mut |part| self.imaginary_unit(part)),
+                    Ok(value) => map_expression(value, &mut |part| self.imaginary_unit(self.number(part))),
                     Err(_) => {
                         let message = format!("the property `{name}` is `{text}`, which is no expression");
                         return Err(self.log().error(Code::LibraryNode, &node.path, message));
@@ -281,6 +302,17 @@ impl<'a> Frame<'a> {
         };
         found.push((name.to_owned(), value));
         Ok(())
+    }
+
+    /// The symbol that has the value of a scalar, where that is named.
+    fn number(&self, expression: Expression) -> Expression {
+        match &expression.kind {
+            ExpressionKind::Name(name) => {
+                let value = Symbol::new(name).ok().and_then(|name| self.numbers.get(&name)?.to_expression());
+                value.unwrap_or(expression)
+            }
+            _ => expression,
+        }
     }
 
     /// SymPy prints the imaginary unit as `I`, which is a symbol only where there is one of this name.

@@ -12,6 +12,7 @@ use sdfg::syntax::{
 
 use super::Frame;
 use super::state::Graph;
+use crate::model;
 use crate::text::map_block;
 
 impl<'a> Frame<'a> {
@@ -34,12 +35,13 @@ impl<'a> Frame<'a> {
             let edges = graph.state.out_edges(graph.nodes[at]).into_iter();
             let mut edges = edges.map(|id| graph.state.edge(id)).filter(|edge| is_its(&edge.src_connector));
             let (Some(edge), None) = (edges.next(), edges.next()) else { continue };
-            let Flow::Write { to: access, resolution: None } = &edge.memlet.flow else { continue };
+            let Flow::Write { to: access, .. } = &edge.memlet.flow else { continue };
             let written = model.edges.iter().find(|edge| edge.src == at && is_its(&edge.src_connector));
-            let Some(place) = written.map(|edge| graph.paths.destination(edge)) else { continue };
+            let Some(written) = written.filter(|edge| edge.memlet.resolution.is_none()) else { continue };
+            let place = graph.paths.destination(written);
             let Some(end) = self.end(&model.nodes[place]).filter(|_| !access.is_queue()) else { continue };
             let memlet = Memlet { volume: edge.memlet.volume.clone(), ..Memlet::read(access.clone()) };
-            let input = unused_name(output, &block);
+            let input = unused_name(output, &block, node);
             // Where the container is at home in a scope, it is read there.
             let scope = graph.paths.scope_of(place);
             self.pass_into(graph, (at, &input), (end, scope), memlet);
@@ -98,8 +100,8 @@ fn reads(block: &[Statement], output: &str) -> bool {
 }
 
 /// A name for the input beside an output that code does not use.
-fn unused_name(output: &str, block: &[Statement]) -> String {
-    let mut used: BTreeSet<String> = BTreeSet::new();
+fn unused_name(output: &str, block: &[Statement], node: &model::Node) -> String {
+    let mut used: BTreeSet<String> = node.inputs.keys().chain(node.outputs.keys()).cloned().collect();
     visit_block(block, &mut |part| used.extend(part.own_name().map(str::to_owned)));
     visit_bound_names(block, &mut |name| {
         used.insert(name.text.clone());

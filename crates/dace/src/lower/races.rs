@@ -51,7 +51,7 @@ impl<'a> Frame<'a> {
 }
 
 /// Whether a range lies, for each value of a parameter, wholly before or behind what it is for the next.
-fn is_moved(range: &Range, param: &Symbol, step: &Expr) -> bool {
+pub(super) fn is_moved(range: &Range, param: &Symbol, step: &Expr) -> bool {
     if !range.begin.depends_on(param) {
         return false;
     }

@@ -11,25 +11,32 @@ use sdfg::edit::{
     EditError, atomically, derived_block_label, derived_label, unwrap_map, wrap_in_loop, wrap_in_nested,
 };
 use sdfg::ir::{
-    Access, BlockKind, ConflictResolution, ContainerId, EdgeId, Loop, Map, NodeId, NodeKind, RegionId,
-    Schedule, Sdfg, State, StateId,
+    Access, BlockKind, ConflictResolution, ContainerId, Edge, EdgeId, Lifetime, Loop, Map, NodeId, NodeKind,
+    RegionId, Schedule, Sdfg, State, StateId,
 };
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 
+use super::races::is_moved;
+use crate::report::{Code, Log};
+
 /// Makes loops of such maps in an SDFG and in those that it calls, which are at most as deep as a document.
-pub(crate) fn order(sdfg: &mut Sdfg) {
+pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
     for state in states {
         for entry in dependent(sdfg, state) {
-            // What cannot be one stays a map, and validation says what is wrong with it.
-            let _ = atomically(sdfg, |sdfg| to_loops(sdfg, state, entry));
+            let label = sdfg.state(state).node(entry).label.clone();
+            if atomically(sdfg, |sdfg| to_loops(sdfg, state, entry)).is_err() {
+                let message =
+                    format!("iterations of `{label}` may depend on each other, and their order is not kept");
+                log.note(Code::Approximated, &sdfg.name, message);
+            }
         }
         let nodes: Vec<NodeId> = sdfg.state(state).nodes().map(|(id, _)| id).collect();
         for node in nodes {
             if let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(node).kind {
-                order(&mut nested.sdfg);
+                order(&mut nested.sdfg, log);
             }
         }
     }
@@ -70,15 +77,17 @@ fn dependent(sdfg: &Sdfg, state: StateId) -> Vec<NodeId> {
 /// What the iterations of a map do to containers that they share.
 struct Iterations<'g> {
     map: &'g Map,
-    /// Parameters of the scopes within, with their ranges.
-    inner: Vec<(&'g Symbol, &'g Range)>,
-    /// By container: subsets that are read, and that are written, or combined with.
+    /// Parameters of the map and of the scopes within, with their ranges.
+    params: Vec<(&'g Symbol, &'g Range)>,
+    /// By container: subsets that are read.
     reads: BTreeMap<ContainerId, Vec<&'g Subset>>,
+    /// By container: subsets that are written, and whether they are combined with in a way in which no order is seen.
     writes: BTreeMap<ContainerId, Vec<(&'g Subset, bool)>>,
+    /// Whether elements are pushed that nothing beside the map takes.
+    pushes: bool,
 }
 
 impl<'g> Iterations<'g> {
-    /// `None` for what is judged otherwise: a parameter that data gives a value.
     fn of(
         graph: &'g State,
         tree: &ScopeTree,
@@ -86,83 +95,107 @@ impl<'g> Iterations<'g> {
         is_own: &dyn Fn(ContainerId) -> bool,
     ) -> Option<Self> {
         let NodeKind::MapEntry(map) = &graph.node(entry).kind else { return None };
-        if bound_symbols(graph, entry) != map.params {
-            return None;
-        }
         let is_within = |scope: Option<NodeId>| tree.enclosing_scope(scope).any(|outer| outer == entry);
-        let mut found =
-            Iterations { map, inner: Vec::new(), reads: BTreeMap::new(), writes: BTreeMap::new() };
-        for (id, node) in graph.nodes() {
-            if let NodeKind::MapEntry(inner) = &node.kind
-                && id != entry
-                && is_within(Some(id))
-            {
-                found.inner.extend(inner.params.iter().zip(&inner.ranges.0));
-            }
-        }
-        let is_shared = |access: &Access| !access.is_queue() && !is_own(access.container);
+        let inner = graph.nodes().filter(|(id, _)| *id != entry && is_within(Some(*id)));
+        let maps = inner.filter_map(|(_, node)| match &node.kind {
+            NodeKind::MapEntry(inner) => Some(inner),
+            _ => None,
+        });
+        let params =
+            [map].into_iter().chain(maps).flat_map(|map| map.params.iter().zip(&map.ranges.0)).collect();
+        let (reads, writes) = (BTreeMap::new(), BTreeMap::new());
+        let mut found = Iterations { map, params, reads, writes, pushes: false };
         for (id, edge) in graph.edges() {
             // What a nested SDFG picks of its arguments is not looked at.
             if !is_within(tree.scope_of_edge(graph, id)) || !is_leaf(graph, id) || is_call(graph, id) {
                 continue;
             }
-            if let Some(access) = edge.memlet.read_access().filter(|access| is_shared(access)) {
+            let is_shared = |access: &&Access| !is_own(access.container);
+            if let Some(access) =
+                edge.memlet.read_access().filter(is_shared).filter(|access| !access.is_queue())
+            {
                 found.reads.entry(access.container).or_default().push(access.subset());
             }
-            if let Some(access) = edge.memlet.write_access().filter(|access| is_shared(access)) {
-                let resolution = edge.memlet.resolution();
-                let combines =
-                    resolution.is_some_and(|resolution| *resolution != ConflictResolution::Replace);
-                found.writes.entry(access.container).or_default().push((access.subset(), combines));
+            let Some(access) = edge.memlet.write_access().filter(is_shared) else { continue };
+            if access.is_queue() {
+                let takes = |access: &Access, of: &Access| access.container == of.container;
+                let is_taken = |(_, edge): (EdgeId, &Edge)| {
+                    edge.memlet.read_access().is_some_and(|read| takes(read, access))
+                };
+                found.pushes |= !graph.edges().any(is_taken);
+                continue;
             }
+            let combines = edge.memlet.resolution().is_some_and(|resolution| {
+                !matches!(resolution, ConflictResolution::Replace | ConflictResolution::Custom(_))
+            });
+            found.writes.entry(access.container).or_default().push((access.subset(), combines));
         }
         Some(found)
     }
 
     /// Whether one iteration may read or overwrite what another one wrote.
     fn depend(&self) -> bool {
-        let parameters = || self.map.params.iter().zip(&self.map.ranges.0);
-        let varying: Vec<&Symbol> =
-            parameters().filter(|(_, range)| !range.size().is_one()).map(|(param, _)| param).collect();
-        self.writes.iter().any(|(container, writes)| {
-            let overwrites = |(write, combines): &(&Subset, bool)| {
-                !combines && varying.iter().any(|param| !self.tells_apart(write, param))
+        self.pushes
+            || self.writes.iter().any(|(container, writes)| {
+                let reads = self.reads.get(container).map_or(&[][..], Vec::as_slice);
+                writes.iter().any(|(write, combines)| {
+                    let is_read = reads.contains(write);
+                    let others =
+                        writes.iter().filter(|(_, other)| !(*combines && *other)).map(|(other, _)| *other);
+                    (!combines || is_read) && !self.tells_apart(write)
+                        || reads.iter().copied().chain(others).any(|other| self.may_meet(other, write))
+                })
+            })
+    }
+
+    /// Whether a subset has no element in common in two iterations.
+    ///
+    /// A parameter tells them apart if a range of the subset moves on by its length with it and with no other parameter but
+    /// those that do so, or if a parameter that does has a range that moves so, as that of a tile.
+    fn tells_apart(&self, subset: &Subset) -> bool {
+        let mut told: BTreeSet<&Symbol> = BTreeSet::new();
+        let is_bound = |symbol: &Symbol| self.params.iter().any(|(param, _)| *param == symbol);
+        loop {
+            let moves = |range: &Range, param: &Symbol, step: &Expr| {
+                let alone = |symbol: &Symbol| symbol == param || told.contains(symbol) || !is_bound(symbol);
+                range.free_symbols().iter().all(alone) && is_moved(range, param, step)
             };
-            let reads = self.reads.get(container).map_or(&[][..], Vec::as_slice);
-            writes.iter().any(overwrites)
-                || writes.iter().any(|(write, _)| reads.iter().any(|read| self.may_meet(read, write)))
-        })
+            let next = self.params.iter().find(|(param, range)| {
+                let tiles =
+                    self.params.iter().filter(|(inner, _)| told.contains(inner)).map(|(_, tile)| *tile);
+                let mut ranges = subset.0.iter().chain(tiles);
+                !told.contains(param) && ranges.any(|of| moves(of, param, &range.step))
+            });
+            match next {
+                Some((param, _)) => told.insert(param),
+                None => break,
+            };
+        }
+        let mut varying =
+            self.map.params.iter().zip(&self.map.ranges.0).filter(|(_, range)| !range.size().is_one());
+        varying.all(|(param, _)| told.contains(param))
     }
 
-    /// Whether a subset is another one for each value of a parameter: it mentions it, or a parameter within whose range does.
-    fn tells_apart(&self, subset: &Subset, param: &Symbol) -> bool {
-        let mut told = BTreeSet::from([param]);
-        for (inner, range) in &self.inner {
-            if told.iter().any(|outer| range.free_symbols().contains(*outer)) {
-                told.insert(*inner);
-            }
-        }
-        let mentioned = subset.free_symbols();
-        told.into_iter().any(|symbol| mentioned.contains(symbol))
-    }
-
-    /// Whether what is read in one iteration may be written in another one.
-    fn may_meet(&self, read: &Subset, write: &Subset) -> bool {
-        if read == write {
-            return false;
-        }
-        let bound: BTreeSet<&Symbol> =
-            self.map.params.iter().chain(self.inner.iter().map(|(param, _)| *param)).collect();
-        // An index that is the same in all iterations keeps them apart if it is another one.
+    /// Whether two subsets that are not the same may have an element in common, also in different iterations.
+    fn may_meet(&self, one: &Subset, other: &Subset) -> bool {
         let is_apart = |(a, b): (&Range, &Range)| {
-            let is_fixed = |range: &Range| {
-                range.is_index() && range.free_symbols().iter().all(|symbol| !bound.contains(symbol))
-            };
-            let difference = (&a.begin - &b.begin).as_int();
-            is_fixed(a) && is_fixed(b) && difference.is_some_and(|difference| difference != 0)
+            let difference = (&a.begin - &b.begin).as_int().filter(|_| a.is_index() && b.is_index());
+            let step = self.params.iter().try_fold(0, |step, (param, _)| {
+                let next = BTreeMap::from([((*param).clone(), Expr::symbol((*param).clone()) + 1)]);
+                Some(gcd(step, (a.begin.substitute(&next) - &a.begin).as_int()?.unsigned_abs()))
+            });
+            match (difference, step) {
+                (Some(difference), Some(0)) => difference != 0,
+                (Some(difference), Some(step)) => !difference.unsigned_abs().is_multiple_of(step),
+                (None, _) | (_, None) => false,
+            }
         };
-        !read.0.iter().zip(&write.0).any(is_apart)
+        one != other && !one.0.iter().zip(&other.0).any(is_apart)
     }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn is_call(graph: &State, edge: EdgeId) -> bool {
@@ -172,19 +205,30 @@ fn is_call(graph: &State, edge: EdgeId) -> bool {
 
 /// Puts a map scope into a nested SDFG, and loops over its parameters into the place of the map.
 fn to_loops(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditError> {
+    let own = homes(sdfg).into_iter().filter(|(_, home)| *home == (state, entry));
+    let own: Vec<String> = own.map(|(id, _)| sdfg.container(id).name.clone()).collect();
     let graph = sdfg.state(state);
     let NodeKind::MapEntry(map) = graph.node(entry).kind.clone() else { return Ok(()) };
     let label = graph.node(entry).label.clone();
     let placeholder = sdfg.body();
     let headers =
         map.params.iter().zip(&map.ranges.0).map(|(param, range)| header(param, range, placeholder));
-    let Some(headers) = headers.collect::<Option<Vec<Loop>>>() else {
+    let headers = headers.collect::<Option<Vec<Loop>>>();
+    // What data gives a value is known only where the scope begins.
+    let Some(headers) = headers.filter(|_| bound_symbols(graph, entry) == map.params) else {
         return Err(EditError::NoNode(entry));
     };
     let call = derived_label(graph, &label, "in_order");
     let call = wrap_in_nested(sdfg, state, &BTreeSet::from([entry]), &call)?;
     let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(call).kind else { return Ok(()) };
     let inner = &mut nested.sdfg;
+    // Each iteration has those for itself.
+    for id in own.iter().filter_map(|name| inner.find_container(name)).collect::<Vec<_>>() {
+        let container = inner.container_mut(id);
+        if container.transient && !container.is_alias() {
+            container.lifetime = Lifetime::State;
+        }
+    }
     let states: Vec<_> = inner
         .blocks()
         .filter(|(_, block)| matches!(block.kind, BlockKind::State(_)))

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::accesses::control_flow_reads;
+use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::{atomically, merge_states};
@@ -34,7 +34,7 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
         container.transient && !container.is_alias() && container.shape().iter().any(varies)
     });
     let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
-    let read_between = control_flow_reads(sdfg);
+    let read_between = memory_of_control_flow(sdfg);
     for id in found {
         let mut users = users_of(sdfg, id);
         let outlives = |users: &[BlockId]| users.len() > 1 || read_between.contains(&id);

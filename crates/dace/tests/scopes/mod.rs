@@ -1,7 +1,7 @@
 //! What lies in a scope and what lies around it: views, tiles, arguments of nested SDFGs, threads; each in the smallest graph
 //! that has it, with what the graph computes.
 
-use crate::graph::{self, Graph, access, edge, end_of, map, memlet, nested, resolved, tasklet, to};
+use crate::graph::{self, Graph, access, edge, end_of, map, memlet, nested, resolved, stream, tasklet, to};
 use serde_json::{Value as Json, json};
 
 fn transient(kind: &str, shape: &str) -> Json {
@@ -469,6 +469,60 @@ fn sequential_iterations_that_depend_on_each_other_are_loops() {
     // Without an order, it is not valid.
     let unordered = graph::read(sums(&map).document().to_string().as_bytes());
     assert!(sdfg::validate::validate(unordered).is_err());
+}
+
+#[test]
+fn sequential_iterations_may_meet_in_many_ways() {
+    // A tasklet in a map over `i`, with what it reads of `A` and writes to `A`; the text of the graph, and `A`.
+    let found = |read: &str, written: &str, code: &str| {
+        let graph = Graph::new().array("A", "float64", &["6"]).nodes(vec![
+            access("A"),
+            sequential("i", "0:2"),
+            tasklet(code, &["a"], &["b"]),
+            end_of("1"),
+            access("A"),
+        ]);
+        let graph = graph.edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:5", "6")),
+            edge(1, "OUT_A", 2, "a", memlet("A", read, "1")),
+            edge(2, "b", 3, "IN_A", memlet("A", written, "1")),
+            edge(3, "OUT_A", 4, "", memlet("A", "0:5", "6")),
+        ]);
+        let text = sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+        (text.contains("for \"m.i0\""), graph.run(&[("A", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])], "A"))
+    };
+    let plain = "b = 10 * a";
+    assert_eq!(found("i:i", "i + 1:i + 1", plain), (true, vec![1.0, 10.0, 100.0, 1000.0, 5.0, 6.0]));
+    assert_eq!(found("i:i", "Mod(i, 2):Mod(i, 2)", plain), (true, vec![30.0, 20.0, 3.0, 4.0, 5.0, 6.0]));
+    assert_eq!(found("5:5", "5:5", "b = a + 1"), (true, vec![1.0, 2.0, 3.0, 4.0, 5.0, 9.0]));
+    assert_eq!(found("i:i", "5:5", "b[0] = b[0] + a"), (true, vec![1.0, 2.0, 3.0, 4.0, 5.0, 12.0]));
+    assert_eq!(found("i:i", "i:i", plain), (false, vec![10.0, 20.0, 30.0, 4.0, 5.0, 6.0]));
+    assert_eq!(found("2*i:2*i", "2*i + 1:2*i + 1", plain), (false, vec![1.0, 10.0, 3.0, 30.0, 5.0, 50.0]));
+}
+
+#[test]
+fn a_stream_in_a_sequential_scope_is_that_of_an_iteration() {
+    let graph = Graph::new()
+        .array("A", "float64", &["4"])
+        .with("S", stream("float64"))
+        .nodes(vec![
+            access("A"),
+            sequential("i", "0:2"),
+            tasklet("b = a + 1\nb = 100", &["a"], &["b"]),
+            access("S"),
+            tasklet("b = a", &["a"], &["b"]),
+            end_of("1"),
+            access("A"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:3", "4")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "", memlet("S", "0:0", "2")),
+            edge(3, "", 4, "a", memlet("S", "0:0", "1")),
+            edge(4, "b", 5, "IN_A", memlet("A", "i + 1:i + 1", "1")),
+            edge(5, "OUT_A", 6, "", memlet("A", "0:3", "4")),
+        ]);
+    assert_eq!(graph.run(&[("A", &[1.0, 0.0, 0.0, 0.0])], "A"), [1.0, 2.0, 3.0, 4.0]);
 }
 
 #[test]

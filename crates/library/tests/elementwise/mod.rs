@@ -182,15 +182,17 @@ fn what_does_not_fit_is_refused() {
 fn properties_use_any_symbol_that_is_there() {
     let text = "sdfg p {
       symbol n: i32
+      symbol N: i64
+      symbol _fill_out: i64
       array A: f64[4]
       array B: i64[4]
       state begin {}
-      -> l with (m = 10)
+      -> l with (m = 10, __i0 = 3, __n0 = 4)
       for l: k = 0:4 {
         state s {
           access A
-          library node: Fill () -> (_fill_out) { value = k * m + n }
-          node._fill_out -> A: A[k:k + 1]
+          library node: Fill () -> (_fill_out) { value = k * m + n + __i0 - __n0 + _fill_out }
+          node._fill_out -> A: A[k:k + N]
         }
       }
       state t {
@@ -209,10 +211,41 @@ fn properties_use_any_symbol_that_is_there() {
         let mut arguments = Arguments::new()
             .with("A", Tensor::new(&[4], &[0.0_f64; 4]).unwrap())
             .with("B", Tensor::new(&[4], &[0_i64; 4]).unwrap());
-        arguments.set_symbol("n", 7);
+        for (name, value) in [("n", 7), ("N", 1), ("_fill_out", 1)] {
+            arguments.set_symbol(name, value);
+        }
         let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
         Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
         assert_eq!(arguments.get("A").unwrap().to_vec::<f64>().unwrap(), [7.0, 17.0, 27.0, 37.0]);
         assert_eq!(arguments.get("B").unwrap().to_vec::<i64>().unwrap(), [10, 11, 12, 13]);
+    }
+}
+
+#[test]
+fn an_operand_of_one_element_is_repeated_also_where_its_extent_is_a_symbol() {
+    let text = "sdfg p {
+      symbol N: i64
+      array A: f64[N]
+      array R: f64[3]
+      state s {
+        access A
+        access R
+        library node: Broadcast (_src) -> (_dst)
+        A -> node._src
+        node._dst -> R
+      }
+    }";
+    let parsed = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let expanded = sdfg_library::expand(&parsed, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+    for sdfg in [parsed, expanded] {
+        let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        for (given, expected) in [(&[5.0][..], [5.0; 3]), (&[5.0, 6.0, 7.0], [5.0, 6.0, 7.0])] {
+            let mut arguments = Arguments::new()
+                .with("A", Tensor::new(&[given.len() as i64], given).unwrap())
+                .with("R", Tensor::new(&[3], &[0.0_f64; 3]).unwrap());
+            let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+            Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
+            assert_eq!(arguments.get("R").unwrap().to_vec::<f64>().unwrap(), expected);
+        }
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bound_alias;
-use crate::ir::{BlockKind, Consume, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State};
+use crate::ir::{
+    BlockKind, Consume, Container, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State,
+};
 use crate::syntax::Expression;
 
 /// Containers that are read and written.
@@ -111,6 +113,27 @@ pub fn control_flow_reads(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
     for (_, transition) in sdfg.transitions() {
         let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
         found.extend(values.flat_map(|value| containers_in(sdfg, value)));
+    }
+    found
+}
+
+/// Containers that conditions and assignments of an SDFG read, with those that the views and references among them name.
+pub fn memory_of_control_flow(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
+    let mut found = control_flow_reads(sdfg);
+    let is_alias = |id: &ContainerId| sdfg.get_container(*id).is_some_and(Container::is_alias);
+    if !found.iter().any(is_alias) {
+        return found;
+    }
+    let binds: Vec<(ContainerId, ContainerId)> = sdfg
+        .states()
+        .flat_map(|(_, state)| state.edges().filter_map(move |(edge, _)| bound_alias(state, edge)))
+        .map(|(alias, target)| (alias, target.container))
+        .collect();
+    // A view may be one of another view.
+    while let Some((_, target)) =
+        binds.iter().find(|(alias, target)| found.contains(alias) && !found.contains(target))
+    {
+        found.insert(*target);
     }
     found
 }

@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::site::{Findings, Program, counted};
 use super::symbols::SymbolTable;
-use crate::analysis::accesses::control_flow_reads;
+use crate::analysis::accesses::memory_of_control_flow;
 use crate::diagnostic::{Code, Diagnostic, Element};
 use crate::ir::{Container, ContainerKind, Distribution, Lifetime, NodeKind};
 use crate::symbolic::{EvalError, Expr};
@@ -42,7 +42,7 @@ fn ended(program: &Program<'_>, findings: &mut Findings) {
     if !program.sdfg.containers().any(|(_, container)| is_brief(container)) {
         return;
     }
-    for id in control_flow_reads(program.sdfg) {
+    for id in memory_of_control_flow(program.sdfg) {
         let container = program.sdfg.container(id);
         if is_brief(container) {
             let name = &container.name;
