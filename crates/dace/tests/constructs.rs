@@ -491,3 +491,21 @@ fn elements_that_data_picks_may_be_behind_the_end_of_a_memlet() {
     let found = graph::run(&sdfg, &[("at", &[4.0, 1.0]), ("A", &[0.0; 10])], "A");
     assert_eq!(found, [0.0, 0.0, 0.0, 11.0, 0.0, 0.0, 0.0, 0.0, 41.0, 0.0]);
 }
+
+#[test]
+fn properties_of_library_nodes_may_name_scalars() {
+    let node = json!({"type": "LibraryNode", "label": "r", "classpath": "dace.libraries.standard.nodes.cshift.CShift",
+        "attributes": {"dim": 1, "shift": "s + 1", "direction": "NUMPY",
+            "in_connectors": {"_x": null}, "out_connectors": {"_out": null}}});
+    let graph = Graph::new()
+        .with("s", scalar("int64"))
+        .array("A", "float64", &["3"])
+        .array("B", "float64", &["3"])
+        .nodes(vec![access("A"), node, access("B")])
+        .edges(vec![
+            edge(0, "", 1, "_x", memlet("A", "0:2", "3")),
+            edge(1, "_out", 2, "", memlet("B", "0:2", "3")),
+        ]);
+    let text = sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+    assert!(text.contains("with (__value_of_s = s)") && text.contains("shift = __value_of_s + 1"), "{text}");
+}
