@@ -187,7 +187,7 @@ fn properties_use_any_symbol_that_is_there() {
       array A: f64[4]
       array B: i64[4]
       state begin {}
-      -> l with (m = 10, __i0 = 3, __n0 = 4)
+      -> l with (m = 10, __i0 = 5, __n0 = 4)
       for l: k = 0:4 {
         state s {
           access A
@@ -216,7 +216,7 @@ fn properties_use_any_symbol_that_is_there() {
         }
         let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
         Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
-        assert_eq!(arguments.get("A").unwrap().to_vec::<f64>().unwrap(), [7.0, 17.0, 27.0, 37.0]);
+        assert_eq!(arguments.get("A").unwrap().to_vec::<f64>().unwrap(), [9.0, 19.0, 29.0, 39.0]);
         assert_eq!(arguments.get("B").unwrap().to_vec::<i64>().unwrap(), [10, 11, 12, 13]);
     }
 }
