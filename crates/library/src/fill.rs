@@ -7,7 +7,7 @@ use crate::error::ExpandErrorKind;
 use crate::operand::{Operand, Signature};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
-use crate::template::{Element, Elementwise, Template, converted};
+use crate::template::{Element, Elementwise, Over, Template, converted};
 use crate::values::Values;
 
 /// A node that fills its output.
@@ -61,8 +61,7 @@ impl Meaning for Fill {
         target: &Target,
         _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        let shape = template.shape(&self.output);
-        let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
+        let Over { params, dimensions, .. } = template.over(&self.output);
         let (reads, value) = match &self.from {
             From::Property(factor) => (Vec::new(), factor.code(self.output.element)?),
             From::Input(operand) => {
@@ -73,7 +72,7 @@ impl Meaning for Fill {
         };
         template.elementwise(Elementwise {
             label: "fill",
-            dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
+            dimensions,
             reads,
             value,
             write: Element::new(target.container(), params),

@@ -77,6 +77,14 @@ impl<'n> Properties<'n> {
         Factor::of(self.get(name).cloned().unwrap_or_else(|| Expression::integer(default)))
     }
 
+    /// A dimension of so many, counted from 1, and the first one unless it is given; counted from 0.
+    pub(crate) fn dimension(self, name: &str, rank: usize) -> Result<usize, ExpandErrorKind> {
+        match self.factor(name, 1).value(ScalarType::I64) {
+            Ok(Value::I64(dimension)) if (1..=rank as i64).contains(&dimension) => Ok(dimension as usize - 1),
+            Ok(_) | Err(_) => Err(self.wrong(name, &format!("must be one of the dimensions 1 to {rank}"))),
+        }
+    }
+
     /// The error that a property is not as it must be.
     pub(crate) fn wrong(self, name: &str, must: &str) -> ExpandErrorKind {
         let found = self.get(name).map_or_else(|| "missing".to_owned(), |value| format!("`{value}`"));

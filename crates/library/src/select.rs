@@ -4,7 +4,6 @@
 //! Operands are broadcast against the result by NumPy's rule, or along one dimension as Fortran's `SPREAD` does. Earlier
 //! versions of DaCe have no such nodes; from 2.0 on its front end makes them of `numpy.where` and `numpy.broadcast_to`.
 
-use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
@@ -13,7 +12,7 @@ use crate::error::ExpandErrorKind;
 use crate::operand::{Agreement, Operand, Signature, agreement, misfit};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
-use crate::template::{Element, Elementwise, Template, converted};
+use crate::template::{Element, Elementwise, Over, Template, converted};
 use crate::values::{Values, count};
 
 /// A node that selects elements.
@@ -51,15 +50,7 @@ impl Selection {
         properties.check(&["dim"])?;
         signature.check(&["_src"], &[], "_dst")?;
         let rank = signature.output.dimensions.len();
-        let new = match properties.get("dim").map(|_| properties.factor("dim", 1).value(ScalarType::I64)) {
-            None => None,
-            Some(Ok(Value::I64(dimension))) if (1..=rank as i64).contains(&dimension) => {
-                Some(dimension as usize - 1)
-            }
-            Some(_) => {
-                return Err(properties.wrong("dim", &format!("must be one of the dimensions 1 to {rank}")));
-            }
-        };
+        let new = properties.get("dim").map(|_| properties.dimension("dim", rank)).transpose()?;
         let taken = Spread::of(signature, signature.input("_src")?, new)?;
         Ok(Selection { output: signature.output.clone(), taken, otherwise: None })
     }
@@ -154,13 +145,7 @@ impl Meaning for Selection {
         target: &Target,
         _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        let shape = template.shape(&self.output);
-        let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
-        // What the expansion does not see of the result has one element.
-        let mut indices = vec!["0".to_owned(); self.output.dimensions.len()];
-        for (position, param) in self.output.seen().into_iter().zip(&params) {
-            indices[position].clone_from(param);
-        }
+        let Over { params, dimensions, indices } = template.over(&self.output);
         let converted =
             |name: &str, from: &Spread| converted(name, from.operand.element, self.output.element);
         let mut reads = vec![("__t".to_owned(), self.taken.element(&indices, &self.output, template))];
@@ -172,7 +157,7 @@ impl Meaning for Selection {
         }
         template.elementwise(Elementwise {
             label: "select",
-            dimensions: params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect(),
+            dimensions,
             reads,
             value,
             write: Element::new(target.container(), params),

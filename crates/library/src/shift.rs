@@ -43,11 +43,7 @@ impl CircularShift {
         if input.dimensions.len() != rank || (0..rank).any(differs) {
             return Err(misfit(signature, "what is shifted is as large as the result".to_owned()));
         }
-        let dimension = properties.factor("dim", 1).value(ScalarType::I64)?;
-        let dimension = match dimension {
-            Value::I64(dimension) if (1..=rank as i64).contains(&dimension) => dimension as usize - 1,
-            _ => return Err(properties.wrong("dim", &format!("must be one of the dimensions 1 to {rank}"))),
-        };
+        let dimension = properties.dimension("dim", rank)?;
         let must = "must be a number of elements";
         let shift = properties.get("shift").ok_or_else(|| properties.wrong("shift", must))?;
         let up = shift.to_string().parse::<Expr>().map_err(|_| properties.wrong("shift", must))?;
@@ -87,16 +83,12 @@ impl Meaning for CircularShift {
         target: &Target,
         _expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        let shape = template.shape(&self.output);
-        let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
-        let whole: Vec<(String, String)> =
-            params.iter().cloned().zip(shape.iter().map(|size| format!("0:{size}"))).collect();
-        let seen = self.output.seen();
-        let parts = match seen.iter().position(|position| *position == self.dimension) {
+        let over = template.over(&self.output);
+        let parts = match self.output.seen().iter().position(|position| *position == self.dimension) {
             // It has one element, which stays where it is.
             None => vec![("shift", None)],
             Some(along) => {
-                let (size, param) = (&shape[along], &params[along]);
+                let (size, param) = (template.extent(self.output.size(self.dimension)), &over.params[along]);
                 let up = format!("({}) % max({size}, 1)", self.up);
                 vec![
                     ("shift", Some((along, format!("{up}:{size}"), format!("{param} - {up}")))),
@@ -105,11 +97,7 @@ impl Meaning for CircularShift {
             }
         };
         for (label, part) in parts {
-            let mut dimensions = whole.clone();
-            let mut from = vec!["0".to_owned(); self.output.dimensions.len()];
-            for (position, param) in seen.iter().zip(&params) {
-                from[*position].clone_from(param);
-            }
+            let (mut dimensions, mut from) = (over.dimensions.clone(), over.indices.clone());
             if let Some((along, range, index)) = part {
                 dimensions[along].1 = range;
                 from[self.dimension] = index;
@@ -120,7 +108,7 @@ impl Meaning for CircularShift {
                 dimensions,
                 reads: vec![("__x".to_owned(), Element::new(&self.input.connector, from))],
                 value: converted("__x", self.input.element, self.output.element),
-                write: Element::new(target.container(), params.clone()),
+                write: Element::new(target.container(), over.params.clone()),
                 adds: false,
             });
         }

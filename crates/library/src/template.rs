@@ -53,6 +53,16 @@ pub(crate) struct Elementwise<'a> {
     pub(crate) adds: bool,
 }
 
+/// The dimensions of a map over all elements of an operand.
+pub(crate) struct Over {
+    /// A parameter for each dimension that the expansion sees.
+    pub(crate) params: Vec<String>,
+    /// The parameters with their ranges.
+    pub(crate) dimensions: Vec<(String, String)>,
+    /// An index for every dimension: 0 for those that the expansion does not see, which have one element.
+    pub(crate) indices: Vec<String>,
+}
+
 impl Element {
     pub(crate) fn new(container: &str, indices: Vec<String>) -> Self {
         Element { container: container.to_owned(), indices }
@@ -108,6 +118,19 @@ impl Template {
     /// The extents of an operand, as an expansion sees it.
     pub(crate) fn shape(&mut self, operand: &Operand) -> Vec<String> {
         operand.seen().into_iter().map(|position| self.extent(operand.size(position))).collect()
+    }
+
+    /// A map over all elements of an operand.
+    pub(crate) fn over(&mut self, operand: &Operand) -> Over {
+        let shape = self.shape(operand);
+        let params: Vec<String> = (0..shape.len()).map(|position| format!("__i{position}")).collect();
+        let mut indices = vec!["0".to_owned(); operand.dimensions.len()];
+        for (position, param) in operand.seen().into_iter().zip(&params) {
+            indices[position].clone_from(param);
+        }
+        let ranges = shape.iter().map(|size| format!("0:{size}"));
+        let dimensions = params.iter().cloned().zip(ranges).collect();
+        Over { params, dimensions, indices }
     }
 
     /// Declares the container of a connector.

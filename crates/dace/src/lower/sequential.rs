@@ -21,11 +21,16 @@ use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 use super::races::is_moved;
 use crate::report::{Code, Log};
 
+/// The scopes that containers live in.
+type Homes = BTreeMap<ContainerId, (StateId, NodeId)>;
+
 /// Makes loops of such maps in an SDFG and in those that it calls, which are at most as deep as a document.
 pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
+    // Nearly no SDFG needs them. Maps that become calls take their own containers along, and leave others where they are.
+    let mut known = None;
     for state in states {
-        for entry in dependent(sdfg, state) {
+        for entry in dependent(sdfg, state, &mut known) {
             let label = sdfg.state(state).node(entry).label.clone();
             if atomically(sdfg, |sdfg| to_loops(sdfg, state, entry)).is_err() {
                 let message =
@@ -43,14 +48,17 @@ pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
 }
 
 /// The outermost entries of sequential maps whose iterations depend on each other.
-fn dependent(sdfg: &Sdfg, state: StateId) -> Vec<NodeId> {
+fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<NodeId> {
     let graph = sdfg.state(state);
-    let is_sequential = |entry: &NodeId| matches!(&graph.node(*entry).kind, NodeKind::MapEntry(map) if map.schedule == Schedule::Sequential);
-    if !graph.nodes().any(|(id, _)| is_sequential(&id)) {
+    let is_sequential = |kind: &NodeKind| match kind {
+        NodeKind::MapEntry(map) => map.schedule == Schedule::Sequential,
+        _ => false,
+    };
+    if !graph.nodes().any(|(_, node)| is_sequential(&node.kind)) {
         return Vec::new();
     }
     let tree = ScopeTree::of(graph);
-    let homes = homes(sdfg);
+    let homes = known.get_or_insert_with(|| homes(sdfg));
     let mut found: Vec<NodeId> = Vec::new();
     let mut waiting: Vec<NodeId> = tree.children(None).to_vec();
     while let Some(node) = waiting.pop() {
@@ -63,7 +71,7 @@ fn dependent(sdfg: &Sdfg, state: StateId) -> Vec<NodeId> {
                 *at == state && tree.enclosing_scope(Some(*scope)).any(|outer| outer == node)
             })
         };
-        if is_sequential(&node)
+        if is_sequential(&graph.node(node).kind)
             && Iterations::of(graph, &tree, node, &is_own).is_some_and(|found| found.depend())
         {
             found.push(node);
@@ -118,9 +126,8 @@ impl<'g> Iterations<'g> {
             }
             let Some(access) = edge.memlet.write_access().filter(is_shared) else { continue };
             if access.is_queue() {
-                let takes = |access: &Access, of: &Access| access.container == of.container;
                 let is_taken = |(_, edge): (EdgeId, &Edge)| {
-                    edge.memlet.read_access().is_some_and(|read| takes(read, access))
+                    edge.memlet.read_access().is_some_and(|read| read.container == access.container)
                 };
                 found.pushes |= !graph.edges().any(is_taken);
                 continue;
@@ -182,7 +189,7 @@ impl<'g> Iterations<'g> {
             let difference = (&a.begin - &b.begin).as_int().filter(|_| a.is_index() && b.is_index());
             let step = self.params.iter().try_fold(0, |step, (param, _)| {
                 let next = BTreeMap::from([((*param).clone(), Expr::symbol((*param).clone()) + 1)]);
-                Some(gcd(step, (a.begin.substitute(&next) - &a.begin).as_int()?.unsigned_abs()))
+                Some(num_integer::gcd(step, (a.begin.substitute(&next) - &a.begin).as_int()?.unsigned_abs()))
             });
             match (difference, step) {
                 (Some(difference), Some(0)) => difference != 0,
@@ -192,10 +199,6 @@ impl<'g> Iterations<'g> {
         };
         one != other && !one.0.iter().zip(&other.0).any(is_apart)
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn is_call(graph: &State, edge: EdgeId) -> bool {
@@ -220,7 +223,9 @@ fn to_loops(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditEr
     };
     let call = derived_label(graph, &label, "in_order");
     let call = wrap_in_nested(sdfg, state, &BTreeSet::from([entry]), &call)?;
-    let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(call).kind else { return Ok(()) };
+    let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(call).kind else {
+        return Err(EditError::NoNode(call));
+    };
     let inner = &mut nested.sdfg;
     // Each iteration has those for itself.
     for id in own.iter().filter_map(|name| inner.find_container(name)).collect::<Vec<_>>() {
@@ -229,15 +234,11 @@ fn to_loops(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditEr
             container.lifetime = Lifetime::State;
         }
     }
-    let states: Vec<_> = inner
-        .blocks()
-        .filter(|(_, block)| matches!(block.kind, BlockKind::State(_)))
-        .map(|(id, _)| id)
-        .collect();
-    let (Some(mut block), Some(id)) = (states.first().copied(), inner.states().map(|(id, _)| id).next())
-    else {
-        return Ok(());
-    };
+    let body = inner.blocks().find_map(|(block, found)| match found.kind {
+        BlockKind::State(id) => Some((block, id)),
+        _ => None,
+    });
+    let (mut block, id) = body.ok_or(EditError::NoNode(call))?;
     for (param, header) in map.params.iter().zip(headers).rev() {
         let label = derived_block_label(inner, &label, param.as_str());
         block = wrap_in_loop(inner, block, &label, header)?;

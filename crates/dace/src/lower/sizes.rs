@@ -1,8 +1,8 @@
 //! Transients whose size control flow decides.
 //!
 //! DaCe allocates a transient of size `k` where the value of `k` is known, again in each iteration of a loop over `k`. Here
-//! a transient that one state uses, and no control flow, is made anew with each execution of it. States that follow each other become one state for
-//! it. What states far from each other use is as large as any iteration of the loops around needs.
+//! a transient that one state uses, and no control flow, is made anew with each execution of it. States that follow each
+//! other become one state for it. What states far from each other use is as large as any iteration of the loops around needs.
 
 use std::collections::BTreeSet;
 
@@ -34,6 +34,9 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
         container.transient && !container.is_alias() && container.shape().iter().any(varies)
     });
     let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
+    if found.is_empty() {
+        return;
+    }
     let read_between = memory_of_control_flow(sdfg);
     for id in found {
         let mut users = users_of(sdfg, id);

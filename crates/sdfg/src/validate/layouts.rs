@@ -70,7 +70,7 @@ fn overlap(layout: &Layout) -> Option<(Vec<i64>, Vec<i64>)> {
             return Some((at(&[]), at(&[(one, 1)])));
         }
         for (other, other_stride) in strides.iter().enumerate().take(one) {
-            let divisor = gcd(stride.unsigned_abs(), other_stride.unsigned_abs());
+            let divisor = num_integer::gcd(stride.unsigned_abs(), other_stride.unsigned_abs());
             let Some(divisor) = i64::try_from(divisor).ok().filter(|divisor| *divisor > 0) else { continue };
             // So many steps along the one dimension lead as far as so many along the other.
             let (steps, other_steps) =
@@ -86,11 +86,4 @@ fn overlap(layout: &Layout) -> Option<(Vec<i64>, Vec<i64>)> {
         }
     }
     None
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
