@@ -333,6 +333,15 @@ fn graphs_of_dace_with_lapack_compute_what_numpy_computes() {
     dace_computes("lapack", &import(&file("lapack.sdfg")));
 }
 
+/// Flags, hints for other devices and properties that are at their defaults, as DaCe 0.14 writes them.
+#[test]
+fn graphs_of_dace_with_every_property_compute_what_numpy_computes() {
+    let graph = import(&file("spelled.sdfg"));
+    dace_computes("spelled", &graph);
+    let written = sdfg_dace::write(&graph, sdfg_dace::Form::Plain);
+    dace_computes("spelled", &import(&written.unwrap_or_else(|error| panic!("{error}"))));
+}
+
 /// What DaCe 2 makes of `numpy.where` and `numpy.roll`.
 #[test]
 fn graphs_of_dace_with_merges_and_shifts_compute_what_numpy_computes() {

@@ -87,13 +87,29 @@ fn run(name: &str, path: &Path, again: bool) -> Option<(Arguments, Json)> {
 }
 
 /// Graphs with library nodes, some of which were calls of BLAS and LAPACK, with operation and what it transposes.
-const LIBRARY_NODES: [(&str, &[&str]); 6] = [
+const LIBRARY_NODES: [(&str, &[&str]); 7] = [
     ("turned", &["Gemm transA=false transB=false", "Gemm transA=false transB=false"]),
     ("factors", &["Cholesky", "Solve"]),
     ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
     ("offsets", &["Stencil", "Stencil"]),
     ("swept", &["Stencil"]),
     ("rolled.version2", &["Broadcast", "CShift", "CShift", "CShift", "Merge"]),
+    (
+        "spelled",
+        &[
+            "Axpy",
+            "Cholesky",
+            "Dot",
+            "Gemm transA=false transB=true",
+            "Gemv transA=false",
+            "Ger",
+            "Inv",
+            "Solve",
+            "TensorDot",
+            "TensorTranspose",
+            "Transpose",
+        ],
+    ),
 ];
 
 #[test]
@@ -134,6 +150,30 @@ fn what_code_prints_is_told() {
             import.report.findings.iter().filter(|found| found.message.contains("prints")).collect();
         assert_eq!(told.len(), 1, "{language}: {:?}", import.report);
     }
+}
+
+#[test]
+fn implementations_are_told_and_kept() {
+    let bytes = std::fs::read(folder().join("spelled.sdfg")).unwrap();
+    let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).unwrap();
+    let told = import.report.findings.iter().filter(|found| found.message.contains("implementation `pure`"));
+    assert_eq!(told.count(), 1, "{}", import.report);
+    let written = sdfg_dace::write(&import.sdfg, sdfg_dace::Form::Plain).unwrap();
+    let text = String::from_utf8(written).unwrap().replace(": ", ":");
+    assert!(text.contains(r#""implementation":"pure""#));
+}
+
+#[test]
+fn structs_of_earlier_versions_are_those_of_later_ones() {
+    let text = std::fs::read_to_string(folder().join("largest_at.simplified.sdfg")).unwrap();
+    let list = r#""data":[["idx","int32"],["val","float64"]],"length":[]"#;
+    let earlier = text.replace(list, r#""data":{"idx":"int32","val":"float64"},"length":{}"#);
+    assert_ne!(earlier, text);
+    let [later, earlier] = [text, earlier].map(|text| {
+        let import = sdfg_dace::read(text.as_bytes(), &sdfg_dace::Options::default());
+        import.unwrap_or_else(|refused| panic!("{}", refused.report)).sdfg
+    });
+    assert_eq!(sdfg::text::print(&later), sdfg::text::print(&earlier));
 }
 
 #[test]

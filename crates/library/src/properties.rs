@@ -22,12 +22,14 @@ pub(crate) struct Factor {
 }
 
 impl<'n> Properties<'n> {
-    /// Refuses a property that is not one of these, or an entry of one.
+    /// Refuses a property that is not one of these, or an entry of one. Every operation takes the name of DaCe's expansion.
     pub(crate) fn check(self, known: &[&str]) -> Result<(), ExpandErrorKind> {
         let is_entry = |name: &str, of: &str| {
             name.strip_prefix(of).and_then(|rest| rest.strip_prefix('_')).is_some_and(is_number)
         };
-        let is_known = |name: &str| known.iter().any(|one| *one == name || is_entry(name, one));
+        let is_known = |name: &str| {
+            name == "implementation" || known.iter().any(|one| *one == name || is_entry(name, one))
+        };
         match self.0.properties.iter().find(|(name, _)| !is_known(name)) {
             None => Ok(()),
             Some((name, _)) => Err(ExpandErrorKind::UnknownProperty {

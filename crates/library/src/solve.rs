@@ -17,6 +17,9 @@ use crate::properties::Properties;
 use crate::template::Template;
 use crate::values::{Values, count, wide};
 
+/// DaCe's flags, which tell where it may write and what it calls, not what it computes.
+const FLAGS: [&str; 2] = ["overwrite", "use_getri"];
+
 /// A system of equations `A X = B`.
 pub(crate) struct Solve {
     matrix: Operand,
@@ -27,7 +30,7 @@ pub(crate) struct Solve {
 
 impl Solve {
     pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
-        Properties(node).check(&[])?;
+        Properties(node).check(&FLAGS)?;
         signature.check(&["_ain", "_bin"], &[], "_bout")?;
         let (matrix, right) = (signature.input("_ain")?.clone(), signature.input("_bin")?.clone());
         let output = signature.output.clone();
@@ -39,8 +42,7 @@ impl Solve {
 
     /// The inverse, which solves for the columns of the unit matrix.
     pub(crate) fn inverse(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
-        // DaCe's flags tell where it may write, not what it computes.
-        Properties(node).check(&["overwrite_a", "use_getri"])?;
+        Properties(node).check(&FLAGS)?;
         signature.check(&["_ain"], &[], "_aout")?;
         let (matrix, output) = (signature.input("_ain")?.clone(), signature.output.clone());
         if agreement(&square(&matrix)?, &square(&output)?) == Agreement::Different {

@@ -36,12 +36,22 @@ pub(super) fn struct_type(value: Value<'_>) -> Option<StructType> {
     if value.get("type")?.as_text()? != "struct" {
         return None;
     }
-    let mut fields = Vec::new();
-    for field in value.get("data")?.as_list()?.iter() {
-        let [name, ty] = field.as_list()?.exactly()?;
+    let field = |name: &str, ty: Value<'_>| {
         let ty = scalar(ty.as_text()?).filter(|ty| !ty.is_complex())?;
-        fields.push((name.as_text()?.to_owned(), ty));
-    }
+        Some((name.to_owned(), ty))
+    };
+    let fields: Vec<_> = match value.get("data")? {
+        Value::List(pairs) => {
+            let pair = |pair: Value<'_>| {
+                let [name, ty] = pair.as_list()?.exactly()?;
+                field(name.as_text()?, ty)
+            };
+            pairs.iter().map(pair).collect::<Option<_>>()?
+        }
+        // So wrote versions before 0.16.
+        Value::Object(entries) => entries.iter().map(|(name, ty)| field(name, ty)).collect::<Option<_>>()?,
+        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => return None,
+    };
     let lanes = u16::try_from(fields.len()).ok().filter(|lanes| *lanes >= 2)?;
     ElementType::vector(ScalarType::F64, lanes)?;
     Some(StructType { name: value.get("name")?.as_text()?.to_owned(), fields })

@@ -42,8 +42,28 @@ pub(crate) struct Decoder<'d> {
 pub(crate) struct Decoded {
     pub(crate) program: Program,
     pub(crate) structs: Structs,
-    /// Whether it is of version 2 or later.
-    pub(crate) is_modern: bool,
+    pub(crate) version: Version,
+}
+
+/// Versions of DaCe between which the meaning of files differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    First,
+    /// The alphas of version 2, which pass the first element of a memlet to a nested SDFG, as version 1 does.
+    Alpha,
+    /// The betas of version 2 and what follows them, which pass arrays as they are.
+    Second,
+}
+
+impl Version {
+    fn of(text: &str) -> Self {
+        let major = text.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        match major {
+            Some(2) if text.starts_with("2.0.0a") => Version::Alpha,
+            Some(2..) => Version::Second,
+            Some(_) | None => Version::First,
+        }
+    }
 }
 
 /// Reads a whole document.
@@ -64,8 +84,7 @@ pub(crate) fn decode(document: &Document<'_>, allow_external: bool, log: &Log) -
     };
     let program = decoder.program(document, root)?;
     let version = document.get("dace_version").and_then(Value::as_text).unwrap_or_default();
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    Ok(Decoded { program, structs: decoder.structs, is_modern: major.is_some_and(|major| major >= 2) })
+    Ok(Decoded { program, structs: decoder.structs, version: Version::of(version) })
 }
 
 /// Struct types may be named in code before, after or without a container of the type, so they come first.

@@ -299,8 +299,5 @@ fn is_plumbing(name: &str) -> bool {
     NODE_PROPERTIES.contains(&name)
         || ANYWHERE.contains(&name)
         || name.starts_with("_meta")
-        || matches!(
-            name,
-            "in_connectors" | "out_connectors" | "schedule" | "implementation" | "dtype" | "sync"
-        )
+        || matches!(name, "in_connectors" | "out_connectors" | "schedule" | "dtype" | "sync")
 }

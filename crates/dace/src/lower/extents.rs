@@ -13,6 +13,7 @@ use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
 use super::Frame;
 use super::state::{End, Graph};
+use crate::decode::Version;
 use crate::model;
 use crate::report::Log;
 use crate::text::symbolic;
@@ -67,8 +68,8 @@ impl<'a> Frame<'a> {
             let (shape, strides) = (outside(&inner.shape), outside(&inner.strides));
             let layout = self.sdfg.container(end.id).kind.layout();
             let is_same = layout.is_some_and(|outer| outer.shape == shape && outer.strides == strides);
-            if self.shared.is_modern && is_same {
-                // From version 2 on, such an array is passed as it is.
+            if self.shared.version == Version::Second && is_same {
+                // Such an array is passed as it is.
                 continue;
             }
             for (dimension, limit) in self.limits(end, &subset, &shape, &strides, &around) {

@@ -41,7 +41,7 @@ use sdfg::syntax::Expression;
 
 use self::external::Unit;
 use crate::Options;
-use crate::decode::Decoded;
+use crate::decode::{Decoded, Version};
 use crate::model::{BlockKind, Constant, Descriptor, Program, Region};
 use crate::report::{Code, Failed, Log};
 use crate::text::{Structs, from_name};
@@ -53,8 +53,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) log: &'a Log,
     pub(crate) structs: &'a Structs,
     pub(crate) options: &'a Options,
-    /// Whether the file is of version 2 or later.
-    pub(crate) is_modern: bool,
+    pub(crate) version: Version,
     /// Code that is left to a C++ compiler.
     pub(crate) unit: &'a Unit,
 }
@@ -84,8 +83,7 @@ pub(crate) struct Frame<'a> {
 /// Makes a graph of a program.
 pub(crate) fn lower(decoded: &Decoded, options: &Options, log: &Log) -> Result<Sdfg, Failed> {
     let unit = Unit::default();
-    let shared =
-        Shared { log, structs: &decoded.structs, options, is_modern: decoded.is_modern, unit: &unit };
+    let shared = Shared { log, structs: &decoded.structs, options, version: decoded.version, unit: &unit };
     let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[], &Extents::default())?;
     unit.settle(&mut sdfg, &decoded.structs, log);
     Ok(sdfg)

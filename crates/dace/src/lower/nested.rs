@@ -14,6 +14,7 @@ use super::Frame;
 use super::state::{End, Graph};
 use super::tasklet::first_element;
 use super::views::Fit;
+use crate::decode::Version;
 use crate::model;
 use crate::report::Failed;
 
@@ -50,9 +51,8 @@ impl<'a> Frame<'a> {
                 self.cover(graph, node, &mut access, outer, &layout);
                 let begins_at_first = access.subset().0.iter().all(|range| range.begin == Expr::zero());
                 let is_same = self.sdfg.container(outer.id).kind.layout() == Some(&layout);
-                if is_same && (self.shared.is_modern || begins_at_first) {
-                    // The array is passed as it is. From version 2 on, a memlet tells which part of it is used, wherever that
-                    // is.
+                if is_same && (self.shared.version == Version::Second || begins_at_first) {
+                    // The array is passed as it is. In version 2, a memlet tells which part of it is used, wherever that is.
                     access = self.whole(outer);
                 } else if self.needs_view(outer, &access, &layout)
                     && (self.has_room(graph, node, &access, outer, &layout)

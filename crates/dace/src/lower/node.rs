@@ -19,6 +19,9 @@ use crate::report::{Code, Failed};
 use crate::text::{lambda, map_expression, plain, resolution, symbolic};
 use crate::wire::{Json, whole_factor};
 
+/// The property with the name of the expansion that DaCe is to use.
+const IMPLEMENTATION: &str = "implementation";
+
 /// Scalars of integers that properties of library nodes name, where only symbols have a value.
 pub(super) fn scalars_of_properties(sdfg: &sdfg::ir::Sdfg) -> BTreeSet<Symbol> {
     let nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
@@ -209,6 +212,7 @@ impl<'a> Frame<'a> {
         properties: &IndexMap<String, Json>,
     ) -> Result<NodeKind, Failed> {
         let node = &graph.model.nodes[at];
+        let implementation = self.implementation(node, properties);
         if class == "Reduce" {
             return self.reduce(node, properties);
         }
@@ -218,7 +222,8 @@ impl<'a> Frame<'a> {
         if is_stencil {
             lowered = self.stencil(node, properties)?;
         }
-        for (name, value) in properties.iter().filter(|(name, _)| !is_stencil && *name != IN_MEMORY) {
+        let is_ours = |name: &str| name == IN_MEMORY || name == IMPLEMENTATION;
+        for (name, value) in properties.iter().filter(|(name, _)| !is_stencil && !is_ours(name)) {
             let (matrices, value) = match (name.as_str(), value) {
                 ("transA", Json::Bool(value)) if in_memory => (&["_a", "_A"][..], *value),
                 ("transB", Json::Bool(value)) if in_memory => (&["_b"][..], *value),
@@ -234,6 +239,7 @@ impl<'a> Frame<'a> {
             // Here, none is NumPy's rule.
             lowered.push(("dim".to_owned(), Expression::integer(1)));
         }
+        lowered.extend(implementation);
         // The value of a fill may come from an input, which is listed in any case.
         let is_joined = |name: &str| {
             let mut edges = graph.model.edges.iter().filter(|edge| edge.dst == at);
@@ -247,6 +253,20 @@ impl<'a> Frame<'a> {
             properties: lowered,
             expansion: None,
         }))
+    }
+
+    /// The name of the expansion that DaCe would use. It changes nothing here, and is kept for the way back where it is a word.
+    fn implementation(
+        &self,
+        node: &model::Node,
+        properties: &IndexMap<String, Json>,
+    ) -> Option<(String, Expression)> {
+        let name = properties.get(IMPLEMENTATION)?.as_text()?;
+        let message =
+            format!("the implementation `{name}` is not used: how the node is expanded is chosen here");
+        self.log().note(Code::PropertyIgnored, &node.path, message);
+        let word = parse_expression(name).ok()?;
+        matches!(word.kind, ExpressionKind::Name(_)).then(|| (IMPLEMENTATION.to_owned(), word))
     }
 
     /// Whether the matrix that a memlet brings to a connector lies in memory column by column.

@@ -11,6 +11,7 @@ use sdfg::syntax::{ExpressionKind, Index, Statement, visit_block, visit_targets}
 
 use super::Frame;
 use super::state::Graph;
+use crate::decode::Version;
 use crate::model;
 use crate::report::Code;
 
@@ -27,7 +28,7 @@ impl<'a> Frame<'a> {
         let (node, connector) =
             if reads { (edge.dst, &edge.dst_connector) } else { (edge.src, &edge.src_connector) };
         let (true, Some(connector), Some(block)) =
-            (self.shared.is_modern, connector, graph.tasklets.get(&node))
+            (self.shared.version > Version::First, connector, graph.tasklets.get(&node))
         else {
             return;
         };

@@ -1,12 +1,13 @@
 //! Transients whose size control flow decides.
 //!
 //! DaCe allocates a transient of size `k` where the value of `k` is known, again in each iteration of a loop over `k`. Here
-//! a transient that one state uses, and no control flow, is made anew with each execution of it. States that follow each
-//! other become one state for it. What states far from each other use is as large as any iteration of the loops around needs.
+//! a transient that one state uses, and no control flow, is made anew with each execution of it, or with each iteration of the
+//! scope that holds all uses. States that follow each other become one state for it. What states far from each other use is as large as any iteration of the loops around needs.
 
 use std::collections::BTreeSet;
 
 use sdfg::analysis::accesses::memory_of_control_flow;
+use sdfg::analysis::homes;
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::{atomically, merge_states};
@@ -33,10 +34,12 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
     let found = sdfg.containers().filter(|(_, container)| {
         container.transient && !container.is_alias() && container.shape().iter().any(varies)
     });
-    let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
+    let mut found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
     if found.is_empty() {
         return;
     }
+    let homes = homes(sdfg);
+    found.retain(|id| !homes.contains_key(id));
     let read_between = memory_of_control_flow(sdfg);
     for id in found {
         let mut users = users_of(sdfg, id);

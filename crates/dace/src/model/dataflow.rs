@@ -128,7 +128,7 @@ pub(crate) struct Memlet {
 }
 
 /// The part of the other side of a copy, of this shape, that a memlet with this subset does not name: it begins at 0 and has the
-/// same extents.
+/// same extents. Where that is no part of the shape, which has as many elements, it is all of it, in order.
 pub(crate) fn opposite(subset: &Subset, shape: &[Expr]) -> Subset {
     let long = |sizes: Vec<Expr>| -> Vec<Expr> { sizes.into_iter().filter(|size| !size.is_one()).collect() };
     let wanted = long(subset.sizes());
@@ -137,6 +137,10 @@ pub(crate) fn opposite(subset: &Subset, shape: &[Expr]) -> Subset {
     }
     if shape.len() == subset.rank() {
         return subset.sizes().into_iter().map(|size| range_of(&size)).collect();
+    }
+    let elements = |sizes: &[Expr]| sizes.iter().fold(Expr::one(), |product, size| &product * size);
+    if elements(&wanted) == elements(shape) {
+        return Subset::full(shape);
     }
     // Extents of one are left out on both sides; what remains is aligned at the last dimension.
     let mut sizes = wanted.into_iter().rev();

@@ -49,6 +49,7 @@ for name, inputs in programs.INPUTS.items():
             'outputs': {key: numbers(value) for key, value in expected.items() if isinstance(value, np.ndarray)}}
     (FOLDER / f'{name}.json').write_text(json.dumps(data) + '\n')
     if hasattr(programs, name + '_graph'):
+        dace.Config.set('testing', 'serialize_all_fields', value=name in programs.WITH_DEFAULTS)
         write(name, getattr(programs, name + '_graph')())
         continue
     program = getattr(programs, name)

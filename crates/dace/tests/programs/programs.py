@@ -4,8 +4,10 @@
 """
 import dace
 import numpy as np
+from dace.libraries.blas import Axpy, Dot, Gemm, Gemv, Ger
 from dace.libraries.lapack import Getrf, Getri, Getrs, Potrf
-from dace.libraries.linalg import Cholesky, Solve
+from dace.libraries.linalg import Cholesky, Inv, Solve, TensorDot
+from dace.libraries.standard import TensorTranspose, Transpose
 from dace.libraries.stencil import Stencil
 
 N, M = dace.symbol('N'), dace.symbol('M')
@@ -621,6 +623,57 @@ def signed_numpy(A, B, C, shift):
     C[shift // 2 + 4 if shift // 2 == -4 else 1] = A[(shift + 1) // 3 + 5]
 
 
+def spelled_graph():
+    """Library nodes with flags and hints for other devices, which change nothing here. Written with every property."""
+    sdfg = dace.SDFG('spelled')
+    for name, shape in dict(A=[N, N], B=[N, N], u=[N], v=[N], product=[N, N], scaled=[N], outer=[N, N], dot=[1], added=[N],
+                            solved=[N, N], inverse=[N, N], factor=[N, N], contracted=[N, N], turned=[N, N], flipped=[N, N],
+                            sums=[N]).items():
+        sdfg.add_array(name, shape, dace.float64)
+    state = sdfg.add_state('state')
+
+    def add(node, inputs, output):
+        state.add_node(node)
+        for connector, name in inputs.items():
+            memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
+            state.add_edge(state.add_read(name), None, node, connector, memlet)
+        connector, name = output
+        memlet = dace.Memlet.from_array(name, sdfg.arrays[name])
+        state.add_edge(node, connector, state.add_write(name), None, memlet)
+        return node
+
+    gemm = add(Gemm('gemm', transB=True, alpha=2), dict(_a='A', _b='B'), ('_c', 'product'))
+    gemm.algorithm, gemm.compute_type = 'CUBLAS_GEMM_DEFAULT', 'CUBLAS_COMPUTE_64F'
+    gemm.accumulator_type = dace.float64
+    add(Gemv('gemv', alpha=3), dict(_A='A', _x='u'), ('_y', 'scaled'))
+    ger = add(Ger('ger', n=N, m=N, alpha=0.5), dict(_x='u', _y='v', _A='B'), ('_res', 'outer'))
+    ger.n_tile_size = 2
+    add(Dot('dot', n=N, accumulator_type=dace.float64), dict(_x='u', _y='v'), ('_result', 'dot'))
+    add(Axpy('axpy', a=1.5, n=N), dict(_x='u', _y='v'), ('_res', 'added'))
+    add(Solve('solve'), dict(_ain='A', _bin='B'), ('_bout', 'solved'))
+    add(Inv('inv'), dict(_ain='A'), ('_aout', 'inverse'))
+    add(Cholesky('cholesky'), dict(_a='B'), ('_b', 'factor'))
+    tensordot = add(TensorDot('tensordot', left_axes=[0], right_axes=[1]), dict(_left_tensor='A', _right_tensor='B'),
+                    ('_out_tensor', 'contracted'))
+    tensordot.implementation = 'pure'
+    add(TensorTranspose('ttranspose', axes=[1, 0], alpha=4), dict(_inp_tensor='A'), ('_out_tensor', 'turned'))
+    add(Transpose('transpose', dtype=dace.float64), dict(_inp='A'), ('_out', 'flipped'))
+    reduce = state.add_reduce('lambda a, b: a + b', [1], 0)
+    state.add_nedge(state.add_read('A'), reduce, dace.Memlet('A[0:N, 0:N]'))
+    state.add_nedge(reduce, state.add_write('sums'), dace.Memlet('sums[0:N]'))
+    return sdfg
+
+
+def spelled_numpy(A, B, u, v, product, scaled, outer, dot, added, solved, inverse, factor, contracted, turned, flipped, sums):
+    product[:], scaled[:], outer[:] = 2 * A @ B.T, 3 * A @ u, 0.5 * np.outer(u, v) + B
+    dot[:], added[:] = u @ v, 1.5 * u + v
+    solved[:], inverse[:], factor[:] = np.linalg.solve(A, B), np.linalg.inv(A), np.linalg.cholesky(B)
+    contracted[:], turned[:], flipped[:], sums[:] = np.tensordot(A, B, ([0], [1])), 4 * A.T, A.T, A.sum(axis=1)
+
+
+# Graphs that are written with every property, also those that are at their defaults, as DaCe 0.14 and 0.15 do.
+WITH_DEFAULTS = {'spelled'}
+
 INPUTS = {
     'swept': dict(A=np.array([1.0, 3.5, -2.0, 2.5, 0.25]), B=np.zeros(5)),
     'signed': dict(A=np.arange(16) ** 2, B=np.zeros(9, np.int64), C=np.zeros(2, np.int64), shift=-7),
@@ -663,4 +716,9 @@ INPUTS = {
     'converted': dict(A=np.arange(12.0).reshape(3, 4) - 4.75, B=np.zeros((3, 4), np.float32), n=np.zeros(4, np.int64),
                       x=np.zeros(1, np.float32)),
     'literal': dict(A=np.arange(6.0).reshape(2, 3)),
+    'spelled': dict(A=np.array([[4.0, 1.0, -2.0], [0.5, 3.0, 1.0], [2.0, -1.0, 5.0]]),
+                    B=np.array([[6.0, 2.0, 1.0], [2.0, 5.0, 2.0], [1.0, 2.0, 4.0]]), u=np.array([1.0, -2.0, 3.0]),
+                    v=np.array([0.5, 4.0, -1.0]), dot=np.zeros(1), scaled=np.zeros(3), added=np.zeros(3), sums=np.zeros(3),
+                    **{name: np.zeros((3, 3)) for name in
+                       ('product', 'outer', 'solved', 'inverse', 'factor', 'contracted', 'turned', 'flipped')}),
 }

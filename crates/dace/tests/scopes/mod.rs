@@ -260,11 +260,59 @@ fn a_memlet_of_version_2_tells_which_part_of_an_array_is_used() {
             edge(1, "o", 2, "", memlet("o", "0:0", "1")),
         ])
         .document();
-    for (version, expected) in [("2.0.0b1", 1.0), ("1.0.2", 2.0)] {
+    for (version, expected) in [("2.0.0b1", 1.0), ("2.0.0a7", 2.0), ("1.0.2", 2.0)] {
         document["dace_version"] = version.into();
         let sdfg = graph::read(document.to_string().as_bytes());
         let numbers: Vec<f64> = (0..9).map(f64::from).collect();
         assert_eq!(graph::run(&sdfg, &[("A", &numbers), ("o", &[0.0])], "o"), [expected], "{version}");
+    }
+}
+
+#[test]
+fn each_iteration_has_a_transient_of_its_own_also_where_control_flow_decides_its_size() {
+    let mut document = Graph::new()
+        .array("A", "float64", &["3"])
+        .array("o", "float64", &["3"])
+        .with(
+            "t",
+            json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["k"], "transient": true}}),
+        )
+        .next()
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2"),
+            tasklet("b[1] = 2 * a", &["a"], &["b"]),
+            access("t"),
+            tasklet("b = a + 1", &["a"], &["b"]),
+            end_of("1"),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "", memlet("t", "0:k - 1", "k")),
+            edge(3, "", 4, "a", memlet("t", "1:1", "1")),
+            edge(4, "b", 5, "IN_o", memlet("o", "i:i", "1")),
+            edge(5, "OUT_o", 6, "", memlet("o", "0:2", "3")),
+        ])
+        .document();
+    document["edges"][0]["attributes"]["data"]["attributes"]["assignments"] = json!({"k": "2"});
+    let sdfg = graph::read(document.to_string().as_bytes());
+    let found = graph::run(&sdfg, &[("A", &[1.0, 2.0, 3.0]), ("o", &[0.0; 3])], "o");
+    assert_eq!(found, [3.0, 5.0, 7.0]);
+}
+
+#[test]
+fn a_copy_between_shapes_of_as_many_elements_takes_all_of_them() {
+    for named in ["t", "o"] {
+        let subset = if named == "t" { "0:5" } else { "0:1; 0:2" };
+        let graph = Graph::new()
+            .array("t", "float64", &["6"])
+            .array("o", "float64", &["2", "3"])
+            .nodes(vec![access("t"), access("o")])
+            .edges(vec![edge(0, "", 1, "", memlet(named, subset, "6"))]);
+        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        assert_eq!(graph.run(&[("t", &numbers), ("o", &[0.0; 6])], "o"), numbers, "{named}");
     }
 }
 

@@ -21,7 +21,17 @@ fn one() -> Factor {
 /// `_a @ _b` by NumPy's rules for shapes, with `transA`, `transB`, `alpha`, and `beta` times `_cin` or what `_c` held.
 pub(crate) fn gemm(node: &LibraryNode, signature: &Signature) -> Result<Contraction, ExpandErrorKind> {
     let properties = Properties(node);
-    properties.check(&["alpha", "beta", "transA", "transB", "cin"])?;
+    // The last three are DaCe's for graphics cards.
+    properties.check(&[
+        "alpha",
+        "beta",
+        "transA",
+        "transB",
+        "cin",
+        "algorithm",
+        "accumulator_type",
+        "compute_type",
+    ])?;
     signature.check(&["_a", "_b"], &["_cin"], "_c")?;
     let transposed = [properties.flag("transA", false)?, properties.flag("transB", false)?];
     let contraction =
@@ -122,7 +132,8 @@ pub(crate) fn gemv(node: &LibraryNode, signature: &Signature) -> Result<Contract
 /// `alpha * outer(_x, _y) + _A`.
 pub(crate) fn ger(node: &LibraryNode, signature: &Signature) -> Result<Contraction, ExpandErrorKind> {
     let properties = Properties(node);
-    properties.check(&["alpha", "n", "m"])?;
+    // Tiles are DaCe's for FPGAs.
+    properties.check(&["alpha", "n", "m", "n_tile_size", "m_tile_size"])?;
     signature.check(&["_x", "_y", "_A"], &[], "_res")?;
     let vector = |name: &str, label: Label| -> Result<_, ExpandErrorKind> {
         let positions = signature.input(name)?.fit(1)?;
@@ -137,7 +148,8 @@ pub(crate) fn ger(node: &LibraryNode, signature: &Signature) -> Result<Contracti
 /// The sum of `_x * _y`.
 pub(crate) fn dot(node: &LibraryNode, signature: &Signature) -> Result<Contraction, ExpandErrorKind> {
     let properties = Properties(node);
-    properties.check(&["n"])?;
+    // The accumulator is DaCe's for graphics cards.
+    properties.check(&["n", "accumulator_type"])?;
     signature.check(&["_x", "_y"], &[], "_result")?;
     let vector = |name: &str| -> Result<_, ExpandErrorKind> {
         let positions = signature.input(name)?.fit(1)?;
