@@ -1,21 +1,23 @@
 //! Transients that are zero when they are allocated, as explicit fills.
 //!
 //! DaCe notes it on an access node and acts on it where the transient's memory begins. Here that is the begin of the SDFG, or
-//! of an iteration of the scope that holds all uses.
+//! of an iteration of the scope that holds all uses, or, where control flow decides the size, the first state that uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::analysis::{ScopeTree, homes};
-use sdfg::ir::Access;
+use sdfg::edit::insert_state_before;
 use sdfg::ir::{
-    Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind, ScopeExit, State, Tasklet,
-    TaskletBody, Transition,
+    Access, BlockId, BlockKind, Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind,
+    ScopeExit, State, StateId, Tasklet, TaskletBody, Transition,
 };
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Code, Dialect};
 
 use super::Frame;
+use super::sizes::{chain, users_of};
 
 impl Frame<'_> {
     /// Adds a fill for every container in the list.
@@ -32,12 +34,13 @@ impl Frame<'_> {
         let homes = homes(&self.sdfg);
         let mut at_begin = Vec::new();
         for id in containers {
-            match homes.get(id).copied() {
-                Some((state, scope)) => {
-                    let shape = self.shape_of(*id);
-                    fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
-                }
-                None => at_begin.push(*id),
+            let shape = self.shape_of(*id);
+            if let Some((state, scope)) = homes.get(id).copied() {
+                fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
+            } else if let Some(state) = self.state_before_users(*id) {
+                fill(self.sdfg.state_mut(state), *id, &shape, zero.clone());
+            } else {
+                at_begin.push(*id);
             }
         }
         if at_begin.is_empty() {
@@ -60,6 +63,21 @@ impl Frame<'_> {
             });
         }
         self.sdfg.region_mut(body).start = Some(begin);
+    }
+
+    /// A new state before those that use a container whose size control flow decides, and that follow each other.
+    fn state_before_users(&mut self, id: ContainerId) -> Option<StateId> {
+        let assigned = assigned_symbols(&self.sdfg);
+        let varies = |expr: &Expr| expr.free_symbols().iter().any(|symbol| assigned.contains(symbol));
+        if !self.sdfg.container(id).shape().iter().any(varies) {
+            return None;
+        }
+        let first: BlockId = *chain(&self.sdfg, &users_of(&self.sdfg, id))?.first()?;
+        let before = insert_state_before(&mut self.sdfg, first).ok()?;
+        match self.sdfg.block(before).kind {
+            BlockKind::State(state) => Some(state),
+            _ => None,
+        }
     }
 
     fn shape_of(&self, id: ContainerId) -> Vec<Expr> {

@@ -61,7 +61,7 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
 }
 
 /// The states with access nodes of a container.
-fn users_of(sdfg: &Sdfg, container: ContainerId) -> Vec<BlockId> {
+pub(super) fn users_of(sdfg: &Sdfg, container: ContainerId) -> Vec<BlockId> {
     let uses = |block: &BlockKind| match block {
         BlockKind::State(state) => sdfg.state(*state).accesses_of(container).next().is_some(),
         BlockKind::Loop(_)
@@ -73,14 +73,13 @@ fn users_of(sdfg: &Sdfg, container: ContainerId) -> Vec<BlockId> {
     sdfg.blocks().filter(|(_, block)| uses(&block.kind)).map(|(block, _)| block).collect()
 }
 
-/// Merges states that follow each other, with those between, so that one state is left; whether it could be done.
-fn merge(sdfg: &mut Sdfg, users: &[BlockId]) -> bool {
+/// States that follow each other, with those between: a chain from one of them that comes by all others, each block once.
+pub(super) fn chain(sdfg: &Sdfg, users: &[BlockId]) -> Option<Vec<BlockId>> {
     let next = |block: BlockId| match sdfg.transitions_from(block)[..] {
         [only] => Some(sdfg.transition(only).dst),
         _ => None,
     };
-    // A chain from one of them that comes by all others, each block once.
-    let chain = users.iter().find_map(|first| {
+    users.iter().find_map(|first| {
         let (mut chain, mut left) = (vec![*first], users.len() - 1);
         while left > 0 {
             let block = next(*chain.last()?)?;
@@ -91,8 +90,12 @@ fn merge(sdfg: &mut Sdfg, users: &[BlockId]) -> bool {
             chain.push(block);
         }
         Some(chain)
-    });
-    let Some(chain) = chain else { return false };
+    })
+}
+
+/// Merges states that follow each other, with those between, so that one state is left; whether it could be done.
+fn merge(sdfg: &mut Sdfg, users: &[BlockId]) -> bool {
+    let Some(chain) = chain(sdfg, users) else { return false };
     let merged = atomically(sdfg, |sdfg| {
         chain[1..].iter().try_for_each(|second| merge_states(sdfg, chain[0], *second))
     });

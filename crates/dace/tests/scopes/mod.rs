@@ -303,6 +303,39 @@ fn each_iteration_has_a_transient_of_its_own_also_where_control_flow_decides_its
 }
 
 #[test]
+fn a_transient_is_filled_with_zeros_where_its_size_is_known() {
+    let mut document = Graph::new()
+        .array("A", "float64", &["3"])
+        .array("o", "float64", &["1"])
+        .with(
+            "t",
+            json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["k"], "transient": true}}),
+        )
+        .next()
+        .nodes(vec![
+            access("A"),
+            map("i", "0:2"),
+            tasklet("b = a", &["a"], &["b"]),
+            end_of("1"),
+            access("t"),
+            tasklet("b = a", &["a"], &["b"]),
+            access("o"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i", "1")),
+            edge(2, "b", 3, "IN_t", resolved(memlet("t", "1:1", "1"), "lambda x, y: x + y")),
+            edge(3, "OUT_t", 4, "", resolved(memlet("t", "1:1", "1"), "lambda x, y: x + y")),
+            edge(4, "", 5, "a", memlet("t", "1:1", "1")),
+            edge(5, "b", 6, "", memlet("o", "0:0", "1")),
+        ])
+        .document();
+    document["edges"][0]["attributes"]["data"]["attributes"]["assignments"] = json!({"k": "2"});
+    let sdfg = graph::read(document.to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("A", &[1.0, 2.0, 3.0]), ("o", &[0.0])], "o"), [6.0]);
+}
+
+#[test]
 fn a_copy_between_shapes_of_as_many_elements_takes_all_of_them() {
     for named in ["t", "o"] {
         let subset = if named == "t" { "0:5" } else { "0:1; 0:2" };
