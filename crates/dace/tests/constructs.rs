@@ -3,7 +3,9 @@
 mod graph;
 mod scopes;
 
-use graph::{Graph, access, consume, edge, end_of, map, memlet, nested, scalar, stream, tasklet, vector};
+use graph::{
+    Graph, access, assign, consume, edge, end_of, map, memlet, nested, scalar, stream, tasklet, vector,
+};
 use serde_json::json;
 
 #[test]
@@ -421,7 +423,7 @@ fn a_size_that_is_assigned_does_not_end_what_control_flow_reads() {
         .edges(vec![edge(0, "b", 1, "", memlet("o", "0:0", "1"))]);
     let mut document = graph.document();
     for (at, value) in ["1", "t[0] + 1"].into_iter().enumerate() {
-        document["edges"][at]["attributes"]["data"]["attributes"]["assignments"] = json!({"N": value});
+        assign(&mut document, at, json!({"N": value}));
     }
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [30.0]);

@@ -17,9 +17,6 @@ use crate::properties::Properties;
 use crate::template::Template;
 use crate::values::{Values, count, wide};
 
-/// DaCe's flags, which tell where it may write and what it calls, not what it computes.
-const FLAGS: [&str; 2] = ["overwrite", "use_getri"];
-
 /// A system of equations `A X = B`.
 pub(crate) struct Solve {
     matrix: Operand,
@@ -30,7 +27,8 @@ pub(crate) struct Solve {
 
 impl Solve {
     pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
-        Properties(node).check(&FLAGS)?;
+        // DaCe's flag tells where it may write, not what it computes.
+        Properties(node).check(&["overwrite"])?;
         signature.check(&["_ain", "_bin"], &[], "_bout")?;
         let (matrix, right) = (signature.input("_ain")?.clone(), signature.input("_bin")?.clone());
         let output = signature.output.clone();
@@ -42,7 +40,8 @@ impl Solve {
 
     /// The inverse, which solves for the columns of the unit matrix.
     pub(crate) fn inverse(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
-        Properties(node).check(&FLAGS)?;
+        // DaCe's flags tell where it may write and what it calls, not what it computes.
+        Properties(node).check(&["overwrite", "use_getri"])?;
         signature.check(&["_ain"], &[], "_aout")?;
         let (matrix, output) = (signature.input("_ain")?.clone(), signature.output.clone());
         if agreement(&square(&matrix)?, &square(&output)?) == Agreement::Different {

@@ -48,6 +48,7 @@ pub(crate) struct Decoded {
 /// Versions of DaCe between which the meaning of files differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Version {
+    /// Before version 2.
     First,
     /// The alphas of version 2, which pass the first element of a memlet to a nested SDFG, as version 1 does.
     Alpha,

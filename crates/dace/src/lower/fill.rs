@@ -17,11 +17,14 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Code, Dialect};
 
 use super::Frame;
-use super::sizes::{chain, users_of};
+use super::sizes::{chain, users_of, varies};
 
 impl Frame<'_> {
     /// Adds a fill for every container in the list.
     pub(super) fn fill_with_zeros(&mut self, containers: &BTreeSet<ContainerId>) {
+        if containers.is_empty() {
+            return;
+        }
         // The text is fixed, so it parses.
         let Ok(zero) = Code::parse("o = 0", Dialect::Python) else { return };
         for id in containers {
@@ -32,12 +35,15 @@ impl Frame<'_> {
             }
         }
         let homes = homes(&self.sdfg);
+        let assigned: BTreeSet<Symbol> = assigned_symbols(&self.sdfg).into_iter().collect();
         let mut at_begin = Vec::new();
         for id in containers {
             let shape = self.shape_of(*id);
             if let Some((state, scope)) = homes.get(id).copied() {
                 fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
-            } else if let Some(state) = self.state_before_users(*id) {
+            } else if varies(&shape, &assigned)
+                && let Some(state) = self.state_before_users(*id)
+            {
                 fill(self.sdfg.state_mut(state), *id, &shape, zero.clone());
             } else {
                 at_begin.push(*id);
@@ -65,13 +71,8 @@ impl Frame<'_> {
         self.sdfg.region_mut(body).start = Some(begin);
     }
 
-    /// A new state before those that use a container whose size control flow decides, and that follow each other.
+    /// A new state before those that use a container, if these follow each other.
     fn state_before_users(&mut self, id: ContainerId) -> Option<StateId> {
-        let assigned = assigned_symbols(&self.sdfg);
-        let varies = |expr: &Expr| expr.free_symbols().iter().any(|symbol| assigned.contains(symbol));
-        if !self.sdfg.container(id).shape().iter().any(varies) {
-            return None;
-        }
         let first: BlockId = *chain(&self.sdfg, &users_of(&self.sdfg, id))?.first()?;
         let before = insert_state_before(&mut self.sdfg, first).ok()?;
         match self.sdfg.block(before).kind {

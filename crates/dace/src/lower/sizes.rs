@@ -30,9 +30,8 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
     if assigned.is_empty() {
         return;
     }
-    let varies = |expr: &Expr| expr.free_symbols().iter().any(|symbol| assigned.contains(symbol));
     let found = sdfg.containers().filter(|(_, container)| {
-        container.transient && !container.is_alias() && container.shape().iter().any(varies)
+        container.transient && !container.is_alias() && varies(container.shape(), &assigned)
     });
     let mut found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
     if found.is_empty() {
@@ -46,7 +45,7 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
         let outlives = |users: &[BlockId]| users.len() > 1 || read_between.contains(&id);
         let upper = if outlives(&users) { largest(sdfg, id, &users) } else { None };
         // What other transitions assign has no bound.
-        let upper = upper.filter(|layout| !layout.shape.iter().any(varies));
+        let upper = upper.filter(|layout| !varies(&layout.shape, &assigned));
         if upper.is_none() && users.len() > 1 && merge(sdfg, &users) {
             users = users_of(sdfg, id);
         }
@@ -58,6 +57,11 @@ pub(crate) fn settle(sdfg: &mut Sdfg) {
             container.lifetime = Lifetime::Sdfg;
         }
     }
+}
+
+/// Whether the extents of a shape use symbols that control flow assigns.
+pub(super) fn varies(shape: &[Expr], assigned: &BTreeSet<Symbol>) -> bool {
+    shape.iter().any(|extent| extent.free_symbols().iter().any(|symbol| assigned.contains(symbol)))
 }
 
 /// The states with access nodes of a container.

@@ -110,6 +110,11 @@ pub(crate) fn run(sdfg: &Sdfg, inputs: &[(&str, &[f64])], output: &str) -> Vec<f
     arguments.get(output).unwrap().values().map(as_float).collect()
 }
 
+/// Makes a transition assign values to symbols.
+pub(crate) fn assign(document: &mut Json, transition: usize, values: Json) {
+    document["edges"][transition]["attributes"]["data"]["attributes"]["assignments"] = values;
+}
+
 pub(crate) fn scalar(dtype: &str) -> Json {
     json!({"type": "Scalar", "attributes": {"dtype": dtype}})
 }

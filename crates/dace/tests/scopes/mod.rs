@@ -1,7 +1,9 @@
 //! What lies in a scope and what lies around it: views, tiles, arguments of nested SDFGs, threads; each in the smallest graph
 //! that has it, with what the graph computes.
 
-use crate::graph::{self, Graph, access, edge, end_of, map, memlet, nested, resolved, stream, tasklet, to};
+use crate::graph::{
+    self, Graph, access, assign, edge, end_of, map, memlet, nested, resolved, stream, tasklet, to,
+};
 use serde_json::{Value as Json, json};
 
 fn transient(kind: &str, shape: &str) -> Json {
@@ -273,10 +275,7 @@ fn each_iteration_has_a_transient_of_its_own_also_where_control_flow_decides_its
     let mut document = Graph::new()
         .array("A", "float64", &["3"])
         .array("o", "float64", &["3"])
-        .with(
-            "t",
-            json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["k"], "transient": true}}),
-        )
+        .with("t", transient("Array", "k"))
         .next()
         .nodes(vec![
             access("A"),
@@ -296,7 +295,7 @@ fn each_iteration_has_a_transient_of_its_own_also_where_control_flow_decides_its
             edge(5, "OUT_o", 6, "", memlet("o", "0:2", "3")),
         ])
         .document();
-    document["edges"][0]["attributes"]["data"]["attributes"]["assignments"] = json!({"k": "2"});
+    assign(&mut document, 0, json!({"k": "2"}));
     let sdfg = graph::read(document.to_string().as_bytes());
     let found = graph::run(&sdfg, &[("A", &[1.0, 2.0, 3.0]), ("o", &[0.0; 3])], "o");
     assert_eq!(found, [3.0, 5.0, 7.0]);
@@ -307,10 +306,7 @@ fn a_transient_is_filled_with_zeros_where_its_size_is_known() {
     let mut document = Graph::new()
         .array("A", "float64", &["3"])
         .array("o", "float64", &["1"])
-        .with(
-            "t",
-            json!({"type": "Array", "attributes": {"dtype": "float64", "shape": ["k"], "transient": true}}),
-        )
+        .with("t", transient("Array", "k"))
         .next()
         .nodes(vec![
             access("A"),
@@ -330,7 +326,7 @@ fn a_transient_is_filled_with_zeros_where_its_size_is_known() {
             edge(5, "b", 6, "", memlet("o", "0:0", "1")),
         ])
         .document();
-    document["edges"][0]["attributes"]["data"]["attributes"]["assignments"] = json!({"k": "2"});
+    assign(&mut document, 0, json!({"k": "2"}));
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("A", &[1.0, 2.0, 3.0]), ("o", &[0.0])], "o"), [6.0]);
 }
