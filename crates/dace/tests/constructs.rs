@@ -55,6 +55,59 @@ fn a_vector_at_one_element_is_that_and_its_neighbours() {
     assert_eq!(graph.run(&[("A", &[1.0, -2.0, 3.0, 4.0]), ("B", &[9.0; 4])], "B"), [1.0, 0.0, 3.0, 4.0]);
 }
 
+/// What a vectorised map gives that resolves `a * a` into one of three elements.
+fn folded(function: &str) -> Graph {
+    Graph::new()
+        .array("A", "float32", &["8"])
+        .array("B", "float32", &["3"])
+        .nodes(vec![
+            access("A"),
+            map("i", "0:7:4"),
+            json!({"type": "Tasklet", "label": "t", "attributes": {
+                "code": {"string_data": "s = a * a\nb = s", "language": "Python"},
+                "in_connectors": {"a": vector("float32", 4)}, "out_connectors": {"b": vector("float32", 4)}}}),
+            end_of("1"),
+            access("B"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "IN_A", memlet("A", "0:7", "8")),
+            edge(1, "OUT_A", 2, "a", memlet("A", "i:i+3", "4")),
+            edge(2, "b", 3, "IN_B", graph::resolved(memlet("B", "1:1", "1"), function)),
+            edge(3, "OUT_B", 4, "", graph::resolved(memlet("B", "1:1", "2"), function)),
+        ])
+}
+
+/// As in DaCe's vectorised sums: the lanes do not go to neighbours of the element, as they do without a resolution.
+#[test]
+fn lanes_that_are_resolved_into_one_element_are_resolved_one_after_the_other() {
+    let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    for (function, expected) in
+        [("lambda a, b: a + b", 214.0), ("lambda x, y: max(y, x)", 64.0), ("lambda a, b: min(a, b)", 1.0)]
+    {
+        let found = folded(function).run(&[("A", &numbers), ("B", &[10.0; 3])], "B");
+        assert_eq!(found, [10.0, expected, 10.0], "{function}");
+    }
+    // The same of an element that is a vector.
+    let graph = Graph::new()
+        .with("A", json!({"type": "Array", "attributes": {"dtype": vector("float32", 2), "shape": ["2"]}}))
+        .array("B", "float32", &["2"])
+        .nodes(vec![
+            access("A"),
+            json!({"type": "Tasklet", "label": "t", "attributes": {
+                "code": {"string_data": "b = 2 * a", "language": "Python"},
+                "in_connectors": {"a": vector("float32", 2)}, "out_connectors": {"b": vector("float32", 2)}}}),
+            access("B"),
+        ])
+        .edges(vec![
+            edge(0, "", 1, "a", memlet("A", "1:1", "1")),
+            edge(1, "b", 2, "", graph::resolved(memlet("B", "0:0", "1"), "lambda a, b: a + b")),
+        ]);
+    assert_eq!(graph.run(&[("A", &numbers[..4]), ("B", &[10.0; 2])], "B"), [24.0, 10.0]);
+    let document = folded("lambda a, b: a - b").document().to_string();
+    let refused = sdfg_dace::read(document.as_bytes(), &sdfg_dace::Options::default()).unwrap_err();
+    assert!(refused.to_string().contains("4 lanes of `b`"), "{refused}");
+}
+
 #[test]
 fn a_copy_into_a_stream_takes_as_many_elements_as_its_memlet_says() {
     let graph = Graph::new()
@@ -253,6 +306,41 @@ fn the_last_tile_ends_with_its_container() {
             edge(3, "OUT_A", 4, "", memlet("A", "0:5", "8")),
         ]);
     assert_eq!(graph.run(&[("A", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], "A"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+/// After strip mining, where a memlet ends with the container while what is called declares a whole tile, and passes that on.
+#[test]
+fn a_tile_may_be_larger_than_all_there_is() {
+    let of_three = |mut document: serde_json::Value| {
+        document["attributes"]["_arrays"]["A"]["attributes"]["total_size"] = json!("3");
+        document
+    };
+    let called = of_three(inside("4", "0", "Min(3, 2 - i)"));
+    let calls = Graph::new()
+        .array("A", "float64", &["4"])
+        .nodes(vec![access("A"), nested(called.clone(), json!({"i": "i"}), &["A"], &["A"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "A", memlet("A", "0:3", "4")),
+            edge(1, "A", 2, "", memlet("A", "0:3", "4")),
+        ]);
+    for callee in [called, of_three(calls.document())] {
+        let graph = Graph::new()
+            .array("A", "float64", &["3"])
+            .nodes(vec![
+                access("A"),
+                map("i", "0:2:4"),
+                nested(callee, json!({"i": "i"}), &["A"], &["A"]),
+                end_of("1"),
+                access("A"),
+            ])
+            .edges(vec![
+                edge(0, "", 1, "IN_A", memlet("A", "0:2", "3")),
+                edge(1, "OUT_A", 2, "A", memlet("A", "i:Min(2, i + 3)", "4")),
+                edge(2, "A", 3, "IN_A", memlet("A", "i:Min(2, i + 3)", "4")),
+                edge(3, "OUT_A", 4, "", memlet("A", "0:2", "3")),
+            ]);
+        assert_eq!(graph.run(&[("A", &[0.0, 1.0, 2.0])], "A"), [1.0, 2.0, 3.0]);
+    }
 }
 
 #[test]

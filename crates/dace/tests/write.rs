@@ -166,6 +166,14 @@ fn what_dace_has_not_is_refused() {
     // Complex factors are nothing that DaCe's expansions compute with; real ones may be written as complex ones.
     assert_eq!(["1 + 2j", "-2j", "complex(1, 2)"].map(product), ["D304"; 3]);
     assert_eq!(["2.5", "complex(2, 0)", "2j * 2j"].map(product), [""; 3]);
+    // DaCe's expansions of LAPACK's operations assign to `_res`.
+    let factor = |outputs: &str, edge: &str| {
+        let node = format!(
+            "access A\naccess B\nlibrary l: Potrf (_xin) -> ({outputs}) {{}}\nA -> l._xin\nl._xout -> B\n{edge}"
+        );
+        refused("array A: f64[4, 4]\narray B: f64[4, 4]\nscalar r: i32", &node)
+    };
+    assert_eq!([factor("_xout", ""), factor("_xout, _res", "access r\nl._res -> r")], ["D304", ""]);
 }
 
 /// Connectors, locals and parameters of functions get other names where theirs are words of C++; what a container has is for

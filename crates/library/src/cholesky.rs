@@ -26,6 +26,8 @@ pub(crate) struct Cholesky {
     input: Operand,
     output: Operand,
     lower: bool,
+    /// Whether the other half is that of the matrix, as `Potrf` leaves it.
+    keeps_half: bool,
     /// Where `Potrf` says whether the matrix is positive definite.
     result: Option<Operand>,
     outputs: Vec<String>,
@@ -36,17 +38,16 @@ impl Cholesky {
         let properties = Properties(node);
         properties.check(&["lower"])?;
         signature.check(&["_a"], &[], "_b")?;
-        Cholesky::from_operands(properties, signature, "_a", "_b", None)
+        Cholesky::from_operands(properties, signature, "_a", "_b")
     }
 
     /// LAPACK's, with the number of the first leading part that is not positive definite.
     pub(crate) fn potrf(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
         let properties = Properties(node);
         properties.check(&["lower", "n"])?;
-        signature.check_all(&["_xin"], &[], &["_xout", "_res"])?;
-        let result = signature.written("_res")?;
-        check_result(result)?;
-        Cholesky::from_operands(properties, signature, "_xin", "_xout", Some(result.clone()))
+        let result = check_result(signature, &["_xin"], &["_xout"])?;
+        let factor = Cholesky::from_operands(properties, signature, "_xin", "_xout")?;
+        Ok(Cholesky { keeps_half: true, result, ..factor })
     }
 
     fn from_operands(
@@ -54,7 +55,6 @@ impl Cholesky {
         signature: &Signature,
         input: &str,
         output: &str,
-        result: Option<Operand>,
     ) -> Result<Self, ExpandErrorKind> {
         let (input, output) = (signature.input(input)?.clone(), signature.written(output)?.clone());
         if agreement(&square(&input)?, &square(&output)?) == Agreement::Different {
@@ -62,7 +62,7 @@ impl Cholesky {
         }
         check_division(&input, &output)?;
         let (lower, outputs) = (properties.flag("lower", true)?, names(signature));
-        Ok(Cholesky { input, output, lower, result, outputs })
+        Ok(Cholesky { input, output, lower, keeps_half: false, result: None, outputs })
     }
 
     pub(crate) fn input(&self) -> &Operand {
@@ -79,7 +79,7 @@ impl Cholesky {
 
     /// Whether the other half is that of the matrix.
     pub(crate) fn keeps_half(&self) -> bool {
-        self.result.is_some()
+        self.keeps_half
     }
 
     /// An element of the lower factor, or of the upper one with rows and columns exchanged.
@@ -195,8 +195,7 @@ impl Meaning for Cholesky {
         let from = values.of(&self.input.connector, ty)?;
         let n = count(&square(&self.output).map_err(|error| error.to_string())?)?;
         let place = |i: usize, j: usize| if self.lower { i * n + j } else { j * n + i };
-        let keeps = self.result.is_some();
-        let mut factor = if keeps { from.clone() } else { vec![Value::zero(ty); n * n] };
+        let mut factor = if self.keeps_half { from.clone() } else { vec![Value::zero(ty); n * n] };
         // Row by row, from the rows above (Cholesky and Banachiewicz).
         for i in 0..n {
             for j in 0..=i {

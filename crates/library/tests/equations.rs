@@ -385,6 +385,22 @@ fn factors_of_matrices_that_are_not_square_or_have_none() {
     }
 }
 
+/// LAPACK's factor of a matrix, in the place of the matrix.
+const HALF: &str = "sdfg p {
+  symbol N: i64
+  array A: T[N, N]
+  scalar result: i32
+  state s {
+    access A
+    access after = A
+    access result
+    library half: Potrf (_xin) -> (_res, _xout) { lower = LOWER; n = N }
+    A -> half._xin
+    half._xout -> after
+    half._res -> result
+  }
+}";
+
 #[test]
 fn factors_in_one_half_of_a_positive_definite_matrix() {
     for (element, lower, n, broken) in [
@@ -393,23 +409,8 @@ fn factors_in_one_half_of_a_positive_definite_matrix() {
         ("f64", false, 5, Some(3)),
         ("f32", true, 1, None),
     ] {
-        let text = format!(
-            "sdfg p {{
-  symbol N: i64
-  array A: {element}[N, N]
-  scalar result: i32
-  state s {{
-    access A
-    access after = A
-    access result
-    library half: Potrf (_xin) -> (_res, _xout) {{ lower = {}; n = N }}
-    A -> half._xin
-    half._xout -> after
-    half._res -> result
-  }}
-}}",
-            if lower { "True" } else { "False" }
-        );
+        let text = HALF.replace("T[", &format!("{element}["));
+        let text = text.replace("LOWER", if lower { "True" } else { "False" });
         let root = numbers(n as u64, n * n, element == "complex128");
         let mut a = product(&root, &adjoint(&root, n), n, n);
         (0..n).for_each(|k| a[k * n + k].re += 1.0);
@@ -433,6 +434,35 @@ fn factors_in_one_half_of_a_positive_definite_matrix() {
                 let (left, right) = if lower { (&factor, &other) } else { (&other, &factor) };
                 close(&product(left, right, n, n), &a, 1e-3, element);
             }
+        }
+    }
+}
+
+/// Versions of DaCe before 0.16 drop results that nobody reads.
+#[test]
+fn without_results_operations_of_lapack_compute_the_same() {
+    let size = 4;
+    let root = numbers(4, 16, false);
+    let mut a = product(&root, &adjoint(&root, 4), 4, 4);
+    (0..4).for_each(|k| a[k * 5].re += 1.0);
+    let given: [Argument<'_>; 4] = [
+        ("A", &[size, size], a),
+        ("b", &[size, 2], numbers(77, 8, false)),
+        ("inverse", &[size, size], vec![Complex::default(); 16]),
+        ("pivots", &[size], vec![Complex::default(); 4]),
+    ];
+    let results: [Argument<'_>; 2] =
+        [("results", &[3], vec![Complex::default(); 3]), ("result", &[], vec![Complex::default()])];
+    for (text, arguments, result) in [(FACTORED, &given[..], &results[0]), (HALF, &given[..1], &results[1])] {
+        let text = text.replace("T[", "f64[").replace("LOWER", "False");
+        let asked = [arguments, std::slice::from_ref(result)].concat();
+        let lines = text.lines().filter(|line| !line.contains("result"));
+        let bare: String =
+            lines.map(|line| line.replace(", _res", "").replace("_res, ", "") + "\n").collect();
+        assert!(!bare.contains("_res"), "{bare}");
+        for (mut with, without) in both(&text, &asked, size).into_iter().zip(both(&bare, arguments, size)) {
+            with.remove(result.0);
+            assert_eq!(with, without, "{bare}");
         }
     }
 }

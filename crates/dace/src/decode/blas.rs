@@ -32,6 +32,8 @@ pub(super) fn library_node(code: &str) -> Option<(String, IndexMap<String, Json>
         None => code,
     };
     let statement = statement.strip_suffix(';')?;
+    // Versions before 0.16 declare what nobody reads.
+    let statement = statement.strip_prefix("int _res;").unwrap_or(statement).trim_start();
     if let Some(("_res =", call)) = statement.split_once(" LAPACKE_") {
         return lapack(call);
     }
@@ -183,6 +185,8 @@ mod tests {
         assert_eq!(library_node(transposed).unwrap().0, "Transpose");
         let half = library_node("_res = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', N, _xin, N);").unwrap();
         assert_eq!((half.0.as_str(), &half.1["lower"]), ("Potrf", &Json::Bool(false)));
+        let dropped = library_node("int _res;\n_res = LAPACKE_sgetri(LAPACK_ROW_MAJOR, 4, _xin, 4, _ipiv);");
+        assert_eq!(dropped.unwrap().0, "Getri");
         for other in [
             "b = a;",
             "_res = LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'T', N, 2, _a, N, _ipiv, _rhs_in, 2);",

@@ -202,6 +202,11 @@ impl Frame<'_> {
             let message = format!("DaCe 1.0.2 has no library node `{class}`; expand it first");
             return Err(self.refuse_node(graph, id, Code::UnwritableNode, message));
         }
+        let is_of_lapack = matches!(class.as_str(), "Getrf" | "Getrs" | "Getri" | "Potrf");
+        if is_of_lapack && !node.outputs.iter().any(|output| output.name == "_res") {
+            let message = format!("DaCe's `{class}` always writes `_res`; give it a scalar of type `i32`");
+            return Err(self.refuse_node(graph, id, Code::UnwritableNode, message));
+        }
         let mut properties: IndexMap<String, Json> = IndexMap::new();
         for (name, value) in &node.properties {
             let value = match (&value.kind, class.as_str(), name.as_str()) {

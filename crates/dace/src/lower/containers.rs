@@ -11,8 +11,9 @@ use crate::model::{Constant, Descriptor, DescriptorKind};
 
 impl<'a> Frame<'a> {
     /// Declares the containers: arguments in the order of the Python function, then those that it does not name by name,
-    /// as DaCe's own interface has them; then transients.
-    pub(super) fn declare_containers(&mut self, extents: &Extents) {
+    /// as DaCe's own interface has them; then transients. Arguments of a nested SDFG have the extents that are given, and room
+    /// for all of their elements: what DaCe says of their size binds nobody, as it passes pointers.
+    pub(super) fn declare_containers(&mut self, extents: Option<&Extents>) {
         self.declare_numbers();
         let program = self.program;
         let mut names: Vec<&String> =
@@ -23,14 +24,17 @@ impl<'a> Frame<'a> {
         for name in names {
             let Some(descriptor) = program.containers.get(name) else { continue };
             let id = self.declare(name, descriptor);
-            let Some(found) = extents.found.get(name) else { continue };
+            let Some(extents) = extents.filter(|_| !descriptor.transient) else { continue };
             if let ContainerKind::Array(layout) = &mut self.sdfg.container_mut(id).kind {
-                for (dimension, extent) in found {
+                let found = extents.found.get(name);
+                for (dimension, extent) in found.into_iter().flatten() {
                     if let Some(found) = layout.shape.get_mut(*dimension) {
                         *found = extent.clone();
                     }
                 }
-                // Larger extents than the declared ones need more room.
+                if found.is_none() && layout.total_size.as_int().is_none() {
+                    continue;
+                }
                 let places =
                     layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
                 let needed = places.fold(Expr::one(), |sum, place| sum + place);

@@ -134,7 +134,8 @@ impl<'a> Frame<'a> {
             let is_beyond = |beyond: Expr| beyond.as_int().is_some_and(|beyond| beyond > 0);
             let memlet = (&range.end - there).bounds_over_all(around, &Assumptions::new());
             let given = range.size();
-            if memlet.upper.is_some_and(is_beyond) || is_beyond(extent - &left) {
+            let is_always = is_beyond(extent - &left) || is_beyond(extent - there);
+            if is_always || memlet.upper.is_some_and(is_beyond) {
                 found.push((inner, Expr::min(extent, &left)));
             } else if is_beyond(&given - extent) {
                 found.push((inner, given));

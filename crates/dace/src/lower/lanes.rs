@@ -4,19 +4,21 @@
 //! tile. Here, code runs once for each lane, and elements of a tile are counted on. Code may also index every dimension of a
 //! container, where a pointer here has only those in which the memlet has more than one index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::ir::Access;
+use sdfg::ir::{Access, ConflictResolution};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{
-    AssignmentTarget, BinaryOp, Expression, ExpressionKind, Index, Name, Span, Statement, StatementKind,
+    AssignmentTarget, BinaryOp, Expression, ExpressionKind, Index, Lambda, Name, Span, Statement,
+    StatementKind,
 };
 
 use super::Frame;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
-use crate::text::map_block;
+use crate::report::{Code, Failed};
+use crate::text::{map_block, map_expression, resolution};
 
 /// The variable that counts lanes.
 const LANE: &str = "__lane";
@@ -26,6 +28,10 @@ const LANE: &str = "__lane";
 pub(super) struct Shapes {
     /// Connectors that are vectors of so many neighbours.
     pub(super) vectors: BTreeMap<String, u16>,
+    /// Connectors of single elements that are vectors themselves.
+    wide: BTreeSet<String>,
+    /// Connectors that are vectors of so many lanes, all of which a function resolves into one element.
+    folded: BTreeMap<String, (u16, Lambda)>,
     /// Tiles of the dimensions that code indexes, of connectors where one is longer than one element.
     pub(super) tiles: BTreeMap<String, Vec<Expression>>,
     /// Which dimensions are single indices, of connectors where one is.
@@ -60,6 +66,37 @@ impl<'a> Frame<'a> {
         }
         graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
     }
+
+    /// Notes a vector of which a memlet with a conflict resolution writes one element: all lanes are resolved into it, one
+    /// after the other. Whether it is one.
+    ///
+    /// # Errors
+    /// Where the lanes cannot be resolved among themselves first.
+    pub(super) fn note_folded(
+        &self,
+        graph: &mut Graph<'a>,
+        edge: &'a model::Edge,
+        access: &Access,
+    ) -> Result<bool, Failed> {
+        let node = &graph.model.nodes[edge.src];
+        let (Some(connector), model::NodeKind::Tasklet { .. }) = (&edge.src_connector, &node.kind) else {
+            return Ok(false);
+        };
+        let lanes = node.outputs.get(connector).and_then(Option::as_ref).map_or(1, |ty| ty.element.lanes());
+        let Some(function) = edge.memlet.resolution.as_ref().filter(|_| lanes > 1) else { return Ok(false) };
+        if self.sdfg.container(access.container).element.lanes() > 1 || !access.subset().is_element() {
+            return Ok(false);
+        }
+        if matches!(resolution(function), ConflictResolution::Custom(_)) {
+            let message = format!(
+                "the {lanes} lanes of `{connector}` become one element by a function that may not be associative"
+            );
+            return Err(self.log().error(Code::Memlet, &edge.path, message));
+        }
+        let shapes = graph.shapes.entry(edge.src).or_default();
+        shapes.folded.insert(connector.clone(), (lanes, function.clone()));
+        Ok(true)
+    }
 }
 
 impl Shapes {
@@ -67,6 +104,9 @@ impl Shapes {
     pub(super) fn note(&mut self, connector: &str, lanes: u16, element_lanes: u16, subset: &Subset) {
         if lanes > 1 && element_lanes == 1 && !subset.is_element() {
             self.vectors.insert(connector.to_owned(), lanes);
+        }
+        if element_lanes > 1 && subset.is_element() {
+            self.wide.insert(connector.to_owned());
         }
         let single: Vec<bool> = subset.0.iter().map(Range::is_index).collect();
         if single.len() > 1 && single.contains(&true) {
@@ -95,20 +135,29 @@ impl Shapes {
             block = map_block(block, &mut |part| self.flat(part));
             retarget(&mut block, &|target| self.flat_target(target));
         }
-        let Some(lanes) = self.vectors.values().max() else { return block };
+        let folded = self.folded.values().map(|(lanes, _)| lanes);
+        let Some(lanes) = self.vectors.values().chain(folded).max() else { return block };
         let lane = || vec![Index::Point(Expression::name(LANE))];
         block = map_block(block, &mut |part| match &part.kind {
             ExpressionKind::Name(name) if self.vectors.contains_key(name) => {
                 let base = Name::new(name.clone());
                 Expression { kind: ExpressionKind::Subscript { base, indices: lane() }, span: part.span }
             }
+            ExpressionKind::Name(name) if self.folded.contains_key(name) => {
+                Expression::name(one_lane_of(name))
+            }
             _ => part,
         });
         retarget(&mut block, &|target| {
             if self.vectors.contains_key(&target.name.text) && target.indices.is_empty() {
                 target.indices = lane();
+            } else if self.folded.contains_key(&target.name.text) {
+                target.name = Name::new(one_lane_of(&target.name.text));
             }
         });
+        if !self.folded.is_empty() {
+            return self.fold(*lanes, &block);
+        }
         let kind = StatementKind::For {
             variable: Name::new(LANE),
             begin: None,
@@ -117,6 +166,37 @@ impl Shapes {
             body: block,
         };
         vec![Statement { kind, span: Span::default() }]
+    }
+
+    /// Code for one lane after the other that resolves each with what came before it.
+    fn fold(&self, lanes: u16, block: &[Statement]) -> Vec<Statement> {
+        let mut all_lanes = Vec::new();
+        for lane in 0..i64::from(lanes) {
+            all_lanes.extend(map_block(block.to_vec(), &mut |part| match &part.kind {
+                ExpressionKind::Name(name) if name == LANE => Expression::integer(lane),
+                ExpressionKind::Name(name) if self.wide.contains(name) => {
+                    Expression::call("lane", vec![part, Expression::integer(lane)])
+                }
+                _ => part,
+            }));
+            for (connector, (_, function)) in &self.folded {
+                let [all, one] = [all_lanes_of(connector), one_lane_of(connector)].map(Expression::name);
+                let [old, new] = [0, 1].map(|at| function.parameters.get(at).map(|name| &name.text));
+                let mut resolved = |part: Expression| match &part.kind {
+                    ExpressionKind::Name(name) if Some(name) == old => all.clone(),
+                    ExpressionKind::Name(name) if Some(name) == new => one.clone(),
+                    _ => part,
+                };
+                let value = match lane {
+                    0 => one.clone(),
+                    _ => map_expression(function.body.clone(), &mut resolved),
+                };
+                all_lanes.push(assign(&all_lanes_of(connector), value));
+            }
+        }
+        let last = self.folded.keys();
+        all_lanes.extend(last.map(|connector| assign(connector, Expression::name(all_lanes_of(connector)))));
+        all_lanes
     }
 
     fn squeezed(&self, part: Expression) -> Expression {
@@ -173,6 +253,21 @@ impl Shapes {
         });
         flat.collect()
     }
+}
+
+/// The variable for one lane of what is resolved.
+fn one_lane_of(connector: &str) -> String {
+    format!("__one_{connector}")
+}
+
+/// The variable for the lanes of what is resolved so far.
+fn all_lanes_of(connector: &str) -> String {
+    format!("__all_{connector}")
+}
+
+fn assign(target: &str, value: Expression) -> Statement {
+    let target = AssignmentTarget { name: Name::new(target), indices: Vec::new() };
+    Statement { kind: StatementKind::Assign { target, annotation: None, value }, span: Span::default() }
 }
 
 /// Changes every left side of an assignment.

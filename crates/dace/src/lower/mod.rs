@@ -84,19 +84,19 @@ pub(crate) struct Frame<'a> {
 pub(crate) fn lower(decoded: &Decoded, options: &Options, log: &Log) -> Result<Sdfg, Failed> {
     let unit = Unit::default();
     let shared = Shared { log, structs: &decoded.structs, options, version: decoded.version, unit: &unit };
-    let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[], &Extents::default())?;
+    let mut sdfg = lower_program(&decoded.program, shared, &IndexMap::new(), &[], None)?;
     unit.settle(&mut sdfg, &decoded.structs, log);
     Ok(sdfg)
 }
 
 /// Makes a graph of one SDFG; `outer` are the constants of those around it, `mapping` the values that a caller gives to symbols,
-/// `extents` those of its arguments that are not as it declares them.
+/// `extents` those of its arguments that are not as it declares them, if something calls it.
 fn lower_program<'a>(
     program: &'a Program,
     shared: Shared<'a>,
     outer: &IndexMap<String, &'a Constant>,
     mapping: &[(String, String)],
-    extents: &Extents,
+    extents: Option<&Extents>,
 ) -> Result<Sdfg, Failed> {
     let sdfg = lower_with(program, shared, outer, mapping, (extents, &BTreeSet::new()))?;
     let is_container = |symbol: &&Symbol| sdfg.find_container(symbol.as_str()).is_some();
@@ -113,7 +113,7 @@ fn lower_with<'a>(
     shared: Shared<'a>,
     outer: &IndexMap<String, &'a Constant>,
     mapping: &[(String, String)],
-    (extents, read): (&Extents, &BTreeSet<Symbol>),
+    (extents, read): (Option<&Extents>, &BTreeSet<Symbol>),
 ) -> Result<Sdfg, Failed> {
     let mut constants = outer.clone();
     constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));

@@ -180,7 +180,7 @@ impl<'a> Frame<'a> {
     ) -> Result<NodeKind, Failed> {
         let node = &graph.model.nodes[at];
         let extents = self.limited_extents(graph, at, program, mapping);
-        let sdfg = lower_program(program, self.shared, &self.constants, mapping, &extents)?;
+        let sdfg = lower_program(program, self.shared, &self.constants, mapping, Some(&extents))?;
         let mut symbol_mapping = extents.symbols;
         for (name, value) in mapping {
             let declared = sdfg.symbols().find(|(symbol, _)| symbol.as_str() == name);

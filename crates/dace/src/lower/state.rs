@@ -339,7 +339,9 @@ impl<'a> Frame<'a> {
             return self.argument(graph, edge, to, access, (program, mapping), false);
         }
         self.widen_picked(graph, edge, false, &mut access);
-        self.note_shape(graph, edge, to, false, &mut access);
+        if !self.note_folded(graph, edge, &access)? {
+            self.note_shape(graph, edge, to, false, &mut access);
+        }
         let races = self.resolution(edge).is_none() && self.races(graph, edge, &access);
         let mut memlet = Memlet::write(access);
         if let Flow::Write { resolution, .. } = &mut memlet.flow {

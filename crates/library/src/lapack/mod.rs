@@ -28,7 +28,7 @@ pub(crate) struct Factorization {
     from: Operand,
     to: Operand,
     pivots: Operand,
-    result: Operand,
+    result: Option<Operand>,
     outputs: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Substitution {
     /// The right-hand sides; the unit matrix without.
     right: Option<Operand>,
     to: Operand,
-    result: Operand,
+    result: Option<Operand>,
     outputs: Vec<String>,
 }
 
@@ -107,10 +107,21 @@ fn check_pivots(pivots: &Operand, rows: &Expr, columns: &Expr) -> Result<(), Exp
     Ok(())
 }
 
-/// Refuses what is no single integer.
-pub(crate) fn check_result(result: &Operand) -> Result<(), ExpandErrorKind> {
-    result.fit(0)?;
-    check_integer(result)
+/// Refuses other connectors than these and `_res`, a single integer, which is given; who asks for no result drops it.
+pub(crate) fn check_result(
+    signature: &Signature,
+    inputs: &[&str],
+    outputs: &[&str],
+) -> Result<Option<Operand>, ExpandErrorKind> {
+    let result = signature.outputs().find(|operand| operand.connector == "_res").cloned();
+    let mut outputs = outputs.to_vec();
+    outputs.extend(result.as_ref().map(|_| "_res"));
+    signature.check_all(inputs, &[], &outputs)?;
+    if let Some(result) = &result {
+        result.fit(0)?;
+        check_integer(result)?;
+    }
+    Ok(result)
 }
 
 fn check_integer(operand: &Operand) -> Result<(), ExpandErrorKind> {
@@ -142,9 +153,9 @@ pub(crate) fn names(signature: &Signature) -> Vec<String> {
 impl Factorization {
     pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
         Properties(node).check(&["n"])?;
-        signature.check_all(&["_xin"], &[], &["_xout", "_ipiv", "_res"])?;
+        let result = check_result(signature, &["_xin"], &["_xout", "_ipiv"])?;
         let (from, to) = (signature.input("_xin")?.clone(), signature.written("_xout")?.clone());
-        let (pivots, result) = (signature.written("_ipiv")?.clone(), signature.written("_res")?.clone());
+        let pivots = signature.written("_ipiv")?.clone();
         let ([rows, columns], into) = (matrix(&from)?, matrix(&to)?);
         let is_other = |(a, b): (&Expr, &Expr)| agreement(a, b) == Agreement::Different;
         if [&rows, &columns].into_iter().zip(&into).any(is_other) {
@@ -152,7 +163,6 @@ impl Factorization {
         }
         check_division(&from, &to)?;
         check_pivots(&pivots, &rows, &columns)?;
-        check_result(&result)?;
         Ok(Factorization { from, to, pivots, result, outputs: names(signature) })
     }
 }
@@ -192,8 +202,9 @@ impl Meaning for Factorization {
         } else {
             factors.eliminate(template, self.pivots.element);
         }
-        let result = only(&self.result, target.of("_res"));
-        factors.find_zero(template, &result, self.result.element);
+        if let Some(result) = &self.result {
+            factors.find_zero(template, &only(result, target.of("_res")), result.element);
+        }
         Ok(())
     }
 }
@@ -202,16 +213,16 @@ impl Substitution {
     /// `Getrs`.
     pub(crate) fn of(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
         Properties(node).check(&["n"])?;
-        signature.check_all(&["_a", "_rhs_in", "_ipiv"], &[], &["_rhs_out", "_res"])?;
+        let result = check_result(signature, &["_a", "_rhs_in", "_ipiv"], &["_rhs_out"])?;
         let right = Some(signature.input("_rhs_in")?.clone());
-        Substitution::from_factors(signature, "_a", right, "_rhs_out")
+        Substitution::from_factors(signature, "_a", right, "_rhs_out", result)
     }
 
     /// `Getri`, which solves for the columns of the unit matrix.
     pub(crate) fn inverse(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
         Properties(node).check(&["n"])?;
-        signature.check_all(&["_xin", "_ipiv"], &[], &["_xout", "_res"])?;
-        Substitution::from_factors(signature, "_xin", None, "_xout")
+        let result = check_result(signature, &["_xin", "_ipiv"], &["_xout"])?;
+        Substitution::from_factors(signature, "_xin", None, "_xout", result)
     }
 
     fn from_factors(
@@ -219,9 +230,10 @@ impl Substitution {
         factors: &str,
         right: Option<Operand>,
         to: &str,
+        result: Option<Operand>,
     ) -> Result<Self, ExpandErrorKind> {
         let (factors, pivots) = (signature.input(factors)?.clone(), signature.input("_ipiv")?.clone());
-        let (to, result) = (signature.written(to)?.clone(), signature.written("_res")?.clone());
+        let to = signature.written(to)?.clone();
         let rows = square(&factors)?;
         match &right {
             Some(right) => check_sides(&rows, right, &to)?,
@@ -232,7 +244,6 @@ impl Substitution {
         }
         check_division(&factors, &to)?;
         check_pivots(&pivots, &rows, &rows)?;
-        check_result(&result)?;
         Ok(Substitution { factors, pivots, right, to, result, outputs: names(signature) })
     }
 }
@@ -274,17 +285,18 @@ impl Meaning for Substitution {
         sides.start(template, self.right.as_ref());
         sides.exchange(template, &factors);
         sides.substitute(template, &factors);
-        let result = only(&self.result, target.of("_res"));
+        let Some(result) = &self.result else { return Ok(()) };
+        let write = only(result, target.of("_res"));
         if self.right.is_none() {
-            factors.find_zero(template, &result, self.result.element);
+            factors.find_zero(template, &write, result.element);
             return Ok(());
         }
         template.elementwise(Elementwise {
             label: "result",
             dimensions: Vec::new(),
             reads: Vec::new(),
-            value: format!("{}(0)", self.result.element),
-            write: result,
+            value: format!("{}(0)", result.element),
+            write,
             adds: false,
         });
         Ok(())
