@@ -518,6 +518,20 @@ fn a_size_that_is_assigned_does_not_end_what_control_flow_reads() {
 }
 
 #[test]
+fn a_remainder_in_an_assignment_is_an_integer() {
+    let graph = Graph::new()
+        .array("o", "int64", &["1"])
+        .next()
+        .nodes(vec![tasklet("b = 10 * k", &[], &["b"]), access("o")])
+        .edges(vec![edge(0, "b", 1, "", memlet("o", "0:0", "1"))]);
+    let mut document = graph.document();
+    // As version 2 writes what C does: the sign is that of the dividend.
+    assign(&mut document, 0, json!({"k": "1 + CMod(0 - 7, 4)"}));
+    let sdfg = graph::read(document.to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[0.0])], "o"), [-20.0]);
+}
+
+#[test]
 fn code_reads_what_it_wrote_to_an_output() {
     // The rows of `o` are written and read back, and so is `t`, which each iteration has for itself.
     let graph = Graph::new()

@@ -108,6 +108,7 @@ impl Frame<'_> {
                         | "Max"
                         | "abs"
                         | "Abs"
+                        | "cpp_mod"
                         | "py_mod"
                         | "Mod"
                         | "py_floor"
