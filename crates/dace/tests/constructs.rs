@@ -186,6 +186,24 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = decltype(a)(x) / decltype(a)(2)\nb = x / 2", "int32", 3.0, 0.0), [1.5, 1.0]);
 }
 
+/// DaCe's views of columns have a size as if they had no strides.
+#[test]
+fn the_size_of_a_view_binds_nobody() {
+    let view = json!({"type": "View", "attributes": {
+        "dtype": "float64", "shape": ["3"], "strides": ["2"], "total_size": "3", "transient": true}});
+    let graph = Graph::new()
+        .array("A", "float64", &["3", "2"])
+        .array("B", "float64", &["3"])
+        .with("V", view)
+        .nodes(vec![access("A"), access("V"), access("B")])
+        .edges(vec![
+            edge(0, "", 1, "views", memlet("A", "0:2; 1:1", "3")),
+            edge(1, "", 2, "", memlet("V", "0:2", "3")),
+        ]);
+    let found = graph.run(&[("A", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), ("B", &[0.0; 3])], "B");
+    assert_eq!(found, [2.0, 4.0, 6.0]);
+}
+
 #[test]
 fn a_view_may_begin_before_its_container() {
     let view = json!({"type": "View", "attributes": {"dtype": "float64", "shape": ["2"], "transient": true}});

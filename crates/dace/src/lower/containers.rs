@@ -1,5 +1,7 @@
 //! Containers and constants.
 
+use std::collections::BTreeMap;
+
 use sdfg::ir::{Container, ContainerId, ContainerKind, Layout};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, ExpressionKind, FloatLiteral};
@@ -11,8 +13,8 @@ use crate::model::{Constant, Descriptor, DescriptorKind};
 
 impl<'a> Frame<'a> {
     /// Declares the containers: arguments in the order of the Python function, then those that it does not name by name,
-    /// as DaCe's own interface has them; then transients. Arguments of a nested SDFG have the extents that are given, and room
-    /// for all of their elements: what DaCe says of their size binds nobody, as it passes pointers.
+    /// as DaCe's own interface has them; then transients. Arguments of a nested SDFG have the extents that are given. They
+    /// and views have room for all of their elements: what DaCe says of their size binds nobody, as it passes pointers.
     pub(super) fn declare_containers(&mut self, extents: Option<&Extents>) {
         self.declare_numbers();
         let program = self.program;
@@ -24,24 +26,12 @@ impl<'a> Frame<'a> {
         for name in names {
             let Some(descriptor) = program.containers.get(name) else { continue };
             let id = self.declare(name, descriptor);
-            let Some(extents) = extents.filter(|_| !descriptor.transient) else { continue };
-            if let ContainerKind::Array(layout) = &mut self.sdfg.container_mut(id).kind {
-                let found = extents.found.get(name);
-                for (dimension, extent) in found.into_iter().flatten() {
-                    if let Some(found) = layout.shape.get_mut(*dimension) {
-                        *found = extent.clone();
-                    }
-                }
-                if found.is_none() && layout.total_size.as_int().is_none() {
-                    continue;
-                }
-                let places =
-                    layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
-                let needed = places.fold(Expr::one(), |sum, place| sum + place);
-                let lacking = (&needed - &layout.total_size).as_int();
-                if lacking.is_some_and(|lacking| lacking > 0) {
-                    layout.total_size = needed;
-                }
+            let found = extents.and_then(|extents| extents.found.get(name));
+            let is_argument = extents.is_some() && !descriptor.transient;
+            match &mut self.sdfg.container_mut(id).kind {
+                ContainerKind::Array(layout) if is_argument => extend(layout, found),
+                ContainerKind::View(layout) | ContainerKind::Reference(layout) => extend(layout, None),
+                ContainerKind::Array(_) | ContainerKind::Scalar | ContainerKind::Stream { .. } => {}
             }
         }
     }
@@ -107,6 +97,24 @@ impl<'a> Frame<'a> {
             offset: self.size(&descriptor.start_offset),
             total_size: self.size(&descriptor.total_size),
         }
+    }
+}
+
+/// Gives a layout the extents that are told, and room for all of its elements where it lacks some.
+fn extend(layout: &mut Layout, extents: Option<&BTreeMap<usize, Expr>>) {
+    for (dimension, extent) in extents.into_iter().flatten() {
+        if let Some(found) = layout.shape.get_mut(*dimension) {
+            *found = extent.clone();
+        }
+    }
+    if extents.is_none() && layout.total_size.as_int().is_none() {
+        return;
+    }
+    let places = layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
+    let needed = places.fold(Expr::one(), |sum, place| sum + place);
+    let lacking = (&needed - &layout.total_size).as_int();
+    if lacking.is_some_and(|lacking| lacking > 0) {
+        layout.total_size = needed;
     }
 }
 
