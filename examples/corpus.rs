@@ -4,9 +4,9 @@
 //! whose path holds one of them. Each graph runs in a process of its own, so that one that crashes is one failure. Prints a
 //! line for each graph, then a table of each variant, then the totals; the exit status says whether nothing failed. With
 //! `--table FILE`, what came of each program and variant is written as a table with reasons, the same for the same outcomes.
-#![expect(clippy::print_stdout, reason = "this is a command")]
-
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let found = match graphs(&folder) {
         Ok(found) => found,
         Err(error) => {
-            println!("{}: {error}", folder.display());
+            say(format_args!("{}: {error}", folder.display())).ok();
             return ExitCode::from(2);
         }
     };
@@ -51,19 +51,24 @@ fn main() -> ExitCode {
         names.is_empty() || names.iter().any(|name| path.contains(name))
     };
     let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
-    let outcomes = run_all(&folder, &chosen);
+    let Ok(outcomes) = run_all(&folder, &chosen) else { return ExitCode::FAILURE };
     if let Some(path) = table
         && let Err(error) = std::fs::write(&path, coverage(&outcomes))
     {
-        println!("{}: {error}", path.display());
+        say(format_args!("{}: {error}", path.display())).ok();
         return ExitCode::from(2);
     }
     let none_failed = outcomes.iter().all(|(.., outcome)| !matches!(outcome, Outcome::Failed(_)));
     if none_failed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Prints a line.
+fn say(line: fmt::Arguments<'_>) -> io::Result<()> {
+    writeln!(io::stdout(), "{line}")
+}
+
 fn usage() -> ExitCode {
-    println!("usage: corpus [--dir FOLDER] [--table FILE] [NAME]...");
+    say(format_args!("usage: corpus [--dir FOLDER] [--table FILE] [NAME]...")).ok();
     ExitCode::from(2)
 }
 
@@ -71,7 +76,7 @@ fn usage() -> ExitCode {
 fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
     let (Some(graph), Some(engine)) = (graph, engine) else { return usage() };
     let engine = if engine == "native" { Engine::Native } else { Engine::Interpreter };
-    println!("{}", check(Path::new(&graph), engine));
+    say(format_args!("{}", check(Path::new(&graph), engine))).ok();
     ExitCode::SUCCESS
 }
 
@@ -79,7 +84,10 @@ fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
 type Found = (String, String, &'static str, Outcome);
 
 /// Runs every graph and prints the tables.
-fn run_all(folder: &Path, graphs: &[&PathBuf]) -> Vec<Found> {
+///
+/// # Errors
+/// Of the output, which whoever reads it may close.
+fn run_all(folder: &Path, graphs: &[&PathBuf]) -> io::Result<Vec<Found>> {
     let mut outcomes = Vec::new();
     let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
     let mut codes: BTreeMap<String, usize> = BTreeMap::new();
@@ -87,7 +95,7 @@ fn run_all(folder: &Path, graphs: &[&PathBuf]) -> Vec<Found> {
         let name = graph.strip_prefix(folder).unwrap_or(graph).display().to_string();
         for engine in ["interpreter", "native"] {
             let outcome = spawned(graph, engine);
-            println!("{name} {engine}: {outcome}");
+            say(format_args!("{name} {engine}: {outcome}"))?;
             let place = match &outcome {
                 Outcome::Passed => 0,
                 Outcome::Refused { code, .. } => {
@@ -102,18 +110,18 @@ fn run_all(folder: &Path, graphs: &[&PathBuf]) -> Vec<Found> {
             outcomes.push((program, variant(graph).to_owned(), engine, outcome));
         }
     }
-    println!("\n{:20} {:12} {:>8} {:>8} {:>8}", "variant", "engine", "passed", "refused", "failed");
+    say(format_args!("\n{:20} {:12} {:>8} {:>8} {:>8}", "variant", "engine", "passed", "refused", "failed"))?;
     let mut sum: Counts = [0; 3];
     for ((variant, engine), counts) in &totals {
         let [passed, refused, failed] = counts;
-        println!("{variant:20} {engine:12} {passed:8} {refused:8} {failed:8}");
+        say(format_args!("{variant:20} {engine:12} {passed:8} {refused:8} {failed:8}"))?;
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     for (code, count) in &codes {
-        println!("refused with {code}: {count}");
+        say(format_args!("refused with {code}: {count}"))?;
     }
-    println!("passed {}, refused {}, failed {}", sum[0], sum[1], sum[2]);
-    outcomes
+    say(format_args!("passed {}, refused {}, failed {}", sum[0], sum[1], sum[2]))?;
+    Ok(outcomes)
 }
 
 /// The outcomes as a page: a line for each program, then the reasons of what did not pass, then what the codes mean.
