@@ -1,6 +1,7 @@
 //! Constructs of DaCe's files, each in the smallest graph that has it, with what the graph computes.
 
 mod graph;
+mod hazards;
 mod scopes;
 
 use graph::{

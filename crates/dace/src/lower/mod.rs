@@ -12,6 +12,7 @@ mod extents;
 mod external;
 mod fill;
 mod given;
+mod hazards;
 mod lanes;
 mod lifetimes;
 mod nested;

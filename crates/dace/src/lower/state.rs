@@ -96,6 +96,7 @@ impl<'a> Frame<'a> {
         if graph.has_still {
             graph.order_borders();
         }
+        self.order_hazards(&mut graph);
         self.finish_tasklets(&mut graph)?;
         self.finish_foreign(&mut graph)?;
         self.enclose(&mut graph);
@@ -467,7 +468,7 @@ impl<'a> Frame<'a> {
 }
 
 /// The entry of the scope that a node ends.
-fn exit_of(node: &model::Node) -> Option<usize> {
+pub(super) fn exit_of(node: &model::Node) -> Option<usize> {
     match node.kind {
         model::NodeKind::MapExit(entry) | model::NodeKind::ConsumeExit(entry) => Some(entry),
         model::NodeKind::Access { .. }
