@@ -111,7 +111,7 @@ fn extend(layout: &mut Layout, extents: Option<&BTreeMap<usize, Expr>>) {
         return;
     }
     let places = layout.shape.iter().zip(&layout.strides).map(|(extent, stride)| (extent - 1) * stride);
-    let needed = places.fold(Expr::one(), |sum, place| sum + place);
+    let needed = places.fold(Expr::one() + &layout.offset, |sum, place| sum + place);
     let lacking = (&needed - &layout.total_size).as_int();
     if lacking.is_some_and(|lacking| lacking > 0) {
         layout.total_size = needed;

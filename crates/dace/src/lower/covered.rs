@@ -1,8 +1,8 @@
 //! Writes that a later one of the same iteration takes back.
 //!
 //! DaCe's code moves what leaves a node at once, before the nodes behind it run. So of two writes of the same elements through
-//! the end of a scope, the one of the node that comes first is lost; fusion of maps leaves such writes behind. Here writes
-//! through the end of a scope are not ordered, so the lost one is left out.
+//! the end of a scope, the one of the node that comes first is lost; fusion of maps leaves such writes behind. They are left out,
+//! so that what is lost needs no order (`hazards`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,30 +1,35 @@
 //! What no path orders, and DaCe's code does.
 //!
-//! DaCe's code runs the nodes of a state one after another, in a depth-first topological order that the order of nodes and edges in
-//! the file decides. Its graphs count on that where states or maps were fused: one node reads what another one overwrites, without
-//! a path between them. Here such accesses conflict, so they are ordered as they are there.
+//! DaCe's code runs the nodes of a state one after another ([`Order`]). Its graphs count on that where states or maps were
+//! fused: one node reads what another one overwrites, without a path between them. Here such accesses conflict, so they
+//! are ordered as they are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::ir::Memlet;
+use sdfg::ir::{ConflictResolution, Memlet};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Assumptions;
-use sdfg::syntax::Lambda;
 
 use super::Frame;
+use super::sequence::{Order, Place};
 use super::state::{End, Graph, exit_of};
 use crate::model::{self, DescriptorKind, NodeKind};
+use crate::report::Code;
+use crate::text::resolution;
 
 /// States with more nodes are left as they are: what leads where is a table with the square of it.
 const MOST_NODES: usize = 4000;
+
+/// Pairs of accesses that nothing orders, of which it is asked whether they touch one element. Of more it is assumed.
+const MOST_QUESTIONS: usize = 10_000;
 
 /// What one step of a scope does to a container.
 struct Touch<'a> {
     /// The node that the step begins with, and the one that it ends with: those of a scope, the ends of a copy, or one node twice.
     first: usize,
     last: usize,
-    /// The node at which DaCe makes the access.
-    at: usize,
+    /// When DaCe's code makes the access.
+    place: Place,
     writes: bool,
     edge: &'a model::Edge,
     end: End<'a>,
@@ -38,37 +43,43 @@ impl Touch<'_> {
         is_other_step && (self.writes || other.writes) && !resolves_alike
     }
 
-    fn resolution(&self) -> Option<&Lambda> {
-        self.edge.memlet.resolution.as_ref().filter(|_| self.writes)
+    /// A conflict resolution for which the order does not matter.
+    fn resolution(&self) -> Option<ConflictResolution> {
+        let found = self.edge.memlet.resolution.as_ref().filter(|_| self.writes).map(resolution);
+        found.filter(|found| !matches!(found, ConflictResolution::Replace | ConflictResolution::Custom(_)))
     }
 }
 
 impl<'a> Frame<'a> {
     /// Orders steps of one scope that touch one element, of which one writes it, as DaCe's code does.
     pub(super) fn order_hazards(&self, graph: &mut Graph<'a>) {
-        let touches = self.touches(graph);
-        let has_hazard = |all: &&Vec<Touch<'_>>| {
-            let is_other = |touch: &Touch<'_>| all.first().is_some_and(|first| touch.first != first.first);
-            all.iter().any(|touch| touch.writes) && all.iter().any(is_other)
-        };
-        if graph.model.nodes.len() > MOST_NODES || !touches.values().any(|all| has_hazard(&all)) {
+        if graph.model.nodes.len() > MOST_NODES {
+            let message = "the state has too many nodes to order what no path orders";
+            self.log().note(Code::Approximated, &graph.state.label, message);
             return;
         }
-        let places = order_of(graph.model);
-        let calls = Self::calls(graph);
-        let mut leads = Leads::of(graph.model, &places);
-        for mut all in touches.into_values().filter(|all| has_hazard(&all)) {
-            all.sort_by_key(|touch| places[touch.at]);
+        let order = Order::of(graph.model, self.shared.version);
+        let touches = self.touches(graph, &order);
+        let has_hazard = |all: &Vec<Touch<'_>>| all.len() > 1 && all.iter().any(|touch| touch.writes);
+        if !touches.values().any(has_hazard) {
+            return;
+        }
+        let unknown = Self::unknown(graph);
+        let mut leads = Leads::of(graph.model, &order);
+        let mut questions = 0;
+        for mut all in touches.into_values().filter(has_hazard) {
+            all.sort_by_key(|touch| touch.place);
             // The nearest first: through it the others are ordered, too.
             let pairs = (0..all.len()).flat_map(|after| (0..after).rev().map(move |before| (before, after)));
             for (before, after) in pairs.map(|(before, after)| (&all[before], &all[after])) {
-                if !before.clashes_with(after)
-                    || leads.are_ordered(before, after)
-                    || self.are_apart(graph, &calls, before, after)
-                {
+                if !before.clashes_with(after) || leads.are_ordered(before, after) {
                     continue;
                 }
-                // What leaves a scope comes last in it.
+                questions += 1;
+                if questions < MOST_QUESTIONS && self.are_apart(graph, &unknown, before, after) {
+                    continue;
+                }
+                // A copy out of a scope ends where the scope does: nothing in it can come after that.
                 let leaves = graph.paths.scope_of(before.first) != graph.paths.scope_of(before.last);
                 if leaves || leads.reach(after.first, before.last) {
                     continue;
@@ -80,36 +91,37 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Nested SDFGs, and the entries of scopes with one: what their memlets say of them is not reliable in DaCe's graphs.
-    fn calls(graph: &Graph<'a>) -> BTreeSet<usize> {
+    /// The entries of scopes whose memlets do not say what they touch: of nested SDFGs, as they are not reliable in DaCe's graphs,
+    /// and of code that touches more here than its memlets say there.
+    fn unknown(graph: &Graph<'a>) -> BTreeSet<usize> {
         let nodes = graph.model.nodes.iter().enumerate();
         let nested = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::Nested { .. }));
-        nested
-            .flat_map(|(at, _)| std::iter::successors(Some(at), |within| graph.paths.scope_of(*within)))
-            .collect()
+        let told = nested.map(|(at, _)| at).chain(graph.widened.iter().copied());
+        told.flat_map(|at| std::iter::successors(Some(at), |within| graph.paths.scope_of(*within))).collect()
     }
 
     /// Whether two accesses of a container surely touch different elements.
     fn are_apart(
         &self,
         graph: &Graph<'a>,
-        calls: &BTreeSet<usize>,
+        unknown: &BTreeSet<usize>,
         own: &Touch<'a>,
         other: &Touch<'a>,
     ) -> bool {
-        match [own, other].map(|touch| self.part(graph, calls, touch)) {
+        match [own, other].map(|touch| self.part(graph, unknown, touch)) {
             [Some(own), Some(other)] => own.disjoint(&other, &Assumptions::new()).is_proved(),
             [Some(_) | None, Some(_) | None] => false,
         }
     }
 
-    /// The part of a container that is touched, if that is known: of what a nested SDFG touches, it is what it is given here.
-    fn part(&self, graph: &Graph<'a>, calls: &BTreeSet<usize>, touch: &Touch<'a>) -> Option<Subset> {
+    /// The part of a container that is touched, if that is known: of a node what it is given here, of a scope what its memlet says.
+    fn part(&self, graph: &Graph<'a>, unknown: &BTreeSet<usize>, touch: &Touch<'a>) -> Option<Subset> {
         let Touch { edge, end, writes, .. } = touch;
         if end.descriptor.kind == DescriptorKind::View {
             return None;
         }
-        if matches!(graph.model.nodes[touch.first].kind, NodeKind::Nested { .. }) {
+        let is_access = matches!(graph.model.nodes[touch.first].kind, NodeKind::Access { .. });
+        if touch.first == touch.last && !is_access {
             let (node, state) = (graph.nodes[touch.first], &graph.state);
             let edges = if *writes { state.out_edges(node) } else { state.in_edges(node) };
             return edges.into_iter().map(|id| state.edge(id)).find_map(|found| {
@@ -121,22 +133,35 @@ impl<'a> Frame<'a> {
                 (own == named && access.container == end.id).then(|| access.subset().clone())
             });
         }
+        let ends =
+            [graph.paths.source(edge), graph.paths.destination(edge)].map(|node| &graph.model.nodes[node]);
+        let ends = ends.map(|node| self.end(node).map(|end| end.name));
+        if unknown.contains(&touch.first) || ends == [Some(end.name); 2] {
+            return None;
+        }
         let is_named = edge.memlet.data.as_deref() == Some(end.name);
         let subset = if is_named { &edge.memlet.subset } else { &edge.memlet.other_subset };
-        let is_known = !calls.contains(&touch.first);
-        subset.as_ref().filter(|_| is_known).map(|subset| self.subset(*end, subset))
+        subset.as_ref().map(|subset| self.subset(*end, subset))
     }
 
     /// What each step touches, by scope and container.
-    fn touches(&self, graph: &Graph<'a>) -> BTreeMap<(Option<usize>, &'a str), Vec<Touch<'a>>> {
+    fn touches(
+        &self,
+        graph: &Graph<'a>,
+        order: &Order,
+    ) -> BTreeMap<(Option<usize>, &'a str), Vec<Touch<'a>>> {
         let mut found: BTreeMap<(Option<usize>, &'a str), Vec<Touch<'a>>> = BTreeMap::new();
+        let mut roots: BTreeMap<&'a str, &'a str> = BTreeMap::new();
         let nodes = &graph.model.nodes;
         let exits: BTreeMap<usize, usize> =
             nodes.iter().enumerate().filter_map(|(at, node)| Some((exit_of(node)?, at))).collect();
         let is_view_edge = |edge: &model::Edge| {
             [&edge.src_connector, &edge.dst_connector].iter().any(|name| name.as_deref() == Some("views"))
         };
-        for edge in graph.model.edges.iter().filter(|edge| edge.memlet.data.is_some()) {
+        for (number, edge) in graph.model.edges.iter().enumerate() {
+            if edge.memlet.data.is_none() {
+                continue;
+            }
             let (source, destination) = (graph.paths.source(edge), graph.paths.destination(edge));
             let (from, to) = (self.end(&nodes[source]), self.end(&nodes[destination]));
             if is_view_edge(edge)
@@ -153,15 +178,17 @@ impl<'a> Frame<'a> {
                 NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => Some(node),
                 _ => graph.paths.scope_of(node),
             };
-            // Copies are made at the access node that they lead to, or where they leave the scope of one.
+            // Copies are made at the node that they begin at, where they enter a scope at the one that they lead to.
             let scope = scope_of(edge.src);
-            let (copy, at) = match (is_access(edge.src), is_access(edge.dst)) {
-                (true, true) => (Some((edge.src, edge.dst)), edge.dst),
-                (false, true) if scope == Some(edge.src) => (Some((edge.dst, edge.dst)), edge.dst),
-                (true, false) if exit_of(&nodes[edge.dst]) == scope && scope.is_some() => {
-                    (Some((edge.src, edge.dst)), edge.src)
+            let copy = match (is_access(edge.src), is_access(edge.dst)) {
+                (true, true) => Some((edge.src, edge.dst, order.of_copy(number, edge.src, edge.dst))),
+                (false, true) if scope == Some(edge.src) => {
+                    Some((edge.dst, edge.dst, order.of_node(edge.dst)))
                 }
-                _ => (None, edge.src),
+                (true, false) if exit_of(&nodes[edge.dst]) == scope && scope.is_some() => {
+                    Some((edge.src, edge.dst, order.of_node(edge.src)))
+                }
+                _ => None,
             };
             let mut add = |end: Option<End<'a>>, writes: bool| {
                 let Some(end) = end.filter(|end| !end.descriptor.kind_is_stream()) else { return };
@@ -169,11 +196,14 @@ impl<'a> Frame<'a> {
                 if copy.is_none() && is_access(node) {
                     return;
                 }
-                let (first, last) = copy.unwrap_or_else(|| step(node));
+                let (first, last, place) = copy.unwrap_or_else(|| {
+                    let (first, last) = step(node);
+                    (first, last, order.of_node(first))
+                });
                 let is_view = end.descriptor.kind == DescriptorKind::View;
-                let name = if is_view { self.viewed(graph, end.name) } else { end.name };
-                let at = if copy.is_some() { at } else { first };
-                found.entry((scope, name)).or_default().push(Touch { first, last, at, writes, edge, end });
+                let root = || if is_view { self.viewed(graph, end.name) } else { end.name };
+                let name = *roots.entry(end.name).or_insert_with(root);
+                found.entry((scope, name)).or_default().push(Touch { first, last, place, writes, edge, end });
             };
             add(from, false);
             add(to, true);
@@ -211,8 +241,8 @@ struct Leads {
 }
 
 impl Leads {
-    /// Of nodes with places in a topological order.
-    fn of(state: &model::State, places: &[usize]) -> Self {
+    fn of(state: &model::State, order: &Order) -> Self {
+        let places = order.places();
         let mut nodes: Vec<usize> = (0..state.nodes.len()).collect();
         nodes.sort_by_key(|node| places[*node]);
         let mut successors: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
@@ -244,38 +274,4 @@ impl Leads {
             row.iter_mut().zip(&of_next).for_each(|(own, of_next)| *own |= of_next);
         }
     }
-}
-
-/// The place of each node in the order in which DaCe's code runs them (`dfs_topological_sort`): from each node without a predecessor
-/// on, in the order of the file, to the first successor of which all predecessors have run.
-fn order_of(state: &model::State) -> Vec<usize> {
-    let n = state.nodes.len();
-    let (mut successors, mut waits): (Vec<Vec<usize>>, Vec<BTreeSet<usize>>) =
-        (vec![Vec::new(); n], vec![BTreeSet::new(); n]);
-    for edge in &state.edges {
-        successors[edge.src].push(edge.dst);
-        waits[edge.dst].insert(edge.src);
-    }
-    let starts: Vec<usize> = (0..n).filter(|node| waits[*node].is_empty()).collect();
-    // Nodes on cycles, which are an error, come last.
-    let mut places = vec![n; n];
-    let mut next_place = 0;
-    for start in starts {
-        let mut stack = vec![(start, 0)];
-        places[start] = next_place;
-        next_place += 1;
-        while let Some((node, number)) = stack.last_mut() {
-            let Some(next) = successors[*node].get(*number).copied() else {
-                stack.pop();
-                continue;
-            };
-            *number += 1;
-            if places[next] == n && waits[next].iter().all(|before| places[*before] < n) {
-                places[next] = next_place;
-                next_place += 1;
-                stack.push((next, 0));
-            }
-        }
-    }
-    places
 }

@@ -62,6 +62,7 @@ impl<'a> Frame<'a> {
             let along = dimensions.rposition(|(stride, extent)| stride.is_one() && !extent.is_one());
             if let Some(range) = along.and_then(|along| access.subset_mut().0.get_mut(along)) {
                 *range = Range::new(range.begin.clone(), &range.begin + &Expr::int(i64::from(lanes)));
+                graph.widened.insert(node);
             }
         }
         graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
@@ -86,6 +87,21 @@ impl<'a> Frame<'a> {
         let Some(function) = edge.memlet.resolution.as_ref().filter(|_| lanes > 1) else { return Ok(false) };
         if self.sdfg.container(access.container).element.lanes() > 1 || !access.subset().is_element() {
             return Ok(false);
+        }
+        let others = node.outputs.iter().filter(|(name, _)| *name != connector);
+        let has_others = others.filter_map(|(_, ty)| ty.as_ref()).any(|ty| ty.element.lanes() > 1)
+            || graph
+                .model
+                .edges
+                .iter()
+                .filter(|other| other.src == edge.src && other.src_connector.is_some())
+                .count()
+                > node.outputs.len();
+        if has_others {
+            let message = format!(
+                "beside `{connector}`, whose {lanes} lanes become one element, the code has other vectors"
+            );
+            return Err(self.log().error(Code::Memlet, &edge.path, message));
         }
         if matches!(resolution(function), ConflictResolution::Custom(_)) {
             let message = format!(

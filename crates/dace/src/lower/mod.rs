@@ -21,6 +21,7 @@ mod outputs;
 pub(crate) mod paths;
 mod picks;
 mod races;
+mod sequence;
 pub(crate) mod sequential;
 pub(crate) mod sizes;
 mod state;

@@ -20,7 +20,7 @@ impl<'a> Frame<'a> {
     /// indexes by data, if it begins at the first element; this is noted.
     pub(super) fn widen_picked(
         &self,
-        graph: &Graph<'a>,
+        graph: &mut Graph<'a>,
         edge: &model::Edge,
         reads: bool,
         access: &mut Access,
@@ -48,6 +48,7 @@ impl<'a> Frame<'a> {
                 );
                 self.log().note(Code::Approximated, &edge.path, message);
                 range.end = extent.clone();
+                graph.widened.insert(node);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! An edge of the file names one container and perhaps the subset of the other end; here both ends of its path are looked
 //! up, and the innermost edge says what moves. Outer edges are derived again by propagation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::ir::{
     Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place,
@@ -34,6 +34,8 @@ pub(super) struct Graph<'s> {
     pub(super) foreign: Vec<usize>,
     /// How their code sees memlets, by the number of the node.
     pub(super) shapes: BTreeMap<usize, Shapes>,
+    /// Nodes whose code touches more than their memlets in the file say.
+    pub(super) widened: BTreeSet<usize>,
     /// Whether elements were copied to where they are.
     has_still: bool,
     labels: Labels,
@@ -78,6 +80,7 @@ impl<'a> Frame<'a> {
             tasklets: BTreeMap::new(),
             foreign: Vec::new(),
             shapes: BTreeMap::new(),
+            widened: BTreeSet::new(),
             has_still: false,
             labels: Labels::default(),
         };
