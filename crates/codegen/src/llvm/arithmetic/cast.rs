@@ -77,6 +77,9 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Rounded towards zero; beyond the range the nearest end of it, and 0 for NaN.
     fn float_to_int(&self, value: FloatValue<'ctx>, to: ScalarType) -> Emit<IntValue<'ctx>> {
         let int = self.emitter.int_type(to)?;
+        // Where the processor has arithmetic of `f16` (AVX512-FP16), LLVM 19 makes -32768 of a NaN that becomes an `i16`.
+        let is_half = value.get_type() == self.emitter.context.f16_type();
+        let value = if is_half { self.float_to_float(value, ScalarType::F32)? } else { value };
         let name = match to.kind() {
             ScalarKind::Signed => "llvm.fptosi.sat",
             _ => "llvm.fptoui.sat",

@@ -10,7 +10,8 @@ use sdfg::tasklet::{
 use sdfg::value::Value;
 
 use super::plans::{array, empty, library_at, load, range, size_symbol, store, symbol};
-use crate::llvm::OptLevel;
+
+use crate::llvm::{CompileOptions, OptLevel, llvm_ir};
 use crate::load::ArgumentBuffer;
 use crate::plan::{Compute, For, Plan, Statement};
 
@@ -289,6 +290,24 @@ fn conversions() {
         let values: Vec<_> = operands(from).into_iter().map(|v| (v, v)).collect();
         check(from, from, &values, &targets.map(case).collect::<Vec<_>>());
     }
+}
+
+/// LLVM 19 converts the NaN of an `f16` to -32768 where the processor has arithmetic of that type, so an `f16` becomes an `f32` first.
+/// [`conversions`] sees the difference on such processors alone.
+#[test]
+fn integers_of_f16_go_through_f32() {
+    let [operand, _] = inputs(ScalarType::F16, ScalarType::F16);
+    let case = Case {
+        name: String::new(),
+        result: ScalarType::I16,
+        kind: TypedExpressionKind::Cast(operand),
+        tolerance: 0.0,
+        expected: Box::new(|a, _| a),
+    };
+    let plan = kernel(ScalarType::F16, ScalarType::F16, &[case]);
+    let ir = llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    assert!(ir.contains("llvm.fptosi.sat.i16.f32(float"), "{ir}");
+    assert!(!ir.contains("llvm.fptosi.sat.i16.f16"), "{ir}");
 }
 
 /// Whether the function is defined for arguments of this type.
