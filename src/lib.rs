@@ -11,3 +11,4 @@ pub mod demo;
 pub mod matrix_market;
 pub mod programs;
 pub mod random;
+pub mod trusted;

@@ -10,9 +10,9 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_codegen::link::BlasLibraries;
 use sdfg_codegen::llvm::{self, CompileOptions};
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
 use sdfg_library::{Blas, BuiltIn, expand};
+use sdfg_programs::trusted;
 
 /// A node with the arrays at its connectors, of which the last is written: name, extents, strides, memlet; and the function that is called.
 struct Case {
@@ -238,14 +238,15 @@ fn calls_give_what_the_interpreter_computes() {
         let options = CompileOptions::default();
         let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
-        let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
+        let library = trusted::load(&object).unwrap_or_else(|error| panic!("{error}"));
         let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
         for sizes in [[2, 3, 5, 4], [1, 1, 1, 1], [3, 17, 6, 9], [2, 0, 3, 2], [0, 2, 0, 3]] {
             let (mut expected, mut arguments) = (case.arguments(sizes), case.arguments(sizes));
             let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
             let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
             interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
-            library.run(&mut arguments, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            trusted::run(&library, &mut arguments, NonZeroU32::new(2))
+                .unwrap_or_else(|error| panic!("{error}"));
             for (found, expected) in case.result(&arguments).iter().zip(case.result(&expected)) {
                 let is_near = (found - expected).abs() <= 1e-12 * expected.abs().max(1.0);
                 assert!(is_near, "{found} instead of {expected} for {sizes:?} in\n{text}");
@@ -327,11 +328,11 @@ fn factors_that_are_not_there_are_nan() {
         let options = CompileOptions::default();
         let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
-        let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
+        let library = trusted::load(&object).unwrap_or_else(|error| panic!("{error}"));
         let mut arguments = Arguments::new().with_symbol("N", 2);
         arguments.set("A", Tensor::new(&[2, 2], &[1.0, 2.0, 2.0, 4.0]).expect("a matrix"));
         arguments.set("B", Tensor::new(&[2, 2], &[0.0; 4]).expect("a matrix"));
-        library.run(&mut arguments, None).unwrap_or_else(|error| panic!("{error}"));
+        trusted::run(&library, &mut arguments, None).unwrap_or_else(|error| panic!("{error}"));
         let found: Vec<f64> = arguments.get("B").expect("the output").to_vec().expect("numbers");
         assert!(found[3].is_nan(), "{found:?} of {node}");
     }

@@ -34,7 +34,7 @@ fn libraries(program: &Validated, target: &Target) -> tempfile::TempDir {
     link::static_library(&object, &file(format!("lib{name}.a"))).expect("the static library is written");
     let relocatable = link::relocatable(&object).expect("the object is linked");
     link::write_file(&file(format!("{name}.o")), &relocatable).expect("the object is written");
-    link::write_file(&file(format!("{name}.h")), c_header(&object.interface).as_bytes())
+    link::write_file(&file(format!("{name}.h")), c_header(object.interface()).as_bytes())
         .expect("the header is written");
     folder
 }

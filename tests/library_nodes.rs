@@ -12,6 +12,7 @@ use sdfg_codegen::llvm::{self, CompileOptions};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
 use sdfg_library::{BuiltIn, expand};
+use sdfg_programs::trusted;
 
 /// The extent of every dimension.
 const N: i64 = 9;
@@ -94,7 +95,7 @@ fn compiled(sdfg: &Sdfg) -> Library {
 fn native(sdfg: &Sdfg, case: &Case) -> Vec<f64> {
     let library = compiled(sdfg);
     let mut results = arguments(case);
-    library.run(&mut results, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+    trusted::run(&library, &mut results, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
     results.get(case.2.0).expect("the output").to_vec().expect("numbers")
 }
 
@@ -188,7 +189,7 @@ fn native_code_factors_as_the_interpreter_does() {
         let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
         interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
         let mut found = arguments();
-        library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+        trusted::run(&library, &mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
         for name in ["pivots", "results"] {
             assert_eq!(found.get(name), expected.get(name), "{name} of {n} rows");
         }
@@ -248,7 +249,7 @@ fn factors_by_panels() {
             let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
             let mut interpreter = Interpreter::new(&checked).expect("the interpreter runs it");
             interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
-            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            trusted::run(&library, &mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
             let [found, expected]: [Vec<f64>; 2] = [&found, &expected]
                 .map(|all| all.get(case.2.0).expect("the output").to_vec().expect("numbers"));
             for (found, expected) in found.iter().zip(&expected) {
@@ -291,7 +292,7 @@ fn native_code_transforms_as_the_interpreter_does() {
             let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
             let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
             interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
-            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            trusted::run(&library, &mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
             let [found, expected]: [Vec<Complex<f64>>; 2] =
                 [&found, &expected].map(|all| all.get("y").expect("it is there").to_vec().expect("numbers"));
             for (found, expected) in found.iter().zip(&expected) {
@@ -373,7 +374,7 @@ fn dace_computes(name: &str, graph: &Sdfg) {
     let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
     let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
     interpreter.run(&mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
-    library.run(&mut native, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+    trusted::run(&library, &mut native, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
     for (name, expected) in data["outputs"].as_object().expect("arrays by name") {
         let expected = expected["values"].as_array().expect("a list");
         for found in [&arguments, &native] {
@@ -551,7 +552,8 @@ fn blocked_products_of_any_size() {
                 let count = shape.iter().product::<i64>() as usize;
                 arguments.set(*name, case.tensor(&shape, &Product::numbers(name, count)));
             }
-            library.run(&mut arguments, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            trusted::run(&library, &mut arguments, NonZeroU32::new(2))
+                .unwrap_or_else(|error| panic!("{error}"));
             let found = arguments.get(case.output.0).expect("the output");
             let found: Vec<f64> = if case.element == "f32" {
                 found.to_vec::<f32>().expect("numbers").into_iter().map(f64::from).collect()
@@ -617,7 +619,7 @@ fn transposes_in_tiles_of_any_size() {
             let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
             let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
             interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
-            library.run(&mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
+            trusted::run(&library, &mut found, NonZeroU32::new(2)).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(found.get(to), expected.get(to), "{sizes:?} of\n{text}");
         }
     }

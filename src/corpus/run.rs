@@ -7,13 +7,13 @@ use sdfg::interpret::{Arguments, Interpreter, Options, RunError};
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions};
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::lower;
 use sdfg_library::{BuiltIn, expand, operations};
 
 use super::Outcome;
 use super::compare::compare;
 use super::data;
+use crate::trusted;
 
 /// What runs a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +82,8 @@ fn native(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome>
     let plan =
         lower(&expanded, &options.target()).map_err(|error| failed(format!("not lowered: {error}")))?;
     let object = llvm::compile(&plan, &options).map_err(|error| failed(format!("not compiled: {error}")))?;
-    let library = Library::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?;
-    library.run(arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))
+    let library = trusted::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?;
+    trusted::run(&library, arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))
 }
 
 /// The operation of a library node that nothing can compute or expand.

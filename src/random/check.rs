@@ -17,6 +17,7 @@ use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
 use super::operations::Operations;
 use super::rng::Rng;
+use crate::trusted;
 
 /// What came of a random program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +181,7 @@ fn compare(
         for threads in [1, 2] {
             let how = format!("level {level}, {threads} threads{}", if checked { ", checked" } else { "" });
             let mut actual = arguments.clone();
-            let run = library.run(&mut actual, NonZeroU32::new(threads));
+            let run = trusted::run(&library, &mut actual, NonZeroU32::new(threads));
             run.map_err(|error| format!("native, {how}: {error}"))?;
             if let Some((name, tensor, other)) = difference(expected, &actual) {
                 return Err(format!("`{name}` differs with {how}: {tensor:?} and {other:?}"));

@@ -14,6 +14,7 @@ use super::generate::generate;
 use super::inputs::{Sizes, inputs};
 use super::operations::Operations;
 use super::rng::Rng;
+use crate::trusted;
 
 /// What checked native code did with a program in which a memlet is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
         let expected = interpreted(&program, &arguments).map_err(|what| (what, printed()))?;
         for threads in [1, 2] {
             let mut actual = arguments.clone();
-            let run = library.run(&mut actual, NonZeroU32::new(threads));
+            let run = trusted::run(&library, &mut actual, NonZeroU32::new(threads));
             let with = format!("{SHIFT} = {shift}, {threads} threads");
             verdicts.push(match (&expected, run) {
                 (Err(trap), run) => match (&trap.kind, run) {

@@ -10,6 +10,7 @@ use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_programs::programs::ALL;
+use sdfg_programs::trusted;
 
 /// The program from the builder and from its text, each with a word for messages.
 pub(crate) fn forms(name: &str) -> [(&'static str, Validated); 2] {
@@ -62,7 +63,8 @@ pub(crate) fn native(library: &Library, arguments: &Arguments, check: impl Fn(&A
     for threads in [1, 2] {
         println!("native with {threads} threads");
         let mut results = arguments.clone();
-        library.run(&mut results, NonZeroU32::new(threads)).unwrap_or_else(|error| panic!("{error}"));
+        trusted::run(library, &mut results, NonZeroU32::new(threads))
+            .unwrap_or_else(|error| panic!("{error}"));
         check(&results);
     }
 }

@@ -9,7 +9,8 @@ use sdfg::interpret::{
 use sdfg::tasklet::{ExternalCall, ExternalOrigin};
 use sdfg::value::{Complex, Value};
 use sdfg_codegen::llvm::OptLevel;
-use sdfg_codegen::load::Library;
+
+use sdfg_programs::trusted;
 
 use crate::execute::{compiled, elements, everywhere, filled, forms, interpret, native, scattered};
 
@@ -119,17 +120,17 @@ fn blas() {
             assert!(refused.is_err(), "a call without externals must be refused");
         }
         for level in [OptLevel::Quick, OptLevel::O3] {
-            let mut object = compiled(program, level);
-            assert_eq!(object.requirements.externals, [ExternalOrigin::Library("blas".to_owned())]);
-            match Library::load(&object) {
+            let object = compiled(program, level);
+            assert_eq!(object.requirements().externals, [ExternalOrigin::Library("blas".to_owned())]);
+            match trusted::load(&object) {
                 Ok(library) => {
                     println!("blas from the {form} at level {level}: with the BLAS of this machine");
                     cases.iter().for_each(|case| native(&library, case, |after| assert_product(case, after)));
                 }
                 Err(error) => skipped = Some(error),
             }
-            object.requirements.externals = vec![ExternalOrigin::Source(GEMM_IN_C.to_owned())];
-            let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
+            let object = object.with_externals(vec![ExternalOrigin::Source(GEMM_IN_C.to_owned())]);
+            let library = trusted::load(&object).unwrap_or_else(|error| panic!("{error}"));
             cases.iter().for_each(|case| native(&library, case, |after| assert_product(case, after)));
         }
     }

@@ -195,7 +195,7 @@ impl Compile {
 
 /// Writes the files of a package into a folder, which is made if it is not there.
 fn package(object: &ObjectCode, folder: &Path) -> Result<(), Failure> {
-    let name = object.interface.name();
+    let name = object.interface().name();
     let (library, include) = (folder.join("lib"), folder.join("include"));
     let (pkgconfig, cmake) = (library.join("pkgconfig"), library.join("cmake").join(name));
     for folder in [&include, &pkgconfig, &cmake] {
@@ -207,9 +207,9 @@ fn package(object: &ObjectCode, folder: &Path) -> Result<(), Failure> {
     shared_library(object, &library.join(format!("lib{name}.so"))).map_err(|error| unlinked(&error))?;
     static_library(object, &library.join(format!("lib{name}.a"))).map_err(|error| unlinked(&error))?;
     for (path, text) in [
-        (include.join(format!("{name}.h")), c_header(&object.interface)),
-        (include.join(format!("{name}.json")), json_interface(&object.interface)),
-        (include.join(format!("{name}_sdfg.f90")), fortran_module(&object.interface)),
+        (include.join(format!("{name}.h")), c_header(object.interface())),
+        (include.join(format!("{name}.json")), json_interface(object.interface())),
+        (include.join(format!("{name}_sdfg.f90")), fortran_module(object.interface())),
         (pkgconfig.join(format!("{name}.pc")), pkg_config(object)),
         (cmake.join(format!("{name}-config.cmake")), cmake_config(object)),
     ] {

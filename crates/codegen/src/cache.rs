@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::link::EXTERNAL_EXTENSION;
 use crate::llvm::{self, CompileOptions, LlvmError, Machine, llvm_version};
-use crate::object::{ObjectCode, Requirements};
+use crate::object::{Hazard, ObjectCode, Requirements};
 use crate::plan::Plan;
 
 /// Bits of the byte before an object that says what it needs.
@@ -106,7 +106,8 @@ impl Cache {
                 source_level: options.level.of_sources(),
                 source_cache: Some(self.folder.clone()),
             };
-            return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements });
+            let hazard = Some(Hazard::UnknownProgram);
+            return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements, hazard });
         }
         let mut object = llvm::compile(plan, options)?;
         object.requirements.source_cache = Some(self.folder.clone());

@@ -1,10 +1,13 @@
 //! From a checked program to object code, in one call.
 
+use sdfg::diagnostic::Code;
+use sdfg::ir::FloatMode;
 use sdfg::validate::Validated;
 
-use crate::llvm::{self, CompileOptions, LlvmError};
+use crate::llvm::{self, CompileOptions, Cpu, LlvmError};
 use crate::lower::{LowerError, lower};
-use crate::object::ObjectCode;
+use crate::object::{Hazard, ObjectCode};
+use crate::plan::Plan;
 
 /// Why a program cannot be compiled.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +22,31 @@ pub enum CompileError {
 
 /// Lowers and compiles a program for the host. Library nodes must have been expanded.
 ///
+/// The object knows whether safe Rust may run it ([`ObjectCode::hazard`]).
+///
 /// # Errors
 /// [`CompileError`] if the program uses what native code does not support, or LLVM refuses an option.
 pub fn compile(program: &Validated, options: &CompileOptions) -> Result<ObjectCode, CompileError> {
     let plan = lower(program, &options.target())?;
-    Ok(llvm::compile(&plan, options)?)
+    let object = llvm::compile(&plan, options)?;
+    Ok(ObjectCode { hazard: hazard(program, &plan, options), ..object })
+}
+
+/// Why the code of a program could corrupt memory when it runs.
+fn hazard(program: &Validated, plan: &Plan, options: &CompileOptions) -> Option<Hazard> {
+    let conflict = program.warnings().iter().find(|warning| warning.code == Code::PossibleConflict);
+    if !plan.externals.is_empty() {
+        Some(Hazard::ExternalCode)
+    } else if !plan.checked {
+        Some(Hazard::Unchecked)
+    } else if let Some(conflict) = conflict {
+        Some(Hazard::PossibleConflict { message: conflict.message.clone() })
+    } else if options.floats.unwrap_or(plan.float_mode) == FloatMode::Fast {
+        Some(Hazard::FastArithmetic)
+    } else {
+        match options.cpu {
+            Cpu::Named { .. } => Some(Hazard::NamedProcessor),
+            Cpu::Host | Cpu::Levels(_) => None,
+        }
+    }
 }

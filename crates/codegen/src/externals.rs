@@ -1,7 +1,7 @@
 //! External functions for the interpreter, called natively.
 //!
 //! Each call becomes a plan of one statement, so that C's conventions are known in one place: the back end. Running code
-//! that a program names needs the user's consent, which is given by making a [`NativeExternals`].
+//! that a program names needs the user's consent, which is given by making a [`NativeExternals`]: that is `unsafe`.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use crate::plan::{
 };
 
 /// Calls the C functions of external tasklets in this process, with what they can do: all that the process may.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct NativeExternals {
     /// Compiled calls, by function and types.
     compiled: Mutex<BTreeMap<String, Library>>,
@@ -34,9 +34,13 @@ pub struct NativeExternals {
 }
 
 impl NativeExternals {
-    /// As the default, with compiled sources in C++ kept in a cache.
-    pub fn keeping(cache: Option<Cache>) -> Self {
-        NativeExternals { cache, ..NativeExternals::default() }
+    /// Calls the functions of any program that is interpreted with it. With a cache, compiled sources in C++ are kept there.
+    ///
+    /// # Safety
+    /// Every C or C++ function that such a program names, the source that it brings and the libraries that it names are run as they are. They must fit their
+    /// tasklets: take arguments of these types, stay within the memory behind pointers, and not write what is only read.
+    pub unsafe fn new(cache: Option<Cache>) -> Self {
+        NativeExternals { compiled: Mutex::default(), cache }
     }
 }
 
@@ -55,7 +59,8 @@ impl Externals for NativeExternals {
             let options = CompileOptions { level: OptLevel::Quick, ..CompileOptions::default() };
             let mut object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;
             object.requirements.source_cache = self.cache.as_ref().map(|cache| cache.folder().to_owned());
-            let library = Library::load(&object).map_err(|error| error.to_string())?;
+            // SAFETY: whoever made this value vouches for what the functions' origins hold.
+            let library = unsafe { Library::load_external(&object) }.map_err(|error| error.to_string())?;
             compiled.insert(key.clone(), library);
         }
         let Some(library) = compiled.get(&key) else { return Ok(None) };
@@ -81,7 +86,8 @@ impl Externals for NativeExternals {
         if let (Some(element), Some(bytes)) = (result, answer.as_mut()) {
             native = native.buffer("result", ArgumentBuffer::new_mut(element, bytes, &[1]));
         }
-        native.run().map_err(|error| error.to_string())?;
+        // SAFETY: the plan does nothing but the call, for which whoever made this value vouches.
+        unsafe { native.run() }.map_err(|error| error.to_string())?;
         Ok(result.zip(answer).and_then(|(element, bytes)| Value::read(element.lane(), &bytes)))
     }
 }
@@ -219,7 +225,8 @@ mod tests {
             .with("n", Tensor::scalar(3i32))
             .with("B", Tensor::vector(&[9.0; 4]))
             .with("total", Tensor::scalar(0.0));
-        let externals = NativeExternals::default();
+        // SAFETY: the function of this program stays within its arguments.
+        let externals = unsafe { NativeExternals::new(None) };
         let options = Options { externals: Some(&externals), ..Options::default() };
         Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
         assert_eq!(arguments.get("B").unwrap().to_vec::<f64>().unwrap(), [2.5, 5.0, 7.5, 9.0]);

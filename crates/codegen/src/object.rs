@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use sdfg::diagnostic::Code;
 use sdfg::tasklet::ExternalOrigin;
 use sdfg_runtime::Sanitizer;
 
@@ -11,15 +12,75 @@ use crate::interface::Interface;
 
 /// A relocatable object file of the host's format, with the interface of the program in it.
 ///
-/// The bytes are a function of the program and the compile options alone.
+/// The bytes are a function of the program and the compile options alone. The parts cannot be changed from outside: what is
+/// known of the code ([`ObjectCode::hazard`]) would be true of another.
 #[derive(Clone, Debug)]
 pub struct ObjectCode {
+    pub(crate) interface: Interface,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) requirements: Requirements,
+    pub(crate) hazard: Option<Hazard>,
+}
+
+impl ObjectCode {
     /// How the program is called.
-    pub interface: Interface,
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
     /// The object file.
-    pub bytes: Vec<u8>,
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// What the code calls that is not in it.
-    pub requirements: Requirements,
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
+    }
+
+    /// Why a run of this code could corrupt memory; `None` if it cannot, so that safe Rust may run it.
+    pub fn hazard(&self) -> Option<&Hazard> {
+        self.hazard.as_ref()
+    }
+
+    /// The same code with the functions of its external tasklets taken from other places.
+    pub fn with_externals(mut self, externals: Vec<ExternalOrigin>) -> Self {
+        self.requirements.externals = externals;
+        self
+    }
+}
+
+/// Why code could corrupt memory when it runs, so that only `unsafe` functions run it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Hazard {
+    /// It trusts the indices of the program.
+    #[error("it was compiled without checks: set `checked` in its `CompileOptions`")]
+    Unchecked,
+    /// It calls functions that are not its own.
+    #[error("it calls C or C++ functions, which no check covers")]
+    ExternalCode,
+    /// The program has a warning V705: threads may meet at an element.
+    #[error(
+        "accesses that nothing orders may touch the same element ({}): {message}",
+        Code::PossibleConflict
+    )]
+    PossibleConflict {
+        /// The first warning.
+        message: String,
+    },
+    /// LLVM may assume that no value is infinite or not a number, also of one that becomes an index.
+    #[error(
+        "its arithmetic is `fast`, so that a value that is not a number has no defined effect: choose another float mode"
+    )]
+    FastArithmetic,
+    /// The processor was named, and nothing compares it with this one.
+    #[error(
+        "it was compiled for a named processor: compile it for the host, or for several levels of x86-64"
+    )]
+    NamedProcessor,
+    /// It does not come from [`compile`](crate::compile), but from a plan, a cache or a file.
+    #[error("it was not made by `sdfg_codegen::compile`, which alone knows the program")]
+    UnknownProgram,
 }
 
 impl Requirements {

@@ -2,7 +2,7 @@
 
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
-use sdfg_codegen::load::Library;
+use sdfg_codegen::load::{Call, CallError, Library};
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::plan::{MemoryUse, Plan};
 
@@ -87,17 +87,19 @@ fn what_a_loop_keeps_from_one_iteration_to_the_next_has_memory_of_its_own() {
     assert_eq!(slots(&plan(&source)), ["t1", "t2 t4", "t3"]);
 }
 
+/// Runs a program of these tests.
+fn trusted(call: Call<'_, '_>) -> Result<(), CallError> {
+    // SAFETY: the programs access elements of their own arrays.
+    unsafe { call.run() }
+}
+
 #[test]
 fn the_arena_grows_and_is_kept() {
     let library = library(&chain("", false, true));
     // 4 MiB and more begin at a huge page.
     for n in [5_usize, 1, 0, 700_000, 12, 700_001] {
         let mut a: Vec<i64> = (0..n as i64).collect();
-        library
-            .call()
-            .symbol("N", n as i64)
-            .array_mut("A", &mut a, &[n])
-            .run()
+        trusted(library.call().symbol("N", n as i64).array_mut("A", &mut a, &[n]))
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(a.iter().enumerate().all(|(at, value)| *value == at as i64 + 15), "{n}: {a:?}");
     }
@@ -112,7 +114,8 @@ fn handles_have_arenas_of_their_own() {
             let call = library.call().symbol("N", n).array_mut("A", &mut a, &[n as usize]).prepare();
             let mut call = call.unwrap_or_else(|error| panic!("{error}"));
             for _ in 0..20 {
-                call.run().unwrap_or_else(|error| panic!("{error}"));
+                // SAFETY: the program accesses elements of its own arrays.
+                unsafe { call.run() }.unwrap_or_else(|error| panic!("{error}"));
             }
             drop(call);
             assert!(a.iter().zip(first..).all(|(value, start)| *value == start + 300), "{n}: {a:?}");
@@ -154,14 +157,10 @@ fn without_memory_a_run_ends_with_a_status_and_the_next_one_is_as_good_as_any() 
     let library = library(source);
     for n in [1 << 27, 1 << 30, 1 << 31, 1 << 32, 1 << 40, 1 << 60, (1 << 62) - 1, i64::MAX] {
         let mut out = [0_i64];
-        let error = library.call().symbol("N", n).array_mut("out", &mut out, &[1]).run().unwrap_err();
+        let error = trusted(library.call().symbol("N", n).array_mut("out", &mut out, &[1])).unwrap_err();
         let text = "`greedy` failed: no memory for `second`, `third` and `first`";
         assert_eq!(error.to_string(), text, "{n}");
-        library
-            .call()
-            .symbol("N", 7)
-            .array_mut("out", &mut out, &[1])
-            .run()
+        trusted(library.call().symbol("N", 7).array_mut("out", &mut out, &[1]))
             .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(out, [6]);
     }

@@ -89,7 +89,8 @@ fn results<T: Scalar>(mode: &str, expression: &str, numbers: &[T], second: T) ->
     if expression.contains('y') {
         arguments.set("y", Tensor::scalar(second));
     }
-    library.run(&mut arguments, NonZeroU32::new(1)).unwrap();
+    // SAFETY: the program accesses the elements of its arrays, whose extent is given.
+    unsafe { library.run(&mut arguments, NonZeroU32::new(1)) }.unwrap();
     arguments.get("B").unwrap().to_vec().unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::error::LlvmError;
 use super::machine::Machine;
 use super::options::CompileOptions;
 use crate::interface::Interface;
-use crate::object::{ObjectCode, Requirements};
+use crate::object::{Hazard, ObjectCode, Requirements};
 use crate::plan::Plan;
 
 /// Compiles `plan` to an object file.
@@ -30,7 +30,8 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
             source_level: options.level.of_sources(),
             source_cache: None,
         };
-        Ok(ObjectCode { interface: interface.clone(), bytes, requirements })
+        let hazard = Some(Hazard::UnknownProgram);
+        Ok(ObjectCode { interface: interface.clone(), bytes, requirements, hazard })
     })
 }
 

@@ -77,6 +77,8 @@ pub struct ArgumentBuffer<'a> {
     pub(super) shape: Vec<usize>,
     /// Dense even where the program declares strides.
     pub(super) dense: bool,
+    /// Whether every byte is a value of what the memory was borrowed as.
+    pub(super) takes_any_byte: bool,
 }
 
 impl<'a> ArgumentBuffer<'a> {
@@ -84,12 +86,12 @@ impl<'a> ArgumentBuffer<'a> {
     ///
     /// A byte of an element of type `bool` that is neither 0 nor 1 counts as true.
     pub fn new(element: ElementType, bytes: &'a [u8], shape: &[usize]) -> Self {
-        ArgumentBuffer { bytes: Bytes::Shared(bytes), element, shape: shape.to_vec(), dense: false }
+        Self::of(element, Bytes::Shared(bytes), shape)
     }
 
     /// Memory that may be written, as bytes.
     pub fn new_mut(element: ElementType, bytes: &'a mut [u8], shape: &[usize]) -> Self {
-        ArgumentBuffer { bytes: Bytes::Mutable(bytes), element, shape: shape.to_vec(), dense: false }
+        Self::of(element, Bytes::Mutable(bytes), shape)
     }
 
     /// A tensor that is only read. Where the program declares strides, the call gives it a copy that lies so.
@@ -111,7 +113,13 @@ impl<'a> ArgumentBuffer<'a> {
 
     /// A slice that may be written.
     pub fn from_slice_mut<T: Element>(values: &'a mut [T], shape: &[usize]) -> Self {
-        Self::new_mut(ElementType::scalar(T::SCALAR), bytes_of_mut(values), shape)
+        let takes_any_byte = T::SCALAR != ScalarType::Bool;
+        let element = ElementType::scalar(T::SCALAR);
+        ArgumentBuffer { takes_any_byte, ..Self::new_mut(element, bytes_of_mut(values), shape) }
+    }
+
+    fn of(element: ElementType, bytes: Bytes<'a>, shape: &[usize]) -> Self {
+        ArgumentBuffer { bytes, element, shape: shape.to_vec(), dense: false, takes_any_byte: true }
     }
 }
 

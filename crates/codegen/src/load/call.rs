@@ -42,17 +42,17 @@ impl Value<'_> {
 
 /// A call that is being prepared.
 ///
-/// Symbols that are an extent of a given array need not be given. Errors wait for [`Call::run`].
+/// Symbols that are an extent of a given array need not be given. Errors wait for [`Call::run_checked`] or [`Call::run`].
 ///
 /// ```no_run
 /// # fn example(library: &sdfg_codegen::load::Library) -> Result<(), sdfg_codegen::load::CallError> {
 /// let x = vec![1.0; 1000];
 /// let mut y = vec![2.0; 1000];
-/// library.call().scalar("a", 3.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000]).run()
+/// library.call().scalar("a", 3.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000]).run_checked()
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "a call does nothing until `run`"]
+#[must_use = "a call does nothing until it is run"]
 pub struct Call<'lib, 'data> {
     library: &'lib Library,
     values: Vec<(String, Value<'data>)>,
@@ -127,10 +127,36 @@ impl<'lib, 'data> Call<'lib, 'data> {
 
     /// Checks names, types, ranks and sizes, then runs the program.
     ///
+    /// # Safety
+    /// The program must have a meaning for these arguments, as the interpreter runs it, because native code trusts it:
+    /// - Every index, also one that data picks, is inside of its container.
+    /// - What is read of transients was written before.
+    /// - No two accesses that nothing orders touch one element, unless both only read or have one conflict resolution.
+    /// - The functions of external tasklets have the parameters that their tasklets give them, and access only the memory that these name.
+    /// - The processor has what the code was compiled for.
+    ///
+    /// Anything else is undefined behaviour. [`Call::run_checked`] runs code that has none, whatever the arguments.
+    ///
+    /// ```compile_fail,E0133
+    /// # fn example(library: &sdfg_codegen::load::Library) -> Result<(), sdfg_codegen::load::CallError> {
+    /// library.call().run()
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// Every [`CallError`]; unless it is [`CallError::Failed`], the program was not started.
-    pub fn run(self) -> Result<(), CallError> {
-        self.prepare()?.run()
+    /// Every [`CallError`] but [`CallError::Hazard`] and [`CallError::NotBool`]; unless it is [`CallError::Failed`], the program was not started.
+    pub unsafe fn run(self) -> Result<(), CallError> {
+        // SAFETY: the caller vouches for the program.
+        unsafe { self.prepare()?.run() }
+    }
+
+    /// As [`Call::run`], for code that cannot corrupt memory: that [`compile`](crate::compile) made with
+    /// [`checked`](crate::llvm::CompileOptions::checked) of a program without external tasklets and without warnings V705.
+    ///
+    /// # Errors
+    /// Every [`CallError`]: [`CallError::Hazard`] for other code; unless it is [`CallError::Failed`], the program was not started.
+    pub fn run_checked(self) -> Result<(), CallError> {
+        self.prepare()?.run_checked()
     }
 
     /// Checks names, types, ranks and sizes, and takes an instance, once for any number of runs on the same memory.
@@ -179,10 +205,8 @@ impl<'lib, 'data> Call<'lib, 'data> {
             let Some(Value::Buffer(buffer)) = value.map(|index| &self.values[index].1) else {
                 return Ok(None);
             };
-            if !buffer.dense {
-                return Ok(None);
-            }
-            Placement::of(argument, symbols)
+            // Of any buffer, so that strides never lead out of it.
+            Ok(Placement::of(argument, symbols)?.filter(|_| buffer.dense))
         };
         arguments.iter().zip(order).map(placement).collect()
     }

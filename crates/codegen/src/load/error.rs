@@ -7,10 +7,19 @@ use sdfg::symbolic::EvalError;
 
 use crate::interface::Status;
 use crate::link::{LinkError, quoted};
+use crate::object::Hazard;
 
 /// Why compiled code could not be made callable.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Code with sources or libraries of its own, which safe Rust does not load.
+    #[error(
+        "`{program}` brings C or C++ code of its own: `Library::load_external` loads it, which is unsafe"
+    )]
+    ExternalCode {
+        /// The program.
+        program: String,
+    },
     /// The dynamic loader refused the file.
     #[error("cannot open the library {}: {source}", path.display())]
     Open {
@@ -72,6 +81,26 @@ pub enum LoadError {
 /// Why a compiled program was not run, or did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
+    /// Code that safe Rust does not run.
+    #[error("`{program}` could corrupt memory, so that only the unsafe `run` runs it: {hazard}")]
+    Hazard {
+        /// The program.
+        program: String,
+        /// How it could.
+        hazard: Hazard,
+    },
+    /// An array of `bool` with other bytes than 0 and 1, which the program could copy to a slice of `bool`.
+    #[error(
+        "argument `{argument}` has elements of type bool, but byte {position} of it is {value}, not 0 or 1"
+    )]
+    NotBool {
+        /// The name.
+        argument: String,
+        /// The position of the first such byte.
+        position: usize,
+        /// The byte.
+        value: u8,
+    },
     /// A name that the program does not have.
     #[error("`{program}` has no argument `{argument}`; it has {}", known.join(", "))]
     UnknownArgument {

@@ -12,6 +12,7 @@ use sdfg::tensor::Tensor;
 use super::call::Call;
 use super::error::{CallError, LoadError};
 use crate::interface::{EntryPoint, Interface, ProfileFormat, Status};
+use crate::object::Hazard;
 #[cfg(feature = "llvm")]
 use crate::{link::LinkError, object::ObjectCode};
 
@@ -57,6 +58,8 @@ pub struct Library {
     entries: Entries,
     /// Idle instances with the thread count that each was made for.
     idle: Mutex<Vec<Instance>>,
+    /// Why a run could corrupt memory.
+    hazard: Option<Hazard>,
     _code: Code,
 }
 
@@ -75,17 +78,37 @@ impl Library {
     /// library in the temporary folder; the runtime of the sanitizer must be in the process.
     ///
     /// # Errors
-    /// [`LoadError`] when no OpenMP runtime is there for a program that needs one, or a library of an external
-    /// tasklet is missing.
+    /// [`LoadError`] when no OpenMP runtime is there for a program that needs one; [`LoadError::ExternalCode`] for code with external
+    /// tasklets.
     #[cfg(feature = "llvm")]
     pub fn load(object: &ObjectCode) -> Result<Self, LoadError> {
+        if !object.requirements.externals.is_empty() {
+            return Err(LoadError::ExternalCode { program: object.interface.name().to_owned() });
+        }
+        Library::load_any(object)
+    }
+
+    /// As [`Library::load`], also of code with external tasklets: their sources are compiled and their libraries loaded.
+    ///
+    /// # Safety
+    /// What sources and libraries do when they are loaded, as constructors of C++ do, must be sound in this process.
+    ///
+    /// # Errors
+    /// [`LoadError`], also when a library of an external tasklet is missing, or its source does not compile.
+    #[cfg(feature = "llvm")]
+    pub unsafe fn load_external(object: &ObjectCode) -> Result<Self, LoadError> {
+        Library::load_any(object)
+    }
+
+    #[cfg(feature = "llvm")]
+    fn load_any(object: &ObjectCode) -> Result<Self, LoadError> {
         if object.requirements.sanitizer.is_some() {
             return Library::load_from_file(object);
         }
         let code = super::jit::JitCode::new(object)?;
-        let interface = object.interface.clone();
+        let (interface, hazard) = (object.interface.clone(), object.hazard.clone());
         let entries = Entries::find(&interface, |symbol| code.address(symbol))?;
-        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Jit(code) })
+        Ok(Library { interface, entries, idle: Mutex::default(), hazard, _code: Code::Jit(code) })
     }
 
     #[cfg(feature = "llvm")]
@@ -94,10 +117,10 @@ impl Library {
         let folder = tempfile::tempdir().map_err(unwritten)?;
         let path = folder.path().join(format!("lib{}.so", object.interface.name()));
         crate::link::shared_library(object, &path)?;
-        let interface = object.interface.clone();
+        let (interface, hazard) = (object.interface.clone(), object.hazard.clone());
         // SAFETY: the library was just written for a program with this interface, into a folder of this process.
         let entries = unsafe { Entries::of_file(&path, &interface) }?;
-        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::File(folder) })
+        Ok(Library { interface, entries, idle: Mutex::default(), hazard, _code: Code::File(folder) })
     }
 
     /// Opens the shared library at `path`, which was compiled from a program with `interface`.
@@ -113,7 +136,8 @@ impl Library {
     pub unsafe fn open(path: &Path, interface: Interface) -> Result<Self, LoadError> {
         // SAFETY: the caller vouches for the file.
         let entries = unsafe { Entries::of_file(path, &interface) }?;
-        Ok(Library { interface, entries, idle: Mutex::default(), _code: Code::Permanent })
+        let hazard = Some(Hazard::UnknownProgram);
+        Ok(Library { interface, entries, idle: Mutex::default(), hazard, _code: Code::Permanent })
     }
 
     /// How the program is called.
@@ -121,7 +145,12 @@ impl Library {
         &self.interface
     }
 
-    /// Begins a call; arguments are added by name, then [`Call::run`] checks and runs it.
+    /// Why a run could corrupt memory; `None` if safe Rust may run the program.
+    pub fn hazard(&self) -> Option<&Hazard> {
+        self.hazard.as_ref()
+    }
+
+    /// Begins a call; arguments are added by name, then [`Call::run_checked`] or [`Call::run`] looks at them and runs it.
     pub fn call(&self) -> Call<'_, '_> {
         Call::new(self)
     }
@@ -131,9 +160,38 @@ impl Library {
     /// `threads` is the number for parallel regions; without, it is the default. In arguments that the program may write,
     /// elements that were declared undefined count as defined afterwards: native code keeps no track of elements.
     ///
+    /// # Safety
+    /// As [`Call::run`].
+    ///
     /// # Errors
     /// As [`Call::run`]; the arguments keep their values unless it is [`CallError::Failed`].
-    pub fn run(&self, arguments: &mut Arguments, threads: Option<NonZeroU32>) -> Result<(), CallError> {
+    pub unsafe fn run(
+        &self,
+        arguments: &mut Arguments,
+        threads: Option<NonZeroU32>,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller vouches for the program.
+        self.with_arguments(arguments, threads, |call| unsafe { call.run() })
+    }
+
+    /// As [`Library::run`], for code that cannot corrupt memory.
+    ///
+    /// # Errors
+    /// As [`Call::run_checked`]; the arguments keep their values unless it is [`CallError::Failed`].
+    pub fn run_checked(
+        &self,
+        arguments: &mut Arguments,
+        threads: Option<NonZeroU32>,
+    ) -> Result<(), CallError> {
+        self.with_arguments(arguments, threads, |call| call.run_checked())
+    }
+
+    fn with_arguments(
+        &self,
+        arguments: &mut Arguments,
+        threads: Option<NonZeroU32>,
+        run: impl FnOnce(Call<'_, '_>) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
         let names: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
         let mut tensors: Vec<(String, Tensor)> = Vec::with_capacity(names.len());
         for name in names {
@@ -151,7 +209,7 @@ impl Library {
         for (name, tensor) in &mut tensors {
             call = call.tensor(name, tensor);
         }
-        let result = call.run();
+        let result = run(call);
         for (name, tensor) in tensors {
             arguments.set(name, tensor);
         }

@@ -2,6 +2,8 @@
 
 use std::ffi::c_void;
 
+use sdfg::dtype::ScalarType;
+
 use super::buffer::Bytes;
 use super::call::{Immediate, Value};
 use super::error::CallError;
@@ -17,7 +19,7 @@ use crate::interface::ProfileFormat;
 /// let mut y = vec![2.0; 1000];
 /// let mut call = library.call().scalar("a", 3.0).array_mut("y", &mut y, &[1000]).prepare()?;
 /// for _ in 0..100 {
-///     call.run()?;
+///     call.run_checked()?;
 /// }
 /// # Ok(())
 /// # }
@@ -49,11 +51,46 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         PreparedCall { library, instance: Some(instance), values, order, immediate, placements }
     }
 
+    /// Runs a program that cannot corrupt memory, as [`Call::run_checked`](super::Call::run_checked).
+    ///
+    /// # Errors
+    /// As [`PreparedCall::run`]; [`CallError::Hazard`] for other programs, [`CallError::NotBool`].
+    pub fn run_checked(&mut self) -> Result<(), CallError> {
+        if let Some(hazard) = self.library.hazard() {
+            let program = self.library.interface().name().to_owned();
+            return Err(CallError::Hazard { program, hazard: hazard.clone() });
+        }
+        self.check_bools()?;
+        // SAFETY: checked code without a hazard looks at each access itself, and no two threads meet at an element.
+        unsafe { self.run() }
+    }
+
+    /// Whether arrays of `bool` hold such values: a program may copy them to slices, for which Rust has no other values.
+    fn check_bools(&self) -> Result<(), CallError> {
+        for (name, value) in &self.values {
+            let (element, bytes) = match value {
+                Value::Buffer(buffer) => (buffer.element, buffer.bytes.as_slice()),
+                Value::Queue(elements) => (elements.element(), elements.bytes()),
+                Value::Scalar { .. } | Value::Symbol(_) => continue,
+            };
+            if element.lane() != ScalarType::Bool {
+                continue;
+            }
+            if let Some(position) = bytes.iter().position(|byte| *byte > 1) {
+                return Err(CallError::NotBool { argument: name.clone(), position, value: bytes[position] });
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the program.
+    ///
+    /// # Safety
+    /// As [`Call::run`](super::Call::run), for what the memory holds now.
     ///
     /// # Errors
     /// [`CallError::Failed`]; [`CallError::NoMemory`] for the elements of a stream.
-    pub fn run(&mut self) -> Result<(), CallError> {
+    pub unsafe fn run(&mut self) -> Result<(), CallError> {
         let Some(instance) = &self.instance else { return Ok(()) };
         // Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
         let mut copies: Vec<Option<Vec<Immediate>>> = Vec::with_capacity(self.order.len());
@@ -119,12 +156,13 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         })
     }
 
-    /// As [`PreparedCall::bytes`], to change it; `None` for what was given to be read only, too.
+    /// As [`PreparedCall::bytes`], to change it; `None` for what was given to be read only, and for slices of `bool`, whose bytes have
+    /// to be 0 or 1.
     pub fn bytes_mut(&mut self, name: &str) -> Option<&mut [u8]> {
         self.values.iter_mut().find(|(known, _)| known == name).and_then(|(_, value)| match value {
             Value::Buffer(buffer) => match &mut buffer.bytes {
-                Bytes::Mutable(bytes) => Some(&mut **bytes),
-                Bytes::Shared(_) => None,
+                Bytes::Mutable(bytes) if buffer.takes_any_byte => Some(&mut **bytes),
+                Bytes::Mutable(_) | Bytes::Shared(_) => None,
             },
             Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) => None,
         })

@@ -10,7 +10,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
 use sdfg_codegen::llvm::{self, CompileOptions, Sanitizer};
-use sdfg_codegen::load::Library;
+use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::{Target, lower};
 
 use super::timers::agree_when_timed;
@@ -38,8 +38,7 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
         for threads in [1, 2, 3] {
             let how = format!("{threads} threads{}", if checked { ", checked" } else { "" });
             let mut actual = arguments.clone();
-            library
-                .run(&mut actual, NonZeroU32::new(threads))
+            native(&library, &mut actual, NonZeroU32::new(threads))
                 .map_err(|error| format!("native, {how}: {error}"))?;
             if let Some(difference) = difference(&expected, &actual) {
                 return Err(format!("with {how}, {difference}"));
@@ -47,6 +46,16 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
         }
     }
     agree_when_timed(&program, &arguments, &expected, &report)
+}
+
+/// Runs a program of these tests natively.
+fn native(
+    library: &Library,
+    arguments: &mut Arguments,
+    threads: Option<NonZeroU32>,
+) -> Result<(), CallError> {
+    // SAFETY: the interpreter brings the programs to an end on the same arguments, or they are checked, or run in a process of their own.
+    unsafe { library.run(arguments, threads) }
 }
 
 /// Runs a program several times, each on the results of the run before; all that is kept from run to run must agree, too.
@@ -60,8 +69,7 @@ pub(crate) fn agree_again(source: &str, symbols: &[(String, i64)]) -> Result<(),
             interpreter
                 .run(&mut expected, &Options::default())
                 .map_err(|error| format!("interpreter, run {run}: {error}"))?;
-            library
-                .run(&mut actual, NonZeroU32::new(2))
+            native(&library, &mut actual, NonZeroU32::new(2))
                 .map_err(|error| format!("native, run {run}: {error}"))?;
             if let Some(difference) = difference(&expected, &actual) {
                 return Err(format!("in run {run}, {difference}"));
@@ -87,8 +95,8 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) ->
     interpreter.run(&mut arguments.clone(), &Options::default()).err()?;
     let library = compiled(&program, checked).unwrap_or_else(|error| panic!("{error}"));
     // Twice, as a failure leaves nothing behind.
-    library.run(&mut arguments, NonZeroU32::new(2)).err()?;
-    library.run(&mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
+    native(&library, &mut arguments, NonZeroU32::new(2)).err()?;
+    native(&library, &mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
 }
 
 /// Runs a program as native code, whatever it does.
@@ -96,7 +104,7 @@ pub(crate) fn run(source: &str, symbols: &[(String, i64)]) -> Result<(), String>
     let (program, arguments) = prepared(source, symbols)?;
     let library = compiled(&program, false)?;
     // A copy has no memory behind its elements.
-    library.run(&mut arguments.clone(), NonZeroU32::new(2)).map_err(|error| error.to_string())
+    native(&library, &mut arguments.clone(), NonZeroU32::new(2)).map_err(|error| error.to_string())
 }
 
 /// The program with symbols and small numbers in every argument.

@@ -75,7 +75,8 @@ pub(crate) fn run_timed(
         call = call.buffer(name, ArgumentBuffer::from_tensor_mut(tensor));
     }
     let mut prepared = call.prepare().map_err(|error| error.to_string())?;
-    let result = prepared.run().map_err(|error| error.to_string());
+    // SAFETY: the interpreter brought the program to an end on these arguments.
+    let result = unsafe { prepared.run() }.map_err(|error| error.to_string());
     let table = prepared.profile(ProfileFormat::Table).ok_or("there is no profile")?;
     drop(prepared);
     for (name, tensor) in tensors {

@@ -36,12 +36,9 @@ pub(super) fn measure(ranks: usize) -> Result<Rates, Failure> {
         let mut x = vec![1.0_f64; n];
         let arithmetic = &arithmetic;
         move || {
-            arithmetic
-                .call()
-                .symbol("N", n as i64)
-                .symbol("R", times as i64)
-                .array_mut("X", &mut x, &[n])
-                .run()
+            let call = arithmetic.call().symbol("N", n as i64).symbol("R", times as i64);
+            // SAFETY: `arithmetic` accesses `X[0:N]`.
+            unsafe { call.array_mut("X", &mut x, &[n]).run() }
         }
     })?;
     let operations_per_second = (2 * DEGREE * n * times) as f64 / seconds;
@@ -52,7 +49,9 @@ pub(super) fn measure(ranks: usize) -> Result<Rates, Failure> {
         let triad = &triad;
         move || {
             let call = triad.call().symbol("N", n as i64).symbol("R", times as i64);
-            call.array("A", &a, &[n]).array_mut("B", &mut b, &[n]).array("C", &c, &[n]).run()
+            let call = call.array("A", &a, &[n]).array_mut("B", &mut b, &[n]).array("C", &c, &[n]);
+            // SAFETY: `TRIAD` accesses elements 0 to N - 1 of each.
+            unsafe { call.run() }
         }
     })?;
     Ok(Rates { operations_per_second, memory_bytes_per_second: (24 * n * times) as f64 / seconds })

@@ -10,7 +10,7 @@ use sdfg::tasklet::{
 use sdfg::value::Value;
 
 use super::plans::{array, empty, library_at, load, range, size_symbol, store, symbol};
-
+use super::trusted;
 use crate::llvm::{CompileOptions, OptLevel, llvm_ir};
 use crate::load::ArgumentBuffer;
 use crate::plan::{Compute, For, Plan, Statement};
@@ -139,7 +139,7 @@ fn check(ty: ScalarType, second: ScalarType, pairs: &[(Value, Value)], cases: &[
             call =
                 call.buffer(&format!("out{index}"), ArgumentBuffer::new_mut(case.result.into(), out, &shape));
         }
-        call.run().unwrap();
+        trusted(call).unwrap();
         for (case, out) in cases.iter().zip(&outs) {
             for (index, (a, b)) in pairs.iter().enumerate() {
                 let found = Value::read(case.result, &out[index * case.result.size()..]).unwrap();

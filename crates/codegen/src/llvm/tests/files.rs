@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::plans::{axpy, library_at};
+use super::trusted;
 use crate::header::c_header;
 use crate::link;
 use crate::llvm::{CompileOptions, Cpu, OptLevel, assembly, compile, llvm_ir};
@@ -12,7 +13,7 @@ use crate::plan::{Plan, Profile, Region, RegionId, RegionKind, Statement};
 pub(super) fn check(library: &Library) {
     let x: Vec<f64> = (0..1000).map(f64::from).collect();
     let mut y = vec![1.0; 1000];
-    library.call().scalar("a", 2.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000]).run().unwrap();
+    trusted(library.call().scalar("a", 2.0).array("x", &x, &[1000]).array_mut("y", &mut y, &[1000])).unwrap();
     assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x + 1.0));
 }
 
@@ -140,7 +141,7 @@ fn two_calls_run_at_once() {
 fn wrong_calls_are_refused() {
     let library = library_at(&axpy(), OptLevel::O0);
     let (x, mut y) = (vec![0.0; 10], vec![0.0; 10]);
-    let run = |call: crate::load::Call<'_, '_>| call.run().unwrap_err();
+    let run = |call: crate::load::Call<'_, '_>| trusted(call).unwrap_err();
     let error = run(library.call().scalar("b", 1.0));
     assert!(matches!(error, CallError::UnknownArgument { .. }), "{error}");
     let error = run(library.call().scalar("a", 1.0).scalar("a", 1.0));

@@ -8,6 +8,7 @@ use super::plans::{
     all_of, array, at, empty, library, load, local, parallel, range, size_symbol, store, symbol, tasklet,
     threads,
 };
+use super::trusted;
 use crate::llvm::CompileOptions;
 use crate::plan::{
     Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Stride, Strided,
@@ -46,7 +47,7 @@ fn every_iteration_runs_once() {
                     let mut counts = vec![0_i32; rows * columns];
                     let call = library.call().array_mut("counts", &mut counts, &[rows * columns]);
                     let call = call.symbol("N", rows as i64).symbol("M", columns as i64);
-                    call.threads(threads(team)).run().unwrap();
+                    trusted(call.threads(threads(team))).unwrap();
                     assert!(
                         counts.iter().all(|count| *count == 1),
                         "{sharing:?} {chunk:?} {team} {counts:?}"
@@ -92,10 +93,10 @@ fn atomic_combinations_lose_nothing() {
         let library = library(&plan);
         let call = library.call().array("x", &data, &[500]).array_mut("out", &mut out, &[1]);
         // The plan says that x may be written.
-        assert!(call.threads(threads(2)).run().is_err());
+        assert!(trusted(call.threads(threads(2))).is_err());
         let mut x = data.clone();
         let call = library.call().array_mut("x", &mut x, &[500]).array_mut("out", &mut out, &[1]);
-        call.threads(threads(2)).run().unwrap();
+        trusted(call.threads(threads(2))).unwrap();
         assert_eq!(out[0], expected(&resolution), "{resolution:?}");
         if resolution == R::BitXor {
             continue;
@@ -104,7 +105,7 @@ fn atomic_combinations_lose_nothing() {
         let (mut x, mut out): (Vec<f32>, _) = (data.iter().map(|v| *v as f32).collect(), [3_f32]);
         let library = super::plans::library(&plan);
         let call = library.call().array_mut("x", &mut x, &[500]).array_mut("out", &mut out, &[1]);
-        call.threads(threads(2)).run().unwrap();
+        trusted(call.threads(threads(2))).unwrap();
         assert_eq!(out[0], expected(&resolution) as f32, "{resolution:?}");
     }
 }
@@ -132,7 +133,7 @@ fn atomic_combinations_of_wide_elements() {
     let mut x = values.clone();
     let library = library_of(ScalarType::Complex128.into(), ConflictResolution::Sum);
     let call = library.call().array_mut("x", &mut x, &[200]).array_mut("out", &mut out, &[1]);
-    call.threads(threads(2)).run().unwrap();
+    trusted(call.threads(threads(2))).unwrap();
     assert_eq!(out[0], values.iter().sum::<Complex<f64>>() + Complex::new(1.0, 2.0));
 
     let pair = ElementType::vector(ScalarType::F64, 2).unwrap();
@@ -140,7 +141,7 @@ fn atomic_combinations_of_wide_elements() {
     let mut x: Vec<f64> = (0..200).flat_map(|i| [f64::from((i * 7) % 50), f64::from(i)]).collect();
     let mut out = [1e9, 0.0];
     let call = library.call().array_mut("x", &mut x, &[200]).array_mut("out", &mut out, &[1]);
-    call.threads(threads(2)).run().unwrap();
+    trusted(call.threads(threads(2))).unwrap();
     assert_eq!(out, [0.0, 0.0]);
 }
 
@@ -188,7 +189,7 @@ fn accumulators_of_threads_are_merged() {
         for team in [1, 3] {
             let mut out = [5_i32; 16];
             let call = library.call().array_mut("x", &mut data, &[1000]).array_mut("out", &mut out, &[16]);
-            call.threads(threads(team)).run().unwrap();
+            trusted(call.threads(threads(team))).unwrap();
             assert_eq!(out, expected);
         }
     }
@@ -213,6 +214,6 @@ fn memory_that_does_not_exist_is_a_status() {
     let library = library(&plan);
     let mut out = [0.0];
     let call = library.call().symbol("N", 1 << 60).array_mut("out", &mut out, &[1]);
-    let error = call.threads(threads(2)).run().unwrap_err();
+    let error = trusted(call.threads(threads(2))).unwrap_err();
     assert_eq!(error.to_string(), "`greedy` failed: no memory for `scratch`");
 }
