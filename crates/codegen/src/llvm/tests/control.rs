@@ -216,6 +216,7 @@ fn a_missing_library_is_named() {
     array(&mut plan, "out", ScalarType::F64, &Expr::one());
     plan.externals = vec![ExternalOrigin::Library("no-such-library".to_owned())];
     let object = crate::llvm::compile(&plan, &crate::llvm::CompileOptions::default()).unwrap();
-    let error = crate::load::Library::load(&object).unwrap_err();
+    // SAFETY: there is no such library.
+    let error = unsafe { crate::load::Library::load_external(&object) }.unwrap_err();
     assert!(error.to_string().starts_with("`outside` calls functions of libno-such-library.so"), "{error}");
 }
