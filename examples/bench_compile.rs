@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_programs::programs::{ALL, Build};
+use sdfg_programs::trusted;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -68,7 +68,7 @@ fn once(build: Build, level: OptLevel) -> Result<[f64; 4], Error> {
     lap(&mut parts[1]);
     let object = llvm::compile(&plan, &CompileOptions { level, ..CompileOptions::default() })?;
     lap(&mut parts[2]);
-    let library = Library::load(&object)?;
+    let library = trusted::load(&object)?;
     lap(&mut parts[3]);
     drop(library);
     Ok(parts)

@@ -12,9 +12,9 @@ use std::time::Instant;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::link::shared_library;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_codegen::object::ObjectCode;
+use sdfg_programs::trusted;
 
 /// How many times in a row a file is read, here and by DaCe.
 const READS: usize = 5;
@@ -50,7 +50,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Milliseconds of one round of each measurement.
 fn measure(file: &Path, library: &Path) -> Result<[f64; 5], Error> {
     let loaded = |level| -> Result<(), Error> {
-        drop(Library::load(&object(&program(file)?, level)?)?);
+        drop(trusted::load(&object(&program(file)?, level)?)?);
         Ok(())
     };
     let read = || timed(|| program(file).map(drop));

@@ -13,7 +13,8 @@ use crate::output;
     name = "cache",
     after_help = "Examples:\n  sdfg cache\n  sdfg cache --clear\n\n\
                   The folder is $SDFG_CACHE, else $XDG_CACHE_HOME/sdfg, else ~/.cache/sdfg. An empty SDFG_CACHE, or \
-                  --no-cache, turns it off. Above 1 GiB, what was not used for the longest time is removed."
+                  --no-cache, turns it off. Above 1 GiB, what was not used for the longest time is removed. \
+                  Files are unfinished while they are written, and when their writer was killed."
 )]
 pub(crate) struct CacheCommand {
     /// Remove everything that is kept.
@@ -30,12 +31,17 @@ impl CacheCommand {
         };
         let folder = cache.folder().display();
         let result = if self.clear { cache.clear() } else { cache.contents() };
-        let Contents { objects, bytes } = result.map_err(|error| {
+        let Contents { objects, unfinished, bytes } = result.map_err(|error| {
             Failure::usage(format_args!("cannot use the cache in `{folder}`: {error}"))
                 .help(format_args!("name another folder with {VARIABLE}"))
         })?;
         let removed = if self.clear { " removed" } else { "" };
         let noun = if objects == 1 { "object" } else { "objects" };
-        output::print(format!("{folder}: {objects} {noun}, {bytes} bytes{removed}\n").as_bytes())
+        let left = match unfinished {
+            0 => String::new(),
+            1 => " and 1 unfinished file".to_owned(),
+            _ => format!(" and {unfinished} unfinished files"),
+        };
+        output::print(format!("{folder}: {objects} {noun}{left}, {bytes} bytes{removed}\n").as_bytes())
     }
 }

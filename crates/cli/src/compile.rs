@@ -9,8 +9,7 @@ use sdfg_codegen::json::json_interface;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::Target;
-use sdfg_codegen::object::ObjectCode;
-use sdfg_codegen::package::{cmake_config, pkg_config};
+use sdfg_codegen::package::{check_package, write_package};
 
 use crate::data::DataOptions;
 use crate::failure::Failure;
@@ -105,6 +104,7 @@ impl Compile {
         if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A | Emit::Package) {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
         }
+        self.check_output()?;
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
         let sanitizer = self.sanitize.map(|asked| match asked {
             Sanitize::Address => Sanitizer::Address,
@@ -120,6 +120,15 @@ impl Compile {
             None => self.emit.default_file(&lowered.plan.name),
         };
         self.write(&lowered, path.as_deref())
+    }
+
+    /// Refuses an output that cannot be written before anything is compiled for it.
+    fn check_output(&self) -> Result<(), Failure> {
+        let Some(path) = &self.output else { return Ok(()) };
+        if self.emit == Emit::Package {
+            return check_package(Path::new(path)).map_err(|error| unwritten(&error));
+        }
+        Destination::new(Some(path)).check()
     }
 
     /// What names of source files are relative to, if debuggers are told them.
@@ -187,33 +196,8 @@ impl Compile {
             Emit::Package => {
                 self.native.consent(lowered)?;
                 let object = self.native.compile(lowered)?;
-                package(&object, file)
+                write_package(&object, file).map_err(|error| unlinked(&error))
             }
         }
     }
-}
-
-/// Writes the files of a package into a folder, which is made if it is not there.
-fn package(object: &ObjectCode, folder: &Path) -> Result<(), Failure> {
-    let name = object.interface().name();
-    let (library, include) = (folder.join("lib"), folder.join("include"));
-    let (pkgconfig, cmake) = (library.join("pkgconfig"), library.join("cmake").join(name));
-    for folder in [&include, &pkgconfig, &cmake] {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::usage(format_args!("cannot make the folder `{}`: {error}", folder.display()))
-                .help("name a folder that may be written to with -o FOLDER")
-        })?;
-    }
-    shared_library(object, &library.join(format!("lib{name}.so"))).map_err(|error| unlinked(&error))?;
-    static_library(object, &library.join(format!("lib{name}.a"))).map_err(|error| unlinked(&error))?;
-    for (path, text) in [
-        (include.join(format!("{name}.h")), c_header(object.interface())),
-        (include.join(format!("{name}.json")), json_interface(object.interface())),
-        (include.join(format!("{name}_sdfg.f90")), fortran_module(object.interface())),
-        (pkgconfig.join(format!("{name}.pc")), pkg_config(object)),
-        (cmake.join(format!("{name}-config.cmake")), cmake_config(object)),
-    ] {
-        write_file(&path, text.as_bytes()).map_err(|error| unwritten(&error))?;
-    }
-    Ok(())
 }

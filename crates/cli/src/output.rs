@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use sdfg_codegen::link::write_file;
+use sdfg_codegen::link::{check_writable, write_file};
 
 use crate::failure::Failure;
 
@@ -23,6 +23,14 @@ impl Destination {
         match path {
             None | Some("-") => Destination::Stdout,
             Some(path) => Destination::File(path.to_owned()),
+        }
+    }
+
+    /// Refuses what cannot be written, before any work is done for it.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self {
+            Destination::Stdout => Ok(()),
+            Destination::File(path) => check_writable(Path::new(path)).map_err(|error| unwritten(&error)),
         }
     }
 

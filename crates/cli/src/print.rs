@@ -72,6 +72,7 @@ impl Print {
             return Err(Failure::usage("--blas needs --expand")
                 .help("add --expand: as they are, library nodes call nothing"));
         }
+        Destination::new(self.output.as_deref()).check()?;
         let source = Source::read(&self.program, self.allow_external)?;
         // Control flow is rewritten in right programs only; so it is for DaCe.
         let rewrites = self.lower_loops || self.raise_loops || self.format == Format::Dace;

@@ -59,6 +59,7 @@ impl ProfileOptions {
             return Err(Failure::usage("--counters counts what is timed, and nothing is")
                 .help("add --profile, or --trace FILE"));
         }
+        Destination::new(self.trace.as_deref()).check()?;
         Ok(level.map(|level| level.instrumentation(self.counters)))
     }
 

@@ -61,6 +61,7 @@ enum Ending {
 
 impl ReduceCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        Destination::new(self.output.as_deref()).check()?;
         let source = Source::read(&self.program, false)?;
         let program = source.validated(terminal)?;
         let folder = tempfile::Builder::new().prefix("sdfg-reduce-").tempdir().map_err(|error| {

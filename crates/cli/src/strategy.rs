@@ -153,6 +153,8 @@ impl Read {
 impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let output = Destination::new(self.output.as_deref());
+        output.check()?;
+        Destination::new(self.picture.as_deref()).check()?;
         if self.calibrate {
             return output.write(calibrate::machine_file(self.processors)?.as_bytes());
         }

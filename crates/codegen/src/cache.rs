@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
@@ -31,6 +31,12 @@ const MAGIC: &[u8] = b"sdfg object 1\n";
 /// What names of objects end with; nothing else in the folder is touched but what C++ of external tasklets was compiled to.
 const EXTENSION: &str = "sdfg-object";
 
+/// How names of files begin that are being written, and end: what a writer that was killed leaves behind is known by that.
+const UNFINISHED: (&str, &str) = (".sdfg-", ".unfinished");
+
+/// After so long, nobody writes a file any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
 /// Above so many bytes, the objects that were not used for the longest time are removed.
 const LIMIT: u64 = 1 << 30;
 
@@ -48,15 +54,25 @@ pub struct Cache {
 pub struct Contents {
     /// Number of objects.
     pub objects: u64,
-    /// Their size on disk.
+    /// Number of files that are being written, or were when their writer was killed.
+    pub unfinished: u64,
+    /// The size of all of them on disk.
     pub bytes: u64,
 }
 
-/// An object in the folder.
+impl Contents {
+    fn add(&mut self, entry: &Entry) {
+        *(if entry.is_unfinished { &mut self.unfinished } else { &mut self.objects }) += 1;
+        self.bytes += entry.bytes;
+    }
+}
+
+/// An object in the folder, or what becomes one.
 struct Entry {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
+    is_unfinished: bool,
 }
 
 impl Cache {
@@ -121,12 +137,12 @@ impl Cache {
     /// # Errors
     /// When the folder cannot be read.
     pub fn contents(&self) -> io::Result<Contents> {
-        let entries = self.entries()?;
-        let bytes = entries.iter().map(|entry| entry.bytes).sum();
-        Ok(Contents { objects: entries.len() as u64, bytes })
+        let mut contents = Contents::default();
+        self.entries()?.iter().for_each(|entry| contents.add(entry));
+        Ok(contents)
     }
 
-    /// Removes every object; the answer is what there was.
+    /// Removes every object, and what is unfinished; the answer is what there was. A process that is writing an object just now does not keep it.
     ///
     /// # Errors
     /// When the folder cannot be read, or an object not be removed.
@@ -134,8 +150,7 @@ impl Cache {
         let mut removed = Contents::default();
         for entry in self.entries()? {
             remove(&entry.path)?;
-            removed.objects += 1;
-            removed.bytes += entry.bytes;
+            removed.add(&entry);
         }
         Ok(removed)
     }
@@ -148,16 +163,16 @@ impl Cache {
         let mut entries = Vec::new();
         for entry in folder {
             let path = entry?.path();
-            if path
-                .extension()
-                .is_none_or(|extension| extension != EXTENSION && extension != EXTERNAL_EXTENSION)
-            {
+            let is_unfinished = is_unfinished(&path);
+            let is_object =
+                path.extension().is_some_and(|found| found == EXTENSION || found == EXTERNAL_EXTENSION);
+            if !is_object && !is_unfinished {
                 continue;
             }
             // Another process may have removed it meanwhile.
             if let Ok(metadata) = path.metadata() {
                 let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                entries.push(Entry { path, bytes: metadata.len(), used });
+                entries.push(Entry { path, bytes: metadata.len(), used, is_unfinished });
             }
         }
         Ok(entries)
@@ -178,12 +193,19 @@ impl Cache {
         self.trim(LIMIT)
     }
 
-    /// Removes the objects that were not used for the longest time, until the others take no more than so many bytes.
+    /// Removes the objects that were not used for the longest time, until the others take no more than so many bytes, and what
+    /// killed writers left behind.
     fn trim(&self, limit: u64) -> io::Result<()> {
         let mut entries = self.entries()?;
         entries.sort_by(|a, b| (b.used, &b.path).cmp(&(a.used, &a.path)));
         let mut total = 0_u64;
         for entry in entries {
+            if entry.is_unfinished {
+                if entry.used.elapsed().is_ok_and(|age| age > ABANDONED) {
+                    remove(&entry.path)?;
+                }
+                continue;
+            }
             total = total.saturating_add(entry.bytes);
             if total > limit {
                 remove(&entry.path)?;
@@ -191,6 +213,13 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Whether a file has a name of those that are being written.
+fn is_unfinished(path: &Path) -> bool {
+    let (prefix, suffix) = UNFINISHED;
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(prefix) && name.ends_with(suffix))
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -215,7 +244,8 @@ fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
 /// Writes a file of a folder, whole or not at all, also where other processes write the same one. The folder is made if it is not there.
 pub(crate) fn put(folder: &Path, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let (prefix, suffix) = UNFINISHED;
+    let mut file = tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile_in(folder)?;
     for part in parts {
         file.write_all(part)?;
     }
@@ -269,8 +299,6 @@ impl std::fmt::Write for Hash {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use sdfg::validate::validate;
 
     use super::*;
@@ -423,6 +451,38 @@ mod tests {
         let cache = Cache::in_folder(file.path());
         assert!(!cache.compile(&plan(PROGRAM), &quick()).unwrap().bytes.is_empty());
         assert!(cache.contents().is_err());
+    }
+
+    /// A writer that is killed cannot remove what it began.
+    #[test]
+    fn what_killed_writers_leave_is_counted_and_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(folder.path());
+        let (prefix, suffix) = UNFINISHED;
+        let new = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, b"half").unwrap();
+            path
+        };
+        let (left, other) = (new(&format!("{prefix}a{suffix}")), new(".tmpa"));
+        assert_eq!(cache.contents().unwrap(), Contents { objects: 0, unfinished: 1, bytes: 4 });
+        // Somebody may still be writing it, until it is old.
+        cache.trim(LIMIT).unwrap();
+        assert!(left.exists());
+        let old = SystemTime::now() - 2 * ABANDONED;
+        std::fs::File::options().append(true).open(&left).unwrap().set_modified(old).unwrap();
+        cache.trim(LIMIT).unwrap();
+        assert!(!left.exists());
+        let left = new(&format!("{prefix}b{suffix}"));
+        assert_eq!(cache.clear().unwrap(), Contents { objects: 0, unfinished: 1, bytes: 4 });
+        assert!(!left.exists() && other.exists());
+        // The names are those of what is written.
+        let (mut seen, target) = (false, folder.path().join("none/object"));
+        assert!(put(folder.path(), &target, &[b"x"]).is_err());
+        for entry in folder.path().read_dir().unwrap() {
+            seen |= is_unfinished(&entry.unwrap().path());
+        }
+        assert!(!seen, "a writer that fails removes what it began");
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// No two results go to one file.
+/// No two results go to one file, and each can be written.
 fn check_paths(options: &DataOptions) -> Result<(), Failure> {
     let mut seen: BTreeMap<&str, String> = BTreeMap::new();
     let dumped = options.dumps.iter().filter_map(|dump| Some(("--dump", dump.text(), dump.path.as_ref()?)));
@@ -183,6 +183,9 @@ fn check_paths(options: &DataOptions) -> Result<(), Failure> {
             .at(format_args!("{option} {name}={path}"))
             .help("give each a file of its own"));
         }
+        Destination::new(Some(path))
+            .check()
+            .map_err(|failure| failure.at(format_args!("{option} {name}={path}")))?;
     }
     Ok(())
 }

@@ -68,7 +68,36 @@ fn a_package_is_complete_and_the_same_every_time() {
     bench.file("double.sdft", DOUBLE);
     bench.file("taken", "");
     let refused = bench.run(&["compile", "double.sdft", "--emit", "package", "-o", "taken"]);
-    refused.fails(2, &["cannot make the folder `taken/include`", "-o FOLDER"]);
+    refused.fails(2, &["cannot write taken: not a directory", "help: check that the folder"]);
+}
+
+/// Neither the folders of a package nor those around it are left, and an older package stays as it was.
+#[test]
+fn a_package_that_fails_leaves_nothing() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    let write = |folder: &str, variables: &[(&str, &str)]| {
+        bench.run_with(&["compile", "double.sdft", "--emit", "package", "-o", folder], "", variables)
+    };
+    for folder in ["new", "deep/down/new"] {
+        write(folder, &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
+    }
+    assert_eq!(bench.files(), ["double.sdft"]);
+    write("deep/old", &[]).prints(&[]);
+    std::fs::write(bench.path("deep/old/lib/libtwofold.so"), "old").expect("a file");
+    write("deep/old", &[("SDFG_LINKER", "false")]).fails(2, &["`false` failed"]);
+    let read = || std::fs::read(bench.path("deep/old/lib/libtwofold.so")).expect("a file");
+    assert_eq!(read(), b"old");
+    write("deep/old", &[]).prints(&[]);
+    assert!(read().starts_with(b"\x7fELF"));
+    let names = |path: &str| {
+        let entries = std::fs::read_dir(bench.path(path)).expect("a folder");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("deep/old"), ["include", "lib"]);
+    assert_eq!(names("deep"), ["old"]);
 }
 
 /// What callers see does not tell how many versions there are.

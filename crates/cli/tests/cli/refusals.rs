@@ -149,6 +149,23 @@ fn outputs_that_cannot_be_written() {
             .fails(2, &["no/folder/out", "help: check that the folder exists"]);
     }
     bench.run(&["print", "double.sdft", "-o", "no/folder/out"]).fails(2, &["no/folder/out"]);
+    // Nothing is read, compiled or run for what cannot be written.
+    let early: [&[&str]; 9] = [
+        &["run", "double.sdft", "--set", "N=4", "-o", "B=no/out"],
+        &["run", "double.sdft", "--set", "N=4", "--dump", "B=no/out"],
+        &["run", "double.sdft", "--set", "N=4", "--trace", "no/out"],
+        &["interpret", "double.sdft", "--set", "N=4", "-o", "B=no/out"],
+        &["compile", "none.sdft", "-o", "no/out"],
+        &["print", "none.sdft", "-o", "no/out"],
+        &["reduce", "none.sdft", "-o", "no/out", "--", "false"],
+        &["strategy", "none.sdft", "-o", "no/out"],
+        &["strategy", "none.sdft", "--picture", "no/out"],
+    ];
+    for command in early {
+        bench.run(command).fails(2, &["cannot write no/out", "help: check that the folder exists"]);
+    }
+    bench.run(&["cache"]).prints(&["0 objects"]);
+    bench.run(&["compile", "none.sdft", "-o", "."]).fails(2, &["cannot write .: is a directory"]);
     assert_eq!(bench.files(), ["double.sdft"]);
 }
 

@@ -21,7 +21,8 @@ pub use blas::BlasLibraries;
 pub use error::LinkError;
 pub(crate) use error::quoted;
 pub use linker::LINKER_VARIABLE;
-pub use output::write_file;
+pub(crate) use output::folder_of;
+pub use output::{check_writable, write_file};
 
 use crate::object::ObjectCode;
 pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form};

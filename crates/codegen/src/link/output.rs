@@ -30,6 +30,20 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), LinkError> {
     }
 }
 
+/// Whether [`write_file`] could write to `path` now, so that long work is not done in vain. Nothing is changed.
+///
+/// # Errors
+/// [`LinkError::Write`] if a folder is there, or no file can be made beside it.
+pub fn check_writable(path: &Path) -> Result<(), LinkError> {
+    let failed = |source| LinkError::Write { path: path.to_owned(), source };
+    match Place::of(path).map_err(failed)? {
+        Place::File(file) => beside(&file, 0o600).map(drop).map_err(failed),
+        Place::Special if path.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+        // A pipe without a reader would keep whoever opens it waiting.
+        Place::Special => Ok(()),
+    }
+}
+
 /// An empty file for a program that writes it, whose contents then go to a path; deleted unless it does.
 pub(super) struct Output {
     path: PathBuf,
@@ -103,7 +117,7 @@ fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder_of(path)).map_err(|error| io::Error::from(error.kind()))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
