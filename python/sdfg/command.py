@@ -4,6 +4,8 @@ The command is that of the variable SDFG_COMMAND, else the one in the folder of 
 ``cargo xtask python`` puts it, else the first on PATH.
 """
 
+import ctypes
+import hashlib
 import json
 import os
 import pathlib
@@ -13,7 +15,11 @@ import sysconfig
 import tempfile
 import warnings
 
-from .program import Program
+from .program import Program, _thread_count
+
+# What was compiled before in this process, by a hash of all that it depends on: the loaded library, its description, and what the command
+# said. Libraries stay loaded for good, so that one for each content is enough.
+_compiled = {}
 
 
 class CompileError(Exception):
@@ -56,6 +62,8 @@ def compile(
 
     What the command warns of is a CompileWarning, what it refuses a CompileError.
     """
+    # Before any work is done.
+    _thread_count(threads)
     specialize = dict(specialize or {})
     options = [
         *(f"-O{level}" for level in [level] if level is not None),
@@ -70,9 +78,21 @@ def compile(
     ]
     with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
         path, text = _source(program, folder)
-        package = os.path.join(folder, "package")
-        _run(["compile", "--emit=package", f"--output={package}", *options, "--", path], text)
-        return load(package, threads=threads, specialize=specialize)
+        command = _command()
+        # Sources of external tasklets are files that may change.
+        key = _content(command, options, path, text) if cache and not allow_external else None
+        if key not in _compiled:
+            package = os.path.join(folder, "package")
+            message = _run(command, ["compile", "--emit=package", f"--output={package}", *options, "--", path], text)
+            made = (*_opened(package), message)
+            # Of two threads that compile the same, one is first.
+            made = made if key is None else _compiled.setdefault(key, made)
+        else:
+            made = _compiled[key]
+    code, description, message = made
+    if message:
+        warnings.warn(message, CompileWarning, stacklevel=2)
+    return Program(code, description, threads=threads, fixed=specialize)
 
 
 def load(folder, *, threads=None, specialize=None):
@@ -80,13 +100,32 @@ def load(folder, *, threads=None, specialize=None):
 
     `threads` is as in `compile`; `specialize` are the values of symbols that it was compiled for, which calls then may repeat.
     """
+    code, description = _opened(folder)
+    return Program(code, description, threads=threads, fixed=specialize)
+
+
+def _opened(folder):
+    """The library of a package, loaded, and its description."""
     folder = pathlib.Path(folder)
     descriptions = sorted(folder.glob("include/*.json"))
     if len(descriptions) != 1:
         raise FileNotFoundError(f"{folder} is no package of `sdfg compile --emit package`: it has no include/NAME.json")
     description = json.loads(descriptions[0].read_text(encoding="utf-8"))
     library = folder / "lib" / f"lib{description['program']}.so"
-    return Program(library.resolve(), description, threads=threads, fixed=specialize)
+    return ctypes.CDLL(str(library.resolve())), description
+
+
+def _content(command, options, path, text):
+    """A hash of all that compiled code depends on; None for a program that cannot be read, of which the command tells why."""
+    try:
+        source = text.encode() if text is not None else pathlib.Path(path).read_bytes()
+        # Another command, or another build of this one, may compile otherwise.
+        status = os.stat(shutil.which(command) or command)
+    except (OSError, UnicodeError):
+        return None
+    environment = sorted((name, value) for name, value in os.environ.items() if name.startswith("SDFG_"))
+    parts = (command, status.st_mtime_ns, status.st_size, environment, options, text is None)
+    return hashlib.sha256(repr(parts).encode(errors="surrogateescape") + source).hexdigest()
 
 
 def _source(program, folder):
@@ -108,8 +147,8 @@ def _source(program, folder):
     )
 
 
-def _run(arguments, text):
-    command = _command()
+def _run(command, arguments, text):
+    """Runs the command; what it says when it succeeds."""
     try:
         done = subprocess.run(
             [command, "--color=never", *arguments],
@@ -123,8 +162,7 @@ def _run(arguments, text):
     message = done.stderr.strip()
     if done.returncode:
         raise CompileError(message or f"the command {command} ended with status {done.returncode}")
-    if message:
-        warnings.warn(message, CompileWarning, stacklevel=3)
+    return message
 
 
 def _command():

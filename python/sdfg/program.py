@@ -5,6 +5,7 @@ them and kept for the next ones: calls that run at the same time have one each. 
 """
 
 import ctypes
+import operator
 import weakref
 
 import numpy
@@ -43,7 +44,8 @@ class _Instance:
 class Program:
     """A compiled program, a function of its arguments by name. `sdfg.compile` and `sdfg.load` make it."""
 
-    def __init__(self, library, description, *, threads=None, fixed=None):
+    def __init__(self, code, description, *, threads=None, fixed=None):
+        """`code` is the loaded library. It stays loaded for good: unloading it could take along an OpenMP runtime whose threads are waiting."""
         if description.get("sdfg_interface") != _VERSION:
             raise ValueError(f"the description of the program is not of version {_VERSION}: compile it again")
         #: The name of the program.
@@ -56,14 +58,14 @@ class Program:
         self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
         self._scalars = [argument for argument in arguments if isinstance(argument, Scalar) and not argument.is_symbol]
         self._symbols = [argument for argument in arguments if isinstance(argument, Scalar) and argument.is_symbol]
+        #: Symbols that nothing but distances between elements needs: where there are no elements, they may be anything.
+        self._idle_symbols = _only_in_strides(arguments)
         results = [array for array in self._arrays if _result_order(array.name) is not None]
         self._results = sorted(results, key=lambda array: _result_order(array.name))
-        self._open(library, threads)
+        self._open(code, threads)
 
-    def _open(self, library, threads):
+    def _open(self, code, threads):
         pointer, status = ctypes.c_void_p, ctypes.c_int32
-        # The library stays loaded for good: unloading it could take along an OpenMP runtime whose threads are waiting.
-        code = ctypes.CDLL(str(library))
 
         def function(suffix, result, *arguments):
             found = getattr(code, self.name + suffix)
@@ -74,7 +76,7 @@ class Program:
         self._invoke = function("__invoke", status, pointer, pointer)
         self._error = function("_error", ctypes.c_char_p, pointer)
         destroy = function("_destroy", None, pointer)
-        self._configuration = _Configuration(ctypes.sizeof(_Configuration), threads or 0)
+        self._configuration = _Configuration(ctypes.sizeof(_Configuration), _thread_count(threads))
         # A processor that the code has no version for is told now, not at the first call.
         self._idle = [self._new_instance()]
         weakref.finalize(self, _destroy_all, destroy, self._idle).atexit = False
@@ -153,6 +155,10 @@ class Program:
                 # Of a dimension with one element, the stride says nothing.
                 if value.shape[dimension] > 1 and value.strides[dimension] % value.itemsize == 0:
                     symbols.setdefault(symbol, value.strides[dimension] // value.itemsize)
+        for array, value in given:
+            for dimension, symbol in array.bound_strides:
+                if value.size == 0 and symbol in self._idle_symbols:
+                    symbols.setdefault(symbol, max(value.strides[dimension] // value.itemsize, 1))
 
     def _inconsistent(self, symbol, arguments, last):
         """What to say of a symbol that arguments up to `last` give two values."""
@@ -219,6 +225,26 @@ class Program:
     def __reduce__(self):
         # A copy would use instances that are destroyed with the original.
         raise TypeError(f"the compiled program {self.name} cannot be copied or pickled")
+
+
+def _thread_count(threads):
+    """The number for the program, which is 0 if the OpenMP runtime chooses."""
+    if threads is None:
+        return 0
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"threads is {threads!r}, of type {type(threads).__name__}, but is a number or None") from None
+    if not 0 < count < 2**31:
+        raise ValueError(f"threads is {count}, but has to be from 1 to {2**31 - 1}; None lets the OpenMP runtime choose")
+    return count
+
+
+def _only_in_strides(arguments):
+    """The symbols that are strides of arrays, and in the shape of none."""
+    arrays = [argument for argument in arguments if isinstance(argument, Array)]
+    strides = {symbol for array in arrays for _, symbol in array.bound_strides}
+    return strides - {symbol for array in arrays for extent in array.shape for symbol in extent.symbols}
 
 
 def _argument(description, index):

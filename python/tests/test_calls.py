@@ -116,6 +116,15 @@ class Layouts(unittest.TestCase):
         self.assertEqual((given["B"][0, 0], given["C"][0]), (1.0, 1.0))
 
 
+    def test_strides_of_nothing_are_not_asked_for(self):
+        f = compiled(LAYOUTS)
+        for shape in ((0, 3), (3, 0), (0, 0)):
+            f(A=numpy.ones(shape), B=numpy.zeros(shape, order="F"), C=numpy.zeros(shape[0])[::-1])
+        # A wrong number is no reason to be less strict.
+        with self.assertRaisesRegex(TypeError, "without"):
+            f(A=numpy.ones((0, 3)), B=numpy.zeros((0, 3)))
+
+
 class Symbols(unittest.TestCase):
     def test_symbols_follow_from_shapes_with_arithmetic(self):
         arrays = {"A": numpy.ones((5, 5)), "B": numpy.zeros((13, 3)), "C": numpy.zeros((2, 3))}

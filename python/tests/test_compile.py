@@ -84,6 +84,47 @@ class Compile(unittest.TestCase):
         self.assertEqual([(each.category, each.filename) for each in found], [(sdfg.CompileWarning, __file__)])
         self.assertIn("y[i**2 % N]", str(found[0].message))
 
+    def test_what_was_compiled_is_not_loaded_again(self):
+        def mapped():
+            lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
+            return sum("libkept.so" in line for line in lines)
+
+        kept = AXPY.replace("sdfg axpy", "sdfg kept")
+        first = sdfg.compile(kept, level=0)
+        self.computes(first)
+        before = mapped()
+        self.assertGreater(before, 0)
+        path = self.folder / "kept.sdft"
+        path.write_text(kept)
+        with mock.patch("subprocess.run", side_effect=AssertionError("the command is not needed")):
+            for threads in (None, 1, 2):
+                self.computes(sdfg.compile(kept, level=0, threads=threads))
+        self.computes(sdfg.compile(path, level=0))
+        self.computes(sdfg.compile(path, level=0))
+        # A file that changes is another program, and so is another option.
+        path.write_text(kept.replace("a * x + y", "a * x - y"))
+        y = numpy.ones(3)
+        sdfg.compile(path, level=0)(a=2, x=numpy.ones(3), y=y)
+        self.assertEqual(y.tolist(), [1.0] * 3)
+        y = numpy.ones(3)
+        first(a=2, x=numpy.ones(3), y=y)
+        self.assertEqual(y.tolist(), [3.0] * 3)
+        with self.assertRaises(sdfg.CompileError):
+            sdfg.compile(kept, level=7)
+
+    def test_warnings_are_told_each_time(self):
+        doubtful = AXPY.replace("m.y: y[i]", "m.y: y[i * i % N]").replace("sdfg axpy", "sdfg doubtful")
+        for _ in range(2):
+            with self.assertWarns(sdfg.CompileWarning):
+                sdfg.compile(doubtful)
+
+    def test_numbers_of_threads_are_positive(self):
+        for threads in (0, -1, 2**31):
+            with self.assertRaisesRegex(ValueError, f"threads is {threads}, but has to be from 1"):
+                sdfg.compile(AXPY, threads=threads)
+        with self.assertRaisesRegex(TypeError, "threads is 'two', of type str"):
+            sdfg.compile(AXPY, threads="two")
+
     def test_nothing_is_left_in_the_temporary_folder(self):
         with mock.patch.object(tempfile, "tempdir", str(self.folder)):
             self.computes(sdfg.compile(AXPY))

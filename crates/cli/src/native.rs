@@ -40,7 +40,7 @@ pub(crate) struct NativeOptions {
     #[arg(long, value_enum, value_name = "MODE")]
     float_mode: Option<Floats>,
     /// Number of threads of parallel maps; without, what the OpenMP runtime chooses.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<NonZeroU32>,
     /// Compile for this value of a symbol only: it is no argument of the code any more.
     #[arg(long, value_name = "SYMBOL=VALUE")]
@@ -68,6 +68,12 @@ pub(crate) struct NativeOptions {
     allow_external: bool,
     #[command(flatten)]
     blas: BlasOption,
+}
+
+/// A number that is not zero.
+pub(crate) fn positive(text: &str) -> Result<NonZeroU32, String> {
+    let wrong = |_| format!("expected a number from 1 to {}", u32::MAX);
+    text.trim().parse().map_err(wrong)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -163,8 +169,10 @@ impl NativeOptions {
             return match (Cpu::named(one), self.features.as_str()) {
                 (cpu, "") => Ok(cpu),
                 (Cpu::Named { name, .. }, features) => Ok(Cpu::Named { name, features: features.to_owned() }),
-                (Cpu::Host | Cpu::Levels(_), _) => Err(Failure::usage("--features needs --cpu")
-                    .help("name the processor that the features are added to, as in `--cpu x86-64-v3`")),
+                (Cpu::Host | Cpu::Levels(_), _) => Err(Failure::usage(
+                    "--features needs --cpu with the name of a processor: `host` is this machine's with all its features",
+                )
+                .help("name the processor that the features are added to, as in `--cpu x86-64-v3 --features +avx2`")),
             };
         }
         if !self.features.is_empty() {
@@ -233,6 +241,9 @@ pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
             let similar = did_you_mean(name, known.iter().map(String::as_str));
             let what = format_args!("`{name}` is not a processor that code can be generated for{similar}");
             Failure::usage(what).help(format_args!("give --cpu host, {}", known.join(", ")))
+        }
+        LlvmError::RequiredFeature { .. } => {
+            Failure::usage(error).at("--features").help("leave it out of the list")
         }
         LlvmError::UnknownFeature { .. }
         | LlvmError::NoLevel { .. }

@@ -11,7 +11,7 @@ use sdfg_codegen::lower::Target;
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
-use crate::native::NativeOptions;
+use crate::native::{NativeOptions, positive};
 use crate::profile::ProfileOptions;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -28,7 +28,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     data: DataOptions,
     /// Run so many times, each on the same inputs, and show the times. Results are those of the last run.
-    #[arg(long, value_name = "TIMES")]
+    #[arg(long, value_name = "TIMES", value_parser = positive)]
     repeat: Option<NonZeroU32>,
     #[command(flatten)]
     profile: ProfileOptions,

@@ -1,5 +1,6 @@
 //! Reading programs: from a file or the standard input, as text, JSON or a file of DaCe's, up to a checked program.
 
+use std::fs::File;
 use std::io::Read;
 
 use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
@@ -13,6 +14,15 @@ use crate::terminal::Terminal;
 
 /// The name of the standard input.
 const STDIN: &str = "<stdin>";
+
+/// Bytes of the largest file that is read as a program.
+const LARGEST: u64 = 1 << 30;
+
+/// What there is, up to one byte more than is allowed.
+fn read_up_to(source: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| bytes)
+}
 
 /// A program that was read but not parsed.
 #[derive(Debug)]
@@ -39,16 +49,26 @@ impl Source {
     pub(crate) fn read(path: &str, allow_external: bool) -> Result<Self, Failure> {
         let is_stdin = path == "-";
         let name = if is_stdin { STDIN.to_owned() } else { path.to_owned() };
-        let mut bytes = Vec::new();
-        let read = if is_stdin {
-            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-        } else {
-            std::fs::read(path).map(|found| bytes = found)
-        };
-        read.map_err(|error| {
+        let unreadable = |error: std::io::Error| {
             Failure::usage(format_args!("cannot read `{name}`: {error}"))
                 .help("check the path; `-` reads the program from the standard input")
-        })?;
+        };
+        let too_large = || {
+            Failure::usage(format_args!("`{name}` is too large for a program: more than {LARGEST} bytes"))
+                .help("data of a run is not part of a program: give it with `-i NAME=FILE.npy`")
+        };
+        let bytes = if is_stdin {
+            read_up_to(std::io::stdin().lock()).map_err(unreadable)?
+        } else {
+            let file = File::open(path).map_err(unreadable)?;
+            if file.metadata().is_ok_and(|metadata| metadata.len() > LARGEST) {
+                return Err(too_large());
+            }
+            read_up_to(file).map_err(unreadable)?
+        };
+        if bytes.len() as u64 > LARGEST {
+            return Err(too_large());
+        }
         if sdfg_dace::is_dace(&bytes) {
             return Ok(Source { name, content: Content::Dace(bytes), allow_external });
         }

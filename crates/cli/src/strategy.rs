@@ -6,6 +6,7 @@ mod table;
 
 use std::fs::File;
 use std::io::BufReader;
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
@@ -21,6 +22,7 @@ use sdfg_transforms::strategy::{
 
 use crate::data::SymbolValue;
 use crate::failure::Failure;
+use crate::native::positive;
 use crate::output::{self, Destination};
 use crate::terminal::Terminal;
 use program::Program;
@@ -82,8 +84,8 @@ pub(crate) struct StrategyCommand {
     #[arg(long, default_value_t = 4096, value_name = "MIB")]
     memory: u64,
     /// Threads that share the work; as many as there are processors here if not told.
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = positive)]
+    threads: Option<NonZeroU32>,
 }
 
 /// `LOOP=N`.
@@ -247,7 +249,7 @@ impl StrategyCommand {
                 OrderChoice::Exact => OrderRule::Exact,
             },
             memory_limit: self.memory.saturating_mul(1 << 20),
-            n_threads: self.threads.unwrap_or(defaults.n_threads).max(1),
+            n_threads: self.threads.map_or(defaults.n_threads, |threads| threads.get() as usize),
             ..defaults
         }
     }

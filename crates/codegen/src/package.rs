@@ -22,7 +22,7 @@ use sdfg::tasklet::ExternalOrigin;
 use crate::fortran::fortran_module;
 use crate::header::c_header;
 use crate::json::json_interface;
-use crate::link::{LinkError, folder_of, shared_library, static_library, write_file};
+use crate::link::{LinkError, folder_of, shared_library, static_library, unmade, write_file};
 use crate::object::{ObjectCode, Requirements};
 
 /// Writes a package into `folder`, which is made if it is not there. All of it is written to another folder first: where that fails, nothing is
@@ -63,7 +63,7 @@ pub fn write_package(object: &ObjectCode, folder: &Path) -> Result<(), LinkError
 pub fn check_package(folder: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: folder.to_owned(), source };
     if fs::symlink_metadata(folder).is_ok() && !folder.is_dir() {
-        return Err(failed(io::ErrorKind::NotADirectory.into()));
+        return Err(failed(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder")));
     }
     let mut nearest = folder;
     while !folder_of(nearest).exists() {
@@ -77,8 +77,7 @@ fn stage(folder: &Path) -> io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sdfg-").permissions(Permissions::from_mode(0o777));
     let place = if folder.is_dir() { folder } else { folder_of(folder) };
-    // The error of the temporary folder names it.
-    builder.tempdir_in(place).map_err(|error| error.kind().into())
+    builder.tempdir_in(place).map_err(|error| unmade(&error, place))
 }
 
 /// Writes the files of a package; gives their paths within it.

@@ -62,16 +62,19 @@ pub struct Refused {
     pub report: Report,
 }
 
-/// Whether bytes are a file of DaCe's: compressed, or a JSON object of type `SDFG` with attributes.
+/// Whether bytes are a file of DaCe's: compressed, or a JSON object of type `SDFG` with attributes, or without a `format`.
 ///
-/// Our own JSON form has neither; so the content tells the two apart.
+/// Our own JSON form has a format and no attributes; so the content tells the two apart.
 pub fn is_dace(bytes: &[u8]) -> bool {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return true;
     }
     let has = |key: &[u8]| bytes.windows(key.len()).any(|window| window == key);
     let text = bytes.trim_ascii_start();
-    text.first() == Some(&b'{') && has(b"\"attributes\"") && has(b"\"type\"") && has(b"\"SDFG\"")
+    text.first() == Some(&b'{')
+        && has(b"\"type\"")
+        && has(b"\"SDFG\"")
+        && (has(b"\"attributes\"") || !has(b"\"format\""))
 }
 
 /// Reads a file, compressed or not.

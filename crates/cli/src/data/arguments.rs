@@ -215,6 +215,14 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
     let name = &container.name;
     let place = format!("--input {name}={path}");
     let bytes = std::fs::read(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::OutOfMemory {
+            let size = std::fs::metadata(path).map_or(0, |found| found.len());
+            return Failure::usage(format_args!(
+                "`{path}` is too large: there is no memory for its {size} bytes"
+            ))
+            .at(&place)
+            .help("give a smaller array");
+        }
         Failure::usage(format_args!("cannot read `{path}`: {error}")).at(&place).help(
             "give a .npy file, or one of `zeros`, `ones`, `range`, `const:VALUE`, `random`, `random:SEED`",
         )
@@ -234,6 +242,7 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
         .help(format_args!("convert the array to {wanted} before it is saved")));
     }
     if element.lanes() == 1 {
+        check_rank(container, path, &tensor)?;
         return Ok(tensor);
     }
     let (lanes, outer) = match tensor.shape().split_last() {
@@ -249,6 +258,29 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
         ))
         .at(&place)),
     }
+}
+
+/// Whether a file has the dimensions of a container; before symbols, whose values its extents are.
+fn check_rank(container: &Container, path: &str, tensor: &Tensor) -> Result<(), Failure> {
+    let (wanted, found) = (container.shape(), tensor.shape());
+    let is_one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
+    if wanted.len() == found.len() || is_one_element || container.is_stream() {
+        return Ok(());
+    }
+    let name = &container.name;
+    let what = format_args!(
+        "`{name}` has shape {}, the file {}: the numbers of dimensions differ",
+        listing(wanted),
+        listing(found)
+    );
+    Err(Failure::usage(what)
+        .at(format_args!("--input {name}={path}"))
+        .help("reshape the array before it is saved, as with numpy.reshape"))
+}
+
+/// Extents as in `[N, 3]`.
+fn listing(extents: &[impl std::fmt::Display]) -> String {
+    format!("[{}]", extents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
 }
 
 /// Values of symbols.
@@ -326,9 +358,6 @@ fn check_shape(
     if found == wanted || one_element || (container.is_stream() && found.len() == 1) {
         return Ok(());
     }
-    let show =
-        |shape: &[i64]| format!("[{}]", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
-    let declared: Vec<String> = container.shape().iter().map(ToString::to_string).collect();
     let free: BTreeSet<Symbol> = container.shape().iter().flat_map(|extent| extent.free_symbols()).collect();
     let value = |symbol: &Symbol| {
         let by = givers.get(symbol).map(|giver| format!(" by {giver}")).unwrap_or_default();
@@ -339,13 +368,13 @@ fn check_shape(
     Err(Failure::usage(format_args!(
         "`{}` has shape {}, the file {}",
         container.name,
-        show(wanted),
-        show(found)
+        listing(wanted),
+        listing(found)
     ))
     .at(format_args!("--input {}={path}", container.name))
     .help(format_args!(
-        "it is declared as [{}]{with}: set other sizes with --set, or give a file of this shape",
-        declared.join(", ")
+        "it is declared as {}{with}: set other sizes with --set, or give a file of this shape",
+        listing(container.shape())
     )))
 }
 

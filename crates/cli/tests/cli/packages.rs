@@ -68,7 +68,7 @@ fn a_package_is_complete_and_the_same_every_time() {
     bench.file("double.sdft", DOUBLE);
     bench.file("taken", "");
     let refused = bench.run(&["compile", "double.sdft", "--emit", "package", "-o", "taken"]);
-    refused.fails(2, &["cannot write taken: not a directory", "help: check that the folder"]);
+    refused.fails(2, &["cannot write taken: it is no folder", "help: check that the folder"]);
 }
 
 /// Neither the folders of a package nor those around it are left, and an older package stays as it was.

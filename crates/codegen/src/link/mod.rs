@@ -21,8 +21,8 @@ pub use blas::BlasLibraries;
 pub use error::LinkError;
 pub(crate) use error::quoted;
 pub use linker::LINKER_VARIABLE;
-pub(crate) use output::folder_of;
 pub use output::{check_writable, write_file};
+pub(crate) use output::{folder_of, unmade};
 
 use crate::object::ObjectCode;
 pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form};

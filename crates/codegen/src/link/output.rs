@@ -38,7 +38,9 @@ pub fn check_writable(path: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
     match Place::of(path).map_err(failed)? {
         Place::File(file) => beside(&file, 0o600).map(drop).map_err(failed),
-        Place::Special if path.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+        Place::Special if path.is_dir() => {
+            Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")))
+        }
         // A pipe without a reader would keep whoever opens it waiting.
         Place::Special => Ok(()),
     }
@@ -113,8 +115,19 @@ fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sdfg-").permissions(Permissions::from_mode(mode));
-    // The error of the temporary file names it, which nobody has heard of.
-    builder.tempfile_in(folder_of(path)).map_err(|error| io::Error::from(error.kind()))
+    builder.tempfile_in(folder_of(path)).map_err(|error| unmade(&error, folder_of(path)))
+}
+
+/// The error of a temporary file or folder in `folder`, which nobody has heard of, as one of the folder.
+pub(crate) fn unmade(error: &io::Error, folder: &Path) -> io::Error {
+    let shown = folder.display();
+    let text = match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no folder `{shown}`"),
+        io::ErrorKind::NotADirectory => format!("`{shown}` is no folder"),
+        io::ErrorKind::PermissionDenied => format!("nothing may be written to the folder `{shown}`"),
+        kind => format!("the folder `{shown}` takes no file ({kind})"),
+    };
+    io::Error::new(error.kind(), text)
 }
 
 pub(crate) fn folder_of(path: &Path) -> &Path {

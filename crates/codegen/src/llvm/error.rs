@@ -45,6 +45,12 @@ pub enum LlvmError {
         /// The feature with its sign.
         feature: String,
     },
+    /// A feature without which there is no code.
+    #[error("`{feature}` cannot be removed: 64-bit code needs it")]
+    RequiredFeature {
+        /// The feature with its sign.
+        feature: String,
+    },
     /// LLVM made no code generator for the target.
     #[error("LLVM has no code generator for `{triple}`: {message}")]
     NoTarget {

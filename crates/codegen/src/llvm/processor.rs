@@ -51,15 +51,18 @@ pub(super) fn check_features(triple: &str, features: &str) -> Result<(), LlvmErr
     for feature in features.split(',').map(str::trim).filter(|feature| !feature.is_empty()) {
         let name = feature.strip_prefix('+').or_else(|| feature.strip_prefix('-'));
         let allowed = name.is_some_and(|name| {
-            let known = if triple.starts_with("x86_64") {
+            if triple.starts_with("x86_64") {
                 names.contains(&name)
             } else {
                 name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'))
-            };
-            known && !(feature.starts_with('-') && REQUIRED.contains(&name))
+            }
         });
+        let feature = feature.to_owned();
         if !allowed {
-            return Err(LlvmError::UnknownFeature { feature: feature.to_owned() });
+            return Err(LlvmError::UnknownFeature { feature });
+        }
+        if feature.strip_prefix('-').is_some_and(|name| REQUIRED.contains(&name)) {
+            return Err(LlvmError::RequiredFeature { feature });
         }
     }
     Ok(())

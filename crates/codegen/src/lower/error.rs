@@ -14,7 +14,9 @@ pub enum LowerError {
         path: String,
     },
     /// A node that stands for several others is still there.
-    #[error("{path}: {noun} `{operation}` has not been expanded; expand library nodes before compiling")]
+    #[error(
+        "{path}: {noun} `{operation}` has not been expanded: call `sdfg_library::expand` before compiling"
+    )]
     Unexpanded {
         /// The kind of node.
         noun: &'static str,
