@@ -49,10 +49,10 @@ fn accumulation(ranges: &str, target: &str) -> String {
 fn a_dimension_without_conflicts_is_shared_although_it_is_the_inner_one() {
     let text = plan(&accumulation("k = 0:K, i = 0:N", "v[i]"));
     // The order of the loops stays that of the program.
-    assert!(text.contains("parallel m i = 0:N:1 in k = 0:K:1"), "{text}");
+    assert!(text.contains("team m i = 0:N:1 in k = 0:K:1"), "{text}");
     assert!(!text.contains("atomic") && !text.contains("private") && !text.contains("v_sum"), "{text}");
     let text = plan(&accumulation("i = 0:N, k = 0:K", "v[i]"));
-    assert!(text.contains("parallel m i = 0:N:1 static"), "{text}");
+    assert!(text.contains("team m i = 0:N:1 static"), "{text}");
     assert!(text.contains("for k = 0:K:1"), "{text}");
     // The sum over k is kept in a register.
     assert!(text.contains("v_sum[0] sum"), "{text}");
@@ -131,7 +131,9 @@ fn work_that_depends_on_data_is_estimated() {
         let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
         let plan = lower(&validated, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
         let found = plan.body.into_iter().rev().find_map(|statement| match statement {
-            Statement::Parallel(shared) => Some(shared.work.map(|work| work.to_string())),
+            Statement::Loop(shared) => {
+                shared.team().map(|team| team.work.as_ref().map(|work| work.to_string()))
+            }
             _ => None,
         });
         found.unwrap_or_else(|| panic!("no shared loop in {source}"))
@@ -234,7 +236,7 @@ fn a_reference_has_variables_for_what_changes_only() {
       m.R -> t.x: R[i]; m.A -> t.y: A[i]; t.z -> m.B: B[i] }
     R -> m.R; A -> m.A; m.B -> B";
     let text = plan(&beside_a_reference("A[0:N]", reads));
-    assert!(text.contains("parallel m i = 0:N:1 static independent"), "{text}");
+    assert!(text.contains("team m i = 0:N:1 static independent"), "{text}");
 }
 
 #[test]
@@ -257,10 +259,10 @@ fn iterations_that_set_a_reference_for_others_are_run_by_one_thread() {
   OTHER
 }";
     let text = plan(&used_outside.replace("OTHER", ""));
-    assert!(text.contains("parallel m i = 0:N:1 static independent"), "{text}");
+    assert!(text.contains("team m i = 0:N:1 static independent"), "{text}");
     let other = "state t { access R; access B; R -> B: R[0:1] -> B[0:1] }";
     let text = plan(&used_outside.replace("OTHER", other));
-    assert!(!text.contains("parallel m") && text.contains("for i = 0:N:1"), "{text}");
+    assert!(!text.contains("team m") && text.contains("for i = 0:N:1"), "{text}");
 }
 
 #[test]
@@ -337,7 +339,7 @@ fn components_with_enough_to_do_are_run_side_by_side() {
         let order = recurrence(label, "A", target);
         format!("{order}    access {name}_{label} = {name}\n    {label}.o -> {name}_{label}\n")
     };
-    let side_by_side = |text: &str| text.contains("parallel s_components");
+    let side_by_side = |text: &str| text.contains("team s_components");
     let apart = plan(&program(&to("m", "B[i]"), &to("n", "C[i]"), ""));
     assert!(side_by_side(&apart), "{apart}");
     // Both combine into one element.

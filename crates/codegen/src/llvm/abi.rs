@@ -271,7 +271,7 @@ impl<'ctx> Emitter<'ctx> {
     /// known not to overlap. Buffers that take turns in one slot are one parameter, so that their accesses keep their order.
     /// `suffix` tells its versions apart.
     fn body_function(&self, outer: &Function<'_, 'ctx>, suffix: &str) -> Emit<Called<'ctx>> {
-        let uses = Uses::of_body(self.plan, &self.plan.body);
+        let uses = Uses::of(self.plan, &self.plan.body);
         let slots = self.plan.slot_of_buffers();
         let mut parameters: Vec<(Option<usize>, Vec<BufferId>)> = Vec::new();
         for buffer in uses.buffers.iter().copied().filter(|buffer| outer.buffer_base(*buffer).is_some()) {

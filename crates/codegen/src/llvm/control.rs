@@ -23,8 +23,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.set_variable(variable, value)
             }
             Statement::Set { variable, value } => self.set(variable, value),
-            Statement::For(each) => self.sequential_loop(each),
-            Statement::Parallel(parallel) => self.parallel_loop(parallel),
+            Statement::Loop(each) => self.repeated(each),
             Statement::While(each) => self.while_loop(each),
             Statement::If(choice) => self.choose(choice),
             Statement::Block { target, body } => {

@@ -7,24 +7,51 @@ use sdfg::symbolic::Symbol;
 use super::emitter::Emit;
 use super::function::{Function, Jumps};
 use super::metadata::LoopHints;
-use crate::plan::{BANKS, For, LoopDimension, While};
+use super::parallel::TeamLoop;
+use crate::plan::{BANKS, Level, Loop, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
-    pub(super) fn sequential_loop(&self, each: &For) -> Emit<()> {
-        let hints = LoopHints {
-            parallel_accesses: each.independent,
-            full_unroll: each.unroll,
-            ..LoopHints::default()
-        };
-        let body = || self.statements(&each.body);
-        let Some(bank) = &each.bank else { return self.counted_dimension(&each.dimension, hints, body) };
-        let (begin, step) = (self.index(&each.dimension.begin)?, self.index(&each.dimension.step)?);
-        let count = self.extent(&each.dimension, begin)?;
+    /// A loop, by its level.
+    pub(super) fn repeated(&self, each: &Loop) -> Emit<()> {
+        match &each.level {
+            Level::Team(team) => self.parallel_loop(TeamLoop { each, team }),
+            Level::Sequential { bank: None } => self.sequential_loop(each, false),
+            Level::Sequential { bank: Some(bank) } => self.banked_loop(each, bank),
+            Level::Unrolled => self.sequential_loop(each, true),
+            Level::Rank
+            | Level::Grid(_)
+            | Level::Block(_)
+            | Level::Lane
+            | Level::Pipelined { .. }
+            | Level::Replicated => {
+                let level = each.level.kind().name();
+                Err(self.emitter.defect(format!("a processor has no level `{level}`")))
+            }
+        }
+    }
+
+    fn sequential_loop(&self, each: &Loop, full_unroll: bool) -> Emit<()> {
+        let hints = LoopHints { parallel_accesses: each.independent, full_unroll, ..LoopHints::default() };
+        self.counted_dimension(self.only_dimension(each)?, hints, || self.statements(&each.body))
+    }
+
+    fn banked_loop(&self, each: &Loop, bank: &Symbol) -> Emit<()> {
+        let dimension = self.only_dimension(each)?;
+        let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
+        let count = self.extent(dimension, begin)?;
         self.in_turns((self.emitter.constant(0), count), bank, &|number| {
             let value = self.add(begin, self.multiply(number, step)?)?;
-            self.set_variable(&each.dimension.variable, value)?;
-            body()
+            self.set_variable(&dimension.variable, value)?;
+            self.statements(&each.body)
         })
+    }
+
+    /// The dimension of a loop that one thread runs.
+    fn only_dimension<'p>(&self, each: &'p Loop) -> Emit<&'p LoopDimension> {
+        match each.dimensions.as_slice() {
+            [only] => Ok(only),
+            _ => Err(self.emitter.defect("a loop of one thread has one dimension")),
+        }
     }
 
     /// The numbers from `begin` to before `end`, as many at a time as there are banks, each with its bank.

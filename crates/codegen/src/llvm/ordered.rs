@@ -12,9 +12,10 @@ use sdfg::ir::ConflictResolution;
 use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
+use super::parallel::TeamLoop;
 use super::sharing::Space;
 use super::stream::Collector;
-use crate::plan::{ParallelLoop, Plan, Realisation, Resolved, touches};
+use crate::plan::{Plan, Realisation, Resolved, touches};
 
 /// How many chunks a loop is cut into, if it has so many iterations: enough for the threads of today's machines.
 const CHUNKS: i64 = 64;
@@ -45,17 +46,17 @@ fn is_ordered(resolution: &ConflictResolution, element: ElementType) -> bool {
 }
 
 /// Whether the accumulators of a loop are to be combined in a fixed order.
-pub(super) fn has_ordered_accumulators(plan: &Plan, parallel: &ParallelLoop) -> bool {
+pub(super) fn has_ordered_accumulators(plan: &Plan, parallel: TeamLoop<'_>) -> bool {
     let is_private_ordered =
         |private: &crate::plan::Private| is_ordered(&private.resolution, plan.buffer(private.buffer).element);
-    parallel.privates.iter().any(is_private_ordered)
+    parallel.team.privates.iter().any(is_private_ordered)
 }
 
 /// Whether threads combine into shared elements in an order that matters.
-pub(super) fn has_ordered_atomics(plan: &Plan, parallel: &ParallelLoop) -> bool {
+pub(super) fn has_ordered_atomics(plan: &Plan, parallel: TeamLoop<'_>) -> bool {
     let mut found = false;
     // The walk may change what it visits: it is given a copy.
-    let mut body = parallel.body.clone();
+    let mut body = parallel.each.body.clone();
     touches(&mut body, &mut |mut touch| {
         let element = plan.buffer(touch.buffer()).element;
         if let Some(Resolved::Combine { resolution, realisation: Realisation::Atomic, .. }) =
@@ -72,12 +73,12 @@ impl<'ctx> Function<'_, 'ctx> {
     /// asked, its accumulators.
     pub(super) fn share_in_order(
         &self,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         space: &Space<'ctx>,
         collectors: &[Collector<'ctx>],
         accumulates: bool,
     ) -> Emit<()> {
-        let privates = if accumulates { parallel.privates.as_slice() } else { &[] };
+        let privates = if accumulates { parallel.team.privates.as_slice() } else { &[] };
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
         let turn = self.parameter(3)?.into_pointer_value();
         let constant = |value| self.emitter.constant(value);

@@ -22,13 +22,20 @@ use super::options::OptLevel;
 use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
 use super::uses::Uses;
-use crate::plan::{Allocation, BANKS, BufferId, ParallelLoop, Private};
+use crate::plan::{Allocation, BANKS, BufferId, Loop, Private, Team};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
 
+/// A loop of a team, with what belongs to the team.
+#[derive(Clone, Copy)]
+pub(super) struct TeamLoop<'p> {
+    pub(super) each: &'p Loop,
+    pub(super) team: &'p Team,
+}
+
 /// A loop as a function, with what it is called with.
-struct Loop<'l, 'ctx> {
+struct Outlined<'l, 'ctx> {
     name: &'l str,
     team: FunctionValue<'ctx>,
     counter: PointerValue<'ctx>,
@@ -36,26 +43,26 @@ struct Loop<'l, 'ctx> {
 }
 
 impl<'ctx> Function<'_, 'ctx> {
-    pub(super) fn parallel_loop(&self, parallel: &ParallelLoop) -> Emit<()> {
+    pub(super) fn parallel_loop(&self, parallel: TeamLoop<'_>) -> Emit<()> {
         let is_own = |buffer| {
-            parallel.locals.contains(&buffer)
-                || parallel.privates.iter().any(|private| private.buffer == buffer)
+            parallel.team.locals.contains(&buffer)
+                || parallel.team.privates.iter().any(|private| private.buffer == buffer)
         };
-        let captures = self.captures(Uses::of_parallel(self.emitter.plan, parallel), is_own)?;
+        let captures = self.captures(Uses::of_loop(self.emitter.plan, parallel.each), is_own)?;
         let name = format!("{}.parallel{}", self.emitter.plan.name, self.emitter.next_region());
         let (team, fallible) = self.team_function(&name, parallel, &captures)?;
         let counter = self.shared_counter(parallel)?;
-        let of_loop = Loop { name: &name, team, counter, captures: &captures };
+        let of_loop = Outlined { name: &name, team, counter, captures: &captures };
         let is_quick = self.emitter.options.level == OptLevel::Quick;
         if self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel) {
             self.run_alone(&of_loop)?;
         } else {
-            let work = match &parallel.work {
+            let work = match &parallel.team.work {
                 // Never less than any threshold.
                 None => self.emitter.i64().const_all_ones(),
                 Some(work) => self.larger(self.size(work)?, self.emitter.constant(0))?,
             };
-            match &parallel.threads {
+            match &parallel.team.threads {
                 None if is_quick => self.run_by_team(&of_loop, work, self.emitter.i32().const_zero())?,
                 threads => {
                     // A loop with little work costs no more than a call.
@@ -80,7 +87,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Runs a loop by the calling thread.
-    fn run_alone(&self, of_loop: &Loop<'_, 'ctx>) -> Emit<()> {
+    fn run_alone(&self, of_loop: &Outlined<'_, 'ctx>) -> Emit<()> {
         let (thread, threads) = (self.emitter.constant(0), self.emitter.constant(1));
         let fixed: [BasicMetadataValueEnum<'ctx>; 4] =
             [self.handle.get().into(), thread.into(), threads.into(), of_loop.counter.into()];
@@ -92,7 +99,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Has a loop run by a team, or by the calling thread if so much work is too little for one.
     fn run_by_team(
         &self,
-        of_loop: &Loop<'_, 'ctx>,
+        of_loop: &Outlined<'_, 'ctx>,
         work: IntValue<'ctx>,
         threads: IntValue<'ctx>,
     ) -> Emit<()> {
@@ -104,9 +111,9 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// What threads count in that ask for their next iterations or wait for their turn to merge; null if none do.
-    fn shared_counter(&self, parallel: &ParallelLoop) -> Emit<PointerValue<'ctx>> {
-        let takes_turns = self.emitter.options.reproducible || !parallel.collected.is_empty();
-        if parallel.sharing == Sharing::Static && !takes_turns {
+    fn shared_counter(&self, parallel: TeamLoop<'_>) -> Emit<PointerValue<'ctx>> {
+        let takes_turns = self.emitter.options.reproducible || !parallel.team.collected.is_empty();
+        if parallel.team.sharing == Sharing::Static && !takes_turns {
             return Ok(self.emitter.pointer().const_null());
         }
         let counter = self.slot(self.emitter.i64(), "counter")?;
@@ -116,7 +123,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// The number of threads that a loop asks for: 0 would be the runtime's default, a number below one is one. More threads than
     /// iterations have nothing to do, and the runtime ends the process where it cannot start them.
-    fn asked_threads(&self, parallel: &ParallelLoop, threads: &Expr) -> Emit<IntValue<'ctx>> {
+    fn asked_threads(&self, parallel: TeamLoop<'_>, threads: &Expr) -> Emit<IntValue<'ctx>> {
         let most =
             self.smaller(Space::new(self, parallel)?.total(), self.emitter.constant(i64::from(i32::MAX)))?;
         let threads = self.smaller(self.index(threads)?, most)?;
@@ -159,7 +166,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn team_function(
         &self,
         name: &str,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         captures: &Captures<'ctx>,
     ) -> Emit<(FunctionValue<'ctx>, bool)> {
         let (emitter, pointer, i64) = (self.emitter, self.emitter.pointer(), self.emitter.i64());
@@ -183,7 +190,7 @@ impl<'ctx> Function<'_, 'ctx> {
             index += 1;
         }
         team.bind_constants()?;
-        match parallel.part {
+        match parallel.team.part {
             Some(part) => team.timed(part, || team.run_team(parallel))?,
             None => team.run_team(parallel)?,
         }
@@ -220,22 +227,22 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// The part of one thread: its own buffers, its share of the iterations, its accumulators into their targets.
-    fn run_team(&self, parallel: &ParallelLoop) -> Emit<()> {
-        for buffer in &parallel.locals {
+    fn run_team(&self, parallel: TeamLoop<'_>) -> Emit<()> {
+        for buffer in &parallel.team.locals {
             self.thread_buffer(*buffer)?;
         }
-        let collectors = self.open_collectors(&parallel.collected)?;
-        let uses = Uses::of_parallel(self.emitter.plan, parallel);
+        let collectors = self.open_collectors(&parallel.team.collected)?;
+        let uses = Uses::of_loop(self.emitter.plan, parallel.each);
         self.bind_stack_buffers(uses.buffers.iter())?;
-        self.declare_all(&parallel.body)?;
+        self.declare_all(&parallel.each.body)?;
         let space = Space::new(self, parallel)?;
         if self.emitter.options.reproducible && has_ordered_accumulators(self.emitter.plan, parallel) {
             return self.share_in_order(parallel, &space, &collectors, true);
         }
-        for private in &parallel.privates {
+        for private in &parallel.team.privates {
             self.initialise(private)?;
         }
-        let keeps_order = parallel.sharing == Sharing::Static && parallel.chunk.is_none();
+        let keeps_order = parallel.team.sharing == Sharing::Static && parallel.team.chunk.is_none();
         let collects_in_order = !collectors.is_empty() && (keeps_order || self.emitter.options.reproducible);
         if collects_in_order {
             self.share_in_order(parallel, &space, &collectors, false)?;
@@ -243,12 +250,12 @@ impl<'ctx> Function<'_, 'ctx> {
             self.share(parallel, &space)?;
             collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
         }
-        if !parallel.privates.is_empty() {
+        if !parallel.team.privates.is_empty() {
             // A thread that is alone shares its targets with nobody.
             let threads = self.parameter(2)?.into_int_value();
             let has_others = self.compare(IntPredicate::SGT, threads, self.emitter.constant(1))?;
             self.when(has_others, || self.critical("GOMP_critical_start"))?;
-            parallel.privates.iter().try_for_each(|private| self.merge(private))?;
+            parallel.team.privates.iter().try_for_each(|private| self.merge(private))?;
             self.when(has_others, || self.critical("GOMP_critical_end"))?;
         }
         Ok(())

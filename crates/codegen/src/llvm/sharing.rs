@@ -10,7 +10,8 @@ use sdfg::ir::Sharing;
 use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
-use crate::plan::{LoopDimension, ParallelLoop};
+use super::parallel::TeamLoop;
+use crate::plan::LoopDimension;
 
 /// Iterations of a loop around a thread's part that one pass over it serves: as many streams of memory as a processor follows with ease.
 const JAMMED: u32 = 4;
@@ -33,10 +34,10 @@ pub(super) struct Space<'ctx> {
 }
 
 impl<'ctx> Space<'ctx> {
-    pub(super) fn new(function: &Function<'_, 'ctx>, parallel: &ParallelLoop) -> Emit<Self> {
+    pub(super) fn new(function: &Function<'_, 'ctx>, parallel: TeamLoop<'_>) -> Emit<Self> {
         let mut total = function.emitter.constant(1);
-        let mut dimensions = Vec::with_capacity(parallel.dimensions.len());
-        for dimension in &parallel.dimensions {
+        let mut dimensions = Vec::with_capacity(parallel.each.dimensions.len());
+        for dimension in &parallel.each.dimensions {
             let begin = function.index(&dimension.begin)?;
             let step = function.index(&dimension.step)?;
             let extent = function.extent(dimension, begin)?;
@@ -54,9 +55,9 @@ impl<'ctx> Space<'ctx> {
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Hands out the iterations of the space, numbered from 0.
-    pub(super) fn share(&self, parallel: &ParallelLoop, space: &Space<'ctx>) -> Emit<()> {
+    pub(super) fn share(&self, parallel: TeamLoop<'_>, space: &Space<'ctx>) -> Emit<()> {
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
-        let chunk = match &parallel.chunk {
+        let chunk = match &parallel.team.chunk {
             None => None,
             // No more than all of them, so that no sum of chunks leaves 64 bits.
             Some(chunk) => {
@@ -65,7 +66,7 @@ impl<'ctx> Function<'_, 'ctx> {
             }
         };
         let run = |begin, end| self.run_range(parallel, space, begin, end);
-        match (parallel.sharing, chunk) {
+        match (parallel.team.sharing, chunk) {
             (Sharing::Static, None) => {
                 // The first `total mod threads` threads do one iteration more.
                 let share = self.builder.build_int_unsigned_div(space.total, threads, "")?;
@@ -164,26 +165,26 @@ impl<'ctx> Function<'_, 'ctx> {
     /// and no division happens inside.
     pub(super) fn run_range(
         &self,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         space: &Space<'ctx>,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
     ) -> Emit<()> {
         let part = |body: Body<'_>| self.run_part(parallel, space, begin, end, body);
-        self.run_around(parallel, &parallel.around, &part)
+        self.run_around(parallel, &parallel.team.around, &part)
     }
 
     /// Runs the loops around a thread's part.
     fn run_around(
         &self,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         around: &[LoopDimension],
         part: &dyn Fn(Body<'_>) -> Emit<()>,
     ) -> Emit<()> {
-        let body = || self.statements(&parallel.body);
+        let body = || self.statements(&parallel.each.body);
         match around.split_first() {
             None => part(&body),
-            Some((innermost, [])) if parallel.jammed => self.run_jammed(innermost, &body, part),
+            Some((innermost, [])) if parallel.team.jammed => self.run_jammed(innermost, &body, part),
             Some((outermost, inner)) => self.counted_dimension(outermost, LoopHints::default(), || {
                 self.run_around(parallel, inner, part)
             }),
@@ -211,7 +212,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     fn run_part(
         &self,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         space: &Space<'ctx>,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
@@ -250,7 +251,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 index
             };
             let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
-            self.set_variable(&parallel.dimensions[place].variable, value)?;
+            self.set_variable(&parallel.each.dimensions[place].variable, value)?;
         }
         let left = self.subtract(end, from)?;
         let length = self.smaller(self.subtract(last.extent, column)?, left)?;
@@ -264,21 +265,21 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Runs positions `begin` to before `end` of the innermost dimension.
     fn run_row(
         &self,
-        parallel: &ParallelLoop,
+        parallel: TeamLoop<'_>,
         dimension: &Dimension<'ctx>,
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
         body: Body<'_>,
     ) -> Emit<()> {
-        let Some(last) = parallel.dimensions.last() else {
+        let Some(last) = parallel.each.dimensions.last() else {
             return Err(self.emitter.defect("a row has a dimension"));
         };
-        let hints = LoopHints { parallel_accesses: parallel.independent, ..LoopHints::default() };
+        let hints = LoopHints { parallel_accesses: parallel.each.independent, ..LoopHints::default() };
         let at = |index| {
             let value = self.add(dimension.begin, self.multiply(index, dimension.step)?)?;
             self.set_variable(&last.variable, value)?;
             body()
         };
-        match &parallel.bank {
+        match &parallel.team.bank {
             None => self.counted_loop(begin, end, self.emitter.constant(1), false, hints, at),
             Some(bank) => self.in_turns((begin, end), bank, &at),
         }

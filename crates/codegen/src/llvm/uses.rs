@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::symbolic::{Expr, Symbol};
 
-use crate::plan::{
-    Allocation, Binding, BufferId, Check, Consume, ExternalArgument, Location, LoopDimension, ParallelLoop,
-    Plan, QueueOwner, Realisation, Resolved, Row, Scalar, Statement, Stride, Strided, TaskKind,
-};
+use crate::plan::{Allocation, BufferId, Loop, Part, Plan, QueueOwner, Statement, TaskKind};
 
 /// Buffers and variables, in order.
 #[derive(Debug, Default)]
@@ -40,55 +37,81 @@ impl Declarations {
     }
 
     fn statements(&mut self, body: &[Statement]) {
-        for statement in body {
-            match statement {
-                Statement::Let { variable, .. } | Statement::Set { variable, .. } => {
-                    self.variables.insert(variable.clone());
-                }
-                Statement::Allocate(buffer) => {
-                    self.buffers.insert(*buffer);
-                }
-                Statement::Point { reference, .. } => {
-                    self.references.insert(*reference);
-                }
-                Statement::For(each) => self.statements(&each.body),
-                Statement::While(each) => {
-                    self.statements(&each.body);
-                    self.statements(&each.update);
-                }
-                Statement::If(choice) => {
-                    choice.arms.iter().for_each(|(_, body)| self.statements(body));
-                    self.statements(&choice.otherwise);
-                }
-                Statement::Block { body, .. } | Statement::Timed { body, .. } | Statement::Located { body, .. } => self.statements(body),
-                Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
-                Statement::Comment(_)
-                | Statement::Parallel(_)
-                | Statement::Leave(_)
-                | Statement::Repeat(_)
-                | Statement::Goto { .. }
-                | Statement::Begin(_)
-                | Statement::Free(_)
-                | Statement::Check(_)
-                | Statement::Undefine(_)
-                | Statement::Compute(_)
-                | Statement::External(_)
-                | Statement::Copy(_)
-                | Statement::Push(_)
-                // Tasks have functions of their own.
-                | Statement::Tasks(_) => {}
-                Statement::Pop(pop) => self.variables.extend(pop.taken.clone()),
-                Statement::Consume(consume) => self.statements(&consume.body),
+        body.iter().filter(|statement| !has_function(statement)).for_each(|statement| {
+            statement.parts(&mut |part| self.part(part));
+        });
+    }
+
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Body(body) => self.statements(body),
+            Part::Sets(variable) => {
+                self.variables.insert(variable.clone());
             }
+            Part::Allocates(buffer) => {
+                self.buffers.insert(buffer);
+            }
+            Part::Points { reference, to: _ } => {
+                self.references.insert(reference);
+            }
+            // The loops and tasks that count and own set what is theirs.
+            Part::Counts(_)
+            | Part::Evaluates(_)
+            | Part::Compares(_)
+            | Part::Touches(_)
+            | Part::Contests(_)
+            | Part::Owns(_)
+            | Part::Begins(_)
+            | Part::Frees(_) => {}
         }
     }
 }
 
+/// Whether a statement runs in functions of its own.
+fn has_function(statement: &Statement) -> bool {
+    match statement {
+        Statement::Loop(each) => each.team().is_some(),
+        Statement::Tasks(_) => true,
+        Statement::Comment(_)
+        | Statement::Let { .. }
+        | Statement::Set { .. }
+        | Statement::While(_)
+        | Statement::If(_)
+        | Statement::Block { .. }
+        | Statement::Leave(_)
+        | Statement::Repeat(_)
+        | Statement::Dispatch { .. }
+        | Statement::Goto { .. }
+        | Statement::Begin(_)
+        | Statement::Allocate(_)
+        | Statement::Free(_)
+        | Statement::Point { .. }
+        | Statement::Check(_)
+        | Statement::Undefine(_)
+        | Statement::Compute(_)
+        | Statement::External(_)
+        | Statement::Copy(_)
+        | Statement::Push(_)
+        | Statement::Pop(_)
+        | Statement::Consume(_)
+        | Statement::Located { .. }
+        | Statement::Timed { .. } => false,
+    }
+}
+
 impl Uses {
-    /// What the iterations of a parallel loop use, with the loop's own bounds and the sizes of its local buffers.
-    pub(super) fn of_parallel(plan: &Plan, parallel: &ParallelLoop) -> Self {
+    /// What statements use, with the bounds of their loops and the sizes of buffers that are theirs.
+    pub(super) fn of(plan: &Plan, body: &[Statement]) -> Self {
         let mut uses = Uses { checked: plan.checked, ..Uses::default() };
-        uses.parallel(parallel);
+        body.iter().for_each(|statement| statement.parts(&mut |part| uses.part(part)));
+        uses.sizes(plan);
+        uses
+    }
+
+    /// What a loop uses.
+    pub(super) fn of_loop(plan: &Plan, each: &Loop) -> Self {
+        let mut uses = Uses { checked: plan.checked, ..Uses::default() };
+        each.parts(&mut |part| uses.part(part));
         uses.sizes(plan);
         uses
     }
@@ -96,15 +119,7 @@ impl Uses {
     /// What tasks use, with the bounds of their numbers.
     pub(super) fn of_tasks(plan: &Plan, kinds: &[TaskKind]) -> Self {
         let mut uses = Uses { checked: plan.checked, ..Uses::default() };
-        uses.tasks(kinds);
-        uses.sizes(plan);
-        uses
-    }
-
-    /// What a whole program uses.
-    pub(super) fn of_body(plan: &Plan, body: &[Statement]) -> Self {
-        let mut uses = Uses { checked: plan.checked, ..Uses::default() };
-        uses.statements(body);
+        kinds.iter().for_each(|kind| kind.parts(&mut |part| uses.part(part)));
         uses.sizes(plan);
         uses
     }
@@ -145,204 +160,24 @@ impl Uses {
         self.variables.extend(expression.free_symbols());
     }
 
-    fn expressions(&mut self, expressions: &[Expr]) {
-        expressions.iter().for_each(|expression| self.expression(expression));
-    }
-
-    fn location(&mut self, location: &Location) {
-        self.buffers.insert(location.buffer);
-        self.expression(&location.offset);
-    }
-
-    fn check(&mut self, check: &Check) {
-        check.expressions().for_each(|expression| self.expression(expression));
-    }
-
-    fn strided(&mut self, part: &Strided) {
-        self.location(&part.origin);
-        part.strides.iter().flat_map(Stride::expressions).for_each(|expression| self.expression(expression));
-        if self.checked {
-            self.expressions(&part.extents);
-        }
-    }
-
-    fn scalar(&mut self, scalar: &Scalar) {
-        scalar.checks.iter().flatten().for_each(|check| self.check(check));
-        self.expressions(&scalar.symbols);
-        self.bindings(&scalar.bindings);
-    }
-
-    fn bindings(&mut self, bindings: &[Binding]) {
-        for binding in bindings {
-            match binding {
-                Binding::Load(location) => self.location(location),
-                Binding::View(part) | Binding::Length(part) => self.strided(part),
-                Binding::Push(queue) => self.location(queue),
-                Binding::Store { to, write } => {
-                    self.location(to);
-                    self.written(to.buffer, write);
-                }
-                Binding::ViewMut { to, write } => {
-                    self.strided(to);
-                    self.written(to.origin.buffer, write);
-                }
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Body(body) => {
+                body.iter().for_each(|statement| statement.parts(&mut |part| self.part(part)));
             }
-        }
-    }
-
-    fn written(&mut self, buffer: BufferId, write: &Resolved) {
-        match write {
-            Resolved::Combine { realisation: Realisation::Atomic, .. } => {
+            Part::Evaluates(expression) => self.expression(expression),
+            Part::Compares(expression) if self.checked => self.expression(expression),
+            Part::Compares(_) | Part::Begins(_) => {}
+            Part::Sets(variable) | Part::Counts(variable) => {
+                self.variables.insert(variable.clone());
+            }
+            Part::Touches(buffer) | Part::Owns(buffer) | Part::Allocates(buffer) | Part::Frees(buffer) => {
+                self.buffers.insert(buffer);
+            }
+            Part::Contests(buffer) => {
                 self.contested.insert(buffer);
             }
-            // A custom resolution is a function of its two values alone: it uses nothing.
-            Resolved::Store | Resolved::Combine { realisation: Realisation::Plain, .. } => {}
-        }
-    }
-
-    fn dimension(&mut self, dimension: &LoopDimension) {
-        self.variables.insert(dimension.variable.clone());
-        for bound in [&dimension.begin, &dimension.end, &dimension.step] {
-            self.expression(bound);
-        }
-    }
-
-    fn parallel(&mut self, parallel: &ParallelLoop) {
-        parallel.dimensions.iter().chain(&parallel.around).for_each(|dimension| self.dimension(dimension));
-        for expression in [&parallel.chunk, &parallel.threads, &parallel.work].into_iter().flatten() {
-            self.expression(expression);
-        }
-        for private in &parallel.privates {
-            self.buffers.insert(private.buffer);
-            self.contested.insert(private.target.origin.buffer);
-            self.strided(&private.target);
-            self.expressions(&private.target.extents);
-        }
-        self.buffers.extend(&parallel.locals);
-        for collected in &parallel.collected {
-            self.buffers.insert(collected.stream);
-            if let Some(drain) = &collected.drain {
-                self.row(&drain.to);
-                self.location(&drain.delivered);
-                self.contested.extend([drain.to.first.buffer, drain.delivered.buffer]);
-            }
-        }
-        self.statements(&parallel.body);
-    }
-
-    fn tasks(&mut self, kinds: &[TaskKind]) {
-        for kind in kinds {
-            kind.dimension.iter().for_each(|dimension| self.dimension(dimension));
-            self.statements(&kind.body);
-        }
-    }
-
-    fn row(&mut self, row: &Row) {
-        self.location(&row.first);
-        self.expressions(&[row.count.clone(), row.stride.clone()]);
-    }
-
-    fn consume(&mut self, consume: &Consume) {
-        self.location(&consume.queue);
-        self.location(&consume.scope);
-        self.location(&consume.element);
-        self.contested.insert(consume.scope.buffer);
-        self.buffers.extend(consume.batch);
-        if let Some(condition) = &consume.condition {
-            // Other threads change what it reads while it waits.
-            let mut read = Uses::default();
-            read.scalar(condition);
-            self.contested.extend(&read.buffers);
-            self.scalar(condition);
-        }
-        self.statements(&consume.body);
-    }
-
-    fn statements(&mut self, body: &[Statement]) {
-        body.iter().for_each(|statement| self.statement(statement));
-    }
-
-    fn statement(&mut self, statement: &Statement) {
-        match statement {
-            Statement::Comment(_)
-            | Statement::Leave(_)
-            | Statement::Repeat(_)
-            | Statement::Goto { .. }
-            | Statement::Begin(_) => {}
-            Statement::Let { variable, value } => {
-                self.variables.insert(variable.clone());
-                self.expression(value);
-            }
-            Statement::Set { variable, value } => {
-                self.variables.insert(variable.clone());
-                self.scalar(value);
-            }
-            Statement::For(each) => {
-                self.dimension(&each.dimension);
-                self.statements(&each.body);
-            }
-            Statement::Parallel(parallel) => self.parallel(parallel),
-            Statement::While(each) => {
-                self.scalar(&each.condition);
-                self.statements(&each.body);
-                self.statements(&each.update);
-            }
-            Statement::If(choice) => {
-                for (condition, body) in &choice.arms {
-                    self.scalar(condition);
-                    self.statements(body);
-                }
-                self.statements(&choice.otherwise);
-            }
-            Statement::Block { body, .. }
-            | Statement::Timed { body, .. }
-            | Statement::Located { body, .. } => self.statements(body),
-            Statement::Dispatch { cases, .. } => cases.iter().for_each(|case| self.statements(case)),
-            Statement::Allocate(buffer) | Statement::Free(buffer) => {
-                self.buffers.insert(*buffer);
-            }
-            Statement::Point { reference, to } => self.buffers.extend([*reference, *to]),
-            Statement::Check(check) => self.check(check),
-            Statement::Undefine(buffer) => {
-                self.buffers.insert(*buffer);
-            }
-            Statement::Compute(compute) => {
-                compute.checks.iter().flatten().for_each(|check| self.check(check));
-                self.expressions(&compute.symbols);
-                self.bindings(&compute.bindings);
-            }
-            Statement::External(call) => {
-                for argument in &call.arguments {
-                    match argument {
-                        ExternalArgument::Value(scalar) => self.scalar(scalar),
-                        ExternalArgument::Pointer(location) => self.location(location),
-                    }
-                }
-                if let Some((_, location)) = &call.result {
-                    self.location(location);
-                }
-            }
-            Statement::Push(push) => {
-                self.row(&push.from);
-                self.location(&push.queue);
-            }
-            Statement::Pop(pop) => {
-                self.location(&pop.queue);
-                self.row(&pop.to);
-                self.variables.extend(pop.taken.clone());
-            }
-            Statement::Consume(consume) => self.consume(consume),
-            Statement::Tasks(kinds) => self.tasks(kinds),
-            Statement::Copy(copy) => {
-                self.location(&copy.from);
-                self.location(&copy.to);
-                for dimension in &copy.dimensions {
-                    for expression in [&dimension.extent, &dimension.from_stride, &dimension.to_stride] {
-                        self.expression(expression);
-                    }
-                }
-                self.written(copy.to.buffer, &copy.write);
-            }
+            Part::Points { reference, to } => self.buffers.extend([reference, to]),
         }
     }
 }

@@ -7,7 +7,7 @@ use sdfg::dtype::ScalarType;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::Lowering;
-use crate::plan::{BANKS, BufferId, For, Private, Statement, Touch, any_statement, touches};
+use crate::plan::{BANKS, BufferId, Level, Loop, Private, Statement, Touch, any_statement, touches};
 
 /// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.
 const MOST_BYTES: i64 = 16 << 10;
@@ -63,24 +63,21 @@ impl Lowering<'_> {
         if !any_statement(body, &repeats) {
             return Some(of_body.get_or_insert_with(|| self.new_variable("bank", ScalarType::I64)).clone());
         }
-        let innermost = innermost_loop(body, accumulator)?;
-        if innermost.unroll {
-            return None;
-        }
+        let Level::Sequential { bank } = &mut innermost_loop(body, accumulator)?.level else { return None };
         let new = || self.new_variable("bank", ScalarType::I64);
-        Some(innermost.bank.get_or_insert_with(new).clone())
+        Some(bank.get_or_insert_with(new).clone())
     }
 }
 
 /// The innermost loop around all uses of a buffer, if statements with a loop use it at one place only and no choice is around that.
-fn innermost_loop(body: &mut [Statement], buffer: BufferId) -> Option<&mut For> {
+fn innermost_loop(body: &mut [Statement], buffer: BufferId) -> Option<&mut Loop> {
     let mut using =
         body.iter_mut().filter_map(|each| uses(std::slice::from_mut(each), buffer).then_some(each));
     let (only, None) = (using.next()?, using.next()) else { return None };
     if let Statement::Located { body, .. } = only {
         return innermost_loop(body, buffer);
     }
-    let Statement::For(each) = only else { return None };
+    let Statement::Loop(each) = only else { return None };
     if any_statement(&each.body, &repeats) { innermost_loop(&mut each.body, buffer) } else { Some(each) }
 }
 
@@ -105,6 +102,6 @@ fn uses(body: &mut [Statement], buffer: BufferId) -> bool {
 fn repeats(statement: &Statement) -> bool {
     matches!(
         statement,
-        Statement::For(_) | Statement::While(_) | Statement::Dispatch { .. } | Statement::Consume(_)
+        Statement::Loop(_) | Statement::While(_) | Statement::Dispatch { .. } | Statement::Consume(_)
     )
 }

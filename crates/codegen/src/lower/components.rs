@@ -16,7 +16,7 @@ use sdfg::symbolic::Expr;
 use super::Lowering;
 use super::dataflow::Graph;
 use super::scalar::less;
-use crate::plan::{BufferId, If, LoopDimension, ParallelLoop, Plan, Statement, any_statement, touches};
+use crate::plan::{BufferId, If, Loop, LoopDimension, Plan, Statement, Team, any_statement, touches};
 
 /// The nodes of a state, each with its statements, in topological order.
 pub(super) type Lowered = Vec<(NodeId, Vec<Statement>)>;
@@ -114,24 +114,12 @@ impl<'g> Lowering<'g> {
         let otherwise = bodies.pop().unwrap_or_default();
         let arm = |(k, body)| (less(&number, &Expr::int(k as i64 + 1)), body);
         let arms = bodies.into_iter().enumerate().map(arm).collect();
-        Statement::Parallel(ParallelLoop {
-            label: format!("{label}_components"),
-            dimensions: vec![LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() }],
-            around: Vec::new(),
-            jammed: false,
-            bank: None,
-            // A thread that is done takes the next one.
-            sharing: Sharing::Dynamic,
-            chunk: None,
-            threads: None,
-            work,
-            privates: Vec::new(),
-            collected: Vec::new(),
-            locals: Vec::new(),
-            body: vec![Statement::If(If { arms, otherwise })],
-            independent: false,
-            part: None,
-        })
+        // A thread that is done takes the next one.
+        let (label, sharing) = (format!("{label}_components"), Sharing::Dynamic);
+        let team = Team { label, sharing, work, ..Team::default() };
+        let dimension = LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() };
+        let body = vec![Statement::If(If { arms, otherwise })];
+        Statement::Loop(Loop::shared(vec![dimension], team, body))
     }
 }
 
@@ -167,16 +155,17 @@ fn repeats(statement: &Statement) -> bool {
 
 /// Whether it is to be run by the calling thread.
 fn stays(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Parallel(_)
-            | Statement::Tasks(_)
-            | Statement::Consume(_)
-            | Statement::Push(_)
-            | Statement::Pop(_)
-            | Statement::External(_)
-            | Statement::Point { .. }
-    )
+    let is_shared = matches!(statement, Statement::Loop(each) if each.team().is_some());
+    is_shared
+        || matches!(
+            statement,
+            Statement::Tasks(_)
+                | Statement::Consume(_)
+                | Statement::Push(_)
+                | Statement::Pop(_)
+                | Statement::External(_)
+                | Statement::Point { .. }
+        )
 }
 
 /// For each of the nodes a number that those of its component have in common.

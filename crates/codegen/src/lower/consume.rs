@@ -19,8 +19,8 @@ use super::memory::RootShape;
 use super::profile::timed;
 use super::scope::Carrier;
 use crate::plan::{
-    Allocation, Buffer, BufferId, Consume as ConsumeStatement, For, Location, LoopDimension, ParallelLoop,
-    RegionKind, Statement,
+    Allocation, Buffer, BufferId, Consume as ConsumeStatement, Level, Location, Loop, LoopDimension,
+    RegionKind, Statement, Team,
 };
 
 /// The most elements that are taken at a time.
@@ -76,21 +76,19 @@ impl<'g> Lowering<'g> {
             Carrier::Tasks => self.close_tasks(label, dimension, body),
             Carrier::OneThread { unroll } => {
                 let (_, before, after) = self.close_loop(&mut body);
-                let repeated =
-                    For { dimension: dimension.clone(), independent: false, unroll, bank: None, body };
-                self.enclosed(&dimension, before, Statement::For(repeated), after)
+                let mut repeated = Loop::sequential(dimension.clone(), body);
+                if unroll {
+                    repeated.level = Level::Unrolled;
+                }
+                self.enclosed(&dimension, before, Statement::Loop(repeated), after)
             }
             Carrier::Threads => {
                 let closed = self.close_shared(1, &mut body);
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
                 // One processing element needs no team.
                 let work = dimension.end.is_one().then(Expr::zero);
-                vec![Statement::Parallel(ParallelLoop {
+                let team = Team {
                     label: label.clone(),
-                    dimensions: vec![dimension],
-                    around: Vec::new(),
-                    jammed: false,
-                    bank: None,
                     sharing: consume.parallelism.sharing,
                     chunk: translate(&consume.parallelism.chunk),
                     threads: translate(&consume.parallelism.threads),
@@ -98,10 +96,10 @@ impl<'g> Lowering<'g> {
                     privates: closed.privates,
                     collected: closed.collected,
                     locals: closed.locals,
-                    body,
-                    independent: false,
                     part,
-                })]
+                    ..Team::default()
+                };
+                vec![Statement::Loop(Loop::shared(vec![dimension], team, body))]
             }
         });
         while let Some((symbol, old)) = hidden.pop() {

@@ -11,7 +11,7 @@ use super::access::AccessKind;
 use super::bound::{Axis, Bound};
 use super::error::LowerError;
 use super::frame::Frame;
-use crate::plan::{Copy, CopyDimension, For, Location, LoopDimension, Resolved, Statement};
+use crate::plan::{Copy, CopyDimension, Location, Loop, LoopDimension, Resolved, Statement};
 
 impl<'g> Lowering<'g> {
     /// Statements that copy one part of memory to another, paired in row-major order without dimensions of extent one.
@@ -100,7 +100,7 @@ impl<'g> Lowering<'g> {
         let body = vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })];
         let dimension =
             LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
-        vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
+        vec![Statement::Loop(Loop::sequential(dimension, body))]
     }
 }
 

@@ -11,7 +11,7 @@ use sdfg::value::Value;
 use super::Lowering;
 use super::accumulator::set_constant;
 use super::scalar::element_at;
-use crate::plan::{BufferId, Drain, Location, ParallelLoop, Pop, Row, Statement, any_statement, touches};
+use crate::plan::{BufferId, Drain, Location, Pop, Row, Statement, Team, any_statement, touches};
 
 impl Lowering<'_> {
     /// Looks for streams that are emptied right after the loop that fills them.
@@ -102,12 +102,12 @@ fn the_pop(statement: &mut Statement) -> Option<&mut Pop> {
     }
 }
 
-/// The loop that threads share with which a statement ends.
-fn the_loop(statement: &mut Statement) -> Option<&mut ParallelLoop> {
+/// The team whose loop a statement ends with.
+fn the_loop(statement: &mut Statement) -> Option<&mut Team> {
     if let Statement::Located { body, .. } | Statement::Timed { body, .. } = statement {
         return body.last_mut().and_then(the_loop);
     }
-    if let Statement::Parallel(filled) = statement { Some(filled) } else { None }
+    if let Statement::Loop(filled) = statement { filled.team_mut() } else { None }
 }
 
 /// Whether statements make the memory or the queue, or set a variable that says where elements go.

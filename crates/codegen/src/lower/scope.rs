@@ -10,7 +10,7 @@ use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
-use crate::plan::{For, Location, LoopDimension, ParallelLoop, RegionKind, Statement, touches};
+use crate::plan::{Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -140,9 +140,13 @@ impl<'g> Lowering<'g> {
             return Ok(self.close_tasks(&nest.node.label, dimension, body));
         }
         let (independent, before, after) = self.close_loop(&mut body);
-        let unroll = nest.carrier == Carrier::OneThread { unroll: true };
-        let repeated = For { dimension: dimension.clone(), independent, unroll, bank: None, body };
-        Ok(self.enclosed(&dimension, before, Statement::For(repeated), after))
+        let level = if nest.carrier == (Carrier::OneThread { unroll: true }) {
+            Level::Unrolled
+        } else {
+            Level::Sequential { bank: None }
+        };
+        let repeated = Loop { dimensions: vec![dimension.clone()], level, independent, body };
+        Ok(self.enclosed(&dimension, before, Statement::Loop(repeated), after))
     }
 
     /// A loop nest whose outermost dimensions threads share.
@@ -188,9 +192,8 @@ impl<'g> Lowering<'g> {
         let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
         let jammed = dimensions.len() == 1
             && repeated.last().is_some_and(|around| is_short(&body) && combines_again(&mut body, around));
-        Ok(vec![Statement::Parallel(ParallelLoop {
+        let team = Team {
             label: nest.node.label.clone(),
-            dimensions,
             around: repeated,
             jammed,
             bank: closed.bank,
@@ -201,10 +204,10 @@ impl<'g> Lowering<'g> {
             privates: closed.privates,
             collected: closed.collected,
             locals: closed.locals,
-            body,
-            independent: closed.independent,
             part,
-        })])
+        };
+        let level = Level::Team(Box::new(team));
+        Ok(vec![Statement::Loop(Loop { dimensions, level, independent: closed.independent, body })])
     }
 
     /// The inside of the scope, with its transients.

@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
-    Allocation, Binding, BufferId, Check, Collected, Copy, For, If, Location, LoopDimension, Pop, Push,
+    Allocation, Binding, BufferId, Check, Collected, Copy, If, Location, Loop, LoopDimension, Pop, Push,
     Resolved, Row, Scalar, Statement, Touch, While, touches,
 };
 
@@ -313,9 +313,10 @@ impl<'g> Lowering<'g> {
             dimensions.push(LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() });
         }
         let body = make(self, Row { first, count, stride });
-        dimensions.into_iter().rev().fold(body, |body, dimension| {
-            vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
-        })
+        dimensions
+            .into_iter()
+            .rev()
+            .fold(body, |body, dimension| vec![Statement::Loop(Loop::sequential(dimension, body))])
     }
 
     /// Statements for each number below a count.
@@ -327,7 +328,7 @@ impl<'g> Lowering<'g> {
         let variable = self.new_variable("k", ScalarType::I64);
         let body = make(self, &Expr::symbol(variable.clone()));
         let dimension = LoopDimension { variable, begin: Expr::zero(), end: count, step: Expr::one() };
-        vec![Statement::For(For { dimension, independent: false, unroll: false, bank: None, body })]
+        vec![Statement::Loop(Loop::sequential(dimension, body))]
     }
 
     /// Number of elements of a part of memory.

@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::TypedStatement;
 
 use super::Lowering;
-use crate::plan::{LoopDimension, Pop, Push, Statement};
+use crate::plan::{Level, LoopDimension, Pop, Push, Statement};
 
 /// Steps that are taken for a loop whose range depends on data, such as a row of a sparse matrix.
 const DATA_DEPENDENT: i64 = 64;
@@ -63,12 +63,18 @@ impl Lowering<'_> {
                 let extents = copy.dimensions.iter().map(|d| self.known(d.extent.clone(), around, fixed));
                 Some(extents.fold(Expr::one(), |product, extent| product * extent))
             }
-            Statement::For(each) => {
-                let steps = self.known(steps(&each.dimension), around, fixed);
-                around.push(around_one(&each.dimension));
+            // What another team does, it does in its own time.
+            Statement::Loop(each) if matches!(each.level, Level::Team(_)) => None,
+            Statement::Loop(each) => {
+                let n_around = around.len();
+                let mut iterations = Expr::one();
+                for dimension in &each.dimensions {
+                    iterations = iterations * self.known(steps(dimension), around, fixed);
+                    around.push(around_one(dimension));
+                }
                 let inside = self.work_of(&each.body, around, fixed);
-                around.pop();
-                Some(steps * inside?)
+                around.truncate(n_around);
+                Some(iterations * inside?)
             }
             Statement::If(choice) => {
                 let mut sum = self.work_of(&choice.otherwise, around, fixed)?;
@@ -82,7 +88,6 @@ impl Lowering<'_> {
             | Statement::Located { body, .. } => self.work_of(body, around, fixed),
             Statement::While(_)
             | Statement::Dispatch { .. }
-            | Statement::Parallel(_)
             | Statement::External(_)
             | Statement::Consume(_)
             | Statement::Tasks(_) => None,

@@ -7,6 +7,8 @@ use sdfg::dtype::ElementType;
 use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
+use super::parts::Part;
+
 /// A buffer of a [`Plan`](super::Plan), by position in [`Plan::buffers`](super::Plan::buffers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub(crate) u32);
@@ -119,6 +121,22 @@ pub struct Tiled {
     pub between: Expr,
     /// Elements of memory between neighbours at one position.
     pub within: Expr,
+}
+
+impl Location {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Touches(self.buffer));
+        visit(Part::Evaluates(&self.offset));
+    }
+}
+
+impl Strided {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.origin.parts(visit);
+        let strides = self.strides.iter().flat_map(Stride::expressions);
+        strides.for_each(|expression| visit(Part::Evaluates(expression)));
+        self.extents.iter().for_each(|extent| visit(Part::Compares(extent)));
+    }
 }
 
 impl Stride {

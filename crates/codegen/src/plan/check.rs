@@ -5,6 +5,8 @@
 
 use sdfg::symbolic::Expr;
 
+use super::parts::Part;
+
 /// The elements of a container that a memlet names: they lie in its shape.
 ///
 /// A memlet of which one dimension is empty names nothing, and passes.
@@ -38,6 +40,10 @@ impl Check {
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let windows = self.windows.iter().flat_map(|window| &window.dimensions);
         self.dimensions.iter().chain(windows).flat_map(CheckedDimension::expressions)
+    }
+
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.expressions().for_each(|expression| visit(Part::Evaluates(expression)));
     }
 
     /// The check of element number `k` of the memlet, in row-major order.

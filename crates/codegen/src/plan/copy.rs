@@ -3,6 +3,8 @@
 use sdfg::symbolic::Expr;
 
 use super::buffer::Location;
+use super::parts::{Part, PartMut};
+use super::walk::Touch;
 use super::write::Resolved;
 
 /// For every index: element of `from` to element of `to`. The two parts do not overlap unless they are the same.
@@ -29,4 +31,23 @@ pub struct CopyDimension {
     pub from_stride: Expr,
     /// Elements between neighbours that are written.
     pub to_stride: Expr,
+}
+
+impl Copy {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.from.parts(visit);
+        self.to.parts(visit);
+        for dimension in &self.dimensions {
+            for expression in [&dimension.extent, &dimension.from_stride, &dimension.to_stride] {
+                visit(Part::Evaluates(expression));
+            }
+        }
+        self.write.parts(self.to.buffer, visit);
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Touch(Touch::CopyFrom(&mut self.from)));
+        let single = self.dimensions.is_empty();
+        visit(PartMut::Touch(Touch::CopyTo { to: &mut self.to, write: &mut self.write, single }));
+    }
 }

@@ -11,30 +11,37 @@
 mod arena;
 mod buffer;
 mod check;
+mod choice;
+mod compute;
 mod copy;
 mod debug;
 mod interface;
+mod loops;
 mod overlap;
+mod parts;
 mod print;
 mod profile;
 mod program;
 mod statement;
 mod stream;
+mod team;
 mod walk;
 mod write;
 
 pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Stride, Strided, Tiled};
 pub use check::{Check, CheckedDimension};
+pub use choice::If;
+pub use compute::{Binding, Compute, ExternalArgument, ExternalCompute, Scalar};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, PlaceId, SourcePlace};
+pub use loops::{Extents, Level, LevelKind, Loop, LoopDimension, While};
+pub use parts::{Part, PartMut};
 pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, PassedAs, Plan, SymbolArgument};
-pub use statement::{
-    BANKS, Binding, Compute, ExternalArgument, ExternalCompute, For, If, JumpTarget, LoopDimension,
-    ParallelLoop, Private, Scalar, Statement, While,
-};
+pub use statement::{JumpTarget, Statement};
 pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind};
+pub use team::{BANKS, Private, Team};
 pub use walk::{Touch, touches};
 pub(crate) use walk::{any_statement, touches_of_scalar};
 pub use write::{Realisation, Resolved, identity};

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{Allocation, BufferId, Location, QueueOwner, Strided};
+use super::compute::{Binding, ExternalArgument, Scalar};
+use super::loops::{Level, Loop, LoopDimension};
 use super::program::Plan;
-use super::statement::{Binding, ExternalArgument, LoopDimension, ParallelLoop, Scalar, Statement};
+use super::statement::Statement;
 use super::stream::Row;
+use super::team::Team;
 use super::write::{Realisation, Resolved};
 
 impl fmt::Display for Plan {
@@ -85,14 +88,7 @@ impl<'p> Printer<'p, '_, '_> {
                 let value = self.scalar(value);
                 self.line(format_args!("set {variable} = {value}"))
             }
-            Statement::For(repeated) => {
-                let independent = if repeated.independent { " independent" } else { "" };
-                let unroll = if repeated.unroll { " unroll" } else { "" };
-                let range = range(&repeated.dimension);
-                let bank = banks(repeated.bank.as_ref());
-                self.nested(format_args!("for {range}{independent}{unroll}{bank}"), &repeated.body)
-            }
-            Statement::Parallel(shared) => self.parallel(shared),
+            Statement::Loop(repeated) => self.repeated(repeated),
             Statement::While(repeated) => {
                 let condition = self.scalar(&repeated.condition);
                 let word = if repeated.test_after { "do-while" } else { "while" };
@@ -186,7 +182,7 @@ impl<'p> Printer<'p, '_, '_> {
                 self.line(format_args!("tasks {{"))?;
                 self.depth += 1;
                 for kind in kinds {
-                    let over = kind.dimension.as_ref().map(|dimension| format!(" {}", range(dimension)));
+                    let over = kind.dimension.as_ref().map(|dimension| format!(" {dimension}"));
                     let after: Vec<&str> = kind.after.iter().map(|k| kinds[*k].label.as_str()).collect();
                     let after =
                         if after.is_empty() { String::new() } else { format!(" after {}", after.join(", ")) };
@@ -212,42 +208,66 @@ impl<'p> Printer<'p, '_, '_> {
         }
     }
 
-    fn parallel(&mut self, shared: &ParallelLoop) -> fmt::Result {
-        let ranges: Vec<String> = shared.dimensions.iter().map(range).collect();
-        let independent = if shared.independent { " independent" } else { "" };
-        let around: Vec<String> = shared.around.iter().map(range).collect();
-        let jammed = if shared.jammed { " jammed" } else { "" };
+    fn repeated(&mut self, repeated: &Loop) -> fmt::Result {
+        let ranges: Vec<String> = repeated.dimensions.iter().map(LoopDimension::to_string).collect();
+        let ranges = ranges.join(", ");
+        let independent = if repeated.independent { " independent" } else { "" };
+        let word = repeated.level.kind().name();
+        match &repeated.level {
+            Level::Team(team) => {
+                self.team(&ranges, independent, team)?;
+                self.depth += 1;
+                self.statements(&repeated.body)?;
+                self.depth -= 1;
+                self.line(format_args!("}}"))
+            }
+            Level::Sequential { bank } => {
+                let bank = banks(bank.as_ref());
+                self.nested(format_args!("{word} {ranges}{independent}{bank}"), &repeated.body)
+            }
+            Level::Grid(units) | Level::Block(units) => {
+                let extents: Vec<String> = units.extents.iter().map(Expr::to_string).collect();
+                let extents = extents.join(", ");
+                self.nested(format_args!("{word} {ranges} of {extents}{independent}"), &repeated.body)
+            }
+            Level::Pipelined { interval } => {
+                self.nested(format_args!("{word} {ranges} every {interval}{independent}"), &repeated.body)
+            }
+            Level::Rank | Level::Lane | Level::Unrolled | Level::Replicated => {
+                self.nested(format_args!("{word} {ranges}{independent}"), &repeated.body)
+            }
+        }
+    }
+
+    /// The heading of a team's loop, and what each of its threads has.
+    fn team(&mut self, ranges: &str, independent: &str, team: &Team) -> fmt::Result {
+        let around: Vec<String> = team.around.iter().map(LoopDimension::to_string).collect();
+        let jammed = if team.jammed { " jammed" } else { "" };
         let around =
             if around.is_empty() { String::new() } else { format!(" in {}{jammed}", around.join(", ")) };
-        self.line(format_args!(
-            "parallel {} {}{around} {}{independent}{} {{",
-            shared.label,
-            ranges.join(", "),
-            shared.sharing.name(),
-            banks(shared.bank.as_ref())
-        ))?;
+        let (sharing, bank) = (team.sharing.name(), banks(team.bank.as_ref()));
+        self.line(format_args!("team {} {ranges}{around} {sharing}{independent}{bank} {{", team.label))?;
         self.depth += 1;
-        for local in &shared.locals {
-            let name = self.plan.buffer(*local).name.clone();
+        for local in &team.locals {
+            let name = self.name(*local);
             self.line(format_args!("local {name}"))?;
         }
-        for collected in &shared.collected {
-            let name = self.plan.buffer(collected.stream).name.clone();
+        for collected in &team.collected {
+            let name = self.name(collected.stream);
             let into = match &collected.drain {
                 None => String::new(),
                 Some(drain) => format!(" into {}", self.row(&drain.to)),
             };
             self.line(format_args!("collected {name}{into}"))?;
         }
-        for private in &shared.privates {
-            let name = self.plan.buffer(private.buffer).name.clone();
+        for private in &team.privates {
+            let name = self.name(private.buffer);
             let target = self.strided(&private.target);
             let resolution = private.resolution.name();
             self.line(format_args!("private {name} {resolution} into {target}"))?;
         }
-        self.statements(&shared.body)?;
         self.depth -= 1;
-        self.line(format_args!("}}"))
+        Ok(())
     }
 
     fn name(&self, buffer: BufferId) -> &'p str {
@@ -293,10 +313,6 @@ impl<'p> Printer<'p, '_, '_> {
 
 fn banks(bank: Option<&Symbol>) -> String {
     bank.map_or(String::new(), |bank| format!(" banks {bank}"))
-}
-
-fn range(dimension: &LoopDimension) -> String {
-    format!("{} = {}:{}:{}", dimension.variable, dimension.begin, dimension.end, dimension.step)
 }
 
 fn resolved(write: &Resolved) -> String {

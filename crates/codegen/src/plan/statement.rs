@@ -1,17 +1,18 @@
 //! Statements of a plan.
 
-use sdfg::dtype::ElementType;
-use sdfg::ir::{ConflictResolution, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
-use super::buffer::{BufferId, Location, Strided};
+use super::buffer::BufferId;
 use super::check::Check;
+use super::choice::If;
+use super::compute::{Compute, ExternalCompute, Scalar};
 use super::copy::Copy;
 use super::debug::PlaceId;
+use super::loops::{Loop, While};
+use super::parts::{Part, PartMut};
 use super::profile::RegionId;
-use super::stream::{Collected, Consume, Pop, Push, TaskKind};
-use super::write::Resolved;
+use super::stream::{Consume, Pop, Push, TaskKind};
+use super::walk::Touch;
 
 /// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,10 +44,8 @@ pub enum Statement {
         /// Its value.
         value: Scalar,
     },
-    /// A loop that one thread runs.
-    For(For),
-    /// A loop that a team of threads shares.
-    Parallel(ParallelLoop),
+    /// A loop over an iteration space.
+    Loop(Loop),
     /// A loop with a condition.
     While(While),
     /// A choice.
@@ -123,216 +122,92 @@ pub enum Statement {
     },
 }
 
-/// A typed expression with what its names stand for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scalar {
-    /// The expression.
-    pub code: TypedExpressionCode,
-    /// What each connector of the environment stands for.
-    pub bindings: Vec<Binding>,
-    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
-    pub symbols: Vec<Expr>,
-    /// In a checked plan, what is looked at when the elements of a connector are accessed: those that are parts of windows.
-    pub checks: Vec<Option<Check>>,
-}
-
-/// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
-/// step. The sign of `step` is known: it is a nonzero constant, or positive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopDimension {
-    /// The variable.
-    pub variable: Symbol,
-    /// Its first value.
-    pub begin: Expr,
-    /// Exclusive end.
-    pub end: Expr,
-    /// Distance of its values.
-    pub step: Expr,
-}
-
-/// A loop that one thread runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct For {
-    /// Variable and range.
-    pub dimension: LoopDimension,
-    /// Whether it is proved that no iteration touches an element that another one writes.
-    pub independent: bool,
-    /// Whether the body is to be copied out for every iteration.
-    pub unroll: bool,
-    /// A variable that says into which of [`BANKS`] accumulators an iteration combines: neighbouring ones into different ones.
-    pub bank: Option<Symbol>,
-    /// What is repeated. It does not set the loop variable.
-    pub body: Vec<Statement>,
-}
-
-/// Accumulators of a thread for one target where the code picks the elements: an element that is combined into again and again is
-/// then only waited for after as many iterations.
-pub const BANKS: u32 = 8;
-
-/// A loop whose iterations a team of threads shares. It is never inside of another one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParallelLoop {
-    /// Label of the map, for symbols and debug information.
-    pub label: String,
-    /// The shared iteration space, outermost first: one or more dimensions whose bounds do not use each other's variables.
-    pub dimensions: Vec<LoopDimension>,
-    /// Loops around the share of a thread, outermost first: each thread runs all of their iterations, and in each of them its part of the
-    /// iteration space. Their bounds do not use its variables.
-    pub around: Vec<LoopDimension>,
-    /// Whether a pass over a thread's part serves several iterations of the innermost loop around it: they combine into the same
-    /// elements, which are then loaded and stored once for all of them. There is one dimension then.
-    pub jammed: bool,
-    /// As [`For::bank`], for the innermost dimension.
-    pub bank: Option<Symbol>,
-    /// How iterations are handed out.
-    pub sharing: Sharing,
-    /// Iterations handed out at a time; `None` is the default of the sharing.
-    pub chunk: Option<Expr>,
-    /// Number of threads; `None` is that of the handle.
-    pub threads: Option<Expr>,
-    /// The work as an estimated number of innermost iterations; little work is done by the calling thread alone. `None` is unknown,
-    /// and done by a team.
-    pub work: Option<Expr>,
-    /// Per-thread accumulators.
-    pub privates: Vec<Private>,
-    /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later: in the order of iterations, if
-    /// the sharing is static without a chunk. The loop does nothing else with them; they have one queue, without a bound.
-    pub collected: Vec<Collected>,
-    /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
-    pub locals: Vec<BufferId>,
-    /// One iteration. It leaves the loop by no jump.
-    pub body: Vec<Statement>,
-    /// Whether it is proved that no iteration touches an element that another one writes; holds for the last dimension alone too.
-    pub independent: bool,
-    /// What each thread does is timed as this region, if any.
-    pub part: Option<RegionId>,
-}
-
-#[cfg(test)]
-impl ParallelLoop {
-    /// A loop of independent iterations, shared evenly and with nothing else to it.
-    pub(crate) fn plain(label: &str, dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> Self {
-        ParallelLoop {
-            label: label.to_owned(),
-            dimensions,
-            around: Vec::new(),
-            jammed: false,
-            bank: None,
-            sharing: Sharing::Static,
-            chunk: None,
-            threads: None,
-            work: None,
-            privates: Vec::new(),
-            collected: Vec::new(),
-            locals: Vec::new(),
-            body,
-            independent: true,
-            part: None,
+impl Statement {
+    /// Names what belongs to the statement, in the order in which it happens.
+    pub fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        match self {
+            Statement::Comment(_) | Statement::Leave(_) | Statement::Repeat(_) | Statement::Goto { .. } => {}
+            Statement::Let { variable, value } => {
+                visit(Part::Sets(variable));
+                visit(Part::Evaluates(value));
+            }
+            Statement::Set { variable, value } => {
+                visit(Part::Sets(variable));
+                value.parts(visit);
+            }
+            Statement::Loop(repeated) => repeated.parts(visit),
+            Statement::While(repeated) => repeated.parts(visit),
+            Statement::If(choice) => choice.parts(visit),
+            Statement::Block { target: _, body }
+            | Statement::Timed { region: _, body }
+            | Statement::Located { place: _, body } => visit(Part::Body(body)),
+            Statement::Dispatch { target: _, cases } => cases.iter().for_each(|case| visit(Part::Body(case))),
+            Statement::Begin(buffer) => visit(Part::Begins(*buffer)),
+            Statement::Allocate(buffer) => visit(Part::Allocates(*buffer)),
+            Statement::Free(buffer) => visit(Part::Frees(*buffer)),
+            Statement::Point { reference, to } => visit(Part::Points { reference: *reference, to: *to }),
+            Statement::Check(check) => check.parts(visit),
+            Statement::Undefine(buffer) => visit(Part::Touches(*buffer)),
+            Statement::Compute(compute) => compute.parts(visit),
+            Statement::External(call) => call.parts(visit),
+            Statement::Copy(copy) => copy.parts(visit),
+            Statement::Push(push) => push.parts(visit),
+            Statement::Pop(pop) => pop.parts(visit),
+            Statement::Consume(consume) => consume.parts(visit),
+            Statement::Tasks(kinds) => kinds.iter().for_each(|kind| kind.parts(visit)),
         }
     }
-}
 
-/// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,
-/// in order of threads if so asked, after its last one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Private {
-    /// The accumulator, or [`BANKS`] of them one after the other, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
-    pub buffer: BufferId,
-    /// The distance in elements from one of [`BANKS`] accumulators to the next; without, there is one.
-    pub bank_stride: Option<i64>,
-    /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
-    pub target: Strided,
-    /// How; it has an identity.
-    pub resolution: ConflictResolution,
-}
+    /// As [`parts`](Statement::parts), for change.
+    pub fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        match self {
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Goto { .. }
+            | Statement::Begin(_)
+            | Statement::Allocate(_)
+            | Statement::Free(_)
+            | Statement::Check(_)
+            | Statement::Undefine(_) => {}
+            Statement::Set { variable: _, value } => value.parts_mut(visit),
+            Statement::Loop(repeated) => repeated.parts_mut(visit),
+            Statement::While(repeated) => repeated.parts_mut(visit),
+            Statement::If(choice) => choice.parts_mut(visit),
+            Statement::Block { target: _, body }
+            | Statement::Timed { region: _, body }
+            | Statement::Located { place: _, body } => visit(PartMut::Body(body)),
+            Statement::Dispatch { target: _, cases } => {
+                cases.iter_mut().for_each(|case| visit(PartMut::Body(case)))
+            }
+            Statement::Point { reference: _, to } => visit(PartMut::Touch(Touch::Name(*to))),
+            Statement::Compute(compute) => compute.parts_mut(visit),
+            Statement::External(call) => call.parts_mut(visit),
+            Statement::Copy(copy) => copy.parts_mut(visit),
+            Statement::Push(push) => push.parts_mut(visit),
+            Statement::Pop(pop) => pop.parts_mut(visit),
+            Statement::Consume(consume) => consume.parts_mut(visit),
+            Statement::Tasks(kinds) => kinds.iter_mut().for_each(|kind| kind.parts_mut(visit)),
+        }
+    }
 
-/// A loop with a condition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct While {
-    /// Name of the loop: [`Leave`](Statement::Leave) goes on after it, [`Repeat`](Statement::Repeat) with `update`.
-    pub target: JumpTarget,
-    /// The loop goes on while this holds.
-    pub condition: Scalar,
-    /// Whether the condition is first tested after body and update.
-    pub test_after: bool,
-    /// What is repeated.
-    pub body: Vec<Statement>,
-    /// What follows the body each time.
-    pub update: Vec<Statement>,
-    /// Whether the body is to be copied out for every iteration.
-    pub unroll: bool,
-}
+    /// The statements inside of it, in order.
+    pub fn bodies(&self) -> Vec<&[Statement]> {
+        let mut bodies = Vec::new();
+        self.parts(&mut |part| {
+            if let Part::Body(body) = part {
+                bodies.push(body);
+            }
+        });
+        bodies
+    }
 
-/// A choice: the first arm whose condition holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct If {
-    /// Conditions with what they guard, tried in order.
-    pub arms: Vec<(Scalar, Vec<Statement>)>,
-    /// What is run if no condition holds.
-    pub otherwise: Vec<Statement>,
-}
-
-/// A tasklet with what its names stand for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Compute {
-    /// Label of the tasklet, for symbols and debug information.
-    pub label: String,
-    /// The code.
-    pub code: TypedCode,
-    /// What each connector of the environment stands for.
-    pub bindings: Vec<Binding>,
-    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
-    pub symbols: Vec<Expr>,
-    /// In a checked plan, what is looked at when a connector's elements are accessed; shorter where nothing is.
-    pub checks: Vec<Option<Check>>,
-}
-
-/// What a connector stands for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Binding {
-    /// An element that is loaded before the code runs.
-    Load(Location),
-    /// An element that is written after the code has run, if the code assigned it.
-    Store {
-        /// The element.
-        to: Location,
-        /// What happens to the old value.
-        write: Resolved,
-    },
-    /// Elements that are read while the code runs.
-    View(Strided),
-    /// Elements that are written while the code runs.
-    ViewMut {
-        /// The elements.
-        to: Strided,
-        /// What happens to the old value.
-        write: Resolved,
-    },
-    /// A queue, to which each assignment adds an element. Tasklets only.
-    Push(Location),
-    /// Queues whose lengths are asked for. Conditions and values only.
-    Length(Strided),
-}
-
-/// A tasklet that calls a C function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExternalCompute {
-    /// Label of the tasklet.
-    pub label: String,
-    /// Name of the C function.
-    pub symbol: String,
-    /// Its arguments.
-    pub arguments: Vec<ExternalArgument>,
-    /// Where its result goes, with the result's type; without, it returns nothing.
-    pub result: Option<(ElementType, Location)>,
-}
-
-/// An argument of a C function.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a call has a dozen of them at most")]
-pub enum ExternalArgument {
-    /// A value, of the expression's type. Its bindings are loads.
-    Value(Scalar),
-    /// The address of an element; what follows it in memory may be read and written through it.
-    Pointer(Location),
+    /// Calls `visit` for the statements inside of it, in order.
+    pub fn bodies_mut(&mut self, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
+        self.parts_mut(&mut |part| match part {
+            PartMut::Body(body) => visit(body),
+            PartMut::Touch(_) => {}
+        });
+    }
 }

@@ -6,7 +6,11 @@
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Location};
-use super::statement::{LoopDimension, Scalar, Statement};
+use super::compute::Scalar;
+use super::loops::LoopDimension;
+use super::parts::{Part, PartMut};
+use super::statement::Statement;
+use super::walk::Touch;
 
 /// Elements of memory side by side, or evenly apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,4 +104,96 @@ pub struct TaskKind {
     pub locals: Vec<BufferId>,
     /// What a task does. It leaves by no jump.
     pub body: Vec<Statement>,
+}
+
+impl Row {
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.first.parts(visit);
+        visit(Part::Evaluates(&self.count));
+        visit(Part::Evaluates(&self.stride));
+    }
+}
+
+impl Push {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.from.parts(visit);
+        self.queue.parts(visit);
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Touch(Touch::CopyFrom(&mut self.from.first)));
+        visit(PartMut::Touch(Touch::PushTo(&mut self.queue)));
+    }
+}
+
+impl Pop {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.queue.parts(visit);
+        self.to.parts(visit);
+        self.taken.iter().for_each(|taken| visit(Part::Sets(taken)));
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Touch(Touch::TakeFrom(&mut self.queue)));
+        visit(PartMut::Touch(Touch::Pointer(&mut self.to.first)));
+    }
+}
+
+impl Collected {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Touches(self.stream));
+        if let Some(drain) = &self.drain {
+            drain.to.parts(visit);
+            drain.delivered.parts(visit);
+            visit(Part::Contests(drain.to.first.buffer));
+            visit(Part::Contests(drain.delivered.buffer));
+        }
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        if let Some(drain) = &mut self.drain {
+            visit(PartMut::Touch(Touch::Pointer(&mut drain.to.first)));
+            visit(PartMut::Touch(Touch::Pointer(&mut drain.delivered)));
+        }
+    }
+}
+
+impl Consume {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.queue.parts(visit);
+        self.scope.parts(visit);
+        self.element.parts(visit);
+        visit(Part::Contests(self.scope.buffer));
+        self.batch.iter().for_each(|batch| visit(Part::Touches(*batch)));
+        if let Some(condition) = &self.condition {
+            condition.parts(&mut |part| {
+                // Other threads change what it reads while it waits.
+                if let Part::Touches(buffer) = part {
+                    visit(Part::Contests(buffer));
+                }
+                visit(part);
+            });
+        }
+        visit(Part::Body(&self.body));
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Touch(Touch::TakeFrom(&mut self.queue)));
+        if let Some(condition) = &mut self.condition {
+            condition.parts_mut(visit);
+        }
+        visit(PartMut::Body(&mut self.body));
+    }
+}
+
+impl TaskKind {
+    pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.dimension.iter().for_each(|dimension| dimension.parts(visit));
+        self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
+        visit(Part::Body(&self.body));
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Body(&mut self.body));
+    }
 }

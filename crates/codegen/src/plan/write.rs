@@ -7,6 +7,9 @@ use sdfg::tasklet::UnaryOperation;
 use sdfg::tasklet::arith::{cast, unary};
 use sdfg::value::Value;
 
+use super::buffer::BufferId;
+use super::parts::Part;
+
 /// What a write does to the old value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
@@ -30,6 +33,16 @@ pub enum Realisation {
     Plain,
     /// One atomic step; other threads combine into the same element.
     Atomic,
+}
+
+impl Resolved {
+    /// A custom resolution is a function of its two values alone: it uses nothing.
+    pub(super) fn parts<'a>(&'a self, buffer: BufferId, visit: &mut dyn FnMut(Part<'a>)) {
+        match self {
+            Resolved::Combine { realisation: Realisation::Atomic, .. } => visit(Part::Contests(buffer)),
+            Resolved::Store | Resolved::Combine { realisation: Realisation::Plain, .. } => {}
+        }
+    }
 }
 
 /// The value that a resolution leaves every other value unchanged with, in one lane of an element; `None` if there is none.

@@ -13,7 +13,7 @@ use super::plans::{array, empty, library_at, load, range, size_symbol, store, sy
 use super::trusted;
 use crate::llvm::{CompileOptions, OptLevel, llvm_ir};
 use crate::load::ArgumentBuffer;
-use crate::plan::{Compute, For, Plan, Statement};
+use crate::plan::{Compute, Loop, Plan, Statement};
 
 /// Operands of a type: small numbers, the ends of its range, special floats.
 fn operands(ty: ScalarType) -> Vec<Value> {
@@ -102,13 +102,9 @@ fn kernel(ty: ScalarType, second: ScalarType, cases: &[Case]) -> Plan {
         let code = TypedCode { environment, locals: vec![], body };
         let bindings = vec![load(a, i.clone()), load(b, i.clone()), store(out, i.clone())];
         let compute = Compute { label: case.name.clone(), code, bindings, symbols: vec![], checks: vec![] };
-        plan.body.push(Statement::For(For {
-            dimension: range("i", Expr::zero(), n.clone()),
-            independent: true,
-            unroll: false,
-            bank: None,
-            body: vec![Statement::Compute(compute)],
-        }));
+        let repeated =
+            Loop::sequential(range("i", Expr::zero(), n.clone()), vec![Statement::Compute(compute)]);
+        plan.body.push(Statement::Loop(Loop { independent: true, ..repeated }));
     }
     plan
 }

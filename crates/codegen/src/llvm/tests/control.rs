@@ -9,7 +9,7 @@ use super::plans::{
 };
 use super::trusted;
 use crate::plan::{
-    Allocation, Copy, CopyDimension, ExternalArgument, ExternalCompute, For, If, JumpTarget, Plan, Resolved,
+    Allocation, Copy, CopyDimension, ExternalArgument, ExternalCompute, If, JumpTarget, Loop, Plan, Resolved,
     Slot, Statement, While,
 };
 
@@ -154,18 +154,13 @@ fn memory_of_the_program_and_copies() {
     );
     let i = Expr::sym("i");
     let row = |from, to| copy(from, to, vec![dimension(&n, &one, &one)]);
-    let rows = Statement::For(For {
-        dimension: range("i", zero.clone(), n.clone()),
-        independent: false,
-        unroll: false,
-        bank: None,
-        body: vec![
-            Statement::Allocate(dynamic),
-            row(at(handle, &i * &n), at(dynamic, zero.clone())),
-            row(at(dynamic, zero.clone()), at(a, &i * &n)),
-            Statement::Free(dynamic),
-        ],
-    });
+    let by_row = vec![
+        Statement::Allocate(dynamic),
+        row(at(handle, &i * &n), at(dynamic, zero.clone())),
+        row(at(dynamic, zero.clone()), at(a, &i * &n)),
+        Statement::Free(dynamic),
+    ];
+    let rows = Statement::Loop(Loop::sequential(range("i", zero.clone(), n.clone()), by_row));
     let constants =
         copy(at(constant, zero.clone()), at(a, zero.clone()), vec![dimension(&Expr::int(2), &one, &one)]);
     let count = tasklet(

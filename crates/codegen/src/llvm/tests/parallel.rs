@@ -5,13 +5,14 @@ use sdfg::ir::{ConflictResolution, Sharing};
 use sdfg::symbolic::Expr;
 
 use super::plans::{
-    all_of, array, at, empty, library, load, local, parallel, range, size_symbol, store, symbol, tasklet,
-    threads,
+    all_of, array, at, empty, library, load, local, parallel, range, shared, size_symbol, store, symbol,
+    tasklet, threads,
 };
 use super::trusted;
 use crate::llvm::CompileOptions;
 use crate::plan::{
     Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Stride, Strided,
+    Team,
 };
 
 fn atomic(resolution: ConflictResolution) -> Resolved {
@@ -38,9 +39,9 @@ fn every_iteration_runs_once() {
             let offset = Expr::sym("i") * &m + Expr::sym("j") * Expr::rational(1, 2).unwrap();
             let bindings = vec![("old", load(counts, offset.clone())), ("new", store(counts, offset))];
             let body = tasklet(&plan, "new = old + 1", bindings, &[]);
-            let mut shared = parallel(vec![range("i", Expr::zero(), n), j], vec![body]);
-            (shared.sharing, shared.chunk) = (sharing, chunk.map(Expr::int));
-            plan.body.push(Statement::Parallel(shared));
+            let team = Team { sharing, chunk: chunk.map(Expr::int), ..Team::default() };
+            let loops = shared(vec![range("i", Expr::zero(), n), j], team, vec![body]);
+            plan.body.push(Statement::Loop(loops));
             let library = library(&plan);
             for (rows, columns) in [(0, 5), (7, 1), (13, 5)] {
                 for team in [1, 3] {
@@ -69,9 +70,9 @@ fn scatter(ty: ElementType, resolution: ConflictResolution) -> Plan {
     let bindings =
         vec![("x", load(x, Expr::sym("i"))), ("o", Binding::Store { to: at(out, Expr::zero()), write })];
     let body = tasklet(&plan, "o = x", bindings, &[]);
-    let mut shared = parallel(vec![range("i", Expr::zero(), n)], vec![body]);
-    shared.independent = false;
-    plan.body.push(Statement::Parallel(shared));
+    let mut scattered = parallel(vec![range("i", Expr::zero(), n)], vec![body]);
+    scattered.independent = false;
+    plan.body.push(Statement::Loop(scattered));
     plan
 }
 
@@ -165,23 +166,24 @@ fn accumulators_of_threads_are_merged() {
             ("bins", Binding::ViewMut { to: all_of(own, &bins), write }),
         ];
         let body = tasklet(&plan, "bins[i64(x) % 16] = 1", bindings, &[]);
-        let mut shared = parallel(vec![range("i", Expr::zero(), n)], vec![body]);
-        shared.independent = false;
+        let mut team = Team::default();
         if allocation == Allocation::Thread {
-            shared.locals.push(own);
+            team.locals.push(own);
         }
         let target = Strided {
             origin: at(out, Expr::zero()),
             extents: vec![Expr::int(4), Expr::int(4)],
             strides: [4, 1].map(|stride| Stride::Even(Expr::int(stride))).to_vec(),
         };
-        shared.privates.push(Private {
+        team.privates.push(Private {
             buffer: own,
             bank_stride: None,
             target,
             resolution: ConflictResolution::Sum,
         });
-        plan.body.push(Statement::Parallel(shared));
+        let mut counted = shared(vec![range("i", Expr::zero(), n)], team, vec![body]);
+        counted.independent = false;
+        plan.body.push(Statement::Loop(counted));
         let library = library(&plan);
         let mut data: Vec<u8> = (0..1000_u32).map(|i| (i * 31 % 251) as u8).collect();
         let mut expected = [5_i32; 16];
@@ -208,9 +210,9 @@ fn memory_that_does_not_exist_is_a_status() {
         vec![("s", load(scratch, Expr::zero())), ("o", store(out, Expr::zero()))],
         &[],
     );
-    let mut shared = parallel(vec![range("i", Expr::zero(), Expr::int(1))], vec![body]);
-    shared.locals.push(scratch);
-    plan.body.push(Statement::Parallel(shared));
+    let team = Team { locals: vec![scratch], ..Team::default() };
+    let once = shared(vec![range("i", Expr::zero(), Expr::int(1))], team, vec![body]);
+    plan.body.push(Statement::Loop(once));
     let library = library(&plan);
     let mut out = [0.0];
     let call = library.call().symbol("N", 1 << 60).array_mut("out", &mut out, &[1]);

@@ -15,8 +15,8 @@ use sdfg::tasklet::{
 use crate::llvm::{CompileOptions, OptLevel, compile};
 use crate::load::Library;
 use crate::plan::{
-    Allocation, Argument, Binding, Buffer, BufferId, Compute, Location, LoopDimension, ParallelLoop,
-    PassedAs, Plan, Resolved, Scalar, Statement, Stride, Strided, SymbolArgument,
+    Allocation, Argument, Binding, Buffer, BufferId, Compute, Location, Loop, LoopDimension, PassedAs, Plan,
+    Resolved, Scalar, Statement, Stride, Strided, SymbolArgument, Team,
 };
 
 pub(super) fn symbol(name: &str) -> Symbol {
@@ -181,8 +181,14 @@ pub(super) fn expression(
     }
 }
 
-pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> ParallelLoop {
-    ParallelLoop::plain("map", dimensions, body)
+pub(super) fn parallel(dimensions: Vec<LoopDimension>, body: Vec<Statement>) -> Loop {
+    shared(dimensions, Team::default(), body)
+}
+
+/// A loop of independent iterations for a team.
+pub(super) fn shared(dimensions: Vec<LoopDimension>, team: Team, body: Vec<Statement>) -> Loop {
+    let team = Team { label: "map".to_owned(), ..team };
+    Loop { independent: true, ..Loop::shared(dimensions, team, body) }
 }
 
 /// `y[i] = a * x[i] + y[i]`, shared by threads.
@@ -202,7 +208,7 @@ pub(super) fn axpy() -> Plan {
         ("out", store(y, i.clone())),
     ];
     let body = tasklet(&plan, "out = alpha * left + right", bindings, &[]);
-    plan.body.push(Statement::Parallel(parallel(vec![range("i", Expr::zero(), n)], vec![body])));
+    plan.body.push(Statement::Loop(parallel(vec![range("i", Expr::zero(), n)], vec![body])));
     plan
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{BufferId, JumpTarget, Statement, Touch, While, touches, touches_of_scalar};
+use crate::plan::{BufferId, JumpTarget, Level, Loop, Statement, Touch, While, touches, touches_of_scalar};
 
 /// Something that happens at once, as far as memory is concerned.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl Flow {
                 self.steps[step].begins = Some(*buffer);
                 step
             }
-            Statement::For(repeated) if !repeated.independent => {
+            Statement::Loop(repeated) if in_turn(repeated) => {
                 let head = self.step_after(at);
                 let last = self.statements(&mut repeated.body, head);
                 self.link(last, head);
@@ -147,8 +147,7 @@ impl Flow {
                 self.jump(at, to)
             }
             Statement::Set { .. }
-            | Statement::For(_)
-            | Statement::Parallel(_)
+            | Statement::Loop(_)
             | Statement::Compute(_)
             | Statement::External(_)
             | Statement::Copy(_)
@@ -185,6 +184,16 @@ impl Flow {
             self.link(at, to);
         }
         self.step()
+    }
+}
+
+/// Whether one thread runs the iterations one after the other, and they are not proved independent.
+fn in_turn(repeated: &Loop) -> bool {
+    match repeated.level {
+        Level::Sequential { .. } | Level::Unrolled | Level::Pipelined { .. } => !repeated.independent,
+        Level::Rank | Level::Team(_) | Level::Grid(_) | Level::Block(_) | Level::Lane | Level::Replicated => {
+            false
+        }
     }
 }
 

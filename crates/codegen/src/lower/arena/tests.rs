@@ -11,8 +11,8 @@ use sdfg::tasklet::{Connector, ConnectorKind, Dialect, Direction, Environment, t
 
 use super::assign_slots;
 use crate::plan::{
-    Allocation, Binding, Buffer, BufferId, Copy, For, If, JumpTarget, Location, LoopDimension, ParallelLoop,
-    Plan, Resolved, Scalar, Statement, SymbolArgument, While,
+    Allocation, Binding, Buffer, BufferId, Copy, If, JumpTarget, Location, Loop, LoopDimension, Plan,
+    Resolved, Scalar, Statement, SymbolArgument, Team, While,
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -88,11 +88,11 @@ fn dimension() -> LoopDimension {
 }
 
 fn repeated(independent: bool, body: Vec<Statement>) -> Statement {
-    Statement::For(For { dimension: dimension(), independent, unroll: false, bank: None, body })
+    Statement::Loop(Loop { independent, ..Loop::sequential(dimension(), body) })
 }
 
 fn shared(body: Vec<Statement>) -> Statement {
-    Statement::Parallel(ParallelLoop::plain("", vec![dimension()], body))
+    Statement::Loop(Loop::shared(vec![dimension()], Team::default(), body))
 }
 
 /// The slots as names.
@@ -354,7 +354,7 @@ impl<'p> Machine<'p> {
                 }
                 self.all(&choice.otherwise)
             }
-            Statement::For(repeated) if !repeated.independent => {
+            Statement::Loop(repeated) if !repeated.independent && repeated.team().is_none() => {
                 for _ in 0..self.random.below(3) {
                     match self.all(&repeated.body) {
                         End::Behind => {}
@@ -363,9 +363,7 @@ impl<'p> Machine<'p> {
                 }
                 End::Behind
             }
-            Statement::For(For { body, .. }) | Statement::Parallel(ParallelLoop { body, .. }) => {
-                self.in_any_order(body)
-            }
+            Statement::Loop(Loop { body, .. }) => self.in_any_order(body),
             Statement::While(repeated) => self.repeat(repeated),
             Statement::Block { target, body } => match self.all(body) {
                 End::Leave(to) if to == *target => End::Behind,

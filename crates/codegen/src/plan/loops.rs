@@ -1,0 +1,261 @@
+//! Loops: iteration spaces, each with the level of the machine that runs it.
+
+use std::fmt;
+
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::compute::Scalar;
+use super::parts::{Part, PartMut};
+use super::statement::{JumpTarget, Statement};
+use super::team::Team;
+
+/// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
+/// step. The sign of `step` is known: it is a nonzero constant, or positive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopDimension {
+    /// The variable.
+    pub variable: Symbol,
+    /// Its first value.
+    pub begin: Expr,
+    /// Exclusive end.
+    pub end: Expr,
+    /// Distance of its values.
+    pub step: Expr,
+}
+
+/// A loop over an iteration space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// The iteration space, outermost first: one or more dimensions whose bounds do not use each other's variables. Levels of one thread
+    /// have one dimension.
+    pub dimensions: Vec<LoopDimension>,
+    /// Who runs the iterations.
+    pub level: Level,
+    /// Whether it is proved that no iteration touches an element that another one writes; holds for the last dimension alone too.
+    pub independent: bool,
+    /// One iteration. It does not set the loop variables, and it leaves the loop by no jump.
+    pub body: Vec<Statement>,
+}
+
+/// Who runs the iterations of a loop, with the attributes that belong to that.
+///
+/// The order of the levels is that of the machine: a level that stands for several units contains those that follow it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// Ranks of a distributed program, one iteration each.
+    Rank,
+    /// Threads of the host that share the iterations.
+    Team(Box<Team>),
+    /// Blocks of a kernel on a device.
+    Grid(Extents),
+    /// Threads of one block.
+    Block(Extents),
+    /// Threads of one block that execute an instruction together.
+    Lane,
+    /// One thread, one iteration after the other.
+    Sequential {
+        /// Accumulators that take turns from iteration to iteration.
+        bank: Option<Symbol>,
+    },
+    /// One thread, with a copy of the body for every iteration.
+    Unrolled,
+    /// Hardware that begins an iteration before the previous one ends.
+    Pipelined {
+        /// Cycles from the beginning of an iteration to that of the next.
+        interval: u32,
+    },
+    /// Hardware of its own for each iteration.
+    Replicated,
+}
+
+/// How many units a level launches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extents {
+    /// Units in each dimension of the loop, outermost first; with fewer units than iterations, a unit runs several.
+    pub extents: Vec<Expr>,
+}
+
+/// A level without its attributes, as targets list those that they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LevelKind {
+    /// [`Level::Rank`].
+    Rank,
+    /// [`Level::Team`].
+    Team,
+    /// [`Level::Grid`].
+    Grid,
+    /// [`Level::Block`].
+    Block,
+    /// [`Level::Lane`].
+    Lane,
+    /// [`Level::Sequential`].
+    Sequential,
+    /// [`Level::Unrolled`].
+    Unrolled,
+    /// [`Level::Pipelined`].
+    Pipelined,
+    /// [`Level::Replicated`].
+    Replicated,
+}
+
+/// A loop with a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct While {
+    /// Name of the loop: [`Leave`](Statement::Leave) goes on after it, [`Repeat`](Statement::Repeat) with `update`.
+    pub target: JumpTarget,
+    /// The loop goes on while this holds.
+    pub condition: Scalar,
+    /// Whether the condition is first tested after body and update.
+    pub test_after: bool,
+    /// What is repeated.
+    pub body: Vec<Statement>,
+    /// What follows the body each time.
+    pub update: Vec<Statement>,
+    /// Whether the body is to be copied out for every iteration.
+    pub unroll: bool,
+}
+
+impl Loop {
+    /// A loop that one thread runs, of whose iterations nothing is known.
+    pub fn sequential(dimension: LoopDimension, body: Vec<Statement>) -> Self {
+        let level = Level::Sequential { bank: None };
+        Loop { dimensions: vec![dimension], level, independent: false, body }
+    }
+
+    /// A loop that a team of threads shares.
+    pub fn shared(dimensions: Vec<LoopDimension>, team: Team, body: Vec<Statement>) -> Self {
+        Loop { dimensions, level: Level::Team(Box::new(team)), independent: false, body }
+    }
+
+    /// What belongs to the team, if one shares the loop.
+    pub fn team(&self) -> Option<&Team> {
+        match &self.level {
+            Level::Team(team) => Some(team),
+            Level::Rank
+            | Level::Grid(_)
+            | Level::Block(_)
+            | Level::Lane
+            | Level::Sequential { .. }
+            | Level::Unrolled
+            | Level::Pipelined { .. }
+            | Level::Replicated => None,
+        }
+    }
+
+    /// What belongs to the team, if one shares the loop, for change.
+    pub(crate) fn team_mut(&mut self) -> Option<&mut Team> {
+        match &mut self.level {
+            Level::Team(team) => Some(team),
+            Level::Rank
+            | Level::Grid(_)
+            | Level::Block(_)
+            | Level::Lane
+            | Level::Sequential { .. }
+            | Level::Unrolled
+            | Level::Pipelined { .. }
+            | Level::Replicated => None,
+        }
+    }
+
+    pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.dimensions.iter().for_each(|dimension| dimension.parts(visit));
+        match &self.level {
+            Level::Team(team) => {
+                team.around.iter().for_each(|dimension| dimension.parts(visit));
+                visit(Part::Body(&self.body));
+                team.parts(visit);
+            }
+            Level::Grid(units) | Level::Block(units) => {
+                units.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
+                visit(Part::Body(&self.body));
+            }
+            Level::Rank
+            | Level::Lane
+            | Level::Sequential { .. }
+            | Level::Unrolled
+            | Level::Pipelined { .. }
+            | Level::Replicated => visit(Part::Body(&self.body)),
+        }
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        visit(PartMut::Body(&mut self.body));
+        if let Some(team) = self.team_mut() {
+            team.parts_mut(visit);
+        }
+    }
+}
+
+impl LoopDimension {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Counts(&self.variable));
+        [&self.begin, &self.end, &self.step].into_iter().for_each(|bound| visit(Part::Evaluates(bound)));
+    }
+}
+
+impl fmt::Display for LoopDimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}:{}:{}", self.variable, self.begin, self.end, self.step)
+    }
+}
+
+impl Level {
+    /// The level without its attributes.
+    pub const fn kind(&self) -> LevelKind {
+        match self {
+            Level::Rank => LevelKind::Rank,
+            Level::Team(_) => LevelKind::Team,
+            Level::Grid(_) => LevelKind::Grid,
+            Level::Block(_) => LevelKind::Block,
+            Level::Lane => LevelKind::Lane,
+            Level::Sequential { .. } => LevelKind::Sequential,
+            Level::Unrolled => LevelKind::Unrolled,
+            Level::Pipelined { .. } => LevelKind::Pipelined,
+            Level::Replicated => LevelKind::Replicated,
+        }
+    }
+}
+
+impl LevelKind {
+    /// Every level, in the order of the machine.
+    pub const ALL: [LevelKind; 9] = [
+        LevelKind::Rank,
+        LevelKind::Team,
+        LevelKind::Grid,
+        LevelKind::Block,
+        LevelKind::Lane,
+        LevelKind::Sequential,
+        LevelKind::Unrolled,
+        LevelKind::Pipelined,
+        LevelKind::Replicated,
+    ];
+
+    /// The word for it in the text of plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LevelKind::Rank => "rank",
+            LevelKind::Team => "team",
+            LevelKind::Grid => "grid",
+            LevelKind::Block => "block",
+            LevelKind::Lane => "lane",
+            LevelKind::Sequential => "for",
+            LevelKind::Unrolled => "unrolled",
+            LevelKind::Pipelined => "pipelined",
+            LevelKind::Replicated => "replicated",
+        }
+    }
+}
+
+impl While {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.condition.parts(visit);
+        visit(Part::Body(&self.body));
+        visit(Part::Body(&self.update));
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        self.condition.parts_mut(visit);
+        visit(PartMut::Body(&mut self.body));
+        visit(PartMut::Body(&mut self.update));
+    }
+}

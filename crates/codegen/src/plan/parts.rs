@@ -1,0 +1,52 @@
+//! The parts of a statement: what every walk over plans is made of.
+//!
+//! Each kind of statement names its parts in the file that defines it, once to look at and once for change. Whoever walks
+//! sees parts alone, so that a new kind of statement changes no walk.
+
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::buffer::BufferId;
+use super::statement::Statement;
+use super::walk::Touch;
+
+/// Something of a statement itself, apart from what is inside of the statements in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// Statements inside of it.
+    Body(&'a [Statement]),
+    /// An expression that it evaluates.
+    Evaluates(&'a Expr),
+    /// An expression that only checked code evaluates.
+    Compares(&'a Expr),
+    /// A variable that it sets.
+    Sets(&'a Symbol),
+    /// A variable that counts the iterations of the statements inside.
+    Counts(&'a Symbol),
+    /// A buffer that it reads or writes.
+    Touches(BufferId),
+    /// A buffer of which other threads change the same elements meanwhile.
+    Contests(BufferId),
+    /// A buffer of which every thread or task has its own for the statements inside.
+    Owns(BufferId),
+    /// A buffer whose lifetime begins.
+    Begins(BufferId),
+    /// A buffer that it allocates.
+    Allocates(BufferId),
+    /// A buffer that it frees.
+    Frees(BufferId),
+    /// A reference that it sets.
+    Points {
+        /// The reference.
+        reference: BufferId,
+        /// What it names from here on.
+        to: BufferId,
+    },
+}
+
+/// As [`Part`], for change: statements inside, and what is touched.
+pub enum PartMut<'a> {
+    /// Statements inside of it.
+    Body(&'a mut Vec<Statement>),
+    /// A place that it touches.
+    Touch(Touch<'a>),
+}
