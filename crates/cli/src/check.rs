@@ -39,6 +39,9 @@ enum Format {
 
 impl Check {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        if self.programs.iter().filter(|path| *path == "-").count() > 1 {
+            return Err(Failure::usage("the standard input is one program: `-` cannot be given twice"));
+        }
         let (mut reports, mut summary) = (Vec::new(), String::new());
         let (mut faulty, mut rendered) = (0, String::new());
         for path in &self.programs {

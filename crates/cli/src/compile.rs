@@ -14,7 +14,7 @@ use sdfg_codegen::package::{check_package, write_package};
 use crate::data::DataOptions;
 use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
-use crate::output::{Destination, unwritten};
+use crate::output::{Destination, refuse_program, unwritten};
 use crate::profile::Level;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -125,6 +125,10 @@ impl Compile {
     /// Refuses an output that cannot be written before anything is compiled for it.
     fn check_output(&self) -> Result<(), Failure> {
         let Some(path) = &self.output else { return Ok(()) };
+        refuse_program(&self.program, Some(path))?;
+        if path.is_empty() {
+            return Destination::new(Some(path)).check();
+        }
         if self.emit == Emit::Package {
             return check_package(Path::new(path)).map_err(|error| unwritten(&error));
         }

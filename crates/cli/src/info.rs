@@ -12,7 +12,7 @@ use sdfg::edit::substitute;
 use sdfg::ir::{BlockKind, Container, ContainerKind, NestedSdfg, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Expr, Symbol};
 
-use crate::data::{SymbolValue, check_symbols};
+use crate::data::{SymbolValue, check_extents, check_symbols};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::Source;
@@ -58,20 +58,7 @@ impl Info {
         for SymbolValue { name, value } in &self.symbols {
             values.extend(Symbol::new(name).ok().map(|symbol| (symbol, *value)));
         }
-        for (_, container) in sdfg.arguments() {
-            for extent in container.shape() {
-                let value = extent.eval(&|symbol| values.get(symbol).copied());
-                if let Ok(value) = value
-                    && value < 0
-                {
-                    let name = &container.name;
-                    return Err(Failure::usage(format!(
-                        "the extent `{extent}` of `{name}` is {value}, which is negative"
-                    ))
-                    .at("--set"));
-                }
-            }
-        }
+        check_extents(sdfg, &values)?;
         Ok(values)
     }
 }

@@ -75,6 +75,7 @@ impl FromStr for RunOrder {
 
 impl Interpret {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        self.data.spare(&self.program)?;
         let source = Source::read(&self.program, self.allow_external)?;
         let validated = source.validated(terminal)?;
         if !self.allow_external && calls_c(validated.sdfg()) {

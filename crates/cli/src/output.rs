@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use sdfg_codegen::link::{check_writable, write_file};
+use sdfg_codegen::link::{LinkError, check_writable, write_file};
 
 use crate::failure::Failure;
 
@@ -30,6 +30,10 @@ impl Destination {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match self {
             Destination::Stdout => Ok(()),
+            Destination::File(path) if path.is_empty() => {
+                Err(Failure::usage("the name of an output is empty")
+                    .help("name a file, or `-` for the standard output"))
+            }
             Destination::File(path) => check_writable(Path::new(path)).map_err(|error| unwritten(&error)),
         }
     }
@@ -44,9 +48,30 @@ impl Destination {
     }
 }
 
+/// Refuses to replace the program by what is made of it.
+pub(crate) fn refuse_program(program: &str, output: Option<&str>) -> Result<(), Failure> {
+    let file = |path: &str| std::fs::canonicalize(path).ok().filter(|path| path.is_file());
+    match output.filter(|path| *path != "-" && program != "-") {
+        Some(output) if file(output).is_some_and(|found| file(program) == Some(found)) => {
+            Err(Failure::usage(format_args!("`{output}` is the program itself, which would be lost"))
+                .help("name another file for the output"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// An error of writing a file.
-pub(crate) fn unwritten(error: &dyn std::error::Error) -> Failure {
-    Failure::usage(error).help("check that the folder exists and may be written to")
+pub(crate) fn unwritten(error: &LinkError) -> Failure {
+    let is_full = match error {
+        LinkError::Write { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+        _ => false,
+    };
+    let help = if is_full {
+        "make room, or name another place"
+    } else {
+        "check that the folder exists and may be written to"
+    };
+    Failure::usage(error).help(help)
 }
 
 /// Writes to the standard output. Whoever closes it has read enough.

@@ -6,7 +6,7 @@ use sdfg_codegen::load::PreparedCall;
 use sdfg_codegen::lower::{Instrumentation, ProfileLevel};
 
 use crate::failure::Failure;
-use crate::output::Destination;
+use crate::output::{Destination, refuse_program};
 use crate::terminal::Terminal;
 
 /// What is timed; each level has those before it, too.
@@ -61,6 +61,23 @@ impl ProfileOptions {
         }
         Destination::new(self.trace.as_deref()).check()?;
         Ok(level.map(|level| level.instrumentation(self.counters)))
+    }
+
+    /// Refuses to write the trace over the program or a result.
+    pub(crate) fn spare<'a>(
+        &self,
+        program: &str,
+        mut results: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Failure> {
+        refuse_program(program, self.trace.as_deref())?;
+        match self.trace.as_deref() {
+            Some(trace) if trace != "-" && results.any(|result| result == trace) => Err(Failure::usage(
+                format_args!("a result and the trace cannot both be written to `{trace}`"),
+            )
+            .at("--trace")
+            .help("give each a file of its own")),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Shows and writes what the timers of a call found.

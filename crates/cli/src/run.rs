@@ -38,6 +38,8 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        self.data.spare(&self.program)?;
+        self.profile.spare(&self.program, self.data.written_files())?;
         let instrumentation = self.profile.instrumentation()?;
         let target = Target { instrumentation, ..Target::cpu() };
         let source = Source::read(&self.program, self.native.allow_external())?;

@@ -23,7 +23,7 @@ use sdfg_transforms::strategy::{
 use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::native::positive;
-use crate::output::{self, Destination};
+use crate::output::{self, Destination, refuse_program};
 use crate::terminal::Terminal;
 use program::Program;
 
@@ -156,6 +156,15 @@ impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let output = Destination::new(self.output.as_deref());
         output.check()?;
+        let given = self.program.as_deref().or(self.costs.as_deref()).unwrap_or("-");
+        for written in [self.output.as_deref(), self.picture.as_deref()] {
+            refuse_program(given, written)?;
+        }
+        if self.picture.is_some() && self.picture == self.output && self.picture.as_deref() != Some("-") {
+            return Err(Failure::usage("the strategy and its picture cannot both be written to one file")
+                .at("--picture")
+                .help("give each a file of its own"));
+        }
         Destination::new(self.picture.as_deref()).check()?;
         if self.calibrate {
             return output.write(calibrate::machine_file(self.processors)?.as_bytes());

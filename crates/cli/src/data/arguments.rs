@@ -152,6 +152,25 @@ pub(crate) fn check_symbols(sdfg: &Sdfg, option: &str, symbols: &[SymbolValue]) 
     Ok(())
 }
 
+/// No extent of an argument is negative, as far as these values tell.
+pub(crate) fn check_extents(sdfg: &Sdfg, values: &BTreeMap<Symbol, i64>) -> Result<(), Failure> {
+    for (_, container) in sdfg.arguments() {
+        for extent in container.shape() {
+            let value = extent.eval(&|symbol| values.get(symbol).copied());
+            if let Ok(value) = value
+                && value < 0
+            {
+                let name = &container.name;
+                return Err(Failure::usage(format!(
+                    "the extent `{extent}` of `{name}` is {value}, which is negative"
+                ))
+                .at("--set"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Every name on the command line is one of the program's, once.
 fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
     check_symbols(sdfg, "--set", &options.symbols)?;

@@ -33,7 +33,13 @@ impl Pattern {
                 Ok(Some(Pattern::Random(seed)))
             }
             ("const", Some(value)) => {
-                let value = value.parse().map_err(|_| format!("the constant `{value}` is not a number"))?;
+                let number: f64 =
+                    value.parse().map_err(|_| format!("the constant `{value}` is not a number"))?;
+                // `inf` is one that is meant.
+                if number.is_infinite() && value.contains(|c: char| c.is_ascii_digit()) {
+                    return Err(format!("the constant `{value}` is larger than any number of 64 bits"));
+                }
+                let value = number;
                 Ok(Some(Pattern::Constant(value)))
             }
             _ => Ok(None),

@@ -6,6 +6,6 @@ mod generate;
 mod options;
 mod summary;
 
-pub(crate) use arguments::{RunData, argument, check_symbols};
+pub(crate) use arguments::{RunData, argument, check_extents, check_symbols};
 pub(crate) use dump::{Exposed, with_dumps};
 pub(crate) use options::{DataOptions, SymbolValue};

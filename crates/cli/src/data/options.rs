@@ -5,6 +5,8 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::generate::Pattern;
+use crate::failure::Failure;
+use crate::output::refuse_program;
 
 /// Symbols, inputs and outputs.
 #[derive(Args, Debug, Default)]
@@ -23,6 +25,19 @@ pub(crate) struct DataOptions {
     /// of the program; with a block, as it was when that had run last.
     #[arg(long = "dump", value_name = "NAME[@BLOCK][=FILE]")]
     pub(super) dumps: Vec<Dump>,
+}
+
+impl DataOptions {
+    /// The files that are written.
+    pub(crate) fn written_files(&self) -> impl Iterator<Item = &str> {
+        let dumps = self.dumps.iter().filter_map(|dump| dump.path.as_deref());
+        self.outputs.iter().map(|output| output.path.as_str()).chain(dumps)
+    }
+
+    /// Refuses to replace the program by results.
+    pub(crate) fn spare(&self, program: &str) -> Result<(), Failure> {
+        self.written_files().try_for_each(|path| refuse_program(program, Some(path)))
+    }
 }
 
 /// `N=4096`.

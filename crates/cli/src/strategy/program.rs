@@ -7,7 +7,7 @@ use sdfg::validate::validate;
 use sdfg_library::{Pure, expand_library_nodes};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
-use crate::data::{SymbolValue, check_symbols};
+use crate::data::{SymbolValue, check_extents, check_symbols};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -32,6 +32,7 @@ impl Program {
         check_symbols(validated.sdfg(), "--set", symbols)?;
         let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
         let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
+        check_extents(validated.sdfg(), &values)?;
         let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
         machine.ranks = processors.unwrap_or(machine.ranks);
         // The model knows reductions; of library nodes what they expand to, whose blocks would hide how they may be cut.

@@ -161,6 +161,7 @@ fn inputs_that_do_not_fit() {
         run("C=three.npy").fails(2, &["no argument `C`", "its arguments are A, B"]);
         run("A=random:many").fails(2, &["seed `many`"]);
         run("A=const:x").fails(2, &["constant `x`"]);
+        run("A=const:-1e400").fails(2, &["the constant `-1e400` is larger than any number"]);
         bench
             .run(&[command, "double.sdft", "-i", "A=three.npy", "-i", "B=square.npy"])
             .fails(2, &["`B` has shape [N], the file [2, 2]: the numbers of dimensions differ"]);
@@ -206,6 +207,55 @@ fn outputs_that_cannot_be_written() {
     }
     bench.run(&["cache"]).prints(&["0 objects"]);
     bench.run(&["compile", "none.sdft", "-o", "."]).fails(2, &["cannot write .: it is a directory"]);
+    assert_eq!(bench.files(), ["double.sdft"]);
+}
+
+/// Results do not take the place of what they are made of, or of each other.
+#[test]
+fn outputs_that_would_replace_something() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    std::os::unix::fs::symlink("double.sdft", bench.path("link")).expect("a link");
+    for file in ["double.sdft", "./double.sdft", "link"] {
+        let (output, dump) = (format!("B={file}"), format!("A={file}"));
+        let run: [&[&str]; 6] = [
+            &["run", "double.sdft", "--set", "N=4", "-o", &output],
+            &["run", "double.sdft", "--set", "N=4", "--dump", &dump],
+            &["run", "double.sdft", "--set", "N=4", "--trace", file],
+            &["interpret", "double.sdft", "--set", "N=4", "-o", &output],
+            &["compile", "double.sdft", "-o", file],
+            &["strategy", "double.sdft", "--set", "N=4", "-o", file],
+        ];
+        for command in run {
+            bench
+                .run(command)
+                .fails(2, &[&format!("`{file}` is the program itself"), "help: name another file"]);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(bench.path("double.sdft")).expect("a program"), DOUBLE);
+    let both = ["run", "double.sdft", "--set", "N=4", "-o", "B=x", "--trace", "x"];
+    bench.run(&both).fails(2, &["a result and the trace cannot both be written to `x`"]);
+    let both = ["strategy", "double.sdft", "--set", "N=4", "-o", "x", "--picture", "x"];
+    bench.run(&both).fails(2, &["the strategy and its picture"]);
+    for command in [["print", "double.sdft", "-o", ""], ["compile", "double.sdft", "-o", ""]] {
+        bench.run(&command).fails(2, &["the name of an output is empty", "help: name a file"]);
+    }
+    bench.run(&["print", "double.sdft", "-o", "double.sdft"]).prints(&[]);
+}
+
+#[test]
+fn places_without_room() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for command in
+        [["print", "double.sdft", "-o", "/dev/full"], ["compile", "double.sdft", "-o", "/dev/full"]]
+    {
+        bench.run(&command).fails(2, &["cannot write /dev/full", "help: make room"]);
+    }
+    let compile = ["compile", "double.sdft", "-o", "x.so"];
+    let answer = bench.run_with(&compile, "", &[("TMPDIR", "/nonexistent")]);
+    answer.fails(2, &["cannot write /nonexistent: there is no folder `/nonexistent`"]);
+    bench.run_with(&compile, "", &[("SDFG_LINKER", "true")]).fails(2, &["wrote no library", "SDFG_LINKER"]);
     assert_eq!(bench.files(), ["double.sdft"]);
 }
 
@@ -268,6 +318,10 @@ fn tools_and_options_that_are_wrong() {
         .fails(2, &["`-sse2` cannot be removed", "at: --features", "help: leave it out"]);
     features("generic", "avx2").fails(2, &["`avx2` is not a processor feature to add or remove"]);
     bench.run(&["interpret", "double.sdft", "--order", "backwards"]).fails(2, &["random:SEED"]);
+    bench.run(&["check", "-", "double.sdft", "-"]).fails(2, &["`-` cannot be given twice"]);
+    bench
+        .run(&["strategy", "double.sdft", "--set", "N=-1"])
+        .fails(2, &["extent `N` of `A` is -1", "at: --set"]);
     bench.run(&["chek", "double.sdft"]).fails(2, &["check"]);
     assert_eq!(bench.files(), ["double.sdft"]);
 }

@@ -35,6 +35,12 @@ pub enum LinkError {
         /// What it printed.
         messages: String,
     },
+    /// A linker that reported success, and wrote nothing.
+    #[error("`{program}` wrote no library: name a linker or C compiler in the variable SDFG_LINKER")]
+    NoOutput {
+        /// The program.
+        program: String,
+    },
     /// No compiler for the C++ code of a program.
     #[error("the program has tasklets in C++, but no C++ compiler was found (tried {}): install one (Debian: `apt-get install g++`), or name one in the variable CXX", tried.join(", "))]
     NoCompiler {

@@ -43,7 +43,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         .file_name()
         .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
     let linker = Linker::find()?;
-    let input = object_file(object.interface.name(), &object.bytes).map_err(failed)?;
+    let input = object_file(object.interface.name(), &object.bytes)?;
     let result = Output::new(path)?;
 
     let mut command = linker.command();
@@ -65,7 +65,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         }
     }
     command.arg("-o").arg(result.temporary()).arg(input.path());
-    let runtime = runtime_files(object).map_err(failed)?;
+    let runtime = runtime_files(object)?;
     command.args(runtime.iter().map(NamedTempFile::path));
     let externals = Externals::prepare(&object.requirements, Form::Object)?;
     command.args(&externals.objects);
@@ -99,6 +99,9 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         }
     }
     linker::run(&linker.program, command).map_err(linker::what_is_missing)?;
+    if std::fs::metadata(result.temporary()).is_ok_and(|written| written.len() == 0) {
+        return Err(LinkError::NoOutput { program: linker.program.display().to_string() });
+    }
     result.persist()
 }
 
@@ -112,8 +115,8 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
     }
     let failed = |source| LinkError::Write { path: "an object in the temporary folder".into(), source };
     let linker = Linker::find()?;
-    let input = object_file(object.interface.name(), &object.bytes).map_err(failed)?;
-    let runtime = runtime_files(object).map_err(failed)?;
+    let input = object_file(object.interface.name(), &object.bytes)?;
+    let runtime = runtime_files(object)?;
     let output = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
     let mut command = linker.command();
     command.arg("-r");
@@ -151,13 +154,18 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
 }
 
 /// The objects of this project's runtime that a program needs, as files.
-fn runtime_files(object: &ObjectCode) -> io::Result<Vec<NamedTempFile>> {
+fn runtime_files(object: &ObjectCode) -> Result<Vec<NamedTempFile>, LinkError> {
     object.requirements.runtime_objects().map(|(name, bytes)| object_file(name, bytes)).collect()
 }
 
 /// A file with an object, which goes when its name does.
-fn object_file(name: &str, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new().prefix(&format!("sdfg-{name}-")).suffix(".o").tempfile()?;
-    file.write_all(bytes)?;
+fn object_file(name: &str, bytes: &[u8]) -> Result<NamedTempFile, LinkError> {
+    let folder = std::env::temp_dir();
+    let failed =
+        |source: &io::Error| LinkError::Write { path: folder.clone(), source: unmade(source, &folder) };
+    let mut builder = tempfile::Builder::new();
+    let named = builder.prefix(&format!("sdfg-{name}-")).suffix(".o").tempfile_in(&folder);
+    let mut file = named.map_err(|source| failed(&source))?;
+    file.write_all(bytes).map_err(|source| failed(&source))?;
     Ok(file)
 }

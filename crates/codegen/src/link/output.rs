@@ -122,7 +122,7 @@ fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
 pub(crate) fn unmade(error: &io::Error, folder: &Path) -> io::Error {
     let shown = folder.display();
     let text = match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no folder `{shown}`"),
+        io::ErrorKind::NotFound if !folder.is_dir() => format!("there is no folder `{shown}`"),
         io::ErrorKind::NotADirectory => format!("`{shown}` is no folder"),
         io::ErrorKind::PermissionDenied => format!("nothing may be written to the folder `{shown}`"),
         kind => format!("the folder `{shown}` takes no file ({kind})"),
