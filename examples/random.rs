@@ -2,7 +2,8 @@
 //!
 //! Each is compiled at levels 0 and 3, checked and unchecked, and run with one thread and with two. Each that agrees is
 //! also given a race, which validation or the interpreter has to refuse. With `--faulty 500`, that many programs in which a
-//! memlet is moved follow: checked native code refuses what the interpreter refuses. Prints each failure with the smallest
+//! memlet is moved follow: checked native code refuses what the interpreter refuses. With `--loops 20000`, so many programs of loops are
+//! compared, at every level and for vectors of several widths, after a fixed list of them. Prints each failure with the smallest
 //! program that shows it, then how many programs agreed and how many of them had what; the exit status says whether all
 //! agreed.
 #![expect(clippy::print_stdout, reason = "this is a command")]
@@ -13,8 +14,10 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use sdfg::dtype::ScalarType;
 use sdfg_programs::random::{
-    Effort, Failure, Features, Outcome, Race, Verdict, check, check_faulty, check_race, reduced,
+    Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
+    check_race, check_random_loops, reduced, reduced_loops, suite,
 };
 
 /// After how many programs the command tells how far it is.
@@ -22,19 +25,21 @@ const BATCH: u64 = 1000;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let (mut programs, mut seed, mut faulty) = (2000u64, 1u64, 0u64);
+    let (mut programs, mut seed, mut faulty, mut loops) = (2000u64, 1u64, 0u64, 0u64);
     while let Some(argument) = arguments.next() {
         let value = arguments.next().and_then(|value| value.parse().ok());
         match (argument.as_str(), value) {
             ("--programs", Some(value)) => programs = value,
             ("--seed", Some(value)) => seed = value,
             ("--faulty", Some(value)) => faulty = value,
+            ("--loops", Some(value)) => loops = value,
             _ => {
-                println!("usage: random [--programs N] [--seed S] [--faulty N]");
+                println!("usage: random [--programs N] [--seed S] [--faulty N] [--loops N]");
                 return ExitCode::from(2);
             }
         }
     }
+    let failed_loops = if loops > 0 { all_loops(seed..seed + loops) } else { 0 };
     let mut counts = Counts::default();
     // Trivial programs show nothing: others take their place.
     while counts.agreed + counts.failed < programs {
@@ -44,7 +49,8 @@ fn main() -> ExitCode {
         println!("up to seed {seed}: {} programs agree, {} do not", counts.agreed, counts.failed);
     }
     counts.print();
-    let failed = counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };
+    let failed =
+        failed_loops + counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -63,7 +69,7 @@ struct Counts {
 type One = Result<Option<(Features, Race)>, ()>;
 
 fn one(seed: u64) -> One {
-    let failed = |failure: Box<Failure>| show(&failure);
+    let failed = |failure: Box<Failure>| show(&failure, reduced(&failure, Effort::Full));
     match check(seed, Effort::Full).map_err(failed)? {
         Outcome::Trivial => Ok(None),
         Outcome::Agreed(features) => {
@@ -131,6 +137,33 @@ fn of_all<T: Send>(seeds: Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
     found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
+/// The fixed list of loops, over elements of three types, and random ones; how many fail.
+fn all_loops(seeds: Range<u64>) -> u64 {
+    let failed = |found: Vec<Result<(), Box<Failure>>>| {
+        let failures: Vec<_> = found.into_iter().filter_map(Result::err).collect();
+        for failure in &failures {
+            show(failure, reduced_loops(failure));
+        }
+        failures.len() as u64
+    };
+    let types = [ScalarType::F64, ScalarType::F32, ScalarType::I32];
+    let list = suite();
+    let of_list = (list.len() * types.len()) as u64;
+    let mut count = failed(of_all(0..of_list, |number| {
+        let (name, loops) = list[number as usize % list.len()];
+        check_loops(name, number, types[number as usize / list.len()], loops, Variants::All)
+    }));
+    println!("{of_list} loops of the list, {count} of them fail");
+    let mut done = seeds.start;
+    while done < seeds.end {
+        let end = seeds.end.min(done + BATCH);
+        count += failed(of_all(done..end, |seed| check_random_loops(seed, Variants::All)));
+        done = end;
+        println!("loops of seeds {} to {}: {count} fail", seeds.start, done - 1);
+    }
+    count
+}
+
 /// Programs with a moved memlet; how many fail.
 fn moved_memlets(seeds: Range<u64>) -> u64 {
     let programs = seeds.end - seeds.start;
@@ -154,8 +187,8 @@ fn moved_memlets(seeds: Range<u64>) -> u64 {
     failed
 }
 
-fn show(failure: &Failure) {
-    match reduced(failure, Effort::Full) {
+fn show(failure: &Failure, smaller: Option<Failure>) {
+    match smaller {
         Some(smaller) => println!(
             "{failure}\nthe smallest program that fails so: {}\n{}",
             smaller.what, smaller.source_text

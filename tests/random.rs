@@ -1,8 +1,10 @@
 //! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
 
+use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{Target, lower};
 use sdfg_programs::random::{
-    Effort, Operations, Outcome, Race, Verdict, check, check_faulty, check_orders, check_race, generate,
+    Effort, Operations, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops, check_orders,
+    check_race, check_random_loops, generate, loop_program, random_loops, suite,
 };
 
 #[test]
@@ -63,4 +65,49 @@ fn planted_races_are_refused() {
         refused > 25 && refused > absent,
         "only {refused} races of 60 were refused, {absent} did not happen"
     );
+}
+
+/// Each at one level and width; the command tries all of them.
+#[test]
+fn loops_agree_with_the_interpreter() {
+    let list = suite();
+    assert!(list.len() >= 150, "only {} loops", list.len());
+    let mut failures = Vec::new();
+    for (number, (name, loops)) in (0..).zip(list) {
+        let ty = [ScalarType::F64, ScalarType::F32][number as usize % 2];
+        failures.extend(check_loops(name, number, ty, loops, Variants::One).err());
+    }
+    failures.extend((0..60).filter_map(|seed| check_random_loops(seed, Variants::One).err()));
+    let shown: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+}
+
+/// Where two branches store to different arrays, every level and width gives what the interpreter gives.
+#[test]
+fn loops_with_stores_in_two_branches_agree_at_every_level() {
+    let list = suite();
+    let chosen: Vec<_> =
+        list.into_iter().filter(|(name, _)| name.starts_with("conditional_stores")).collect();
+    assert!(chosen.len() >= 6, "only {} loops", chosen.len());
+    for (name, loops) in chosen {
+        check_loops(name, 1, ScalarType::F64, loops, Variants::All)
+            .unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// Random loops that have nothing of what they are for would show nothing.
+#[test]
+fn random_loops_have_stores_in_branches_and_references_that_branches_set() {
+    let programs = || (0..200).map(random_loops);
+    let count = |of: fn(&str) -> bool| programs().filter(|(_, loops)| of(loops)).count();
+    assert!(programs().all(|(ty, loops)| loop_program("p", ty, &loops).is_ok()));
+    for (least, found) in [
+        (100, count(|loops| loops.contains("} else {"))),
+        (20, count(|loops| loops.lines().any(|line| line.starts_with("    ") && line.contains(" -> ")))),
+        (60, count(|loops| loops.contains("s = ") || loops.contains("t = "))),
+        (10, count(|loops| loops.contains("ip["))),
+        (20, count(|loops| loops.contains("map "))),
+    ] {
+        assert!(found >= least, "{found} and not {least}");
+    }
 }

@@ -78,12 +78,20 @@ pub fn check(seed: u64, effort: Effort) -> Result<Outcome, Box<Failure>> {
 /// A smaller program that fails as [`check`] found the program of a failure to fail; `None` if there is none.
 pub fn reduced(failure: &Failure, effort: Effort) -> Option<Failure> {
     let Failure { seed, sizes, .. } = *failure;
-    let program = validated(&failure.source_text).ok()?;
-    let problem = |program: &Validated| {
+    reduced_by(failure, |program| {
         let arguments = inputs(program.sdfg(), sizes, &mut Rng::new(seed ^ 0x5eed));
         let expected = in_all_orders(program, &arguments, seed, ORDERS);
         expected.and_then(|expected| compare(seed, effort, program, &arguments, &expected)).err()
-    };
+    })
+}
+
+/// A smaller program with the same sort of problem as that of a failure; `None` if there is none.
+pub(super) fn reduced_by(
+    failure: &Failure,
+    problem: impl Fn(&Validated) -> Option<String>,
+) -> Option<Failure> {
+    let Failure { seed, sizes, .. } = *failure;
+    let program = validated(&failure.source_text).ok()?;
     let first = problem(&program)?;
     let fails = |candidate: &Candidate<'_>| -> Result<bool, Infallible> {
         let found = validate(candidate.sdfg.clone()).ok().and_then(|program| problem(&program));
@@ -228,7 +236,11 @@ fn depends_on_inputs(
     Ok(false)
 }
 
-fn interpret(program: &Validated, arguments: Arguments, order: Order) -> Result<Arguments, String> {
+pub(super) fn interpret(
+    program: &Validated,
+    arguments: Arguments,
+    order: Order,
+) -> Result<Arguments, String> {
     run(program, arguments, order).map(|(results, _)| results)
 }
 

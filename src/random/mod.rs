@@ -12,6 +12,7 @@
 //! expression  code of tasklets                inputs, rng        values of arguments, random numbers
 //! check       a program three ways            faulty, races      programs made wrong
 //! features    what a program contains         reached            what its run reached
+//! loops       loops at every level, for vectors of several widths
 //! ```
 
 mod aliases;
@@ -28,6 +29,7 @@ mod features;
 mod generate;
 mod inputs;
 mod lanes;
+mod loops;
 mod maps;
 mod operations;
 mod races;
@@ -43,6 +45,9 @@ pub use faulty::{Verdict, check_faulty};
 pub use features::{Features, features};
 pub use generate::generate;
 pub use inputs::{Sizes, inputs, same};
+pub use loops::{
+    Variants, check_loops, check_random_loops, loop_program, random_loops, reduced_loops, suite,
+};
 pub use operations::Operations;
 pub use races::{Race, check_race};
 pub use rng::Rng;

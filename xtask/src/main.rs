@@ -37,8 +37,9 @@ Commands:
                     some, --no-build or --no-run for one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench interpret   Measure how many tasklets the interpreter executes in a second
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
-  random [--programs N] [--seed S] [--faulty N]
-                    Compare native code with the interpreter on random programs (2000 if not told)
+  random [--programs N] [--seed S] [--faulty N] [--loops N]
+                    Compare native code with the interpreter on random programs (2000 if not told); --loops compares loops
+                    of every kind at every level and for vectors of several widths
   corpus [--dir D] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
                     ($SDFG_CORPUS or ../shared/corpus if not told); --table writes docs/dace-coverage.md

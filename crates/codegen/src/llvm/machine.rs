@@ -12,23 +12,14 @@ use inkwell::targets::{
 };
 
 use super::error::LlvmError;
+use super::forks::forbid_vectorisation;
 use super::level::Level;
 use super::multiply_add::form_multiply_adds;
 use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};
+use super::passes::passes;
 use super::process;
 use super::processor::{check_features, check_name};
 use super::sanitizer;
-
-/// The pass list of [`OptLevel::Quick`].
-///
-/// Variables are promoted to registers, loops rotated where they are not, what they repeat is moved out of them, and they are
-/// vectorised once, without the interleaved copies that double the code; nothing is iterated. Each pass was held against the
-/// time that it takes and that the code takes without it: simplifying induction variables, recognising loops that copy and moving
-/// code once more took a third of the list and gained nothing.
-const QUICK_PASSES: &str = "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,\
-    simplifycfg<no-switch-range-to-icmp>,instcombine<no-verify-fixpoint>,\
-    loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>),\
-    loop-vectorize<interleave-forced-only>,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// The version of the LLVM library that this process runs with.
 pub(crate) fn llvm_version() -> [u32; 3] {
@@ -106,16 +97,22 @@ impl Machine {
 
     /// Runs the passes of the optimisation level over `module`, then those of the sanitizer.
     pub(super) fn optimise(&self, module: &Module<'_>) -> Result<(), LlvmError> {
-        let passes = match self.level {
-            OptLevel::O0 => "default<O0>",
-            // Its own list vectorises whatever is asked for.
-            OptLevel::Quick if self.sanitizer == Some(Sanitizer::Thread) => "default<O1>",
-            OptLevel::Quick => QUICK_PASSES,
-            OptLevel::O1 => "default<O1>",
-            OptLevel::O2 => "default<O2>",
-            OptLevel::O3 => "default<O3>",
-        };
-        self.run_passes(module, passes)?;
+        match passes(self.level) {
+            None => self.run_passes(module, "default<O0>")?,
+            // Wide accesses are none that the sanitizer sees; LLVM's own lists can leave them out.
+            Some(_) if self.sanitizer == Some(Sanitizer::Thread) => {
+                let list = format!("default<O{}>", self.level.of_sources());
+                self.run_passes(module, &list)?;
+            }
+            Some(passes) => {
+                self.run_passes(module, &passes.before)?;
+                let after = match forbid_vectorisation(module)? {
+                    0 => passes.after,
+                    _ => passes.after_without_reuse(),
+                };
+                self.run_passes(module, &after)?;
+            }
+        }
         if self.level == OptLevel::Quick {
             form_multiply_adds(module)?;
         }

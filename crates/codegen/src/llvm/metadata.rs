@@ -5,10 +5,16 @@
 
 use std::fmt::Write;
 
+use inkwell::context::ContextRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::values::{InstructionValue, MetadataValue};
 
 use super::emitter::{Emit, Emitter};
+
+/// The property of a loop that names the groups of its independent accesses.
+pub(super) const PARALLEL_ACCESSES: &str = "llvm.loop.parallel_accesses";
+/// The property of a loop whose body is copied out for every iteration.
+pub(super) const UNROLL_FULL: &str = "llvm.loop.unroll.full";
 
 /// What is known or wanted of one loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub(super) struct LoopHints {
     pub(super) full_unroll: bool,
     /// One vector at a time: several would be in the way of the function that each iteration calls, and be kept in memory.
     pub(super) one_vector: bool,
+    /// The loop is not vectorised, whatever LLVM finds out about it.
+    pub(super) no_vectors: bool,
 }
 
 impl LoopHints {
@@ -34,20 +42,26 @@ impl LoopHints {
         if *self == LoopHints::default() {
             return Ok(());
         }
-        let context = emitter.context;
+        self.write(emitter.module.get_context(), latch, accesses).map_err(|error| emitter.defect(error))
+    }
+
+    /// As [`Self::attach`], but in place of what `latch` says, and also if there is nothing to say.
+    pub(super) fn write<'ctx>(
+        &self,
+        context: ContextRef<'ctx>,
+        latch: InstructionValue<'ctx>,
+        accesses: &[InstructionValue<'ctx>],
+    ) -> Result<(), String> {
         // A NUL must end the text.
         let text = self.template() + "\0";
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "loop");
-        let template = context.create_module_from_ir(buffer).map_err(|error| emitter.defect(error))?;
-        let node = |name: &str| -> Emit<MetadataValue<'ctx>> {
-            template
-                .get_global_metadata(name)
-                .first()
-                .copied()
-                .ok_or_else(|| emitter.defect(format!("the template lacks `{name}`")))
+        let template = context.create_module_from_ir(buffer).map_err(|error| error.to_string())?;
+        let node = |name: &str| -> Result<MetadataValue<'ctx>, String> {
+            let found = template.get_global_metadata(name).first().copied();
+            found.ok_or_else(|| format!("the template lacks `{name}`"))
         };
         let set = |instruction: InstructionValue<'ctx>, value, kind| {
-            instruction.set_metadata(value, context.get_kind_id(kind)).map_err(|error| emitter.defect(error))
+            instruction.set_metadata(value, context.get_kind_id(kind)).map_err(|error| error.to_string())
         };
         set(latch, node("loop")?, "llvm.loop")?;
         if self.parallel_accesses {
@@ -71,13 +85,16 @@ impl LoopHints {
             next += 1;
         };
         if self.parallel_accesses {
-            add("!\"llvm.loop.parallel_accesses\", !0".to_owned());
+            add(format!("!\"{PARALLEL_ACCESSES}\", !0"));
         }
         if self.full_unroll {
-            add("!\"llvm.loop.unroll.full\"".to_owned());
+            add(format!("!\"{UNROLL_FULL}\""));
         }
         if self.one_vector {
             add("!\"llvm.loop.interleave.count\", i32 1".to_owned());
+        }
+        if self.no_vectors {
+            add("!\"llvm.loop.vectorize.enable\", i1 false".to_owned());
         }
         format!(
             "!group = !{{!0}}\n!loop = !{{!1}}\n!0 = distinct !{{}}\n!1 = distinct !{{{operands}}}\n{nodes}"

@@ -22,11 +22,11 @@ pub enum OptLevel {
     /// vectorisation of loops), and machine code instruction by instruction, with registers allocated as at the other levels: for
     /// interactive use.
     Quick,
-    /// LLVM's `default<O1>`.
+    /// The passes of LLVM's `default<O1>`.
     O1,
-    /// LLVM's `default<O2>`.
+    /// The passes of LLVM's `default<O2>`.
     O2,
-    /// LLVM's `default<O3>`.
+    /// The passes of LLVM's `default<O3>`.
     #[default]
     O3,
 }

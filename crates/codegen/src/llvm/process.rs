@@ -40,7 +40,9 @@ impl Settings {
     ///   fifth of the time.
     /// - The quick level takes the shortest way through the machine code generator but for registers, which are allocated as for
     ///   fast code: otherwise every value would go through memory between blocks. Instructions keep their order there.
-    const fn arguments(self) -> [&'static CStr; 5] {
+    /// - No ranges are computed for the run-time checks of addresses that are one of several in an iteration: that of an address which
+    ///   is not taken may wrap around, and then tells nothing (LLVM issue 223668).
+    const fn arguments(self) -> [&'static CStr; 6] {
         let [epilogue, registers, schedule] = match self {
             Settings::Unoptimised => [
                 c"-enable-epilogue-vectorization=false",
@@ -56,7 +58,8 @@ impl Settings {
                 [c"-enable-epilogue-vectorization=true", c"-optimize-regalloc=true", c"-enable-misched=true"]
             }
         };
-        [c"-disable-lsr", c"-epilogue-vectorization-minimum-VF=4", epilogue, registers, schedule]
+        let forks = c"-max-forked-scev-depth=0";
+        [c"-disable-lsr", c"-epilogue-vectorization-minimum-VF=4", forks, epilogue, registers, schedule]
     }
 
     /// Gives LLVM these settings. Nothing of LLVM that reads them may run meanwhile.
