@@ -215,6 +215,12 @@ impl Cache {
     }
 }
 
+/// An empty file that will be one of the folder.
+fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let (prefix, suffix) = UNFINISHED;
+    tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile_in(folder)
+}
+
 /// Whether a file has a name of those that are being written.
 fn is_unfinished(path: &Path) -> bool {
     let (prefix, suffix) = UNFINISHED;
@@ -244,8 +250,7 @@ fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
 /// Writes a file of a folder, whole or not at all, also where other processes write the same one. The folder is made if it is not there.
 pub(crate) fn put(folder: &Path, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let (prefix, suffix) = UNFINISHED;
-    let mut file = tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile_in(folder)?;
+    let mut file = unfinished(folder)?;
     for part in parts {
         file.write_all(part)?;
     }
@@ -477,12 +482,12 @@ mod tests {
         assert_eq!(cache.clear().unwrap(), Contents { objects: 0, unfinished: 1, bytes: 4 });
         assert!(!left.exists() && other.exists());
         // The names are those of what is written.
-        let (mut seen, target) = (false, folder.path().join("none/object"));
-        assert!(put(folder.path(), &target, &[b"x"]).is_err());
-        for entry in folder.path().read_dir().unwrap() {
-            seen |= is_unfinished(&entry.unwrap().path());
-        }
-        assert!(!seen, "a writer that fails removes what it began");
+        let writing = unfinished(folder.path()).unwrap();
+        assert_eq!(cache.contents().unwrap().unfinished, 1);
+        drop(writing);
+        // A writer that fails removes what it began.
+        assert!(put(folder.path(), &folder.path().join("none/object"), &[b"x"]).is_err());
+        assert_eq!(cache.contents().unwrap(), Contents::default());
     }
 
     #[test]

@@ -169,6 +169,8 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
         matches!(&refused, Err(LowerError::Unexpanded { path, .. }) if path == "matmul/total"),
         "{refused:?}"
     );
+    let message = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(message.contains("call `sdfg_library::expand` before compiling"), "{message}");
 }
 
 /// A program whose reference `R` names `A`, with a map in which something happens to both.
