@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::F64;
 use sdfg::interpret::{Arguments, Interpreter, Options};
-use sdfg::ir::Schedule::CpuMulticore;
+use sdfg::ir::ScheduleKind::CpuMulticore;
 use sdfg::tensor::Tensor;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::llvm::CompileOptions;

@@ -218,7 +218,7 @@ fn maps_are_tiled_expanded_and_collapsed() {
         let NodeKind::MapEntry(map) = sdfg.state(state).node(entry).kind.clone() else {
             return Err(EditError::NoNodes);
         };
-        if map.parallelism.collapse.is_some() || !map.ranges.0[0].step.is_one() {
+        if map.schedule.team().is_some_and(|team| team.collapse.is_some()) || !map.ranges.0[0].step.is_one() {
             return Err(EditError::NoNodes);
         }
         let label = sdfg.state(state).node(entry).label.clone();

@@ -4,7 +4,7 @@
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Layout, Lifetime,
-    Memlet, NodeId, NodeKind, Place, Schedule, Sdfg, State, StateId, Storage, TaskletBody, Transition,
+    Memlet, NodeId, NodeKind, Place, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,
     Volume,
 };
 use sdfg::subset::Range;
@@ -286,13 +286,13 @@ fn change_node(state: &mut State, containers: &[ContainerId], bytes: &mut Bytes<
             _ => tasklet.body = bytes.code().map_or_else(|| tasklet.body.clone(), TaskletBody::Code),
         },
         NodeKind::MapEntry(map) => match bytes.next() % 5 {
-            0 => map.schedule = Schedule::ALL[bytes.next() % Schedule::ALL.len()],
+            0 => map.schedule = ScheduleKind::ALL[bytes.next() % ScheduleKind::ALL.len()].into(),
             1 => map.params.push(bytes.symbol()),
             2 => {
                 map.params.push(bytes.symbol());
                 map.ranges.0.push(bytes.range());
             }
-            3 => map.parallelism.chunk = Some(bytes.symbolic(1)),
+            3 => map.schedule.expressions_mut().into_iter().for_each(|expr| *expr = bytes.symbolic(1)),
             _ => map.ranges.0.iter_mut().for_each(|range| *range = bytes.range()),
         },
         NodeKind::ConsumeEntry(consume) => match bytes.next() % 4 {

@@ -2,7 +2,7 @@
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F32, U8};
-use sdfg::ir::Schedule::CpuMulticore;
+use sdfg::ir::ScheduleKind::CpuMulticore;
 use sdfg::validate::{Rejected, Validated};
 
 /// Unsharp masking, with the outlines that a Sobel operator finds drawn darker.

@@ -3,7 +3,7 @@
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F64, I64};
 use sdfg::ir::FloatMode;
-use sdfg::ir::Schedule::CpuMulticore;
+use sdfg::ir::ScheduleKind::CpuMulticore;
 use sdfg::validate::{Rejected, Validated};
 
 /// A state machine (SC'19 paper, figure 10a): the sum is doubled if it is at most 5, else halved.

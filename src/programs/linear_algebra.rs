@@ -3,7 +3,7 @@
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{Complex128, F64, I64, U8, U32};
 use sdfg::ir::ConflictResolution::Sum;
-use sdfg::ir::Schedule::{CpuMulticore, Sequential};
+use sdfg::ir::ScheduleKind::{CpuMulticore, Sequential};
 use sdfg::validate::{Rejected, Validated};
 
 /// Sparse matrix-vector product `b = A x` with `A` in compressed rows (SC'19 paper, figure 4).

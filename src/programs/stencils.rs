@@ -2,7 +2,7 @@
 
 use sdfg::builder::{SdfgBuilder, StateBuilder};
 use sdfg::dtype::ScalarType::F64;
-use sdfg::ir::Schedule::CpuMulticore;
+use sdfg::ir::ScheduleKind::CpuMulticore;
 use sdfg::validate::{Rejected, Validated};
 
 /// One-dimensional Laplace operator over time (SC'19 paper, figure 2). Time steps alternate between the two rows of `A`.

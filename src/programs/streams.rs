@@ -3,7 +3,7 @@
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F64, I64};
 use sdfg::ir::ConflictResolution::Sum;
-use sdfg::ir::Schedule::Unrolled;
+use sdfg::ir::ScheduleKind::Unrolled;
 use sdfg::validate::{Rejected, Validated};
 
 /// The Fibonacci recurrence without memory (SC'19 paper, figure 8): processing elements take numbers from a stream and push the

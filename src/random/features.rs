@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::interpret::Report;
 use sdfg::ir::{
     Block, BlockKind, ConflictResolution, Container, ContainerKind, Edge, Flow, Lifetime, Loop, Map, NodeId,
-    NodeKind, Schedule, Sdfg, Sharing, State, Storage, Tasklet, TaskletBody, Volume,
+    NodeKind, ScheduleKind, Sdfg, Sharing, State, Storage, Tasklet, TaskletBody, Volume,
 };
 use sdfg::syntax::Expression;
 use sdfg::tasklet::Dialect;
@@ -162,19 +162,22 @@ fn of_edge(state: &State, edge: &Edge, found: &mut Features) {
 }
 
 fn of_map(map: &Map, found: &mut Features) {
-    found.extend(match map.schedule {
-        Schedule::Sequential => Some("sequential map"),
-        Schedule::Unrolled => Some("unrolled map"),
-        Schedule::Simd => Some("vectorised map"),
-        Schedule::Default
-        | Schedule::CpuMulticore
-        | Schedule::GpuGrid
-        | Schedule::GpuBlock
-        | Schedule::FpgaDevice
-        | Schedule::FpgaReplicated
-        | Schedule::Mpi => None,
+    found.extend(match map.schedule.kind() {
+        ScheduleKind::Sequential => Some("sequential map"),
+        ScheduleKind::Unrolled => Some("unrolled map"),
+        ScheduleKind::Simd => Some("vectorised map"),
+        ScheduleKind::Default
+        | ScheduleKind::CpuMulticore
+        | ScheduleKind::GpuGrid
+        | ScheduleKind::GpuBlock
+        | ScheduleKind::FpgaDevice
+        | ScheduleKind::FpgaReplicated
+        | ScheduleKind::Mpi => None,
     });
-    found.extend((map.parallelism.sharing != Sharing::default()).then_some("sharing of its own"));
+    found.extend(
+        (map.schedule.team().is_some_and(|team| team.sharing != Sharing::default()))
+            .then_some("sharing of its own"),
+    );
     for range in &map.ranges.0 {
         let step = range.step.as_int();
         found.extend(step.is_some_and(|step| step < 0).then_some("range downwards"));

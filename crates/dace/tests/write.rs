@@ -154,7 +154,7 @@ fn what_dace_has_not_is_refused() {
         "D302 D302"
     );
     assert_eq!(refused("array new: f64[4]", ""), "D301");
-    assert_eq!(refused("array a: f64[4] storage(gpu_global)", ""), "D303");
+    assert_eq!(refused("array a: f64[4] storage(fpga_global)", ""), "D303");
     assert_eq!(refused("symbol N: i32\narray a: f64[N]", ""), "D308");
     let map = "map m [i = 0:4] schedule(simd) {\ntasklet t () -> (o) { o = 1.0 }\nt.o -> m.a: a[i]\n}\naccess c = a\nm.a -> c";
     assert_eq!(refused(doubles, map), "D304");
@@ -174,6 +174,39 @@ fn what_dace_has_not_is_refused() {
         refused("array A: f64[4, 4]\narray B: f64[4, 4]\nscalar r: i32", &node)
     };
     assert_eq!([factor("_xout", ""), factor("_xout, _res", "access r\nl._res -> r")], ["D304", ""]);
+}
+
+/// Schedules and memories of GPUs, with the extents of blocks.
+#[test]
+fn blocks_of_gpus_come_back() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  state s {
+    access A
+    map grid [i = 0:N:64] schedule(gpu_grid) block(64, 2, 1) {
+      map block [j = i:min(N, 64 + i)] schedule(gpu_block) block(32) {
+        tasklet t () -> (o) { o = 1.0 }
+        t.o -> block.A: A[j]
+        order block -> t
+      }
+      block.A -> grid.A
+      order grid -> block
+    }
+    grid.A -> A
+  }
+}
+";
+    let sdfg = parse("p", text).unwrap();
+    let written = write(&sdfg, Form::Plain).unwrap();
+    let document = String::from_utf8(written.clone()).unwrap();
+    for part in ["\"GPU_Device\"", "\"GPU_ThreadBlock\"", "\"GPU_Global\"", "\"gpu_block_size\""] {
+        assert!(document.contains(part), "{part} in {document}");
+    }
+    let again = print(&read_again("p", &written));
+    assert!(again.contains("schedule(gpu_grid) block(64, 2, 1)"), "{again}");
+    assert!(again.contains("schedule(gpu_block) block(32)"), "{again}");
+    assert!(again.contains("storage(gpu_global)"), "{again}");
 }
 
 /// Connectors, locals and parameters of functions get other names where theirs are words of C++; what a container has is for

@@ -208,7 +208,7 @@ fn map(
     reduce: &Reduce,
 ) -> (NodeId, NodeId) {
     let mut map = Map::new(params, Subset::full(extents));
-    map.schedule = reduce.schedule;
+    map.schedule = reduce.schedule.into();
     let entry = state.add_node(node(label, NodeKind::MapEntry(map)));
     let exit = state.add_node(node(label, NodeKind::MapExit(ScopeExit { entry })));
     (entry, exit)

@@ -44,7 +44,7 @@ impl<'g> Lowering<'g> {
         let carrier = if waits {
             Carrier::Tasks
         } else {
-            self.carrier(frame, consume.schedule, sets_outer_references(frame, graph, entry), label)?
+            self.carrier(frame, &consume.schedule, sets_outer_references(frame, graph, entry), label)?
         };
         let timer = self.timer(RegionKind::Consume, &frame.at_node(label));
         let part = match carrier {
@@ -84,14 +84,15 @@ impl<'g> Lowering<'g> {
             }
             Carrier::Threads => {
                 let closed = self.close_shared(1, &mut body);
+                let of_schedule = consume.schedule.team().cloned().unwrap_or_default();
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
                 // One processing element needs no team.
                 let work = dimension.end.is_one().then(Expr::zero);
                 let team = Team {
                     label: label.clone(),
-                    sharing: consume.parallelism.sharing,
-                    chunk: translate(&consume.parallelism.chunk),
-                    threads: translate(&consume.parallelism.threads),
+                    sharing: of_schedule.sharing,
+                    chunk: translate(&of_schedule.chunk),
+                    threads: translate(&of_schedule.threads),
                     work,
                     privates: closed.privates,
                     collected: closed.collected,

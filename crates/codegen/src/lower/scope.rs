@@ -46,7 +46,7 @@ impl<'g> Lowering<'g> {
             Carrier::Tasks
         } else {
             let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
-            self.carrier(frame, map.schedule, by_one, &node.label)?
+            self.carrier(frame, &map.schedule, by_one, &node.label)?
         };
         let timer = self.timer(RegionKind::Map, &frame.at_node(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
@@ -93,25 +93,25 @@ impl<'g> Lowering<'g> {
     pub(super) fn carrier(
         &self,
         frame: &Frame<'g>,
-        schedule: Schedule,
+        schedule: &Schedule,
         by_one: bool,
         label: &str,
     ) -> Result<Carrier, LowerError> {
         match schedule {
-            Schedule::Default | Schedule::CpuMulticore if !self.in_parallel() && !by_one => {
+            Schedule::Default(_) | Schedule::CpuMulticore(_) if !self.in_parallel() && !by_one => {
                 Ok(Carrier::Threads)
             }
             // Threads are already at work around it.
-            Schedule::Default | Schedule::CpuMulticore | Schedule::Sequential | Schedule::Simd => {
+            Schedule::Default(_) | Schedule::CpuMulticore(_) | Schedule::Sequential | Schedule::Simd => {
                 Ok(Carrier::OneThread { unroll: false })
             }
             Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
-            Schedule::GpuGrid
-            | Schedule::GpuBlock
+            Schedule::GpuGrid(_)
+            | Schedule::GpuBlock(_)
             | Schedule::FpgaDevice
             | Schedule::FpgaReplicated
             | Schedule::Mpi => Err(LowerError::Unsupported {
-                what: format!("schedule `{}`", schedule.name()),
+                what: format!("schedule `{}`", schedule.kind().name()),
                 path: frame.at(label),
             }),
         }
@@ -152,11 +152,11 @@ impl<'g> Lowering<'g> {
     /// A loop nest whose outermost dimensions threads share.
     fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
         let map = nest.map;
+        let of_schedule = map.schedule.team().cloned().unwrap_or_default();
         let part = self.timer(RegionKind::Part, &frame.at_node(&nest.node.label));
         // What is pushed keeps the order of iterations, of which a thread then has some that follow each other.
         let pushes = nest.graph.pushes_inside(frame.sdfg, nest.entry);
-        let outer =
-            if pushes && map.parallelism.collapse.is_none() { vec![0] } else { shared_dimensions(nest) };
+        let outer = if pushes && of_schedule.collapse.is_none() { vec![0] } else { shared_dimensions(nest) };
         // Loops keep the order that the program gives them, so the dimensions before a shared one stay around it.
         let around: Vec<usize> = (0..outer.first().copied().unwrap_or(0)).collect();
         let inner: Vec<usize> = (around.len()..map.params.len()).filter(|d| !outer.contains(d)).collect();
@@ -197,9 +197,9 @@ impl<'g> Lowering<'g> {
             around: repeated,
             jammed,
             bank: closed.bank,
-            sharing: map.parallelism.sharing,
-            chunk: translate(&map.parallelism.chunk),
-            threads: translate(&map.parallelism.threads),
+            sharing: of_schedule.sharing,
+            chunk: translate(&of_schedule.chunk),
+            threads: translate(&of_schedule.threads),
             work,
             privates: closed.privates,
             collected: closed.collected,
@@ -261,7 +261,7 @@ fn shared_dimensions(nest: &Nest<'_, '_>) -> Vec<usize> {
             map.params.iter().all(|parameter| !symbols.contains(parameter))
         })
     };
-    if let Some(n) = map.parallelism.collapse.filter(|n| *n > 1) {
+    if let Some(n) = map.schedule.team().and_then(|team| team.collapse).filter(|n| *n > 1) {
         let n = usize::try_from(n).unwrap_or(usize::MAX).min(map.params.len());
         return (0..n).take_while(|d| *d == 0 || independent(*d)).collect();
     }

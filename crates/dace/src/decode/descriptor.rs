@@ -243,6 +243,8 @@ impl Decoder<'_> {
             "CPU_Heap" => Storage::CpuHeap,
             "CPU_ThreadLocal" => Storage::CpuThreadLocal,
             "CPU_Pinned" => Storage::CpuPinned,
+            "GPU_Global" => Storage::GpuGlobal,
+            "GPU_Shared" => Storage::GpuShared,
             other => {
                 let message = format!("the storage `{other}` is not supported");
                 return Err(self.log.error(Code::Descriptor, &attributes.place, message));

@@ -1,7 +1,7 @@
 //! Nodes of dataflow.
 
 use indexmap::IndexMap;
-use sdfg::ir::{Parallelism, Schedule, Sharing};
+use sdfg::ir::{Schedule, ScheduleAttributes, ScheduleKind, Sharing};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -157,14 +157,16 @@ impl Decoder<'_> {
         Ok(NodeKind::Tasklet { code, language, is_pythonic, foreign })
     }
 
-    fn schedule(&self, attributes: &Object<'_>) -> Result<Schedule, Failed> {
+    fn schedule(&self, attributes: &Object<'_>) -> Result<ScheduleKind, Failed> {
         let name = attributes.optional_text("schedule")?.unwrap_or("Default");
         Ok(match name {
-            "Default" => Schedule::Default,
-            "Sequential" => Schedule::Sequential,
-            "CPU_Multicore" | "CPU_Persistent" => Schedule::CpuMulticore,
-            "Unrolled" => Schedule::Unrolled,
-            "MPI" => Schedule::Mpi,
+            "Default" => ScheduleKind::Default,
+            "Sequential" => ScheduleKind::Sequential,
+            "CPU_Multicore" | "CPU_Persistent" => ScheduleKind::CpuMulticore,
+            "Unrolled" => ScheduleKind::Unrolled,
+            "MPI" => ScheduleKind::Mpi,
+            "GPU_Device" => ScheduleKind::GpuGrid,
+            "GPU_ThreadBlock" => ScheduleKind::GpuBlock,
             other => {
                 let message = format!("the schedule `{other}` is not supported");
                 return Err(self.log.error(Code::Node, &attributes.place, message));
@@ -185,31 +187,39 @@ impl Decoder<'_> {
         let is_persistent = attributes.optional_text("schedule")? == Some("CPU_Persistent");
         let mut schedule = self.schedule(attributes)?;
         if attributes.flag("unroll", false)? {
-            schedule = Schedule::Unrolled;
+            schedule = ScheduleKind::Unrolled;
         }
         let number = |name: &str| -> Result<Option<Expr>, Failed> {
             let found = attributes.get(name).map(|found| self.size(found, &place.at(name))).transpose()?;
             Ok(found.filter(|value| *value != Expr::zero()))
         };
         let sharing = match attributes.optional_text("omp_schedule")? {
-            None | Some("Default" | "Static") => Sharing::Static,
-            Some("Dynamic") => Sharing::Dynamic,
-            Some("Guided") => Sharing::Guided,
+            None | Some("Default" | "Static") => None,
+            Some("Dynamic") => Some(Sharing::Dynamic),
+            Some("Guided") => Some(Sharing::Guided),
             Some(other) => {
                 let message = format!("`omp_schedule` is `{other}`, which is not known");
                 return Err(self.log.error(Code::Malformed, place, message));
             }
         };
         let collapse = number("collapse")?.and_then(|count| count.as_int());
-        let parallelism = Parallelism {
+        let (chunk, threads) = (number("omp_chunk_size")?, number("omp_num_threads")?);
+        let of_team = ScheduleAttributes {
             sharing,
-            chunk: number("omp_chunk_size")?,
-            threads: number("omp_num_threads")?,
+            chunk,
+            threads: threads.clone(),
             collapse: collapse.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 1),
+            block: None,
         };
+        let of_block =
+            ScheduleAttributes { block: self.block_extents(attributes, place)?, ..Default::default() };
         attributes.ignore(&["gpu_block_size", "gpu_launch_bounds", "gpu_maxnreg", "gpu_min_warps_per_eu"]);
+        // DaCe keeps attributes of every schedule in a map and leaves out those of others.
+        let is_of_gpu = matches!(schedule, ScheduleKind::GpuGrid | ScheduleKind::GpuBlock);
+        let fitting = Schedule::with(schedule, if is_of_gpu { of_block } else { of_team }).ok();
+        let schedule = fitting.unwrap_or_else(|| schedule.into());
         // DaCe runs such a scope once in each thread, whatever its range says; the parameter is the number of the thread.
-        let ranges = match (&parallelism.threads, params.len()) {
+        let ranges = match (&threads, params.len()) {
             _ if !is_persistent => ranges,
             (Some(threads), 1) => Subset(vec![Range::new(0, threads.clone())]),
             _ => {
@@ -218,7 +228,20 @@ impl Decoder<'_> {
                 return Err(self.log.error(Code::Node, place, message));
             }
         };
-        Ok(Map { params, ranges, schedule, parallelism, is_persistent })
+        Ok(Map { params, ranges, schedule, is_persistent })
+    }
+
+    /// Extents of the blocks of a GPU, innermost dimension first.
+    fn block_extents(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<Option<Vec<Expr>>, Failed> {
+        if attributes.get("gpu_block_size").is_none_or(Value::is_empty) {
+            return Ok(None);
+        }
+        let place = place.at("gpu_block_size");
+        let extents = attributes.list("gpu_block_size")?.iter().enumerate();
+        extents
+            .map(|(at, extent)| self.size(extent, &place.entry("gpu_block_size", at)))
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     fn consume(&self, attributes: &Object<'_>, place: &Place<'_>) -> Result<Consume, Failed> {
@@ -239,7 +262,7 @@ impl Decoder<'_> {
             elements: number("num_pes")?,
             chunk: number("chunksize")?,
             condition,
-            schedule: self.schedule(attributes)?,
+            schedule: self.schedule(attributes)?.into(),
         })
     }
 

@@ -114,7 +114,7 @@ fn node(node: &Node, at: usize, scopes: &Scopes, known: &Assumptions, numbers: &
             attributes.set("num_pes", string(text(&found.elements, known)));
             attributes.set("chunksize", count(&found.chunk, known));
             attributes.set("condition", found.condition.as_ref().map_or(Json::Null, python));
-            schedule(found.schedule, &mut attributes);
+            schedule(&found.schedule, &mut attributes);
             "ConsumeEntry"
         }
         NodeKind::ConsumeExit(_) => "ConsumeExit",
@@ -162,23 +162,27 @@ fn map(map: &Map, label: &str, known: &Assumptions, attributes: &mut Attributes)
     attributes.set("label", string(label));
     attributes.set("params", Json::List(map.params.iter().map(string).collect()));
     attributes.set("range", subset(&map.ranges, known));
-    schedule(map.schedule, attributes);
-    let parallelism = &map.parallelism;
-    if let Some(collapse) = parallelism.collapse {
+    schedule(&map.schedule, attributes);
+    let found = map.schedule.attributes();
+    if let Some(collapse) = found.collapse {
         attributes.set("collapse", Json::Integer(collapse.into()));
     }
-    let sharing = match parallelism.sharing {
-        Sharing::Static => None,
-        Sharing::Dynamic => Some("Dynamic"),
-        Sharing::Guided => Some("Guided"),
+    let sharing = match found.sharing {
+        None | Some(Sharing::Static) => None,
+        Some(Sharing::Dynamic) => Some("Dynamic"),
+        Some(Sharing::Guided) => Some("Guided"),
     };
     if let Some(sharing) = sharing {
         attributes.set("omp_schedule", string(sharing));
     }
-    for (name, value) in [("omp_chunk_size", &parallelism.chunk), ("omp_num_threads", &parallelism.threads)] {
+    for (name, value) in [("omp_chunk_size", &found.chunk), ("omp_num_threads", &found.threads)] {
         if let Some(value) = value {
             attributes.set(name, count(value, known));
         }
+    }
+    if let Some(extents) = &found.block {
+        let extents = extents.iter().map(|extent| count(extent, known));
+        attributes.set("gpu_block_size", Json::List(extents.collect()));
     }
 }
 
@@ -187,18 +191,15 @@ fn count(value: &Expr, known: &Assumptions) -> Json {
     value.as_int().map_or_else(|| string(text(value, known)), Json::Integer)
 }
 
-fn schedule(schedule: Schedule, attributes: &mut Attributes) {
+fn schedule(schedule: &Schedule, attributes: &mut Attributes) {
     let name = match schedule {
         Schedule::Sequential => Some("Sequential"),
-        Schedule::CpuMulticore => Some("CPU_Multicore"),
+        Schedule::CpuMulticore(_) => Some("CPU_Multicore"),
+        Schedule::GpuGrid(_) => Some("GPU_Device"),
+        Schedule::GpuBlock(_) => Some("GPU_ThreadBlock"),
         Schedule::Unrolled => Some("Unrolled"),
         Schedule::Mpi => Some("MPI"),
-        Schedule::Default
-        | Schedule::Simd
-        | Schedule::GpuGrid
-        | Schedule::GpuBlock
-        | Schedule::FpgaDevice
-        | Schedule::FpgaReplicated => None,
+        Schedule::Default(_) | Schedule::Simd | Schedule::FpgaDevice | Schedule::FpgaReplicated => None,
     };
     if let Some(name) = name {
         attributes.set("schedule", string(name));

@@ -78,10 +78,10 @@ pub(super) fn descriptor(found: &Descriptor, known: &Assumptions) -> Json {
         Storage::CpuHeap => Some("CPU_Heap"),
         Storage::CpuThreadLocal => Some("CPU_ThreadLocal"),
         Storage::CpuPinned => Some("CPU_Pinned"),
+        Storage::GpuGlobal => Some("GPU_Global"),
+        Storage::GpuShared => Some("GPU_Shared"),
         Storage::Default
         | Storage::Register
-        | Storage::GpuGlobal
-        | Storage::GpuShared
         | Storage::FpgaGlobal
         | Storage::FpgaLocal
         | Storage::FpgaRegister

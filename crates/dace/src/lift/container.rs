@@ -119,15 +119,16 @@ impl Frame<'_> {
     }
 }
 
-/// A noun for memory that DaCe does not have on CPUs.
+/// A noun for memory that DaCe does not have.
 fn unreachable_memory(storage: Storage) -> Option<&'static str> {
     match storage {
         Storage::Default
         | Storage::Register
         | Storage::CpuHeap
         | Storage::CpuThreadLocal
-        | Storage::CpuPinned => None,
-        Storage::GpuGlobal | Storage::GpuShared => Some("the memory of a GPU"),
+        | Storage::CpuPinned
+        | Storage::GpuGlobal
+        | Storage::GpuShared => None,
         Storage::FpgaGlobal | Storage::FpgaLocal | Storage::FpgaRegister => Some("the memory of an FPGA"),
         Storage::File => Some("a file"),
     }

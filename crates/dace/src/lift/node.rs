@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{
-    Connector, Consume, EdgeId, LibraryNode, Map, NodeId, NodeKind, Parallelism, Reduce, Schedule,
+    Connector, Consume, EdgeId, LibraryNode, Map, NodeId, NodeKind, Reduce, Schedule, ScheduleKind,
     TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
@@ -86,20 +86,18 @@ impl Frame<'_> {
         (inputs.map(|name| (name, None)).collect(), outputs.map(|name| (name, None)).collect())
     }
 
-    fn schedule(&self, graph: &Graph<'_>, id: NodeId, schedule: Schedule) -> Result<Schedule, Failed> {
+    fn schedule(&self, graph: &Graph<'_>, id: NodeId, schedule: &Schedule) -> Result<Schedule, Failed> {
         match schedule {
-            Schedule::Default
+            Schedule::Default(_)
             | Schedule::Sequential
             | Schedule::Unrolled
-            | Schedule::CpuMulticore
-            | Schedule::Mpi => Ok(schedule),
-            Schedule::Simd
-            | Schedule::GpuGrid
-            | Schedule::GpuBlock
-            | Schedule::FpgaDevice
-            | Schedule::FpgaReplicated => {
-                let message =
-                    format!("the schedule {} has no counterpart; use the default one", schedule.name());
+            | Schedule::CpuMulticore(_)
+            | Schedule::GpuGrid(_)
+            | Schedule::GpuBlock(_)
+            | Schedule::Mpi => Ok(schedule.clone()),
+            Schedule::Simd | Schedule::FpgaDevice | Schedule::FpgaReplicated => {
+                let name = schedule.kind().name();
+                let message = format!("the schedule {name} has no counterpart; use the default one");
                 Err(self.refuse_node(graph, id, Code::UnwritableNode, message))
             }
         }
@@ -127,15 +125,14 @@ impl Frame<'_> {
         Ok(model::NodeKind::MapEntry(model::Map {
             params: map.params.clone(),
             ranges: Subset(ranges),
-            schedule: self.schedule(graph, id, map.schedule)?,
-            parallelism: map.parallelism.clone(),
+            schedule: self.schedule(graph, id, &map.schedule)?,
             is_persistent: false,
         }))
     }
 
     fn consume(&self, graph: &Graph<'_>, id: NodeId, consume: &Consume) -> Result<model::NodeKind, Failed> {
-        if consume.parallelism != Parallelism::default() {
-            let message = "consume scopes have no details of a multicore schedule; leave them out".to_owned();
+        if consume.schedule != Schedule::from(consume.schedule.kind()) {
+            let message = "consume scopes have schedules without attributes; leave them out".to_owned();
             return Err(self.refuse_node(graph, id, Code::UnwritableNode, message));
         }
         let condition = match &consume.condition {
@@ -147,13 +144,13 @@ impl Frame<'_> {
             elements: consume.elements.clone(),
             chunk: consume.chunk.clone(),
             condition,
-            schedule: self.schedule(graph, id, consume.schedule)?,
+            schedule: self.schedule(graph, id, &consume.schedule)?,
         }))
     }
 
     fn reduction(&self, graph: &Graph<'_>, id: NodeId, reduce: &Reduce) -> Result<model::NodeKind, Failed> {
         let refuse = |message: String| self.refuse_node(graph, id, Code::UnwritableNode, message);
-        if reduce.schedule != Schedule::Default {
+        if reduce.schedule != ScheduleKind::Default {
             return Err(refuse("reductions have no schedule in this form; use the default one".to_owned()));
         }
         let mut properties = IndexMap::new();

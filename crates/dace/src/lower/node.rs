@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use sdfg::ir::{
-    Connector, Consume, LibraryNode, Map, NestedSdfg, NodeId, NodeKind, Reduce, Schedule, Tasklet,
-    TaskletBody,
+    Connector, Consume, LibraryNode, Map, NestedSdfg, NodeId, NodeKind, Reduce, Schedule, ScheduleKind,
+    Tasklet, TaskletBody,
 };
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
@@ -85,8 +85,7 @@ impl<'a> Frame<'a> {
                 NodeKind::MapEntry(Map {
                     params: map.params.clone(),
                     ranges: self.ranges(&map.ranges),
-                    schedule: map.schedule,
-                    parallelism: map.parallelism.clone(),
+                    schedule: map.schedule.clone(),
                 })
             }
             model::NodeKind::ConsumeEntry(consume) => NodeKind::ConsumeEntry(Consume {
@@ -94,8 +93,7 @@ impl<'a> Frame<'a> {
                 elements: self.size(&consume.elements),
                 chunk: self.size(&consume.chunk),
                 condition: consume.condition.as_ref().map(|condition| self.control_expression(condition)),
-                schedule: consume.schedule,
-                parallelism: sdfg::ir::Parallelism::default(),
+                schedule: consume.schedule.clone(),
             }),
             model::NodeKind::Nested { program, mapping } => self.nested(graph, at, program, mapping)?,
             model::NodeKind::Library { class, properties } => self.library(graph, at, class, properties)?,
@@ -379,7 +377,7 @@ impl<'a> Frame<'a> {
             axes,
             resolution: resolution(&function),
             identity,
-            schedule: Schedule::Default,
+            schedule: ScheduleKind::Default,
         }))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use sdfg::ir::{Parallelism, Schedule};
+use sdfg::ir::Schedule;
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, Lambda};
@@ -82,7 +82,6 @@ pub(crate) struct Map {
     pub(crate) params: Vec<Symbol>,
     pub(crate) ranges: Subset,
     pub(crate) schedule: Schedule,
-    pub(crate) parallelism: Parallelism,
     /// Its iterations are the threads of a team, which share the iterations of maps within.
     pub(crate) is_persistent: bool,
 }

@@ -3,7 +3,7 @@
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{
     Access, ConflictResolution, Container, ContainerKind, Edge, Layout, LibraryNode, Memlet, Node, NodeKind,
-    Reduce, Schedule, Sdfg, State,
+    Reduce, ScheduleKind, Sdfg, State,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -40,7 +40,7 @@ fn reduction(
             axes,
             resolution: ConflictResolution::Sum,
             identity: Some(Expression::float(0.0)),
-            schedule: Schedule::Default,
+            schedule: ScheduleKind::Default,
         }),
     ));
     let written = state.add_node(node("B", NodeKind::Access(b)));

@@ -3,7 +3,7 @@
 //! Texts are parsed when they are given. What does not parse is noted with the place of the call and reported by
 //! `build()`, together with everything else; the call goes on with a stand-in.
 
-use crate::ir::{Access, Container, ContainerId, Place, Sdfg};
+use crate::ir::{Access, Container, ContainerId, ForeignAttribute, Place, Sdfg};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, ParseExprError, Symbol};
 use crate::syntax::{Expression, ExpressionKind, Index, ParseError, parse_expression, parse_index_list};
@@ -63,6 +63,9 @@ pub enum InputError {
     /// A property of a memlet before there is a connector that it belongs to.
     #[error("no connector was given before this call")]
     NoConnector,
+    /// An attribute that the schedule of a scope does not have.
+    #[error("{0}")]
+    ForeignAttribute(ForeignAttribute),
     /// A declaration with a name that is taken.
     #[error("`{name}` is declared already")]
     NameTaken {
@@ -79,6 +82,9 @@ impl InputError {
             InputError::UnknownContainer { similar, .. } => similar.clone(),
             InputError::CopyPassesThrough => {
                 Some("declare one in the scope with `transient`, or use a tasklet".to_owned())
+            }
+            InputError::ForeignAttribute(_) => {
+                Some("leave it out, or choose a schedule that it belongs to".to_owned())
             }
             InputError::NotSymbolic { .. }
             | InputError::InvalidName { .. }

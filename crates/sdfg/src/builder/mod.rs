@@ -284,11 +284,16 @@ impl SdfgBuilder {
 
     #[track_caller]
     fn note(&mut self, element: Element, error: InputError) {
+        self.note_at(element, error, &SourceLoc::caller());
+    }
+
+    fn note_at(&mut self, element: Element, error: InputError, loc: &SourceLoc) {
         let code = match &error {
             InputError::Syntax { .. }
             | InputError::NotSymbolic { .. }
             | InputError::NotAMemlet { .. }
             | InputError::NotALoopRange { .. }
+            | InputError::ForeignAttribute(_)
             | InputError::NoConnector => Code::Syntax,
             InputError::InvalidName { .. } => Code::InvalidName,
             InputError::UnknownContainer { .. } => Code::UnknownReference,
@@ -296,7 +301,7 @@ impl SdfgBuilder {
             InputError::NameTaken { .. } => Code::DuplicateName,
         };
         let path = ElementPath::sdfg(&self.sdfg.name).to(element);
-        let mut diagnostic = Diagnostic::error(code, path, error.to_string()).at(Some(&SourceLoc::caller()));
+        let mut diagnostic = Diagnostic::error(code, path, error.to_string()).at(Some(loc));
         diagnostic.suggestion = error.suggestion();
         self.errors.push(diagnostic);
     }

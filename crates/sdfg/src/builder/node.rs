@@ -6,7 +6,7 @@ use crate::diagnostic::Element;
 use crate::dtype::ElementType;
 use crate::ir::{
     Access, ConflictResolution, Connector, Flow, LibraryNode, Memlet, NestedSdfg, NodeId, NodeKind, Reduce,
-    Schedule, Sdfg, SourceLoc, Tasklet, TaskletBody, Volume,
+    ScheduleKind, Sdfg, SourceLoc, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Cursor, Expression, parse_lambda};
@@ -367,7 +367,7 @@ impl<'s, 'b> ReduceBuilder<'s, 'b> {
         from: Option<Access>,
         to: Option<Access>,
     ) -> Self {
-        let reduce = Reduce { axes: None, resolution, identity: None, schedule: Schedule::Default };
+        let reduce = Reduce { axes: None, resolution, identity: None, schedule: ScheduleKind::Default };
         let loc = SourceLoc::caller();
         ReduceBuilder { state, label: label.to_owned(), reduce, ends: from.zip(to), loc }
     }
@@ -392,7 +392,7 @@ impl<'s, 'b> ReduceBuilder<'s, 'b> {
 
     /// Chooses what runs it.
     #[must_use = "the node is added by `finish`"]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
+    pub fn schedule(mut self, schedule: ScheduleKind) -> Self {
         self.reduce.schedule = schedule;
         self
     }

@@ -1,11 +1,12 @@
 //! Map and consume scopes.
 
 use super::StateBuilder;
-use super::input::{self, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
+use super::input::{self, InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
 use super::order::Frame;
+use crate::diagnostic::Element;
 use crate::ir::{
-    Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, Parallelism, Schedule, ScopeExit,
-    Sharing, SourceLoc,
+    Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, Schedule, ScheduleAttributes,
+    ScheduleKind, ScopeExit, Sharing, SourceLoc,
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -17,6 +18,8 @@ pub struct MapBuilder<'s, 'b> {
     state: &'s mut StateBuilder<'b>,
     label: String,
     map: Map,
+    schedule: ScheduleKind,
+    attributes: ScheduleAttributes,
     symbols: Vec<(String, Access)>,
     loc: SourceLoc,
 }
@@ -33,7 +36,15 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
             map.params.push(state.program.checked(input::symbol(parameter), || Symbol::of("unnamed")));
             map.ranges.0.push(state.program.checked(range.into_range(), || Range::new(0, 1)));
         }
-        MapBuilder { state, label: label.to_owned(), map, symbols: Vec::new(), loc: SourceLoc::caller() }
+        MapBuilder {
+            state,
+            label: label.to_owned(),
+            map,
+            schedule: ScheduleKind::Default,
+            attributes: ScheduleAttributes::default(),
+            symbols: Vec::new(),
+            loc: SourceLoc::caller(),
+        }
     }
 
     /// Gives a symbol that the ranges or the scope use its value from one element of a container.
@@ -46,17 +57,17 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
         self
     }
 
-    /// Chooses what runs the iterations.
+    /// Chooses what runs the iterations. An attribute that does not belong to it is an error of the program.
     #[must_use = "the scope is added by `body`"]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.map.schedule = schedule;
+    pub fn schedule(mut self, schedule: ScheduleKind) -> Self {
+        self.schedule = schedule;
         self
     }
 
     /// Chooses how iterations are handed to threads.
     #[must_use = "the scope is added by `body`"]
     pub fn sharing(mut self, sharing: Sharing) -> Self {
-        self.map.parallelism.sharing = sharing;
+        self.attributes.sharing = Some(sharing);
         self
     }
 
@@ -64,7 +75,7 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
     #[track_caller]
     #[must_use = "the scope is added by `body`"]
     pub fn chunk(mut self, chunk: impl IntoExpr) -> Self {
-        self.map.parallelism.chunk = Some(self.state.program.checked(chunk.into_expr(), Expr::one));
+        self.attributes.chunk = Some(self.state.program.checked(chunk.into_expr(), Expr::one));
         self
     }
 
@@ -72,20 +83,38 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
     #[track_caller]
     #[must_use = "the scope is added by `body`"]
     pub fn threads(mut self, threads: impl IntoExpr) -> Self {
-        self.map.parallelism.threads = Some(self.state.program.checked(threads.into_expr(), Expr::one));
+        self.attributes.threads = Some(self.state.program.checked(threads.into_expr(), Expr::one));
         self
     }
 
     /// Makes the leading dimensions one shared iteration space.
     #[must_use = "the scope is added by `body`"]
     pub fn collapse(mut self, dimensions: u32) -> Self {
-        self.map.parallelism.collapse = Some(dimensions);
+        self.attributes.collapse = Some(dimensions);
+        self
+    }
+
+    /// Chooses the extents of the blocks of a GPU kernel, innermost dimension first.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn block(mut self, extents: impl IntoIterator<Item = impl IntoExpr>) -> Self {
+        let mut found = Vec::new();
+        for extent in extents {
+            found.push(self.state.program.checked(extent.into_expr(), Expr::one));
+        }
+        self.attributes.block = Some(found);
         self
     }
 
     /// Adds the scope with what the closure puts into it; gives its entry.
     pub fn body(self, build: impl FnOnce(&mut StateBuilder<'b>)) -> NodeId {
-        let MapBuilder { state, label, map, symbols, loc } = self;
+        let MapBuilder { state, label, mut map, schedule, attributes, symbols, loc } = self;
+        match Schedule::with(schedule, attributes) {
+            Ok(found) => map.schedule = found,
+            Err(foreign) => {
+                state.program.note_at(Element::Scope, InputError::ForeignAttribute(foreign), &loc)
+            }
+        }
         let exit = |entry| NodeKind::MapExit(ScopeExit { entry });
         let (entry, exit) = add_pair(state, &label, NodeKind::MapEntry(map), exit, &loc);
         state.open_unit(entry, exit);
@@ -125,8 +154,7 @@ impl<'s, 'b> ConsumeBuilder<'s, 'b> {
             elements: state.program.checked(elements.into_expr(), Expr::one),
             chunk: Expr::one(),
             condition: None,
-            schedule: Schedule::Default,
-            parallelism: Parallelism::default(),
+            schedule: Schedule::default(),
         };
         ConsumeBuilder { state, label: label.to_owned(), consume, stream, loc: SourceLoc::caller() }
     }
@@ -150,8 +178,8 @@ impl<'s, 'b> ConsumeBuilder<'s, 'b> {
 
     /// Chooses what runs the processing elements.
     #[must_use = "the scope is added by `body`"]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.consume.schedule = schedule;
+    pub fn schedule(mut self, schedule: impl Into<Schedule>) -> Self {
+        self.consume.schedule = schedule.into();
         self
     }
 

@@ -24,7 +24,7 @@ pub use node::{
 };
 pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
 pub use revision::Revision;
-pub use schedule::{Parallelism, Schedule, Sharing};
+pub use schedule::{BlockShape, ForeignAttribute, Schedule, ScheduleAttributes, ScheduleKind, Sharing, Team};
 pub use sdfg::{FloatMode, Sdfg};
 pub use source::SourceLoc;
 pub use state::{Edge, State};

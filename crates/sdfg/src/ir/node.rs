@@ -2,7 +2,7 @@
 
 use super::ids::{ContainerId, NodeId};
 use super::memlet::ConflictResolution;
-use super::schedule::{Parallelism, Schedule};
+use super::schedule::{Schedule, ScheduleKind};
 use super::sdfg::Sdfg;
 use super::source::SourceLoc;
 use crate::dtype::ElementType;
@@ -96,8 +96,6 @@ pub struct Map {
     pub ranges: Subset,
     /// What runs the iterations.
     pub schedule: Schedule,
-    /// Details of a multicore schedule.
-    pub parallelism: Parallelism,
 }
 
 /// Dynamic processing of a stream by concurrent elements (paper section 3.3, "Consume").
@@ -113,8 +111,6 @@ pub struct Consume {
     pub condition: Option<Expression>,
     /// What runs the processing elements.
     pub schedule: Schedule,
-    /// Details of a multicore schedule.
-    pub parallelism: Parallelism,
 }
 
 impl Consume {
@@ -160,7 +156,7 @@ pub struct Reduce {
     /// What the output is set to before; `None` combines into what the output holds.
     pub identity: Option<Expression>,
     /// What runs it.
-    pub schedule: Schedule,
+    pub schedule: ScheduleKind,
 }
 
 /// A named operation with one meaning and several expansions.
@@ -198,7 +194,7 @@ impl LibraryNode {
 impl Map {
     /// A map with the default schedule.
     pub fn new(params: Vec<Symbol>, ranges: Subset) -> Self {
-        Map { params, ranges, schedule: Schedule::Default, parallelism: Parallelism::default() }
+        Map { params, ranges, schedule: Schedule::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with a JSON document.
 
+use crate::ir::ForeignAttribute;
 use crate::syntax::ParseError;
 
 /// Why a JSON document is no SDFG.
@@ -24,14 +25,16 @@ pub enum JsonError {
     },
     /// It is of a version that this program does not know.
     #[error(
-        "the document has {}, this program reads version {known}; convert it with the program that wrote it, or use a newer one of this",
+        "the document has {}, this program reads versions {first} to {last}; convert it with the program that wrote it, or use a newer one of this",
         .found.map_or("no version".to_owned(), |v| format!("version {v}"))
     )]
     UnknownVersion {
         /// The version it names.
         found: Option<u64>,
-        /// The version that can be read.
-        known: u64,
+        /// The first version that can be read.
+        first: u64,
+        /// The last version that can be read.
+        last: u64,
     },
     /// It has the fields of the schema, but one of them holds nothing of use.
     #[error("{path}: {problem}")]
@@ -105,6 +108,9 @@ pub enum JsonProblem {
         /// Why not.
         reason: String,
     },
+    /// An attribute that the schedule of a scope does not have.
+    #[error("{0}")]
+    ForeignAttribute(ForeignAttribute),
     /// A value that a constant of its type cannot hold.
     #[error("`{text}` is not a value of type {ty}")]
     InvalidValue {

@@ -2,15 +2,15 @@
 //! being read is kept for messages.
 
 use super::error::{JsonError, JsonProblem};
-use super::v1;
+use super::schema;
 use crate::dtype::{ElementType, ScalarType};
 use crate::ir::ids::Id;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
     Access, Block, BlockId, BlockKind, Branch, ConflictResolution, Connector, Consume, Container,
     ContainerKind, Distribution, Edge, Flow, Layout, LibraryNode, Lifetime, Loop, Map, Memlet, NestedSdfg,
-    Node, NodeId, NodeKind, Parallelism, Reduce, RegionId, Schedule, ScopeExit, Sdfg, Sharing, State,
-    Storage, Tasklet, TaskletBody, Transition, Volume,
+    Node, NodeId, NodeKind, Reduce, RegionId, Schedule, ScheduleAttributes, ScheduleKind, ScopeExit, Sdfg,
+    Sharing, State, Storage, Tasklet, TaskletBody, Transition, Volume,
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -23,12 +23,14 @@ use crate::text::parse_value;
 type Read<T> = Result<T, JsonError>;
 
 /// The graph of a document.
-pub(super) fn sdfg(document: &v1::Sdfg) -> Read<Sdfg> {
-    Reader { path: vec!["sdfg".to_owned()] }.sdfg(document)
+pub(super) fn sdfg(document: &schema::Document) -> Read<Sdfg> {
+    Reader { version: document.version, path: vec!["sdfg".to_owned()] }.sdfg(&document.sdfg)
 }
 
 /// The fields on the way to the one that is being read. An error ends reading, so only success takes a field back.
 struct Reader {
+    /// The version of the document.
+    version: u64,
     path: Vec<String>,
 }
 
@@ -143,7 +145,7 @@ impl Reader {
         self.word("conflict resolution", text, &ConflictResolution::NAMED, ConflictResolution::name)
     }
 
-    fn sdfg(&mut self, wire: &v1::Sdfg) -> Read<Sdfg> {
+    fn sdfg(&mut self, wire: &schema::Sdfg) -> Read<Sdfg> {
         let mut sdfg = Sdfg::new(wire.name.clone());
         sdfg.float_mode = self.field("float_mode", |reader| {
             reader.word("floating-point mode", &wire.float_mode, &FloatMode::ALL, |mode| mode.name())
@@ -174,18 +176,18 @@ impl Reader {
         Ok(sdfg)
     }
 
-    fn container(&mut self, wire: &v1::Container) -> Read<Container> {
+    fn container(&mut self, wire: &schema::Container) -> Read<Container> {
         let element = self.field("element", |reader| reader.element(&wire.element))?;
         let kind = self.field("kind", |reader| {
             Ok(match &wire.kind {
-                v1::ContainerKind::Scalar => ContainerKind::Scalar,
-                v1::ContainerKind::Array(layout) => ContainerKind::Array(reader.layout(layout)?),
-                v1::ContainerKind::Stream(stream) => ContainerKind::Stream {
+                schema::ContainerKind::Scalar => ContainerKind::Scalar,
+                schema::ContainerKind::Array(layout) => ContainerKind::Array(reader.layout(layout)?),
+                schema::ContainerKind::Stream(stream) => ContainerKind::Stream {
                     shape: reader.texts("shape", &stream.shape, Self::symbolic)?,
                     capacity: reader.optional("capacity", stream.capacity.as_deref(), Self::symbolic)?,
                 },
-                v1::ContainerKind::View(layout) => ContainerKind::View(reader.layout(layout)?),
-                v1::ContainerKind::Reference(layout) => ContainerKind::Reference(reader.layout(layout)?),
+                schema::ContainerKind::View(layout) => ContainerKind::View(reader.layout(layout)?),
+                schema::ContainerKind::Reference(layout) => ContainerKind::Reference(reader.layout(layout)?),
             })
         })?;
         let mut container = Container::new(wire.name.clone(), element, kind);
@@ -200,8 +202,8 @@ impl Reader {
         container.lifetime = lifetime.unwrap_or_default();
         container.distribution = match &wire.distribution {
             None => Distribution::Replicated,
-            Some(v1::Distribution::Local) => Distribution::Local,
-            Some(v1::Distribution::Block { grid }) => {
+            Some(schema::Distribution::Local) => Distribution::Local,
+            Some(schema::Distribution::Block { grid }) => {
                 Distribution::Block { grid: self.texts("distribution.block.grid", grid, Self::symbolic)? }
             }
         };
@@ -218,7 +220,7 @@ impl Reader {
         Ok(container)
     }
 
-    fn layout(&mut self, wire: &v1::Layout) -> Read<Layout> {
+    fn layout(&mut self, wire: &schema::Layout) -> Read<Layout> {
         Ok(Layout {
             shape: self.texts("shape", &wire.shape, Self::symbolic)?,
             strides: self.texts("strides", &wire.strides, Self::symbolic)?,
@@ -228,7 +230,7 @@ impl Reader {
     }
 
     /// Fills an empty region.
-    fn region(&mut self, sdfg: &mut Sdfg, region: RegionId, wire: &v1::Region) -> Read<()> {
+    fn region(&mut self, sdfg: &mut Sdfg, region: RegionId, wire: &schema::Region) -> Read<()> {
         let blocks = self.list("blocks", &wire.blocks, |reader, block| reader.block(sdfg, region, block))?;
         self.list("transitions", &wire.transitions, |reader, wire| {
             let transition = Transition {
@@ -258,7 +260,7 @@ impl Reader {
     fn assignments<T>(
         &mut self,
         name: &str,
-        wire: &[v1::Assignment],
+        wire: &[schema::Assignment],
         mut read: impl FnMut(&mut Self, &str) -> Read<T>,
     ) -> Read<Vec<(Symbol, T)>> {
         self.list(name, wire, |reader, assignment| {
@@ -267,26 +269,26 @@ impl Reader {
         })
     }
 
-    fn block(&mut self, sdfg: &mut Sdfg, region: RegionId, wire: &v1::Block) -> Read<BlockId> {
+    fn block(&mut self, sdfg: &mut Sdfg, region: RegionId, wire: &schema::Block) -> Read<BlockId> {
         let kind = match &wire.kind {
-            v1::BlockKind::State(state) => {
+            schema::BlockKind::State(state) => {
                 let graph = self.field("kind.state", |reader| reader.state(sdfg, &wire.label, state))?;
                 return Ok(sdfg.add_state(region, graph).0);
             }
-            v1::BlockKind::Loop(repeated) => {
+            schema::BlockKind::Loop(repeated) => {
                 self.field("kind.loop", |reader| Ok(BlockKind::Loop(reader.loop_block(sdfg, repeated)?)))?
             }
-            v1::BlockKind::Branch(branch) => {
+            schema::BlockKind::Branch(branch) => {
                 self.field("kind.branch", |reader| Ok(BlockKind::Branch(reader.branch(sdfg, branch)?)))?
             }
-            v1::BlockKind::Break => BlockKind::Break,
-            v1::BlockKind::Continue => BlockKind::Continue,
-            v1::BlockKind::Return => BlockKind::Return,
+            schema::BlockKind::Break => BlockKind::Break,
+            schema::BlockKind::Continue => BlockKind::Continue,
+            schema::BlockKind::Return => BlockKind::Return,
         };
         Ok(sdfg.add_block(region, Block { label: wire.label.clone(), kind, region, loc: None }))
     }
 
-    fn loop_block(&mut self, sdfg: &mut Sdfg, wire: &v1::Loop) -> Read<Loop> {
+    fn loop_block(&mut self, sdfg: &mut Sdfg, wire: &schema::Loop) -> Read<Loop> {
         Ok(Loop {
             symbol: self.optional("symbol", wire.symbol.as_deref(), Self::symbol)?,
             init: self.optional("init", wire.init.as_deref(), Self::expression)?,
@@ -298,7 +300,7 @@ impl Reader {
         })
     }
 
-    fn branch(&mut self, sdfg: &mut Sdfg, wire: &v1::Branch) -> Read<Branch> {
+    fn branch(&mut self, sdfg: &mut Sdfg, wire: &schema::Branch) -> Read<Branch> {
         let arms = self.list("arms", &wire.arms, |reader, arm| {
             let condition = reader.field("condition", |reader| reader.expression(&arm.condition))?;
             Ok((condition, reader.inner_region(sdfg, "body", &arm.body)?))
@@ -310,13 +312,13 @@ impl Reader {
         Ok(Branch { arms, otherwise })
     }
 
-    fn inner_region(&mut self, sdfg: &mut Sdfg, name: &str, wire: &v1::Region) -> Read<RegionId> {
+    fn inner_region(&mut self, sdfg: &mut Sdfg, name: &str, wire: &schema::Region) -> Read<RegionId> {
         let region = sdfg.add_region();
         self.field(name, |reader| reader.region(sdfg, region, wire))?;
         Ok(region)
     }
 
-    fn state(&mut self, sdfg: &Sdfg, label: &str, wire: &v1::State) -> Read<State> {
+    fn state(&mut self, sdfg: &Sdfg, label: &str, wire: &schema::State) -> Read<State> {
         let mut graph = State::new(label);
         let count = wire.nodes.len();
         let nodes = self.list("nodes", &wire.nodes, |reader, node| {
@@ -339,47 +341,45 @@ impl Reader {
     }
 
     /// A node of a state with `count` nodes, whose ids are their positions.
-    fn node_kind(&mut self, sdfg: &Sdfg, count: usize, wire: &v1::NodeKind) -> Read<NodeKind> {
-        let exit = |reader: &Self, scope: &v1::ScopeExit| {
+    fn node_kind(&mut self, sdfg: &Sdfg, count: usize, wire: &schema::NodeKind) -> Read<NodeKind> {
+        let exit = |reader: &Self, scope: &schema::ScopeExit| {
             if scope.entry < count {
                 return Ok(ScopeExit { entry: NodeId::from_index(scope.entry) });
             }
             reader.problem(JsonProblem::NoSuchIndex { what: "node", index: scope.entry, count })
         };
         Ok(match wire {
-            v1::NodeKind::Access { container } => NodeKind::Access(
+            schema::NodeKind::Access { container } => NodeKind::Access(
                 self.field("access.container", |reader| reader.container_id(sdfg, container))?,
             ),
-            v1::NodeKind::Tasklet(wire) => {
+            schema::NodeKind::Tasklet(wire) => {
                 self.field("tasklet", |reader| Ok(NodeKind::Tasklet(reader.tasklet(wire)?)))?
             }
-            v1::NodeKind::MapEntry(wire) => self.field("map_entry", |reader| {
-                let (schedule, parallelism) = reader.execution(&wire.execution)?;
+            schema::NodeKind::MapEntry(wire) => self.field("map_entry", |reader| {
+                let schedule = reader.execution(&wire.execution)?;
                 Ok(NodeKind::MapEntry(Map {
                     params: reader.texts("params", &wire.params, Self::symbol)?,
                     ranges: Subset(reader.texts("ranges", &wire.ranges, Self::range)?),
                     schedule,
-                    parallelism,
                 }))
             })?,
-            v1::NodeKind::MapExit(wire) => {
+            schema::NodeKind::MapExit(wire) => {
                 self.field("map_exit.entry", |reader| Ok(NodeKind::MapExit(exit(reader, wire)?)))?
             }
-            v1::NodeKind::ConsumeEntry(wire) => self.field("consume_entry", |reader| {
-                let (schedule, parallelism) = reader.execution(&wire.execution)?;
+            schema::NodeKind::ConsumeEntry(wire) => self.field("consume_entry", |reader| {
+                let schedule = reader.execution(&wire.execution)?;
                 Ok(NodeKind::ConsumeEntry(Consume {
                     element: reader.field("element", |reader| reader.symbol(&wire.element))?,
                     elements: reader.field("elements", |reader| reader.symbolic(&wire.elements))?,
                     chunk: reader.field("chunk", |reader| reader.symbolic(&wire.chunk))?,
                     condition: reader.optional("condition", wire.condition.as_deref(), Self::expression)?,
                     schedule,
-                    parallelism,
                 }))
             })?,
-            v1::NodeKind::ConsumeExit(wire) => {
+            schema::NodeKind::ConsumeExit(wire) => {
                 self.field("consume_exit.entry", |reader| Ok(NodeKind::ConsumeExit(exit(reader, wire)?)))?
             }
-            v1::NodeKind::Nested(wire) => self.field("nested", |reader| {
+            schema::NodeKind::Nested(wire) => self.field("nested", |reader| {
                 Ok(NodeKind::Nested(Box::new(NestedSdfg {
                     inputs: reader.list("inputs", &wire.inputs, Self::connector)?,
                     outputs: reader.list("outputs", &wire.outputs, Self::connector)?,
@@ -391,7 +391,7 @@ impl Reader {
                     sdfg: reader.field("sdfg", |reader| reader.sdfg(&wire.sdfg))?,
                 })))
             })?,
-            v1::NodeKind::Reduce(wire) => self.field("reduce", |reader| {
+            schema::NodeKind::Reduce(wire) => self.field("reduce", |reader| {
                 Ok(NodeKind::Reduce(Reduce {
                     axes: wire.axes.clone(),
                     resolution: reader.field("resolution", |reader| reader.resolution(&wire.resolution))?,
@@ -399,7 +399,7 @@ impl Reader {
                     schedule: reader.schedule(&wire.schedule)?,
                 }))
             })?,
-            v1::NodeKind::Library(wire) => self.field("library", |reader| {
+            schema::NodeKind::Library(wire) => self.field("library", |reader| {
                 Ok(NodeKind::Library(LibraryNode {
                     operation: wire.operation.clone(),
                     inputs: reader.list("inputs", &wire.inputs, Self::connector)?,
@@ -424,60 +424,70 @@ impl Reader {
         }
     }
 
-    fn tasklet(&mut self, wire: &v1::Tasklet) -> Read<Tasklet> {
+    fn tasklet(&mut self, wire: &schema::Tasklet) -> Read<Tasklet> {
         let inputs = self.list("inputs", &wire.inputs, Self::connector)?;
         let outputs = self.list("outputs", &wire.outputs, Self::connector)?;
         let body = self.field("body", |reader| match &wire.body {
-            v1::TaskletBody::Code(code) => {
+            schema::TaskletBody::Code(code) => {
                 let dialects = [Dialect::Python, Dialect::C];
                 let dialect = reader.word("dialect", &code.dialect, &dialects, |d| dialect_name(*d))?;
                 let code = reader.syntax("code", &code.source, Code::parse(&code.source, dialect))?;
                 Ok(TaskletBody::Code(code))
             }
-            v1::TaskletBody::External(call) => Ok(TaskletBody::External(ExternalCall {
+            schema::TaskletBody::External(call) => Ok(TaskletBody::External(ExternalCall {
                 symbol: call.symbol.clone(),
                 arguments: reader.texts("external.arguments", &call.arguments, Self::expression)?,
                 result: call.result.clone(),
                 origin: match &call.origin {
-                    v1::Origin::Library(name) => ExternalOrigin::Library(name.clone()),
-                    v1::Origin::File(path) => ExternalOrigin::File(path.clone()),
-                    v1::Origin::Source(text) => ExternalOrigin::Source(text.clone()),
-                    v1::Origin::Cpp(text) => ExternalOrigin::Cpp(text.clone()),
+                    schema::Origin::Library(name) => ExternalOrigin::Library(name.clone()),
+                    schema::Origin::File(path) => ExternalOrigin::File(path.clone()),
+                    schema::Origin::Source(text) => ExternalOrigin::Source(text.clone()),
+                    schema::Origin::Cpp(text) => ExternalOrigin::Cpp(text.clone()),
                 },
             })),
         })?;
         Ok(Tasklet { inputs, outputs, body })
     }
 
-    fn connector(&mut self, wire: &v1::Connector) -> Read<Connector> {
+    fn connector(&mut self, wire: &schema::Connector) -> Read<Connector> {
         let element = self.optional("element", wire.element.as_deref(), Self::element)?;
         Ok(Connector { name: wire.name.clone(), element })
     }
 
-    fn execution(&mut self, wire: &v1::Execution) -> Read<(Schedule, Parallelism)> {
+    fn execution(&mut self, wire: &schema::Execution) -> Read<Schedule> {
         self.field("execution", |reader| {
-            let schedule = reader.schedule(&wire.schedule)?;
-            let sharing = reader.field("sharing", |reader| {
-                reader.word("kind of sharing", &wire.sharing, &Sharing::ALL, |sharing| sharing.name())
+            let kind = reader.schedule(&wire.schedule)?;
+            let sharing = reader.optional("sharing", wire.sharing.as_deref(), |reader, word| {
+                reader.word("kind of sharing", word, &Sharing::ALL, |sharing| sharing.name())
             })?;
             let chunk = reader.optional("chunk", wire.chunk.as_deref(), Self::symbolic)?;
             let threads = reader.optional("threads", wire.threads.as_deref(), Self::symbolic)?;
-            Ok((schedule, Parallelism { sharing, chunk, threads, collapse: wire.collapse }))
+            let block = match &wire.block {
+                Some(extents) => Some(reader.texts("block", extents, Self::symbolic)?),
+                None => None,
+            };
+            let attributes = ScheduleAttributes { sharing, chunk, threads, collapse: wire.collapse, block };
+            match Schedule::with(kind, attributes) {
+                Ok(schedule) => Ok(schedule),
+                // Until version 2, every schedule had the attributes of a team, which meant nothing elsewhere.
+                Err(_) if reader.version == 1 && wire.block.is_none() => Ok(kind.into()),
+                Err(foreign) => reader.problem(JsonProblem::ForeignAttribute(foreign)),
+            }
         })
     }
 
-    fn schedule(&mut self, word: &str) -> Read<Schedule> {
+    fn schedule(&mut self, word: &str) -> Read<ScheduleKind> {
         self.field("schedule", |reader| {
-            reader.word("schedule", word, &Schedule::ALL, |schedule| schedule.name())
+            reader.word("schedule", word, &ScheduleKind::ALL, |schedule| schedule.name())
         })
     }
 
-    fn memlet(&mut self, sdfg: &Sdfg, wire: &v1::Memlet) -> Read<Memlet> {
+    fn memlet(&mut self, sdfg: &Sdfg, wire: &schema::Memlet) -> Read<Memlet> {
         let flow = self.field("flow", |reader| {
             Ok(match &wire.flow {
-                v1::Flow::Order => Flow::Order,
-                v1::Flow::Read { from } => Flow::Read(reader.access(sdfg, "read.from", from)?),
-                v1::Flow::Write { to, resolution } => Flow::Write {
+                schema::Flow::Order => Flow::Order,
+                schema::Flow::Read { from } => Flow::Read(reader.access(sdfg, "read.from", from)?),
+                schema::Flow::Write { to, resolution } => Flow::Write {
                     to: reader.access(sdfg, "write.to", to)?,
                     resolution: reader.optional(
                         "write.resolution",
@@ -485,7 +495,7 @@ impl Reader {
                         Self::resolution,
                     )?,
                 },
-                v1::Flow::Copy { from, to, resolution } => Flow::Copy {
+                schema::Flow::Copy { from, to, resolution } => Flow::Copy {
                     from: reader.access(sdfg, "copy.from", from)?,
                     to: reader.access(sdfg, "copy.to", to)?,
                     resolution: reader.optional(
@@ -494,21 +504,21 @@ impl Reader {
                         Self::resolution,
                     )?,
                 },
-                v1::Flow::Value => Flow::Value,
-                v1::Flow::Bind { to } => Flow::Bind(reader.access(sdfg, "bind.to", to)?),
+                schema::Flow::Value => Flow::Value,
+                schema::Flow::Bind { to } => Flow::Bind(reader.access(sdfg, "bind.to", to)?),
             })
         })?;
         let volume = self.field("volume", |reader| {
             Ok(match &wire.volume {
-                v1::Volume::Exact(text) => Volume::Exact(reader.symbolic(text)?),
-                v1::Volume::AtMost(text) => Volume::AtMost(reader.symbolic(text)?),
-                v1::Volume::Dynamic => Volume::Dynamic,
+                schema::Volume::Exact(text) => Volume::Exact(reader.symbolic(text)?),
+                schema::Volume::AtMost(text) => Volume::AtMost(reader.symbolic(text)?),
+                schema::Volume::Dynamic => Volume::Dynamic,
             })
         })?;
         Ok(Memlet { flow, volume, declared: wire.declared })
     }
 
-    fn access(&mut self, sdfg: &Sdfg, name: &str, wire: &v1::Access) -> Read<Access> {
+    fn access(&mut self, sdfg: &Sdfg, name: &str, wire: &schema::Access) -> Read<Access> {
         self.field(name, |reader| {
             let container = reader.field("container", |reader| reader.container_id(sdfg, &wire.container))?;
             let subset = Subset(reader.texts("subset", &wire.subset, Self::range)?);

@@ -61,14 +61,76 @@ proptest! {
 #[test]
 fn files_of_version_1_stay_readable() {
     let file = include_str!("small.v1.json");
+    assert_eq!(to_string(&parse(file).unwrap()), document());
+}
+
+#[test]
+fn files_of_version_2_stay_readable() {
+    let file = include_str!("small.v2.json");
     assert_eq!(document(), file);
     assert_eq!(to_string(&parse(file).unwrap()), file);
+}
+
+/// In version 1, every schedule had the attributes of a team of threads, which meant nothing where no team was.
+#[test]
+fn version_1_has_attributes_on_every_schedule() {
+    let file = include_str!("small.v1.json");
+    let execution = "\"schedule\": \"default\",\n                        \"sharing\": \"static\"";
+    let with = |schedule: &str, attributes: &str| {
+        assert!(file.contains(execution), "{file}");
+        parse(&file.replacen(execution, &format!("\"schedule\": \"{schedule}\", {attributes}"), 1))
+    };
+    let attributes = "\"sharing\": \"dynamic\", \"chunk\": \"16\", \"threads\": \"T\", \"collapse\": 1";
+    let text = |sdfg| crate::text::print(&sdfg);
+    let multicore = text(with("cpu_multicore", attributes).unwrap());
+    assert!(
+        multicore.contains("schedule(cpu_multicore) sharing(dynamic, 16) threads(T) collapse(1) {"),
+        "{multicore}"
+    );
+    let default = text(with("default", attributes).unwrap());
+    assert!(default.contains("[i = 0:N:2] sharing(dynamic, 16) threads(T) collapse(1) {"), "{default}");
+    for kind in crate::ir::ScheduleKind::ALL {
+        let found = text(with(kind.name(), "\"sharing\": \"static\"").unwrap());
+        let schedule = format!("[i = 0:N:2] schedule({}) {{", kind.name());
+        assert!(found.contains(&schedule) || kind.name() == "default", "{found}");
+    }
+    let simd = text(with("simd", attributes).unwrap());
+    assert!(simd.contains("[i = 0:N:2] schedule(simd) {"), "{simd}");
+    assert!(with("simd", "\"sharing\": \"static\", \"block\": [\"32\"]").is_err());
+}
+
+#[test]
+fn attributes_belong_to_their_schedule() {
+    let with = |execution: &str| {
+        let changed = document().replacen("\"schedule\": \"default\"", execution, 1);
+        parse(&changed).map(|sdfg| crate::text::print(&sdfg)).map_err(|error| error.to_string())
+    };
+    let grid = with("\"schedule\": \"gpu_grid\", \"block\": [\"32\", \"B\"]").unwrap();
+    assert!(grid.contains("schedule(gpu_grid) block(32, B) {"), "{grid}");
+    let errors = [
+        with("\"schedule\": \"simd\", \"sharing\": \"static\"").unwrap_err(),
+        with("\"schedule\": \"gpu_block\", \"threads\": \"4\"").unwrap_err(),
+        with("\"schedule\": \"cpu_multicore\", \"block\": [\"4\"]").unwrap_err(),
+    ];
+    let field = "sdfg.body.blocks[0].kind.state.nodes[2].kind.map_entry.execution";
+    let (team, block) = ("`default` and `cpu_multicore`", "`gpu_grid` and `gpu_block`");
+    let foreign = |attribute, schedule, owners| {
+        format!("{field}: `{attribute}` does not belong to the schedule `{schedule}`; it belongs to {owners}")
+    };
+    assert_eq!(
+        errors,
+        [
+            foreign("sharing", "simd", team),
+            foreign("threads", "gpu_block", team),
+            foreign("block", "cpu_multicore", block),
+        ]
+    );
 }
 
 #[test]
 fn errors_say_where_and_what() {
     let errors = [
-        error_after("\"version\": 1", "\"version\": 2"),
+        error_after("\"version\": 2", "\"version\": 3"),
         error_after("\"format\": \"sdfg\"", "\"format\": \"dace\""),
         error_after("\"format\": \"sdfg\",", ""),
         error_after("\"float_mode\"", "\"floatmode\": \"strict\", \"float_mode\""),
@@ -87,7 +149,7 @@ fn errors_say_where_and_what() {
         parse("").unwrap_err().to_string(),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r###"
-the document has version 2, this program reads version 1; convert it with the program that wrote it, or use a newer one of this
+the document has version 3, this program reads versions 1 to 2; convert it with the program that wrote it, or use a newer one of this
 this is not an SDFG document: `format` is "dace", not "sdfg"
 this is not an SDFG document: `format` is missing, not "sdfg"
 line 6, column 15: unknown field `floatmode`, expected one of `name`, `float_mode`, `symbols`, `containers`, `body`

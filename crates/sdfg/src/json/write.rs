@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::v1;
+use super::schema;
 use crate::ir::{
     Access, BlockId, BlockKind, ConflictResolution, Connector, Container, ContainerId, ContainerKind,
-    Distribution, Edge, Flow, Layout, Lifetime, Memlet, NodeId, NodeKind, Parallelism, RegionId, Schedule,
-    Sdfg, StateId, Storage, Tasklet, TaskletBody, Volume,
+    Distribution, Edge, Flow, Layout, Lifetime, Memlet, NodeId, NodeKind, RegionId, Schedule, Sdfg, StateId,
+    Storage, Tasklet, TaskletBody, Volume,
 };
 use crate::subset::Subset;
 use crate::symbolic::Symbol;
@@ -19,13 +19,13 @@ use crate::text::print_value;
 /// The position of what is not there.
 const NOWHERE: usize = usize::MAX;
 
-pub(super) fn sdfg(sdfg: &Sdfg) -> v1::Sdfg {
-    v1::Sdfg {
+pub(super) fn sdfg(sdfg: &Sdfg) -> schema::Sdfg {
+    schema::Sdfg {
         name: sdfg.name.clone(),
         float_mode: sdfg.float_mode.name().to_owned(),
         symbols: sdfg
             .symbols()
-            .map(|(symbol, ty)| v1::SymbolDeclaration { name: symbol.to_string(), ty: ty.to_string() })
+            .map(|(symbol, ty)| schema::SymbolDeclaration { name: symbol.to_string(), ty: ty.to_string() })
             .collect(),
         containers: sdfg.containers().map(|(_, container)| self::container(container)).collect(),
         body: region(sdfg, sdfg.body(), &mut Vec::new()),
@@ -40,17 +40,17 @@ fn text<T: ToString>(item: &Option<T>) -> Option<String> {
     item.as_ref().map(ToString::to_string)
 }
 
-fn container(container: &Container) -> v1::Container {
+fn container(container: &Container) -> schema::Container {
     let kind = match &container.kind {
-        ContainerKind::Scalar => v1::ContainerKind::Scalar,
-        ContainerKind::Array(layout) => v1::ContainerKind::Array(self::layout(layout)),
+        ContainerKind::Scalar => schema::ContainerKind::Scalar,
+        ContainerKind::Array(layout) => schema::ContainerKind::Array(self::layout(layout)),
         ContainerKind::Stream { shape, capacity } => {
-            v1::ContainerKind::Stream(v1::Stream { shape: texts(shape), capacity: text(capacity) })
+            schema::ContainerKind::Stream(schema::Stream { shape: texts(shape), capacity: text(capacity) })
         }
-        ContainerKind::View(layout) => v1::ContainerKind::View(self::layout(layout)),
-        ContainerKind::Reference(layout) => v1::ContainerKind::Reference(self::layout(layout)),
+        ContainerKind::View(layout) => schema::ContainerKind::View(self::layout(layout)),
+        ContainerKind::Reference(layout) => schema::ContainerKind::Reference(self::layout(layout)),
     };
-    v1::Container {
+    schema::Container {
         name: container.name.clone(),
         element: container.element.to_string(),
         kind,
@@ -59,15 +59,15 @@ fn container(container: &Container) -> v1::Container {
         lifetime: (container.lifetime != Lifetime::default()).then(|| container.lifetime.name().to_owned()),
         distribution: match &container.distribution {
             Distribution::Replicated => None,
-            Distribution::Local => Some(v1::Distribution::Local),
-            Distribution::Block { grid } => Some(v1::Distribution::Block { grid: texts(grid) }),
+            Distribution::Local => Some(schema::Distribution::Local),
+            Distribution::Block { grid } => Some(schema::Distribution::Block { grid: texts(grid) }),
         },
         constant: container.constant.as_ref().map(|values| values.iter().map(|v| print_value(*v)).collect()),
     }
 }
 
-fn layout(layout: &Layout) -> v1::Layout {
-    v1::Layout {
+fn layout(layout: &Layout) -> schema::Layout {
+    schema::Layout {
         shape: texts(&layout.shape),
         strides: texts(&layout.strides),
         offset: layout.offset.to_string(),
@@ -76,9 +76,9 @@ fn layout(layout: &Layout) -> v1::Layout {
 }
 
 /// A region; `open` are the regions around it. One that holds itself (in a wrong graph) is written as empty.
-fn region(sdfg: &Sdfg, id: RegionId, open: &mut Vec<RegionId>) -> v1::Region {
+fn region(sdfg: &Sdfg, id: RegionId, open: &mut Vec<RegionId>) -> schema::Region {
     let Some(region) = sdfg.get_region(id).filter(|_| !open.contains(&id)) else {
-        return v1::Region { blocks: Vec::new(), transitions: Vec::new(), start: None };
+        return schema::Region { blocks: Vec::new(), transitions: Vec::new(), start: None };
     };
     open.push(id);
     let ids: Vec<BlockId> =
@@ -90,7 +90,7 @@ fn region(sdfg: &Sdfg, id: RegionId, open: &mut Vec<RegionId>) -> v1::Region {
         .transitions
         .iter()
         .filter_map(|id| sdfg.get_transition(*id))
-        .map(|transition| v1::Transition {
+        .map(|transition| schema::Transition {
             from: position(transition.src),
             to: position(transition.dst),
             condition: text(&transition.condition),
@@ -98,21 +98,21 @@ fn region(sdfg: &Sdfg, id: RegionId, open: &mut Vec<RegionId>) -> v1::Region {
         })
         .collect();
     let start = region.start.map(position).filter(|start| *start != 0);
-    v1::Region { blocks, transitions, start }
+    schema::Region { blocks, transitions, start }
 }
 
-fn assignments<T: ToString>(assignments: &[(Symbol, T)]) -> Vec<v1::Assignment> {
+fn assignments<T: ToString>(assignments: &[(Symbol, T)]) -> Vec<schema::Assignment> {
     assignments
         .iter()
-        .map(|(symbol, value)| v1::Assignment { symbol: symbol.to_string(), value: value.to_string() })
+        .map(|(symbol, value)| schema::Assignment { symbol: symbol.to_string(), value: value.to_string() })
         .collect()
 }
 
-fn block(sdfg: &Sdfg, id: BlockId, open: &mut Vec<RegionId>) -> v1::Block {
+fn block(sdfg: &Sdfg, id: BlockId, open: &mut Vec<RegionId>) -> schema::Block {
     let block = sdfg.block(id);
     let kind = match &block.kind {
-        BlockKind::State(state) => v1::BlockKind::State(self::state(sdfg, *state)),
-        BlockKind::Loop(repeated) => v1::BlockKind::Loop(Box::new(v1::Loop {
+        BlockKind::State(state) => schema::BlockKind::State(self::state(sdfg, *state)),
+        BlockKind::Loop(repeated) => schema::BlockKind::Loop(Box::new(schema::Loop {
             symbol: text(&repeated.symbol),
             init: text(&repeated.init),
             condition: repeated.condition.to_string(),
@@ -122,153 +122,160 @@ fn block(sdfg: &Sdfg, id: BlockId, open: &mut Vec<RegionId>) -> v1::Block {
             body: region(sdfg, repeated.body, open),
         })),
         BlockKind::Branch(branch) => {
-            let mut arm = |(condition, body): &(Expression, RegionId)| v1::Arm {
+            let mut arm = |(condition, body): &(Expression, RegionId)| schema::Arm {
                 condition: condition.to_string(),
                 body: region(sdfg, *body, open),
             };
-            v1::BlockKind::Branch(v1::Branch {
+            schema::BlockKind::Branch(schema::Branch {
                 arms: branch.arms.iter().map(&mut arm).collect(),
                 otherwise: branch.otherwise.map(|body| region(sdfg, body, open)),
             })
         }
-        BlockKind::Break => v1::BlockKind::Break,
-        BlockKind::Continue => v1::BlockKind::Continue,
-        BlockKind::Return => v1::BlockKind::Return,
+        BlockKind::Break => schema::BlockKind::Break,
+        BlockKind::Continue => schema::BlockKind::Continue,
+        BlockKind::Return => schema::BlockKind::Return,
     };
-    v1::Block { label: block.label.clone(), kind }
+    schema::Block { label: block.label.clone(), kind }
 }
 
-fn state(sdfg: &Sdfg, id: StateId) -> v1::State {
-    let Some(graph) = sdfg.get_state(id) else { return v1::State { nodes: Vec::new(), edges: Vec::new() } };
+fn state(sdfg: &Sdfg, id: StateId) -> schema::State {
+    let Some(graph) = sdfg.get_state(id) else {
+        return schema::State { nodes: Vec::new(), edges: Vec::new() };
+    };
     let positions: BTreeMap<NodeId, usize> = graph.nodes().enumerate().map(|(i, (id, _))| (id, i)).collect();
     let nodes = graph
         .nodes()
-        .map(|(_, node)| v1::Node {
+        .map(|(_, node)| schema::Node {
             label: node.label.clone(),
             kind: node_kind(sdfg, &positions, &node.kind),
         })
         .collect();
     let edges = graph.edges().map(|(_, edge)| self::edge(sdfg, &positions, edge)).collect();
-    v1::State { nodes, edges }
+    schema::State { nodes, edges }
 }
 
-fn node_kind(sdfg: &Sdfg, positions: &BTreeMap<NodeId, usize>, kind: &NodeKind) -> v1::NodeKind {
-    let exit = |entry: &NodeId| v1::ScopeExit { entry: positions.get(entry).copied().unwrap_or(NOWHERE) };
+fn node_kind(sdfg: &Sdfg, positions: &BTreeMap<NodeId, usize>, kind: &NodeKind) -> schema::NodeKind {
+    let exit = |entry: &NodeId| schema::ScopeExit { entry: positions.get(entry).copied().unwrap_or(NOWHERE) };
     match kind {
-        NodeKind::Access(container) => v1::NodeKind::Access { container: name_of(sdfg, *container) },
-        NodeKind::Tasklet(tasklet) => v1::NodeKind::Tasklet(self::tasklet(tasklet)),
-        NodeKind::MapEntry(map) => v1::NodeKind::MapEntry(v1::Map {
+        NodeKind::Access(container) => schema::NodeKind::Access { container: name_of(sdfg, *container) },
+        NodeKind::Tasklet(tasklet) => schema::NodeKind::Tasklet(self::tasklet(tasklet)),
+        NodeKind::MapEntry(map) => schema::NodeKind::MapEntry(schema::Map {
             params: texts(&map.params),
             ranges: texts(&map.ranges.0),
-            execution: execution(map.schedule, &map.parallelism),
+            execution: execution(&map.schedule),
         }),
-        NodeKind::MapExit(scope) => v1::NodeKind::MapExit(exit(&scope.entry)),
-        NodeKind::ConsumeEntry(consume) => v1::NodeKind::ConsumeEntry(v1::Consume {
+        NodeKind::MapExit(scope) => schema::NodeKind::MapExit(exit(&scope.entry)),
+        NodeKind::ConsumeEntry(consume) => schema::NodeKind::ConsumeEntry(schema::Consume {
             element: consume.element.to_string(),
             elements: consume.elements.to_string(),
             chunk: consume.chunk.to_string(),
             condition: text(&consume.condition),
-            execution: execution(consume.schedule, &consume.parallelism),
+            execution: execution(&consume.schedule),
         }),
-        NodeKind::ConsumeExit(scope) => v1::NodeKind::ConsumeExit(exit(&scope.entry)),
-        NodeKind::Nested(nested) => v1::NodeKind::Nested(Box::new(v1::Nested {
+        NodeKind::ConsumeExit(scope) => schema::NodeKind::ConsumeExit(exit(&scope.entry)),
+        NodeKind::Nested(nested) => schema::NodeKind::Nested(Box::new(schema::Nested {
             inputs: connectors(&nested.inputs),
             outputs: connectors(&nested.outputs),
             symbol_mapping: assignments(&nested.symbol_mapping),
             sdfg: self::sdfg(&nested.sdfg),
         })),
-        NodeKind::Reduce(reduce) => v1::NodeKind::Reduce(v1::Reduce {
+        NodeKind::Reduce(reduce) => schema::NodeKind::Reduce(schema::Reduce {
             axes: reduce.axes.clone(),
             resolution: resolution(&reduce.resolution),
             identity: text(&reduce.identity),
             schedule: reduce.schedule.name().to_owned(),
         }),
-        NodeKind::Library(library) => v1::NodeKind::Library(v1::Library {
+        NodeKind::Library(library) => schema::NodeKind::Library(schema::Library {
             operation: library.operation.clone(),
             inputs: connectors(&library.inputs),
             outputs: connectors(&library.outputs),
             properties: library
                 .properties
                 .iter()
-                .map(|(name, value)| v1::Property { name: name.clone(), value: value.to_string() })
+                .map(|(name, value)| schema::Property { name: name.clone(), value: value.to_string() })
                 .collect(),
             expansion: library.expansion.clone(),
         }),
     }
 }
 
-fn tasklet(tasklet: &Tasklet) -> v1::Tasklet {
+fn tasklet(tasklet: &Tasklet) -> schema::Tasklet {
     let body = match &tasklet.body {
-        TaskletBody::Code(code) => v1::TaskletBody::Code(v1::Code {
+        TaskletBody::Code(code) => schema::TaskletBody::Code(schema::Code {
             source: code.source().to_owned(),
             dialect: dialect_name(code.dialect()).to_owned(),
         }),
-        TaskletBody::External(call) => v1::TaskletBody::External(v1::External {
+        TaskletBody::External(call) => schema::TaskletBody::External(schema::External {
             symbol: call.symbol.clone(),
             arguments: texts(&call.arguments),
             result: call.result.clone(),
             origin: match call.origin.clone() {
-                ExternalOrigin::Library(name) => v1::Origin::Library(name),
-                ExternalOrigin::File(path) => v1::Origin::File(path),
-                ExternalOrigin::Source(text) => v1::Origin::Source(text),
-                ExternalOrigin::Cpp(text) => v1::Origin::Cpp(text),
+                ExternalOrigin::Library(name) => schema::Origin::Library(name),
+                ExternalOrigin::File(path) => schema::Origin::File(path),
+                ExternalOrigin::Source(text) => schema::Origin::Source(text),
+                ExternalOrigin::Cpp(text) => schema::Origin::Cpp(text),
             },
         }),
     };
-    v1::Tasklet { inputs: connectors(&tasklet.inputs), outputs: connectors(&tasklet.outputs), body }
+    schema::Tasklet { inputs: connectors(&tasklet.inputs), outputs: connectors(&tasklet.outputs), body }
 }
 
-fn connectors(connectors: &[Connector]) -> Vec<v1::Connector> {
+fn connectors(connectors: &[Connector]) -> Vec<schema::Connector> {
     connectors
         .iter()
-        .map(|connector| v1::Connector { name: connector.name.clone(), element: text(&connector.element) })
+        .map(|connector| schema::Connector {
+            name: connector.name.clone(),
+            element: text(&connector.element),
+        })
         .collect()
 }
 
-fn execution(schedule: Schedule, parallelism: &Parallelism) -> v1::Execution {
-    v1::Execution {
-        schedule: schedule.name().to_owned(),
-        sharing: parallelism.sharing.name().to_owned(),
-        chunk: text(&parallelism.chunk),
-        threads: text(&parallelism.threads),
-        collapse: parallelism.collapse,
+fn execution(schedule: &Schedule) -> schema::Execution {
+    let attributes = schedule.attributes();
+    schema::Execution {
+        schedule: schedule.kind().name().to_owned(),
+        sharing: attributes.sharing.map(|sharing| sharing.name().to_owned()),
+        chunk: text(&attributes.chunk),
+        threads: text(&attributes.threads),
+        collapse: attributes.collapse,
+        block: attributes.block.map(|extents| extents.iter().map(ToString::to_string).collect()),
     }
 }
 
-fn edge(sdfg: &Sdfg, positions: &BTreeMap<NodeId, usize>, edge: &Edge) -> v1::Edge {
-    let end = |node: &NodeId, connector: &Option<String>| v1::EdgeEnd {
+fn edge(sdfg: &Sdfg, positions: &BTreeMap<NodeId, usize>, edge: &Edge) -> schema::Edge {
+    let end = |node: &NodeId, connector: &Option<String>| schema::EdgeEnd {
         node: positions.get(node).copied().unwrap_or(NOWHERE),
         connector: connector.clone(),
     };
-    v1::Edge {
+    schema::Edge {
         from: end(&edge.src, &edge.src_connector),
         to: end(&edge.dst, &edge.dst_connector),
         memlet: memlet(sdfg, &edge.memlet),
     }
 }
 
-fn memlet(sdfg: &Sdfg, memlet: &Memlet) -> v1::Memlet {
+fn memlet(sdfg: &Sdfg, memlet: &Memlet) -> schema::Memlet {
     let resolution = memlet.resolution().map(resolution);
     let access = |access: &Access| self::access(sdfg, access);
     let flow = match &memlet.flow {
-        Flow::Order => v1::Flow::Order,
-        Flow::Read(from) => v1::Flow::Read { from: access(from) },
-        Flow::Write { to, .. } => v1::Flow::Write { to: access(to), resolution },
-        Flow::Copy { from, to, .. } => v1::Flow::Copy { from: access(from), to: access(to), resolution },
-        Flow::Value => v1::Flow::Value,
-        Flow::Bind(to) => v1::Flow::Bind { to: access(to) },
+        Flow::Order => schema::Flow::Order,
+        Flow::Read(from) => schema::Flow::Read { from: access(from) },
+        Flow::Write { to, .. } => schema::Flow::Write { to: access(to), resolution },
+        Flow::Copy { from, to, .. } => schema::Flow::Copy { from: access(from), to: access(to), resolution },
+        Flow::Value => schema::Flow::Value,
+        Flow::Bind(to) => schema::Flow::Bind { to: access(to) },
     };
     let volume = match &memlet.volume {
-        Volume::Exact(count) => v1::Volume::Exact(count.to_string()),
-        Volume::AtMost(bound) => v1::Volume::AtMost(bound.to_string()),
-        Volume::Dynamic => v1::Volume::Dynamic,
+        Volume::Exact(count) => schema::Volume::Exact(count.to_string()),
+        Volume::AtMost(bound) => schema::Volume::AtMost(bound.to_string()),
+        Volume::Dynamic => schema::Volume::Dynamic,
     };
-    v1::Memlet { flow, volume, declared: memlet.declared }
+    schema::Memlet { flow, volume, declared: memlet.declared }
 }
 
-fn access(sdfg: &Sdfg, access: &Access) -> v1::Access {
+fn access(sdfg: &Sdfg, access: &Access) -> schema::Access {
     let Subset(ranges) = access.subset();
-    v1::Access {
+    schema::Access {
         container: name_of(sdfg, access.container),
         subset: texts(ranges),
         queues: access.is_queue(),

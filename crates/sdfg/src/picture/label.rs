@@ -2,7 +2,7 @@
 
 use crate::ir::{
     Access, BlockKind, ConflictResolution, Container, ContainerKind, Flow, Map, Memlet, Node, NodeKind,
-    Schedule, Sdfg, TaskletBody, Transition, Volume,
+    ScheduleKind, Sdfg, TaskletBody, Transition, Volume,
 };
 
 /// Characters of a line before it is cut.
@@ -73,8 +73,8 @@ fn map_ranges(map: &Map) -> String {
 }
 
 /// ` cpu_multicore`; nothing for the default.
-fn schedule(schedule: Schedule) -> String {
-    if schedule == Schedule::Default { String::new() } else { format!(" {}", schedule.name()) }
+fn schedule(schedule: ScheduleKind) -> String {
+    if schedule == ScheduleKind::Default { String::new() } else { format!(" {}", schedule.name()) }
 }
 
 /// `array A: f64[N], cpu_heap`.
@@ -110,11 +110,11 @@ pub(super) fn node(sdfg: &Sdfg, node: &Node) -> Vec<String> {
             lines
         }
         NodeKind::MapEntry(map) => {
-            vec![cut(&format!("{label} [{}]{}", map_ranges(map), schedule(map.schedule)))]
+            vec![cut(&format!("{label} [{}]{}", map_ranges(map), schedule(map.schedule.kind())))]
         }
         NodeKind::ConsumeEntry(consume) => {
             let range = format!("{} = 0:{}", consume.element, consume.elements);
-            let mut lines = vec![cut(&format!("{label} [{range}]{}", schedule(consume.schedule)))];
+            let mut lines = vec![cut(&format!("{label} [{range}]{}", schedule(consume.schedule.kind())))];
             if let Some(condition) = &consume.condition {
                 lines.push(cut(&format!("until {condition}")));
             }

@@ -1,6 +1,6 @@
 //! Colours: by memory for containers, by schedule for scopes.
 
-use crate::ir::{NodeKind, Schedule, Storage};
+use crate::ir::{NodeKind, ScheduleKind, Storage};
 
 /// Fill of a container's node.
 pub(super) const fn storage(storage: Storage) -> &'static str {
@@ -20,26 +20,26 @@ pub(super) const fn storage(storage: Storage) -> &'static str {
 }
 
 /// Fill of the border nodes of a scope; its inside is the same colour, mostly transparent.
-pub(super) const fn schedule(schedule: Schedule) -> &'static str {
+pub(super) const fn schedule(schedule: ScheduleKind) -> &'static str {
     match schedule {
-        Schedule::Default => "#eceff1",
-        Schedule::Sequential => "#cfd8dc",
-        Schedule::Unrolled => "#b0bec5",
-        Schedule::Simd => "#b2dfdb",
-        Schedule::CpuMulticore => "#b3e5fc",
-        Schedule::GpuGrid => "#c5e1a5",
-        Schedule::GpuBlock => "#9ccc65",
-        Schedule::FpgaDevice => "#ffcc80",
-        Schedule::FpgaReplicated => "#ffb74d",
-        Schedule::Mpi => "#f8bbd0",
+        ScheduleKind::Default => "#eceff1",
+        ScheduleKind::Sequential => "#cfd8dc",
+        ScheduleKind::Unrolled => "#b0bec5",
+        ScheduleKind::Simd => "#b2dfdb",
+        ScheduleKind::CpuMulticore => "#b3e5fc",
+        ScheduleKind::GpuGrid => "#c5e1a5",
+        ScheduleKind::GpuBlock => "#9ccc65",
+        ScheduleKind::FpgaDevice => "#ffcc80",
+        ScheduleKind::FpgaReplicated => "#ffb74d",
+        ScheduleKind::Mpi => "#f8bbd0",
     }
 }
 
 /// The schedule of a scope or reduction.
-pub(super) fn schedule_of(kind: &NodeKind) -> Option<Schedule> {
+pub(super) fn schedule_of(kind: &NodeKind) -> Option<ScheduleKind> {
     match kind {
-        NodeKind::MapEntry(map) => Some(map.schedule),
-        NodeKind::ConsumeEntry(consume) => Some(consume.schedule),
+        NodeKind::MapEntry(map) => Some(map.schedule.kind()),
+        NodeKind::ConsumeEntry(consume) => Some(consume.schedule.kind()),
         NodeKind::Reduce(reduce) => Some(reduce.schedule),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)

@@ -4,7 +4,7 @@ use super::step::Change;
 use crate::analysis::{is_leaf, memlet_path};
 use crate::ir::{
     BlockKind, ConflictResolution, ContainerKind, Distribution, EdgeId, FloatMode, Flow, Layout, Lifetime,
-    NodeId, NodeKind, Parallelism, Schedule, Sdfg, StateId, Storage,
+    NodeId, NodeKind, Schedule, ScheduleKind, Sdfg, StateId, Storage,
 };
 
 /// Everything with one property less.
@@ -81,14 +81,12 @@ fn plain_node(sdfg: &mut Sdfg, state: StateId, id: NodeId) -> Option<()> {
     match &mut sdfg.state_mut(state).node_mut(id).kind {
         NodeKind::MapEntry(map) => {
             map.schedule = Schedule::default();
-            map.parallelism = Parallelism::default();
         }
         NodeKind::ConsumeEntry(consume) => {
             consume.schedule = Schedule::default();
-            consume.parallelism = Parallelism::default();
         }
         NodeKind::Reduce(reduce) => {
-            reduce.schedule = Schedule::default();
+            reduce.schedule = ScheduleKind::default();
             reduce.identity = None;
         }
         NodeKind::Library(library) => library.expansion = None,

@@ -10,7 +10,7 @@ use crate::dtype::{ElementType, ScalarType};
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
     Block, BlockKind, Branch, ConflictResolution, Connector, Container, ContainerKind, Distribution, Layout,
-    Lifetime, Loop, Parallelism, RegionId, Schedule, Sdfg, Sharing, State, Storage, Transition,
+    Lifetime, Loop, RegionId, Schedule, ScheduleKind, Sdfg, Sharing, State, Storage, Team, Transition,
 };
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -170,16 +170,27 @@ impl Random {
     }
 
     fn schedule(&mut self) -> Schedule {
-        self.pick(&Schedule::ALL)
-    }
-
-    fn parallelism(&mut self) -> Parallelism {
-        Parallelism {
-            sharing: self.pick(&Sharing::ALL),
-            chunk: self.maybe(30, Self::symbolic),
-            threads: self.maybe(30, Self::symbolic),
-            collapse: self.maybe(30, |random| random.below(4) as u32),
+        let mut schedule = Schedule::from(self.pick(&ScheduleKind::ALL));
+        match &mut schedule {
+            Schedule::Default(team) | Schedule::CpuMulticore(team) => {
+                *team = Team {
+                    sharing: self.pick(&Sharing::ALL),
+                    chunk: self.maybe(30, Self::symbolic),
+                    threads: self.maybe(30, Self::symbolic),
+                    collapse: self.maybe(30, |random| random.below(4) as u32),
+                };
+            }
+            Schedule::GpuGrid(block) | Schedule::GpuBlock(block) => {
+                block.extents = self.several(0, 3, Self::symbolic);
+            }
+            Schedule::Sequential
+            | Schedule::Unrolled
+            | Schedule::Simd
+            | Schedule::FpgaDevice
+            | Schedule::FpgaReplicated
+            | Schedule::Mpi => {}
         }
+        schedule
     }
 
     fn sdfg(&mut self, depth: usize) -> Sdfg {

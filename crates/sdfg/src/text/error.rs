@@ -3,7 +3,7 @@
 //! Everything else that may be wrong with a graph is found by [`validate`](crate::validate), for every front end alike.
 
 use super::names::closest;
-use crate::ir::SourceLoc;
+use crate::ir::{ForeignAttribute, SourceLoc};
 use crate::syntax::{self, Span};
 
 /// An error at a place of a text program.
@@ -52,6 +52,9 @@ pub enum ParseErrorKind {
         /// The list.
         known: Vec<&'static str>,
     },
+    /// An attribute that the schedule of a scope does not have.
+    #[error("{0}")]
+    ForeignAttribute(ForeignAttribute),
     /// A name that is taken.
     #[error("there is a {what} `{name}` already")]
     Duplicate {
@@ -162,6 +165,7 @@ impl ParseErrorKind {
                 Some(similar) => format!("did you mean `{similar}`? known: {}", known.join(", ")),
                 None => format!("known: {}", known.join(", ")),
             },
+            ParseErrorKind::ForeignAttribute(_) => "leave it out, or choose a schedule that it belongs to".to_owned(),
             ParseErrorKind::Duplicate { .. } => "choose another name".to_owned(),
             ParseErrorKind::InvalidSymbol { .. } => {
                 "symbols start with a letter or `_` and go on with letters, digits and `_`".to_owned()

@@ -120,8 +120,8 @@ fn node(out: &mut String, sdfg: &Sdfg, graph: &State, id: NodeId) {
             let condition = consume.condition.as_ref().map(ToString::to_string);
             writeln!(
                 out,
-                "{:?} {:?} {:?} {condition:?} {:?} {:?}",
-                consume.element, consume.elements, consume.chunk, consume.schedule, consume.parallelism
+                "{:?} {:?} {:?} {condition:?} {:?}",
+                consume.element, consume.elements, consume.chunk, consume.schedule
             )
             .unwrap();
         }

@@ -3,7 +3,7 @@
 use super::frame::{Frame, Frames, symbol_connector};
 use super::site::{Findings, Site, counted};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{Consume, Flow, Map, NodeId, NodeKind, Parallelism, Place, Volume};
+use crate::ir::{Consume, Flow, Map, NodeId, NodeKind, Place, Schedule, Volume};
 use crate::symbolic::{Expr, Symbol};
 
 /// Checks every scope entry of a state.
@@ -13,13 +13,13 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
             NodeKind::MapEntry(map) => {
                 dimensions(site, id, map, findings);
                 ranges(site, id, map, frames, findings);
-                parallelism(site, id, &map.parallelism, map.params.len(), frames, findings);
+                schedule(site, id, &map.schedule, map.params.len(), frames, findings);
                 parameters(site, id, &map.params, frames, findings);
             }
             NodeKind::ConsumeEntry(consume) => {
                 consumed_stream(site, id, findings);
                 counts(site, id, consume, frames, findings);
-                parallelism(site, id, &consume.parallelism, 1, frames, findings);
+                schedule(site, id, &consume.schedule, 1, frames, findings);
                 parameters(site, id, std::slice::from_ref(&consume.element), frames, findings);
             }
             NodeKind::Access(_)
@@ -60,21 +60,31 @@ fn ranges(site: &Site<'_>, id: NodeId, map: &Map, frames: &Frames, findings: &mu
     }
 }
 
-/// Numbers of threads and iterations are positive, and no more dimensions collapse than there are.
-fn parallelism(
+/// Numbers of threads and iterations are positive, no more dimensions collapse than there are, and a block has up to
+/// three extents.
+fn schedule(
     site: &Site<'_>,
     id: NodeId,
-    parallelism: &Parallelism,
+    schedule: &Schedule,
     dimensions: usize,
     frames: &Frames,
     findings: &mut Findings,
 ) {
-    for (count, what) in [(&parallelism.chunk, "chunk"), (&parallelism.threads, "number of threads")] {
+    let attributes = schedule.attributes();
+    for (count, what) in [(&attributes.chunk, "chunk"), (&attributes.threads, "number of threads")] {
         if let Some(count) = count {
             positive(site, id, count, what, frames.at(id), findings);
         }
     }
-    if let Some(collapse) = parallelism.collapse
+    let extents = attributes.block.unwrap_or_default();
+    for extent in &extents {
+        positive(site, id, extent, "extent of a block", frames.at(id), findings);
+    }
+    if extents.len() > 3 {
+        let message = format!("a block has up to 3 dimensions, this one has {}", extents.len());
+        findings.push(site.node_error(Code::BadCount, id, None, message));
+    }
+    if let Some(collapse) = attributes.collapse
         && !(1..=dimensions).contains(&(collapse as usize))
     {
         let collapse = counted(collapse as usize, "dimension");

@@ -3,7 +3,7 @@
 use super::frame::Frames;
 use super::site::{Findings, Site};
 use crate::diagnostic::Code;
-use crate::ir::{EdgeId, Flow, NodeId, NodeKind, Schedule, Storage};
+use crate::ir::{EdgeId, Flow, NodeId, NodeKind, ScheduleKind, Storage};
 
 /// What runs a piece of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,16 +19,16 @@ pub(super) enum Device {
 
 impl Device {
     /// What runs a scope of this schedule inside of this device.
-    fn within(self, schedule: Schedule) -> Device {
+    fn within(self, schedule: ScheduleKind) -> Device {
         match schedule {
-            Schedule::GpuGrid | Schedule::GpuBlock => Device::Gpu,
-            Schedule::FpgaDevice | Schedule::FpgaReplicated => Device::Fpga,
-            Schedule::Default
-            | Schedule::Sequential
-            | Schedule::Unrolled
-            | Schedule::Simd
-            | Schedule::CpuMulticore
-            | Schedule::Mpi => self,
+            ScheduleKind::GpuGrid | ScheduleKind::GpuBlock => Device::Gpu,
+            ScheduleKind::FpgaDevice | ScheduleKind::FpgaReplicated => Device::Fpga,
+            ScheduleKind::Default
+            | ScheduleKind::Sequential
+            | ScheduleKind::Unrolled
+            | ScheduleKind::Simd
+            | ScheduleKind::CpuMulticore
+            | ScheduleKind::Mpi => self,
         }
     }
 
@@ -63,8 +63,8 @@ pub(super) fn device_at(site: &Site<'_>, frames: &Frames, scope: Option<NodeId>)
     let mut entries: Vec<NodeId> = frames.scopes.enclosing_scope(scope).collect();
     entries.reverse();
     entries.into_iter().fold(site.device, |device, entry| match &site.state.node(entry).kind {
-        NodeKind::MapEntry(map) => device.within(map.schedule),
-        NodeKind::ConsumeEntry(consume) => device.within(consume.schedule),
+        NodeKind::MapEntry(map) => device.within(map.schedule.kind()),
+        NodeKind::ConsumeEntry(consume) => device.within(consume.schedule.kind()),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)
         | NodeKind::MapExit(_)

@@ -7,7 +7,7 @@ use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
     BlockKind, Container, ContainerId, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind,
-    Parallelism, Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
+    Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets};
@@ -160,7 +160,7 @@ fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbo
         NodeKind::Tasklet(tasklet) => symbols_of_tasklet(tasklet),
         NodeKind::MapEntry(map) => {
             let mut used = map.ranges.free_symbols();
-            used.extend(symbols_of_parallelism(&map.parallelism));
+            used.extend(map.schedule.expressions().flat_map(Expr::free_symbols));
             for symbol in bound_symbols(state, id) {
                 used.remove(&symbol);
             }
@@ -169,7 +169,7 @@ fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbo
         NodeKind::ConsumeEntry(consume) => {
             let mut used = consume.elements.free_symbols();
             used.extend(consume.chunk.free_symbols());
-            used.extend(symbols_of_parallelism(&consume.parallelism));
+            used.extend(consume.schedule.expressions().flat_map(Expr::free_symbols));
             used
         }
         NodeKind::Nested(nested) => {
@@ -187,10 +187,6 @@ fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbo
         }
         NodeKind::Reduce(reduce) => reduce.identity.iter().flat_map(symbols_of_expression).collect(),
     }
-}
-
-fn symbols_of_parallelism(parallelism: &Parallelism) -> BTreeSet<Symbol> {
-    parallelism.chunk.iter().chain(&parallelism.threads).flat_map(Expr::free_symbols).collect()
 }
 
 /// Names in the code of a tasklet that are neither connectors nor locals.

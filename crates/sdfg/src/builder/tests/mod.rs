@@ -3,7 +3,7 @@
 mod order;
 
 use super::*;
-use crate::ir::{ConflictResolution, Schedule};
+use crate::ir::{ConflictResolution, ScheduleKind};
 use crate::text;
 
 const F64: ScalarType = ScalarType::F64;
@@ -107,6 +107,25 @@ fn matrix_product() {
 }
 
 #[test]
+fn attributes_belong_to_schedules() {
+    let build = |schedule| {
+        let mut b = SdfgBuilder::new("p");
+        b.array("A", F64, ["8"]);
+        b.state("s", |s| {
+            s.map_scope("m", [("i", "0:8")]).threads(4).schedule(schedule).body(|s| {
+                s.tasklet("t").output("o", "A[i]").code("o = 1.0");
+            });
+        });
+        b.build()
+    };
+    assert!(build(ScheduleKind::CpuMulticore).is_ok());
+    let rejected = build(ScheduleKind::Simd).unwrap_err().to_string();
+    let message =
+        "`threads` does not belong to the schedule `simd`; it belongs to `default` and `cpu_multicore`";
+    assert!(rejected.contains(message) && rejected.contains("builder/tests/mod.rs"), "{rejected}");
+}
+
+#[test]
 fn sparse() {
     let mut b = SdfgBuilder::new("spmv");
     for size in ["H", "W", "nnz"] {
@@ -125,7 +144,7 @@ fn sparse() {
             s.map_scope("entries", [("j", "begin:end")])
                 .bind("begin", "row[i]")
                 .bind("end", "row[i + 1]")
-                .schedule(Schedule::Sequential)
+                .schedule(ScheduleKind::Sequential)
                 .body(|s| {
                     let column = s.transient_scalar("column", ScalarType::I64);
                     s.tasklet("index").input("c", "col[j]").output("o", column).code("o = c");

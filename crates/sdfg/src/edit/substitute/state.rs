@@ -8,7 +8,7 @@ use super::tasklet;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::{bound_symbols, free_symbols};
 use crate::ir::{
-    Consume, EdgeId, LibraryNode, Map, Memlet, NestedSdfg, NodeId, NodeKind, Parallelism, Sdfg, State, Volume,
+    Consume, EdgeId, LibraryNode, Map, Memlet, NestedSdfg, NodeId, NodeKind, Sdfg, State, Volume,
 };
 use crate::symbolic::{Expr, Symbol};
 use crate::tasklet::Dialect;
@@ -171,21 +171,17 @@ fn ranges(map: &mut Map, outside: &Replacements, inside: &Replacements) {
         }
         here.range(range);
     }
-    parallelism(&mut map.parallelism, outside);
+    map.schedule.expressions_mut().into_iter().for_each(|expr| outside.expr(expr));
 }
 
 fn consume(sdfg: &Sdfg, consume: &mut Consume, outside: &Replacements, label: &str) -> Result<(), EditError> {
     outside.expr(&mut consume.elements);
     outside.expr(&mut consume.chunk);
-    parallelism(&mut consume.parallelism, outside);
+    consume.schedule.expressions_mut().into_iter().for_each(|expr| outside.expr(expr));
     match &mut consume.condition {
         Some(condition) => outside.control(sdfg, condition, label),
         None => Ok(()),
     }
-}
-
-fn parallelism(parallelism: &mut Parallelism, outside: &Replacements) {
-    parallelism.chunk.iter_mut().chain(&mut parallelism.threads).for_each(|expr| outside.expr(expr));
 }
 
 /// Symbols inside keep their names: what they had from outside by name, they now have by the mapping.

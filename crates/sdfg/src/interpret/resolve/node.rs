@@ -16,7 +16,7 @@ use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
 use crate::ir::{
     Consume, ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId, NodeKind, Place,
-    Reduce, Schedule, Tasklet, TaskletBody, Volume,
+    Reduce, ScheduleKind, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::Symbol;
 use crate::syntax::{Expression, ExpressionKind, visit_block};
@@ -26,16 +26,16 @@ use crate::tasklet::{
 };
 
 /// What runs the scope of a schedule.
-fn device_of(schedule: Schedule, outside: Memory) -> Memory {
+fn device_of(schedule: ScheduleKind, outside: Memory) -> Memory {
     match schedule {
-        Schedule::GpuGrid | Schedule::GpuBlock => Memory::GPU,
-        Schedule::FpgaDevice | Schedule::FpgaReplicated => Memory::FPGA,
-        Schedule::Default
-        | Schedule::Sequential
-        | Schedule::Unrolled
-        | Schedule::Simd
-        | Schedule::CpuMulticore
-        | Schedule::Mpi => outside,
+        ScheduleKind::GpuGrid | ScheduleKind::GpuBlock => Memory::GPU,
+        ScheduleKind::FpgaDevice | ScheduleKind::FpgaReplicated => Memory::FPGA,
+        ScheduleKind::Default
+        | ScheduleKind::Sequential
+        | ScheduleKind::Unrolled
+        | ScheduleKind::Simd
+        | ScheduleKind::CpuMulticore
+        | ScheduleKind::Mpi => outside,
     }
 }
 
@@ -61,8 +61,8 @@ impl Resolver {
                     ranges.push(RangeCode::new(range, &mut |symbol| context.slot(symbol)));
                     params.push(context.bind(param));
                 }
-                let on_ranks = map.schedule == Schedule::Mpi;
-                let body = self.body(context, inner, Some(id), device_of(map.schedule, by.device))?;
+                let on_ranks = map.schedule.kind() == ScheduleKind::Mpi;
+                let body = self.body(context, inner, Some(id), device_of(map.schedule.kind(), by.device))?;
                 context.bound.truncate(bound);
                 let waits = self.program.bodies[body].waits_for_streams;
                 Ok((ItemForm::Map(Box::new(MapCode { reads, params, ranges, on_ranks, body })), waits))
@@ -83,7 +83,8 @@ impl Resolver {
                 let condition =
                     consume.condition.as_ref().map(|c| self.expression(context, c, &path)).transpose()?;
                 let waits = condition.is_some();
-                let body = self.body(context, inner, Some(id), device_of(consume.schedule, by.device))?;
+                let body =
+                    self.body(context, inner, Some(id), device_of(consume.schedule.kind(), by.device))?;
                 context.bound.truncate(bound);
                 let waits = waits || self.program.bodies[body].waits_for_streams;
                 let code = ConsumeCode { reads, element, elements, condition, stream, register, body };

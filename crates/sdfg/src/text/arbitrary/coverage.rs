@@ -9,14 +9,14 @@ use super::arbitrary_sdfg;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
     Access, BlockKind, ConflictResolution, Connector, Container, ContainerKind, Distribution, Edge, Flow,
-    Lifetime, Memlet, NodeKind, Parallelism, Place, Schedule, Sdfg, Sharing, State, Storage, TaskletBody,
+    Lifetime, Memlet, NodeKind, Place, Schedule, ScheduleKind, Sdfg, Sharing, State, Storage, TaskletBody,
     Volume,
 };
 use crate::subset::Subset;
 use crate::tasklet::{Dialect, ExternalOrigin};
 
 /// Constructs that are no element of an `ALL` list.
-const CONSTRUCTS: [&str; 104] = [
+const CONSTRUCTS: [&str; 105] = [
     "symbol",
     "container scalar",
     "container array",
@@ -82,9 +82,10 @@ const CONSTRUCTS: [&str; 104] = [
     "external arguments",
     "map parameters",
     "map without parameters",
-    "parallelism chunk",
-    "parallelism threads",
-    "parallelism collapse",
+    "team chunk",
+    "team threads",
+    "team collapse",
+    "block extents",
     "consume condition",
     "consume without condition",
     "nested mapping",
@@ -236,12 +237,17 @@ impl Seen {
         }
     }
 
-    fn parallelism(&mut self, schedule: Schedule, parallelism: &Parallelism) {
-        self.see(&format!("schedule {}", schedule.name()));
-        self.see(&format!("sharing {}", parallelism.sharing.name()));
-        self.when(parallelism.chunk.is_some(), "parallelism chunk", "");
-        self.when(parallelism.threads.is_some(), "parallelism threads", "");
-        self.when(parallelism.collapse.is_some(), "parallelism collapse", "");
+    fn schedule(&mut self, schedule: &Schedule) {
+        self.see(&format!("schedule {}", schedule.kind().name()));
+        if let Some(team) = schedule.team() {
+            self.see(&format!("sharing {}", team.sharing.name()));
+            self.when(team.chunk.is_some(), "team chunk", "");
+            self.when(team.threads.is_some(), "team threads", "");
+            self.when(team.collapse.is_some(), "team collapse", "");
+        }
+        if let Some(block) = schedule.block() {
+            self.when(!block.extents.is_empty(), "block extents", "");
+        }
     }
 
     fn node(&mut self, kind: &NodeKind) {
@@ -272,11 +278,11 @@ impl Seen {
             },
             NodeKind::MapEntry(map) => {
                 self.when(map.params.is_empty(), "map without parameters", "map parameters");
-                self.parallelism(map.schedule, &map.parallelism);
+                self.schedule(&map.schedule);
             }
             NodeKind::ConsumeEntry(consume) => {
                 self.when(consume.condition.is_some(), "consume condition", "consume without condition");
-                self.parallelism(consume.schedule, &consume.parallelism);
+                self.schedule(&consume.schedule);
             }
             NodeKind::Nested(nested) => {
                 self.when(!nested.symbol_mapping.is_empty(), "nested mapping", "");
@@ -361,7 +367,7 @@ fn every_construct_is_generated() {
     expected.extend(FloatMode::ALL.iter().map(|mode| mode.name().to_owned()));
     expected.extend(Storage::ALL.iter().map(|storage| format!("storage {}", storage.name())));
     expected.extend(Lifetime::ALL.iter().map(|lifetime| format!("lifetime {}", lifetime.name())));
-    expected.extend(Schedule::ALL.iter().map(|schedule| format!("schedule {}", schedule.name())));
+    expected.extend(ScheduleKind::ALL.iter().map(|schedule| format!("schedule {}", schedule.name())));
     expected.extend(Sharing::ALL.iter().map(|sharing| format!("sharing {}", sharing.name())));
     expected.extend(ConflictResolution::NAMED.iter().map(|named| format!("resolution {}", named.name())));
     expected.extend(crate::dtype::ScalarType::ALL.iter().map(|ty| format!("type {}", ty.name())));

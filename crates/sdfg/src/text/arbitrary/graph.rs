@@ -77,7 +77,6 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
     ) -> (NodeId, NodeId) {
         let random = &mut *self.random;
         let schedule = random.schedule();
-        let parallelism = random.parallelism();
         let consume = random.chance(30);
         let entry_kind = if consume {
             NodeKind::ConsumeEntry(Consume {
@@ -86,12 +85,11 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
                 chunk: random.symbolic(),
                 condition: random.maybe(50, Random::expression),
                 schedule,
-                parallelism,
             })
         } else {
             let params = random.several(0, 3, Random::symbol);
             let ranges = random.subset(params.len());
-            NodeKind::MapEntry(Map { params, ranges, schedule, parallelism })
+            NodeKind::MapEntry(Map { params, ranges, schedule })
         };
         let label = random.label("scope");
         let entry = self.graph.add_node(Node { label: label.clone(), kind: entry_kind, loc: None });
@@ -150,7 +148,7 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
                 axes: random.maybe(70, |random| random.several(0, 3, |random| random.below(5))),
                 resolution: random.resolution(),
                 identity: random.maybe(50, Random::expression),
-                schedule: random.schedule(),
+                schedule: random.schedule().kind(),
             }),
             9 => NodeKind::Library(LibraryNode {
                 operation: random.label("Op"),

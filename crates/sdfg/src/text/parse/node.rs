@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::error::ParseErrorKind;
 use super::edge::EdgeStatement;
+use super::terms::Execution;
 use super::{Fault, Parsed, Parser};
 use crate::ir::{
-    Consume, Edge, LibraryNode, Map, Memlet, NestedSdfg, Node, NodeId, NodeKind, Parallelism, Reduce,
-    Schedule, ScopeExit, Sdfg, SourceLoc, State, Tasklet, TaskletBody,
+    Consume, Edge, LibraryNode, Map, Memlet, NestedSdfg, Node, NodeId, NodeKind, Reduce, Schedule,
+    ScheduleKind, ScopeExit, Sdfg, SourceLoc, State, Tasklet, TaskletBody,
 };
 use crate::subset::Subset;
 use crate::symbolic::Expr;
@@ -182,7 +183,7 @@ impl Parser<'_> {
         let mut axes = None;
         let mut resolution = None;
         let mut identity = None;
-        let mut schedule = Schedule::default();
+        let mut schedule = ScheduleKind::default();
         while self.expect_statement_end().is_err() {
             if self.cursor.eat_word("wcr") {
                 resolution = Some(self.resolution()?);
@@ -231,7 +232,9 @@ impl Parser<'_> {
             })?;
             let (params, ranges) = dimensions.into_iter().unzip();
             let mut map = Map::new(params, Subset(ranges));
-            while parser.execution(&mut map.schedule, &mut map.parallelism)? {}
+            let mut execution = Execution::default();
+            while parser.execution(&mut execution)? {}
+            map.schedule = execution.finish()?;
             Ok(map)
         })?;
         let map = header.unwrap_or_else(|| Map::new(Vec::new(), Subset(Vec::new())));
@@ -261,20 +264,16 @@ impl Parser<'_> {
         self.cursor.expect(Punctuation::Colon)?;
         let elements = self.symbolic()?;
         self.cursor.expect(Punctuation::CloseBracket)?;
-        let mut consume = Consume {
-            element,
-            elements,
-            chunk: Expr::one(),
-            condition: None,
-            schedule: Schedule::default(),
-            parallelism: Parallelism::default(),
-        };
+        let mut consume =
+            Consume { element, elements, chunk: Expr::one(), condition: None, schedule: Schedule::default() };
+        let mut execution = Execution::default();
         loop {
             if self.cursor.eat_word("condition") {
                 consume.condition = Some(self.argument(Self::expression)?);
             } else if self.cursor.eat_word("chunk") {
                 consume.chunk = self.argument(Self::symbolic)?;
-            } else if !self.execution(&mut consume.schedule, &mut consume.parallelism)? {
+            } else if !self.execution(&mut execution)? {
+                consume.schedule = execution.finish()?;
                 return Ok(consume);
             }
         }

@@ -3,12 +3,34 @@
 use super::super::error::ParseErrorKind;
 use super::{Fault, Parsed, Parser};
 use crate::dtype::ElementType;
-use crate::ir::{ConflictResolution, Connector, Parallelism, Schedule, Sharing};
+use crate::ir::{ConflictResolution, Connector, Schedule, ScheduleAttributes, ScheduleKind, Sharing};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, NotPure, Symbol};
 use crate::syntax::{
-    Expression, Name, ParseError as SyntaxError, ParseErrorKind as SyntaxErrorKind, Punctuation, TokenKind,
+    Expression, Name, ParseError as SyntaxError, ParseErrorKind as SyntaxErrorKind, Punctuation, Span,
+    TokenKind,
 };
+
+/// A schedule and its attributes, which may stand in any order.
+#[derive(Default)]
+pub(super) struct Execution {
+    kind: ScheduleKind,
+    attributes: ScheduleAttributes,
+    /// Where attributes stand, by name.
+    spans: Vec<(&'static str, Span)>,
+}
+
+impl Execution {
+    /// The schedule with its attributes; the first attribute that does not belong to it is an error.
+    pub(super) fn finish(self) -> Parsed<Schedule> {
+        let Execution { kind, attributes, spans } = self;
+        Schedule::with(kind, attributes).map_err(|foreign| {
+            let found = spans.iter().find(|(name, _)| *name == foreign.attribute);
+            let span = found.map_or_else(Span::default, |(_, span)| *span);
+            Fault::new(span, ParseErrorKind::ForeignAttribute(foreign))
+        })
+    }
+}
 
 impl Parser<'_> {
     /// `(first, second, ...)`, possibly empty; line ends inside do not count.
@@ -147,33 +169,40 @@ impl Parser<'_> {
         })
     }
 
-    /// One of `schedule(...)`, `sharing(...)`, `threads(...)`, `collapse(...)`; false if something else stands here.
-    pub(super) fn execution(
-        &mut self,
-        schedule: &mut Schedule,
-        parallelism: &mut Parallelism,
-    ) -> Parsed<bool> {
+    /// One of `schedule(...)`, `sharing(...)`, `threads(...)`, `collapse(...)`, `block(...)`; false if something else
+    /// stands here.
+    pub(super) fn execution(&mut self, execution: &mut Execution) -> Parsed<bool> {
+        let span = self.cursor.peek().span;
+        let Execution { kind, attributes, .. } = execution;
         if self.cursor.eat_word("schedule") {
-            *schedule = self.argument(Self::schedule)?;
+            *kind = self.argument(Self::schedule)?;
+            return Ok(true);
         } else if self.cursor.eat_word("sharing") {
-            (parallelism.sharing, parallelism.chunk) = self.argument(|parser| {
+            let (sharing, chunk) = self.argument(|parser| {
                 let sharing = parser.word("kind of sharing", &Sharing::ALL, |s| s.name())?;
                 let chunk =
                     if parser.cursor.eat(Punctuation::Comma) { Some(parser.symbolic()?) } else { None };
                 Ok((sharing, chunk))
             })?;
+            (attributes.sharing, attributes.chunk) = (Some(sharing), chunk);
+            execution.spans.push(("sharing", span));
         } else if self.cursor.eat_word("threads") {
-            parallelism.threads = Some(self.argument(Self::symbolic)?);
+            attributes.threads = Some(self.argument(Self::symbolic)?);
+            execution.spans.push(("threads", span));
         } else if self.cursor.eat_word("collapse") {
-            parallelism.collapse = Some(self.argument(Self::small_integer)?);
+            attributes.collapse = Some(self.argument(Self::small_integer)?);
+            execution.spans.push(("collapse", span));
+        } else if self.cursor.eat_word("block") {
+            attributes.block = Some(self.parenthesized(Self::symbolic)?);
+            execution.spans.push(("block", span));
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    pub(super) fn schedule(&mut self) -> Parsed<Schedule> {
-        self.word("schedule", &Schedule::ALL, |s| s.name())
+    pub(super) fn schedule(&mut self) -> Parsed<ScheduleKind> {
+        self.word("schedule", &ScheduleKind::ALL, |s| s.name())
     }
 
     /// An integer literal that fits 32 bits.

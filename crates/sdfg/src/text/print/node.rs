@@ -8,8 +8,8 @@ use super::edge::{container_name, resolution_text};
 use super::{PrintedElement, Printer, list};
 use crate::analysis::ScopeTree;
 use crate::ir::{
-    Connector, Consume, EdgeId, LibraryNode, Map, NestedSdfg, Node, NodeId, NodeKind, Parallelism, Reduce,
-    Schedule, Sdfg, Sharing, State, StateId, Tasklet, TaskletBody,
+    Connector, Consume, EdgeId, LibraryNode, Map, NestedSdfg, Node, NodeId, NodeKind, Reduce, Schedule,
+    ScheduleKind, Sdfg, State, StateId, Tasklet, TaskletBody,
 };
 use crate::tasklet::{Code, Dialect};
 
@@ -207,7 +207,7 @@ fn map_header(label: &str, map: &Map) -> String {
             None => symbol.to_owned(),
         }
     });
-    format!("map {label} [{}]{}", list(dimensions), execution(map.schedule, &map.parallelism))
+    format!("map {label} [{}]{}", list(dimensions), execution(&map.schedule))
 }
 
 fn consume_header(label: &str, consume: &Consume) -> String {
@@ -218,28 +218,31 @@ fn consume_header(label: &str, consume: &Consume) -> String {
     if !consume.chunk.is_one() {
         text.push_str(&format!(" chunk({})", consume.chunk));
     }
-    text.push_str(&execution(consume.schedule, &consume.parallelism));
+    text.push_str(&execution(&consume.schedule));
     text
 }
 
 /// ` schedule(s) sharing(dynamic, 16) threads(4) collapse(2)`, without what is default.
-fn execution(schedule: Schedule, parallelism: &Parallelism) -> String {
+fn execution(schedule: &Schedule) -> String {
     let mut text = String::new();
-    if schedule != Schedule::default() {
-        text.push_str(&format!(" schedule({})", schedule.name()));
+    if schedule.kind() != ScheduleKind::default() {
+        text.push_str(&format!(" schedule({})", schedule.kind().name()));
     }
-    match &parallelism.chunk {
-        Some(chunk) => text.push_str(&format!(" sharing({}, {chunk})", parallelism.sharing.name())),
-        None if parallelism.sharing != Sharing::default() => {
-            text.push_str(&format!(" sharing({})", parallelism.sharing.name()));
-        }
+    let attributes = schedule.attributes();
+    let sharing = attributes.sharing.unwrap_or_default().name();
+    match &attributes.chunk {
+        Some(chunk) => text.push_str(&format!(" sharing({sharing}, {chunk})")),
+        None if attributes.sharing.is_some() => text.push_str(&format!(" sharing({sharing})")),
         None => {}
     }
-    if let Some(threads) = &parallelism.threads {
+    if let Some(threads) = &attributes.threads {
         text.push_str(&format!(" threads({threads})"));
     }
-    if let Some(collapse) = parallelism.collapse {
+    if let Some(collapse) = attributes.collapse {
         text.push_str(&format!(" collapse({collapse})"));
+    }
+    if let Some(extents) = &attributes.block {
+        text.push_str(&format!(" block({})", list(extents)));
     }
     text
 }
@@ -252,7 +255,7 @@ fn reduce_text(label: &str, reduce: &Reduce) -> String {
     if let Some(identity) = &reduce.identity {
         text.push_str(&format!(" identity({identity})"));
     }
-    if reduce.schedule != Schedule::default() {
+    if reduce.schedule != ScheduleKind::default() {
         text.push_str(&format!(" schedule({})", reduce.schedule.name()));
     }
     text

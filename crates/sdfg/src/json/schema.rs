@@ -276,18 +276,23 @@ pub(super) struct Consume {
     pub(super) execution: Execution,
 }
 
-/// Schedule and parallelism of a scope.
+/// The schedule of a scope and the attributes that belong to it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Execution {
     pub(super) schedule: String,
-    pub(super) sharing: String,
+    /// Always present in version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sharing: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) chunk: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) threads: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) collapse: Option<u32>,
+    /// Absent in version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) block: Option<Vec<String>>,
 }
 
 #[derive(Serialize, Deserialize)]
