@@ -46,7 +46,7 @@ fn outer_write(state: &State, edge: EdgeId) -> Option<EdgeId> {
 }
 
 /// The edges one scope further in; none for a leaf.
-fn inner_segments(state: &State, edge: EdgeId) -> Vec<EdgeId> {
+pub(crate) fn inner_segments(state: &State, edge: EdgeId) -> Vec<EdgeId> {
     let Some(edge) = state.get_edge(edge) else { return Vec::new() };
     let mut found: Vec<EdgeId> = Vec::new();
     if state.node(edge.dst).kind.is_scope_entry()

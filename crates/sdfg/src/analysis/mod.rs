@@ -35,6 +35,7 @@ pub use dominators::DominatorTree;
 pub use footprint::Footprint;
 pub use homes::homes;
 pub use liveness::Liveness;
+pub(crate) use memlet_path::inner_segments;
 pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub use memlet_tree::MemletTrees;
 pub use reaching::{ReachingDefinitions, ReachingSymbols};

@@ -1,39 +1,44 @@
 //! Edges and nodes: redirecting, replacing and removing them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::local::check_alike;
 use super::subgraph::Subgraph;
 use super::{EditError, expect_edge, expect_node, expect_state, order};
-use crate::analysis::{ScopeTree, is_leaf, leaf_edges, outer_segment};
+use crate::analysis::{ScopeTree, inner_segments, is_leaf, leaf_edges, memlet_path, outer_segment};
 use crate::ir::{EdgeId, Flow, NodeId, NodeKind, Sdfg, State, StateId};
 use crate::propagate::propagate_state;
 
-/// Lets an edge start at another node or connector; everything else about it stays. The edge gets a new id.
+/// Lets an edge start at another node or connector. It keeps its id. If the new source brings another container, memlets of
+/// the edge and inside of it name that one. Segments outside that carry nothing any more go, with access nodes that
+/// are left without edges, and derived memlets are derived anew.
 ///
 /// # Errors
-/// If the node has no such connector, or the edge would close a cycle.
+/// If the node has no such connector; if the edge would close a cycle; if what it moves cannot come from there
+/// ([`EditError::Misplaced`], [`EditError::Container`]); and [`EditError::Unpaired`] if a connector of a scope would be
+/// left with edges on one side.
 pub fn redirect_source(
     sdfg: &mut Sdfg,
     state: StateId,
     edge: EdgeId,
     node: NodeId,
     connector: Option<&str>,
-) -> Result<EdgeId, EditError> {
-    redirect(sdfg, state, edge, node, connector, false)
+) -> Result<(), EditError> {
+    redirect(sdfg, state, edge, (node, connector), false)
 }
 
-/// Lets an edge end at another node or connector; everything else about it stays. The edge gets a new id.
+/// Lets an edge end at another node or connector; as [`redirect_source`].
 ///
 /// # Errors
-/// If the node has no such connector, or the edge would close a cycle.
+/// As [`redirect_source`].
 pub fn redirect_destination(
     sdfg: &mut Sdfg,
     state: StateId,
     edge: EdgeId,
     node: NodeId,
     connector: Option<&str>,
-) -> Result<EdgeId, EditError> {
-    redirect(sdfg, state, edge, node, connector, true)
+) -> Result<(), EditError> {
+    redirect(sdfg, state, edge, (node, connector), true)
 }
 
 /// Moves the destination of an edge, or its source.
@@ -41,22 +46,108 @@ fn redirect(
     sdfg: &mut Sdfg,
     state: StateId,
     edge: EdgeId,
-    node: NodeId,
-    connector: Option<&str>,
+    (node, connector): (NodeId, Option<&str>),
     is_destination: bool,
-) -> Result<EdgeId, EditError> {
+) -> Result<(), EditError> {
     let graph = expect_state(sdfg, state)?;
     let old = expect_edge(graph, edge)?;
     let (src, dst) = if is_destination { (old.src, node) } else { (node, old.dst) };
     expect_node(graph, node)?;
     check_connector(graph, edge, node, connector, is_destination)?;
-    check_acyclic(graph, src, dst)?;
-    let graph = sdfg.state_mut(state);
-    let mut moved = graph.remove_edge(edge).ok_or(EditError::NoEdge(edge))?;
-    (moved.src, moved.dst) = (src, dst);
-    let end = if is_destination { &mut moved.dst_connector } else { &mut moved.src_connector };
-    *end = connector.map(str::to_owned);
-    Ok(graph.add_edge(moved))
+    check_acyclic(graph, edge, src, dst)?;
+    let left = if is_destination { old.dst } else { old.src };
+    let outer = outer_segment(graph, edge);
+    let before = ScopeTree::of(graph);
+    let (from, to) = ((old.src, old.src_connector.clone()), (old.dst, old.dst_connector.clone()));
+    let new = (node, connector.map(str::to_owned));
+    let (from, to) = if is_destination { (from, new) } else { (new, to) };
+    let mut changed = graph.clone();
+    changed.move_edge(edge, from, to);
+    retarget(sdfg, &mut changed, edge)?;
+    let mut touched = BTreeSet::from([left]);
+    if let Some(outer) = outer.filter(|outer| leaf_edges(&changed, *outer).is_empty()) {
+        remove_path(&mut changed, outer, &mut touched);
+    }
+    let ends = [left, node].into_iter().chain(touched.iter().copied());
+    ends.filter(|id| changed.get_node(*id).is_some()).try_for_each(|id| check_paired(&changed, id))?;
+    tidy(&mut changed, &before, &touched);
+    *sdfg.state_mut(state) = changed;
+    propagate_state(sdfg, state);
+    Ok(())
+}
+
+/// Lets the memlets of an edge and inside of it name the containers outside that the edge leads from and to.
+fn retarget(sdfg: &Sdfg, graph: &mut State, edge: EdgeId) -> Result<(), EditError> {
+    let moved = graph.edge(edge).clone();
+    let path = memlet_path(graph, edge);
+    let root = |id: Option<NodeId>| id.and_then(|id| graph.node(id).kind.container());
+    let from = root(path.first().map(|edge| graph.edge(*edge).src));
+    let to = root(path.last().map(|edge| graph.edge(*edge).dst));
+    let [src, dst] = [moved.src, moved.dst].map(|id| graph.node(id));
+    let is_right = match &moved.memlet.flow {
+        Flow::Order | Flow::Bind(_) => true,
+        Flow::Value => src.kind.is_code() && dst.kind.is_code(),
+        Flow::Read(_) => from.is_some() && dst.kind.container().is_none(),
+        Flow::Write { .. } => to.is_some() && src.kind.container().is_none(),
+        Flow::Copy { .. } => from.is_some() && to.is_some(),
+    };
+    if !is_right {
+        return Err(EditError::Misplaced { src: src.label.clone(), dst: dst.label.clone() });
+    }
+    for segment in segments_from(graph, edge) {
+        let mut memlet = graph.edge(segment).memlet.clone();
+        let (read, written) = match &mut memlet.flow {
+            Flow::Read(access) => (Some(access), None),
+            Flow::Write { to: access, .. } => (None, Some(access)),
+            Flow::Copy { from, to, .. } => (Some(from), Some(to)),
+            Flow::Order | Flow::Value | Flow::Bind(_) => (None, None),
+        };
+        // Inside, a copy has an end of its own.
+        let read = read.filter(|_| moved.memlet.read_access().is_some()).zip(from);
+        let written = written.filter(|_| moved.memlet.write_access().is_some()).zip(to);
+        for (access, container) in read.into_iter().chain(written) {
+            check_alike(sdfg, access.container, container)?;
+            access.container = container;
+        }
+        *graph.memlet_mut(segment) = memlet;
+    }
+    Ok(())
+}
+
+/// An edge and the segments inside of it.
+fn segments_from(graph: &State, edge: EdgeId) -> BTreeSet<EdgeId> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![edge];
+    while let Some(segment) = waiting.pop() {
+        if found.insert(segment) {
+            waiting.extend(inner_segments(graph, segment));
+        }
+    }
+    found
+}
+
+/// Refuses a scope node with a connector that has edges on one side alone, or several outside.
+fn check_paired(graph: &State, id: NodeId) -> Result<(), EditError> {
+    let node = graph.node(id);
+    let is_entry = node.kind.is_scope_entry();
+    if !is_entry && node.kind.exit_of().is_none() {
+        return Ok(());
+    }
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for (_, edge) in graph.each_in_edge(id) {
+        if let Some(name) = edge.dst_connector.as_deref().and_then(|name| name.strip_prefix("IN_")) {
+            counts.entry(name).or_default()[usize::from(!is_entry)] += 1;
+        }
+    }
+    for (_, edge) in graph.each_out_edge(id) {
+        if let Some(name) = edge.src_connector.as_deref().and_then(|name| name.strip_prefix("OUT_")) {
+            counts.entry(name).or_default()[usize::from(is_entry)] += 1;
+        }
+    }
+    match counts.into_iter().find(|(_, [outside, inside])| *outside != 1 || *inside == 0) {
+        Some((name, _)) => Err(EditError::Unpaired { label: node.label.clone(), connector: name.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// Puts another node in the place of one: it keeps the id, the label and the edges.
@@ -239,7 +330,8 @@ fn check_connector(
     Err(EditError::ConnectorMisplaced { label: node.label.clone(), kind: node.kind.noun(), connector })
 }
 
-fn check_acyclic(state: &State, src: NodeId, dst: NodeId) -> Result<(), EditError> {
+/// Refuses ends for an edge that close a cycle with other edges.
+fn check_acyclic(state: &State, moved: EdgeId, src: NodeId, dst: NodeId) -> Result<(), EditError> {
     let mut waiting = vec![dst];
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {
@@ -248,7 +340,8 @@ fn check_acyclic(state: &State, src: NodeId, dst: NodeId) -> Result<(), EditErro
             return Err(EditError::Cycle { src: label(src), dst: label(dst) });
         }
         if seen.insert(id) {
-            waiting.extend(state.out_edges(id).into_iter().map(|edge| state.edge(edge).dst));
+            waiting
+                .extend(state.each_out_edge(id).filter(|(edge, _)| *edge != moved).map(|(_, edge)| edge.dst));
         }
     }
     Ok(())

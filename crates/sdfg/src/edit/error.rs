@@ -51,6 +51,27 @@ pub enum EditError {
         /// The connector, empty if there is none.
         connector: String,
     },
+    /// What an edge moves cannot come from or go to the nodes at its ends.
+    #[error(
+        "what the edge from `{src}` to `{dst}` moves cannot pass there: reads begin at access nodes, writes end at them, \
+         values pass between code nodes"
+    )]
+    Misplaced {
+        /// Label of the source.
+        src: String,
+        /// Label of the destination.
+        dst: String,
+    },
+    /// A connector of a scope would have edges on one side alone, or several outside.
+    #[error(
+        "the connector `{connector}` of the scope `{label}` would not have one edge outside and some inside"
+    )]
+    Unpaired {
+        /// Label of the scope.
+        label: String,
+        /// The connector, without its side.
+        connector: String,
+    },
     /// The edge would close a cycle.
     #[error("`{dst}` already comes before `{src}`: an edge from `{src}` to `{dst}` would close a cycle")]
     Cycle {

@@ -238,13 +238,7 @@ pub fn replace_container(
     to: ContainerId,
 ) -> Result<(), EditError> {
     expect_state(sdfg, state)?;
-    let container = |id| sdfg.get_container(id).ok_or(EditError::NoContainer(id));
-    let (old, new) = (container(from)?, container(to)?);
-    let same_kind = old.is_stream() == new.is_stream() && old.is_alias() == new.is_alias();
-    if !same_kind || old.shape().len() != new.shape().len() || old.element != new.element {
-        let reason = "the other container differs in kind, rank or element type";
-        return Err(EditError::Container { container: old.name.clone(), reason });
-    }
+    check_alike(sdfg, from, to)?;
     let swap = |id: &mut ContainerId| {
         if *id == from {
             *id = to;
@@ -266,4 +260,16 @@ pub fn replace_container(
         graph.memlet_mut(edge).accesses_mut().for_each(|access| swap(&mut access.container));
     }
     Ok(())
+}
+
+/// Refuses containers that cannot take each other's place in memlets.
+pub(super) fn check_alike(sdfg: &Sdfg, from: ContainerId, to: ContainerId) -> Result<(), EditError> {
+    let container = |id| sdfg.get_container(id).ok_or(EditError::NoContainer(id));
+    let (old, new) = (container(from)?, container(to)?);
+    let same_kind = old.is_stream() == new.is_stream() && old.is_alias() == new.is_alias();
+    if from == to || same_kind && old.shape().len() == new.shape().len() && old.element == new.element {
+        return Ok(());
+    }
+    let reason = "the other container differs in kind, rank or element type";
+    Err(EditError::Container { container: old.name.clone(), reason })
 }

@@ -133,14 +133,55 @@ fn edges_are_redirected_to_connectors_that_are_there() {
     assert!(matches!(refusal, Err(EditError::Cycle { .. })), "{refusal:?}");
     let refusal = redirect_destination(&mut program.sdfg, state, edge, b, Some("x"));
     assert!(matches!(refusal, Err(EditError::ConnectorMisplaced { .. })), "{refusal:?}");
-    let moved = redirect_destination(&mut program.sdfg, state, edge, t, Some("r")).unwrap();
-    assert_eq!(program.sdfg.state(state).edge(moved).dst_connector.as_deref(), Some("r"));
+    redirect_destination(&mut program.sdfg, state, edge, t, Some("r")).unwrap();
+    assert_eq!(program.sdfg.state(state).edge(edge).dst_connector.as_deref(), Some("r"));
     let edge = program.edge("m.OUT_B", "B");
     let mut again = program.sdfg.state(state).node(b).clone();
     again.label = "again".to_owned();
     let c = program.sdfg.state_mut(state).add_node(again);
     redirect_destination(&mut program.sdfg, state, edge, c, None).unwrap();
+    assert_eq!(program.edge("m.OUT_B", "again"), edge);
     assert_eq!(program.lines("m.B -> again").len(), 1);
+    // Nothing is left at `B`.
+    assert_eq!(program.sdfg.state(state).get_node(b).map(|node| node.label.as_str()), None);
+}
+
+#[test]
+fn a_redirected_edge_names_what_it_is_led_to() {
+    let mut program = Program::new(STENCIL);
+    let (state, m, c) = (program.state, program.node("m"), program.node("C"));
+    let exit = program.sdfg.state(state).exit_of(m).unwrap();
+    // The outer edge of `B` ends at `C`, and so does what the tasklet writes.
+    let edge = program.edge("m.OUT_B", "B");
+    redirect_destination(&mut program.sdfg, state, edge, c, None).unwrap();
+    assert_eq!(program.lines("t.o ->"), ["t.o -> m.B: C[i]"]);
+    assert_eq!(program.lines("m.B ->"), ["m.B -> C  # C[1:N - 1] volume(max(0, N - 2))"]);
+    // Both outputs pass one connector: the other one goes.
+    let edge = program.edge("t.o", "m.IN_B");
+    redirect_destination(&mut program.sdfg, state, edge, exit, Some("IN_C")).unwrap();
+    assert_eq!(program.edge("t.o", "m.IN_C"), edge);
+    assert_eq!(program.lines("-> C"), ["m.C -> C  # C[1:N - 1] volume(2*max(0, N - 2))"]);
+}
+
+#[test]
+fn a_redirected_edge_leaves_no_connector_alone() {
+    let mut program = Program::new(STENCIL);
+    let before = program.text();
+    let (state, m, t, a) = (program.state, program.node("m"), program.node("t"), program.node("A"));
+    let edge = program.edge("A", "m.IN_A");
+    let refusal = redirect_destination(&mut program.sdfg, state, edge, m, Some("IN_B"));
+    assert!(matches!(refusal, Err(EditError::Unpaired { .. })), "{refusal:?}");
+    assert_eq!(program.text(), before);
+    // Nothing comes in there.
+    let edge = program.edge("m.OUT_A", "t.l");
+    let refusal = redirect_source(&mut program.sdfg, state, edge, m, Some("OUT_B"));
+    assert!(matches!(refusal, Err(EditError::Misplaced { .. })), "{refusal:?}");
+    let edge = program.edge("t.o", "m.IN_B");
+    let refusal = redirect_destination(&mut program.sdfg, state, edge, t, Some("l"));
+    assert!(matches!(refusal, Err(EditError::Cycle { .. })), "{refusal:?}");
+    let refusal = redirect_source(&mut program.sdfg, state, edge, a, None);
+    assert!(refusal.is_err());
+    assert_eq!(program.text(), before);
 }
 
 #[test]

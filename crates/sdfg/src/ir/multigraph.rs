@@ -55,6 +55,18 @@ impl<N, E> Multigraph<N, E> {
         self.graph.remove_edge(index).map(|(_, edge)| edge)
     }
 
+    /// Gives an edge other ends; it keeps its id. Nothing happens if the edge is absent.
+    ///
+    /// # Panics
+    /// If an end is not a node of this graph.
+    pub fn move_edge(&mut self, id: EdgeId, src: NodeId, dst: NodeId) {
+        let (src, dst) = (self.nodes[src], self.nodes[dst]);
+        let Some(slot) = self.edges.get_mut(id) else { return };
+        if let Some(weight) = self.graph.remove_edge(*slot) {
+            *slot = self.graph.add_edge(src, dst, weight);
+        }
+    }
+
     /// The node, if present.
     pub fn node(&self, id: NodeId) -> Option<&N> {
         self.graph.node_weight(*self.nodes.get(id)?).map(|(_, node)| node)
@@ -163,6 +175,9 @@ mod tests {
         let third = graph.add_edge(a, b, 3);
         assert!(third > second);
         assert_eq!(graph.in_edges(b), [second, third]);
+        graph.move_edge(second, b, a);
+        assert_eq!((graph.in_edges(a), graph.in_edges(b)), (vec![second], vec![third]));
+        assert_eq!((graph.ends(second), graph.edge(second)), (Some((b, a)), Some(&2)));
         graph.remove_node(a);
         assert_eq!((graph.n_nodes(), graph.n_edges()), (1, 0));
         let c = graph.add_node("c");

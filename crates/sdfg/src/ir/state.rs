@@ -1,7 +1,7 @@
 //! States: acyclic dataflow multigraphs (paper section 3, Appendix A.1 "state").
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::ids::{EdgeId, Id, NodeId};
 use super::memlet::Memlet;
@@ -38,6 +38,8 @@ pub struct State {
     /// Where it was made.
     pub loc: Option<SourceLoc>,
     graph: Multigraph<Node, Edge>,
+    /// For entries the node that was added as their exit. It may have changed since: [`State::exit_of`] looks.
+    exits: BTreeMap<NodeId, NodeId>,
     revision: Revision,
 }
 
@@ -56,7 +58,12 @@ impl State {
     /// Adds a node. Its label is kept; see [`fresh_label`](State::fresh_label).
     pub fn add_node(&mut self, node: Node) -> NodeId {
         self.revision = Revision::next();
-        self.graph.add_node(node)
+        let entry = node.kind.exit_of();
+        let id = self.graph.add_node(node);
+        if let Some(entry) = entry {
+            self.exits.entry(entry).or_insert(id);
+        }
+        id
     }
 
     /// Adds an edge.
@@ -71,7 +78,32 @@ impl State {
     /// Removes a node with its edges.
     pub fn remove_node(&mut self, id: NodeId) -> Option<Node> {
         self.revision = Revision::next();
-        self.graph.remove_node(id)
+        let node = self.graph.remove_node(id)?;
+        if let Some(entry) = node.kind.exit_of()
+            && self.exits.get(&entry) == Some(&id)
+        {
+            self.exits.remove(&entry);
+        }
+        Some(node)
+    }
+
+    /// Gives an edge other ends and connectors; it keeps its id, its place among the edges, and its memlet.
+    ///
+    /// # Panics
+    /// If the edge is absent, or one of the ends is not a node of this state.
+    pub(crate) fn move_edge(
+        &mut self,
+        id: EdgeId,
+        (src, src_connector): (NodeId, Option<String>),
+        (dst, dst_connector): (NodeId, Option<String>),
+    ) {
+        self.revision = Revision::next();
+        if self.graph.ends(id) != Some((src, dst)) {
+            self.graph.move_edge(id, src, dst);
+        }
+        let edge = self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge"));
+        (edge.src, edge.src_connector, edge.dst, edge.dst_connector) =
+            (src, src_connector, dst, dst_connector);
     }
 
     /// Removes an edge.
@@ -180,8 +212,12 @@ impl State {
         self.graph.n_edges()
     }
 
-    /// The node that ends the scope of `entry`, if there is one.
+    /// The node that ends the scope of `entry`, if there is one; in constant time, where there is one.
     pub fn exit_of(&self, entry: NodeId) -> Option<NodeId> {
+        let ends = |id: &NodeId| self.get_node(*id).is_some_and(|node| node.kind.exit_of() == Some(entry));
+        if let Some(exit) = self.exits.get(&entry).copied().filter(ends) {
+            return Some(exit);
+        }
         self.nodes().find(|(_, node)| node.kind.exit_of() == Some(entry)).map(|(id, _)| id)
     }
 
