@@ -36,6 +36,9 @@ pub(crate) struct NativeOptions {
     /// Features of the processor to add or leave out, as in `+avx2,-fma`; needs --cpu.
     #[arg(long, default_value = "", value_name = "LIST", allow_hyphen_values = true)]
     features: String,
+    /// Another name for the program: the functions that the code exports begin with it.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// How floating-point arithmetic may be carried out; without, as the program says.
     #[arg(long, value_enum, value_name = "MODE")]
     float_mode: Option<Floats>,
@@ -131,7 +134,10 @@ impl NativeOptions {
         let overlapping = self.overlapping(expanded.sdfg())?;
         let Target { checked, component_work, .. } = options.target();
         let target = Target { checked, component_work, overlapping, ..target.clone() };
-        let plan = lower(&expanded, &target).map_err(Failure::program)?;
+        let mut plan = lower(&expanded, &target).map_err(Failure::program)?;
+        if let Some(name) = &self.name {
+            plan.name.clone_from(name);
+        }
         let brings_code = calls_c(exposed.program.sdfg());
         Ok((exposed, Lowered { plan, options, brings_code }))
     }

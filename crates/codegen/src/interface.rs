@@ -10,6 +10,8 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::Layout;
 use sdfg::symbolic::{Expr, Symbol};
 
+use crate::reserved::is_reserved;
+
 /// Whether a program reads an argument, writes it, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
@@ -239,6 +241,16 @@ pub enum InterfaceError {
         /// The name.
         name: String,
     },
+    /// The program would export a function that its code or its libraries call.
+    #[error(
+        "program `{name}` would export `{symbol}`, which is a function that compiled code or its libraries call: give it another name (`--name` on the command line)"
+    )]
+    Reserved {
+        /// The program.
+        name: String,
+        /// What it would export.
+        symbol: String,
+    },
     /// Two arguments of one name.
     #[error("program `{program}` has two arguments named `{argument}`")]
     Duplicate {
@@ -275,6 +287,10 @@ impl Interface {
     pub fn new(name: &str, arguments: Vec<Argument>) -> Result<Self, InterfaceError> {
         if !is_c_identifier(name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return Err(InterfaceError::Name { name: name.to_owned() });
+        }
+        let exported = EntryPoint::ALL.iter().map(|entry| format!("{name}{}", entry.suffix()));
+        if let Some(symbol) = exported.into_iter().find(|symbol| is_reserved(symbol)) {
+            return Err(InterfaceError::Reserved { name: name.to_owned(), symbol });
         }
         let mut names = BTreeSet::new();
         for argument in &arguments {

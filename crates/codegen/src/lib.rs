@@ -21,6 +21,7 @@ pub mod lower;
 pub mod object;
 pub mod package;
 pub mod plan;
+mod reserved;
 
 #[cfg(feature = "llvm")]
 pub use compile::{CompileError, compile};

@@ -21,6 +21,7 @@ use super::error::LlvmError;
 use super::level::Level;
 use super::machine::Machine;
 use super::options::CompileOptions;
+use crate::interface::{EntryPoint, InterfaceError};
 use crate::plan::Plan;
 
 /// The result of an emission step.
@@ -47,6 +48,8 @@ pub(super) struct Emitter<'ctx> {
     runtime: Cell<bool>,
     /// Parallel regions emitted so far, for unique names.
     regions: Cell<u32>,
+    /// A function of other libraries that the program calls, and that would have the name of one of its own.
+    collision: RefCell<Option<String>>,
 }
 
 impl<'ctx> Emitter<'ctx> {
@@ -75,6 +78,7 @@ impl<'ctx> Emitter<'ctx> {
             kept: RefCell::default(),
             vector_calls: Cell::new(0),
             regions: Cell::new(0),
+            collision: RefCell::default(),
             debug: RefCell::new(debug),
         }
     }
@@ -233,6 +237,10 @@ impl<'ctx> Emitter<'ctx> {
         result: Option<BasicTypeEnum<'ctx>>,
         parameters: &[BasicMetadataTypeEnum<'ctx>],
     ) -> FunctionValue<'ctx> {
+        let is_own = |entry: &EntryPoint| name.strip_suffix(entry.suffix()) == Some(self.plan.name.as_str());
+        if EntryPoint::ALL.iter().any(is_own) {
+            *self.collision.borrow_mut() = Some(name.to_owned());
+        }
         if let Some(function) = self.module.get_function(name) {
             return function;
         }
@@ -308,8 +316,11 @@ impl<'ctx> Emitter<'ctx> {
         private_constant(global).as_pointer_value()
     }
 
-    /// Verifies the finished module.
+    /// Verifies the finished module: it exports nothing that it calls, and it is well-formed.
     pub(super) fn verify(&self) -> Emit<()> {
+        if let Some(symbol) = self.collision.borrow().clone() {
+            return Err(InterfaceError::Reserved { name: self.plan.name.clone(), symbol }.into());
+        }
         self.module.verify().map_err(|error| self.defect(error))
     }
 }

@@ -15,6 +15,8 @@ enum Means {
     Intrinsic(&'static str),
     /// A function of the C library, by its name for `double`.
     Library(&'static str),
+    /// An intrinsic of two values, in which a NaN loses.
+    Number(&'static str),
     /// Instructions of our own.
     Own,
 }
@@ -47,8 +49,19 @@ impl<'ctx> Function<'_, 'ctx> {
             Means::Intrinsic(name) => Ok(Lane::Float(self.float_intrinsic(name, &values)?)),
             Means::Library(_) if ty == ScalarType::F16 => self.half_neighbour(&values).map(Lane::Float),
             Means::Library(name) => Ok(Lane::Float(self.library_call(name, ty, &values)?)),
+            Means::Number(name) => self.number(name, &values).map(Lane::Float),
             Means::Own => self.own_function(function, &values),
         }
+    }
+
+    /// The intrinsic `name`, which orders zeros and is NaN if an operand is, but of a number and a NaN the number. LLVM's own such
+    /// intrinsics give any of two zeros.
+    fn number(&self, name: &str, values: &[FloatValue<'ctx>]) -> Emit<FloatValue<'ctx>> {
+        let [a, b] = values else { return Err(self.emitter.defect("an extremum is of two values")) };
+        let extremum = self.float_intrinsic(name, values)?;
+        let a_nan = self.compare_floats(FloatPredicate::UNO, *a, *a)?;
+        let b_nan = self.compare_floats(FloatPredicate::UNO, *b, *b)?;
+        self.select_float(a_nan, *b, self.select_float(b_nan, *a, extremum)?)
     }
 
     fn own_function(&self, function: MathFunction, values: &[FloatValue<'ctx>]) -> Emit<Lane<'ctx>> {
@@ -123,8 +136,8 @@ fn means(function: MathFunction) -> Means {
         MathFunction::Abs => Means::Intrinsic("llvm.fabs"),
         MathFunction::Copysign => Means::Intrinsic("llvm.copysign"),
         MathFunction::Fma => Means::Intrinsic("llvm.fma"),
-        MathFunction::Fmin => Means::Intrinsic("llvm.minnum"),
-        MathFunction::Fmax => Means::Intrinsic("llvm.maxnum"),
+        MathFunction::Fmin => Means::Number("llvm.minimum"),
+        MathFunction::Fmax => Means::Number("llvm.maximum"),
         MathFunction::Cbrt => Means::Library("cbrt"),
         MathFunction::Exp => Means::Library("exp"),
         MathFunction::Exp2 => Means::Library("exp2"),

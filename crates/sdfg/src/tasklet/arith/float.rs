@@ -129,6 +129,17 @@ pub(super) fn binary<T: Float>(op: BinaryOperation, a: T, b: T) -> T {
     }
 }
 
+/// `min` or `max`, but a NaN loses.
+pub(super) fn number<T: Float>(op: BinaryOperation, a: T, b: T) -> T {
+    if a.is_nan() {
+        b
+    } else if b.is_nan() {
+        a
+    } else {
+        binary(op, a, b)
+    }
+}
+
 /// The smaller or larger of two; `a_wins` tells whether `a` is strictly so, `negative_zero` which zero wins a tie.
 fn extreme<T: Float>(a: T, b: T, a_wins: bool, negative_zero: bool) -> T {
     if a.is_nan() {

@@ -4,7 +4,8 @@
 use crate::value::Value;
 
 use super::super::function::MathFunction;
-use super::float::Float;
+use super::super::typed::BinaryOperation;
+use super::float::{Float, number};
 
 /// A function of floats; tests of floats give a `bool`.
 pub(super) fn real<T: Float>(function: MathFunction, a: T, b: T, c: T) -> Value {
@@ -63,8 +64,8 @@ pub(super) fn double(function: MathFunction, a: f64, b: f64, c: f64) -> f64 {
         MathFunction::Fmod => libm::fmod(a, b),
         MathFunction::Remainder => libm::remainder(a, b),
         MathFunction::Nextafter => libm::nextafter(a, b),
-        MathFunction::Fmin => libm::fmin(a, b),
-        MathFunction::Fmax => libm::fmax(a, b),
+        MathFunction::Fmin => number(BinaryOperation::Minimum, a, b),
+        MathFunction::Fmax => number(BinaryOperation::Maximum, a, b),
         MathFunction::Fma => libm::fma(a, b, c),
         MathFunction::Sign
         | MathFunction::Heaviside
@@ -123,8 +124,8 @@ pub(super) fn single(function: MathFunction, a: f32, b: f32, c: f32) -> f32 {
         MathFunction::Fmod => libm::fmodf(a, b),
         MathFunction::Remainder => libm::remainderf(a, b),
         MathFunction::Nextafter => libm::nextafterf(a, b),
-        MathFunction::Fmin => libm::fminf(a, b),
-        MathFunction::Fmax => libm::fmaxf(a, b),
+        MathFunction::Fmin => number(BinaryOperation::Minimum, a, b),
+        MathFunction::Fmax => number(BinaryOperation::Maximum, a, b),
         MathFunction::Fma => libm::fmaf(a, b, c),
         MathFunction::Sign
         | MathFunction::Heaviside
