@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sdfg::analysis::is_leaf;
 use sdfg::diagnostic::{Element, ElementPath};
 use sdfg::interpret::Report;
-use sdfg::ir::{Edge, NodeKind, Sdfg, State, Volume};
+use sdfg::ir::{EdgeId, NodeKind, Sdfg, State, Volume};
 
 use super::features::Features;
 use super::inputs::Sizes;
@@ -36,9 +36,9 @@ impl Run<'_> {
             let block = path.to(Element::Block(state.label.clone()));
             let Some(times) = self.executed.get(&block) else { continue };
             let inside = path.enter(&state.label);
-            for (id, edge) in state.edges() {
+            for (id, _) in state.edges() {
                 if is_leaf(state, id) {
-                    self.of_edge(sdfg, state, edge, &inside, *times, found);
+                    self.of_edge(sdfg, (state, id), &inside, *times, found);
                 }
             }
             for (_, node) in state.nodes() {
@@ -53,14 +53,14 @@ impl Run<'_> {
     fn of_edge(
         &self,
         sdfg: &Sdfg,
-        state: &State,
-        edge: &Edge,
+        (state, id): (&State, EdgeId),
         inside: &ElementPath,
         times: u64,
         found: &mut Features,
     ) {
-        let path = inside.to(Element::edge(state, edge));
+        let path = inside.to(Element::edge(state, id));
         let elements = |writes| self.moved.get(&(&path, writes)).copied().unwrap_or(0);
+        let edge = state.edge(id);
         let memlet = &edge.memlet;
         // What a nested SDFG gets is read and written inside of it.
         let is_call = |node| matches!(state.node(node).kind, NodeKind::Nested(_));

@@ -15,6 +15,7 @@ pub mod interpret;
 pub mod ir;
 pub mod json;
 pub mod npy;
+pub mod path;
 pub mod picture;
 pub mod propagate;
 pub mod reduce;

@@ -120,12 +120,16 @@ fn check_seen(sdfg: &Sdfg, program: &Generated, marks: &[(usize, usize)]) -> (us
     (seen, allowed)
 }
 
+fn is_state(sdfg: &Sdfg, label: &str) -> bool {
+    sdfg.states().any(|(_, state)| state.label == label)
+}
+
 /// A read that trapped because nothing was written must have been foreseen.
 fn check_undefined(sdfg: &Sdfg, program: &Generated, error: Option<&RunError>) -> bool {
     let Some(trap) = error.and_then(RunError::trap) else { return false };
     let TrapKind::UndefinedRead { container, .. } = &trap.kind else { return false };
     let reaching = ReachingDefinitions::of(sdfg);
-    let undefined = match trap.path.scopes.get(1) {
+    let undefined = match trap.path.labels().get(1).filter(|label| is_state(sdfg, label)) {
         Some(label) => {
             let (_, id, graph) = state_named(sdfg, label);
             graph.edges().any(|(edge, _)| reaching.reaching(sdfg, id, edge).contains(&Definition::Undefined))

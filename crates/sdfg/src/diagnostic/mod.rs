@@ -6,19 +6,17 @@
 
 mod code;
 pub mod pages;
-mod path;
 mod printed;
 mod render;
-mod similar;
 pub mod wire;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use crate::path::did_you_mean;
+pub use crate::path::{Element, ElementPath, End};
 pub use code::{Code, UnknownCode};
-pub use path::{Element, ElementPath, End};
 pub use render::{Style, render, render_built};
-pub(crate) use similar::did_you_mean;
 
 use std::fmt;
 use std::sync::Arc;
@@ -204,7 +202,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]: ", self.severity.name(), self.code)?;
-        if !self.path.scopes.is_empty() {
+        if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }
         f.write_str(&self.message)

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Code, Diagnostic, Element, ElementPath, End, locate};
-use crate::ir::{BlockKind, NodeId, NodeKind, Sdfg, StateId};
+use crate::ir::{NodeId, Sdfg, StateId};
+use crate::path::{Place, Target};
 use crate::syntax::{Dedented, Span};
 use crate::text::{PrintedElement, print_with_spans};
 
@@ -25,7 +26,7 @@ pub(super) fn place_in_printed(diagnostics: &[Diagnostic], sdfg: &Sdfg) -> Optio
     let mut codes: BTreeMap<ElementPath, Span> = BTreeMap::new();
     for (nested, element, span) in table.iter() {
         let spans = if matches!(element, PrintedElement::Code(..)) { &mut codes } else { &mut spans };
-        for path in paths(sdfg, nested, element) {
+        if let Some(path) = place(nested, element).path(sdfg) {
             spans.entry(path).or_insert(span);
         }
     }
@@ -58,63 +59,31 @@ fn in_printed(text: &str, code: Span, part: Span) -> Option<Span> {
 
 /// What holds an element that has no text of its own.
 fn container_of(path: &ElementPath) -> ElementPath {
-    match &path.element {
-        Element::Node(end) => path.to(Element::Node(End::node(&end.node))),
-        Element::Transition { source, .. } => path.to(Element::Block(source.clone())),
+    let holder = path.holder();
+    match path.element() {
+        Element::Node(end) => holder.enter(&end.node),
+        // Of a transition; an edge is in the text.
+        Element::Edge { source: End { node, connector: None }, .. } => holder.enter(node),
         Element::Scope
         | Element::Block(_)
         | Element::Container(_)
         | Element::Symbol(_)
-        | Element::Edge { .. } => path.to(Element::Scope),
+        | Element::Exit(_)
+        | Element::Transition { .. }
+        | Element::Edge { .. } => holder,
     }
 }
 
-/// The paths by which diagnostics name a printed element.
-fn paths(root: &Sdfg, nested: &[(StateId, NodeId)], element: &PrintedElement) -> Vec<ElementPath> {
-    let mut sdfg = root;
-    let mut path = ElementPath::sdfg(&root.name);
-    for (state, node) in nested {
-        let Some(found) = sdfg.get_state(*state).and_then(|state| state.get_node(*node)) else {
-            return Vec::new();
-        };
-        let NodeKind::Nested(call) = &found.kind else { return Vec::new() };
-        path = path.enter(state_label(sdfg, *state)).enter(&found.label);
-        sdfg = &call.sdfg;
-    }
-    let in_state = |state: &StateId| Some((path.enter(state_label(sdfg, *state)), sdfg.get_state(*state)?));
-    match element {
-        PrintedElement::Sdfg => vec![path],
-        PrintedElement::Symbol(symbol) => vec![path.to(Element::Symbol(symbol.as_str().to_owned()))],
-        PrintedElement::Container(id) => {
-            let name = sdfg.get_container(*id).map(|container| container.name.clone());
-            name.map(|name| path.to(Element::Container(name))).into_iter().collect()
-        }
-        PrintedElement::Block(id) => {
-            let label = sdfg.get_block(*id).map(|block| block.label.clone());
-            label.map_or_else(Vec::new, |label| vec![path.enter(&label), path.to(Element::Block(label))])
-        }
-        PrintedElement::Transition(id) => {
-            let Some(transition) = sdfg.get_transition(*id) else { return Vec::new() };
-            let label = |id| sdfg.get_block(id).map(|block| block.label.clone()).unwrap_or_default();
-            let (source, destination) = (label(transition.src), label(transition.dst));
-            vec![path.to(Element::Transition { source, destination })]
-        }
-        PrintedElement::Node(state, node) | PrintedElement::Code(state, node) => {
-            let Some((path, graph)) = in_state(state) else { return Vec::new() };
-            // An exit has the label of its entry, which is what messages mean.
-            let is_exit = graph.get_node(*node).is_none_or(|node| node.kind.exit_of().is_some());
-            if is_exit { Vec::new() } else { vec![path.to(Element::Node(End::of(graph, *node, None)))] }
-        }
-        PrintedElement::Edge(state, edge) => {
-            let Some((path, graph)) = in_state(state) else { return Vec::new() };
-            graph.get_edge(*edge).map(|edge| path.to(Element::edge(graph, edge))).into_iter().collect()
-        }
-    }
-}
-
-fn state_label(sdfg: &Sdfg, state: StateId) -> String {
-    let runs = |kind: &BlockKind| matches!(kind, BlockKind::State(id) if *id == state);
-    sdfg.blocks()
-        .find(|(_, block)| runs(&block.kind))
-        .map_or_else(|| state.to_string(), |(_, block)| block.label.clone())
+/// The place of a printed element.
+fn place(nested: &[(StateId, NodeId)], element: &PrintedElement) -> Place {
+    let target = match element {
+        PrintedElement::Sdfg => Target::Sdfg,
+        PrintedElement::Symbol(symbol) => Target::Symbol(symbol.clone()),
+        PrintedElement::Container(id) => Target::Container(*id),
+        PrintedElement::Block(id) => Target::Block(*id),
+        PrintedElement::Transition(id) => Target::Transition(*id),
+        PrintedElement::Node(state, node) | PrintedElement::Code(state, node) => Target::Node(*state, *node),
+        PrintedElement::Edge(state, edge) => Target::Edge(*state, *edge),
+    };
+    Place { calls: nested.to_vec(), target }
 }

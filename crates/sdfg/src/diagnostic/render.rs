@@ -58,7 +58,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, source: Option<(&'a str, &'a str)>) -> 
         (Some(loc), _) => group = group.element(origin(loc)),
         (None, _) => {}
     }
-    if !diagnostic.path.scopes.is_empty() {
+    if !diagnostic.path.is_empty() {
         group = group.element(Level::NOTE.message(format!("at {}", diagnostic.path)));
     }
     for secondary in &diagnostic.secondary {

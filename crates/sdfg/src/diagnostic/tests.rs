@@ -45,7 +45,7 @@ fn without_the_text_the_place_is_told_in_words() {
     error[V304]: `A[0:N + 1]` leaves `A`
     --> p.sdft:3:6
      = note: at p/s/t.a
-     = note: p/A: declared here
+     = note: p/container A: declared here
      = note: dimension 0 has N elements
      = help: end at N
     ");

@@ -78,7 +78,7 @@ fn declared(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings)
                 format!("`{name}[{}]` lets less pass than is moved inside: index {index}", bound.subset());
             findings.push(site.edge_error(Code::OutOfBounds, *outer, message).also(Secondary {
                 message: format!("`{name}[{}]` is moved here", inner.subset()),
-                path: site.edge_path(site.state.edge(id)),
+                path: site.edge_path(id),
                 loc: site.state.edge(id).loc.clone(),
             }));
             return;

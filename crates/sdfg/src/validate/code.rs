@@ -209,9 +209,9 @@ pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings
             continue;
         }
         let expressions = Expressions::new(program, &table.after(sdfg, transition.src));
-        let path = program.transition_path(transition.src, transition.dst);
         let error = |code, message: String| {
-            Diagnostic::error(code, path.clone(), message).at(transition.loc.as_ref())
+            let path = program.transition_path(id, transition);
+            Diagnostic::error(code, path, message).at(transition.loc.as_ref())
         };
         let is_first = tried_first.contains(&id);
         let tested = || frame_at(program, transition.src, is_first);

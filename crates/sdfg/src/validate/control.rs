@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::decided::{holds, is_wide, number};
 use super::site::{Findings, Program};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition};
+use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
 use crate::syntax::Expression;
 
 /// Checks the control flow of one SDFG, without its code.
@@ -23,8 +23,8 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
             );
         }
     }
-    for (_, transition) in program.sdfg.transitions() {
-        assignments(program, transition, findings);
+    for (id, transition) in program.sdfg.transitions() {
+        assignments(program, id, transition, findings);
     }
 }
 
@@ -162,8 +162,8 @@ fn breaks(sdfg: &Sdfg, region: RegionId) -> bool {
 }
 
 /// A transition assigns symbols, each once, and no containers.
-fn assignments(program: &Program<'_>, transition: &Transition, findings: &mut Findings) {
-    let path = || program.transition_path(transition.src, transition.dst);
+fn assignments(program: &Program<'_>, id: TransitionId, transition: &Transition, findings: &mut Findings) {
+    let path = || program.transition_path(id, transition);
     let error = |code, message: String| Diagnostic::error(code, path(), message).at(transition.loc.as_ref());
     let mut seen = BTreeSet::new();
     for (symbol, _) in &transition.assignments {

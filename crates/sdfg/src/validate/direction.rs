@@ -178,10 +178,9 @@ fn inside(
         sdfg.blocks().find(|(_, block)| matches!(block.kind, BlockKind::State(found) if found == state));
     let label = block.map_or(&content.label, |(_, block)| &block.label);
     let path: ElementPath = site.path.enter(&site.state.node(id).label).enter(label);
-    let edge = content.edge(edge);
     Secondary {
         message: message.to_owned(),
         path: path.to(Element::edge(content, edge)),
-        loc: edge.loc.clone(),
+        loc: content.edge(edge).loc.clone(),
     }
 }

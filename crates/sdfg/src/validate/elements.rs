@@ -101,7 +101,7 @@ pub(super) fn in_tasklet(
     let in_file = code.span_in_file(outside.span);
     let error = error.within(Excerpt { line, in_code: Some(outside.span), in_file }).also(Secondary {
         message: "the memlet that it indexes".to_owned(),
-        path: site.edge_path(site.state.edge(edge)),
+        path: site.edge_path(edge),
         loc: site.state.edge(edge).loc.clone(),
     });
     let help = "code counts from 0, the first element of the memlet, and not from the end: change the index or the memlet";

@@ -244,9 +244,7 @@ fn place(site: &Site<'_>, id: EdgeId, access: &Access, findings: &mut Findings) 
 
 /// The path of a container of the SDFG that a state belongs to.
 pub(super) fn declaration(site: &Site<'_>, name: &str) -> crate::diagnostic::ElementPath {
-    let mut path = site.path.clone();
-    path.scopes.pop();
-    path.to(Element::Container(name.to_owned()))
+    site.path.leave().to(Element::Container(name.to_owned()))
 }
 
 /// The volume is an integer that is not negative.

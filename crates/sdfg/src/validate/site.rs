@@ -14,8 +14,8 @@ use crate::analysis::symbols::assigned_symbols;
 use crate::analysis::{connector_edges, homes};
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
-    BlockId, BlockKind, Container, ContainerId, Edge, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State,
-    StateId,
+    BlockId, BlockKind, Container, ContainerId, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State, StateId,
+    Transition, TransitionId,
 };
 use crate::symbolic::Symbol;
 use crate::tasklet::Direction;
@@ -194,9 +194,8 @@ impl<'a> Program<'a> {
         self.sdfg.get_block(block).map_or_else(|| block.to_string(), |block| block.label.clone())
     }
 
-    pub(super) fn transition_path(&self, source: BlockId, destination: BlockId) -> ElementPath {
-        let (source, destination) = (self.block_label(source), self.block_label(destination));
-        self.path.to(Element::Transition { source, destination })
+    pub(super) fn transition_path(&self, id: TransitionId, transition: &Transition) -> ElementPath {
+        self.path.to(Element::transition(self.sdfg, id, transition))
     }
 
     /// An error about a container.
@@ -235,7 +234,7 @@ impl<'a> Site<'a> {
     }
 
     /// The edge as the text form writes it.
-    pub(super) fn edge_path(&self, edge: &Edge) -> ElementPath {
+    pub(super) fn edge_path(&self, edge: EdgeId) -> ElementPath {
         self.path.to(Element::edge(self.state, edge))
     }
 
@@ -253,8 +252,8 @@ impl<'a> Site<'a> {
 
     /// An error about an edge.
     pub(super) fn edge_error(&self, code: Code, edge: EdgeId, message: impl Into<String>) -> Diagnostic {
-        let edge = self.state.edge(edge);
-        Diagnostic::error(code, self.edge_path(edge), message).at(edge.loc.as_ref())
+        let loc = self.state.edge(edge).loc.as_ref();
+        Diagnostic::error(code, self.edge_path(edge), message).at(loc)
     }
 
     pub(super) fn node_loc(&self, node: NodeId) -> Option<&'a SourceLoc> {

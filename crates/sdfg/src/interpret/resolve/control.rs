@@ -12,7 +12,7 @@ use super::lifetime::Lifetimes;
 use super::{Context, ResolveError, Resolver, StateContext};
 use crate::analysis::{ScopeTree, control_environment};
 use crate::diagnostic::{Element, ElementPath};
-use crate::ir::{Block, BlockId, BlockKind, RegionId, StateId};
+use crate::ir::{Block, BlockId, BlockKind, RegionId, StateId, TransitionId};
 use crate::syntax::Expression;
 use crate::tasklet::{CompiledCode, ConnectorKind, Dialect, Environment, typecheck_expression};
 
@@ -110,12 +110,15 @@ impl Resolver {
     ) -> Result<Vec<TransitionCode>, ResolveError> {
         let sdfg = context.sdfg;
         let mut codes = Vec::new();
-        for id in sdfg.transitions_from(block) {
-            let transition = sdfg.transition(id);
+        let all = sdfg.transitions_from(block);
+        for (at, id) in all.iter().enumerate() {
+            let transition = sdfg.transition(*id);
             let label = |block: BlockId| sdfg.block(block).label.clone();
+            let same_end = |other: &&TransitionId| sdfg.transition(**other).dst == transition.dst;
             let path = context.path.to(Element::Transition {
                 source: label(transition.src),
                 destination: label(transition.dst),
+                before: all[..at].iter().filter(same_end).count(),
             });
             let condition = transition
                 .condition

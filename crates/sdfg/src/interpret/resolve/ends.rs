@@ -28,7 +28,7 @@ pub(super) struct Accessing {
 impl Resolver {
     /// The path of an edge.
     pub(super) fn edge_path(&self, inner: &StateContext<'_>, edge: EdgeId) -> ElementPath {
-        inner.path.to(Element::edge(inner.state, inner.state.edge(edge)))
+        inner.path.to(Element::edge(inner.state, edge))
     }
 
     /// Resolves one end of the memlet of an edge.

@@ -94,7 +94,7 @@ impl Found<'_, '_> {
         let edge = self.site.state.edge(self.other.edge);
         found.also(Secondary {
             message: format!("the other {} it here", verb(self.other)),
-            path: self.site.edge_path(edge),
+            path: self.site.edge_path(self.other.edge),
             loc: edge.loc.clone(),
         })
     }
@@ -300,7 +300,7 @@ pub(super) fn left_out(
         warning
     } else {
         let message = "the other access of the pair".to_owned();
-        warning.also(Secondary { message, path: site.edge_path(edge), loc: edge.loc.clone() })
+        warning.also(Secondary { message, path: site.edge_path(other.edge), loc: edge.loc.clone() })
     };
     let compared = super::MOST_QUESTIONS;
     warning

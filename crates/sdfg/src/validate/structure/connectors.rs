@@ -163,7 +163,7 @@ fn too_many(site: &Site<'_>, node: NodeId, name: &str, edges: &[EdgeId], finding
     let message = format!("{} edges end at this connector, one is needed", edges.len());
     let mut error = site.node_error(Code::ConnectorReused, node, Some(name), message);
     for edge in edges {
-        error = error.note(site.edge_path(site.state.edge(*edge)).to_string());
+        error = error.note(site.edge_path(*edge).to_string());
     }
     findings.push(error);
 }

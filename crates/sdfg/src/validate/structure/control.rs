@@ -108,10 +108,10 @@ fn block(
 /// Transitions join blocks of the region that lists them.
 fn transitions(program: &Program<'_>, findings: &mut Findings) {
     let sdfg = program.sdfg;
-    for (_, transition) in sdfg.transitions() {
-        let path = program.transition_path(transition.src, transition.dst);
+    for (id, transition) in sdfg.transitions() {
         let error = |code, message: String| {
-            Diagnostic::error(code, path.clone(), message).at(transition.loc.as_ref())
+            let path = program.transition_path(id, transition);
+            Diagnostic::error(code, path, message).at(transition.loc.as_ref())
         };
         match (sdfg.get_block(transition.src), sdfg.get_block(transition.dst)) {
             (Some(src), Some(dst)) if src.region != dst.region => {

@@ -97,7 +97,7 @@ fn crossings(site: &Site<'_>, scopes: &ScopeTree, findings: &mut Findings) {
         let mut error = site.edge_error(Code::EdgeCrossesScope, *id, message);
         match site.state.in_edges(edge.src).first() {
             Some(first) => {
-                let first = site.edge_path(site.state.edge(*first));
+                let first = site.edge_path(*first);
                 error =
                     error.note(format!("`{}` is where its first edge comes from, {first}", label(edge.src)));
             }

@@ -104,12 +104,12 @@ const BROKEN: &[Broken] = &[
     },
     Broken {
         code: Code::SymbolType,
-        path: "p/N",
+        path: "p/symbol N",
         change: |sdfg| sdfg.declare_symbol(Symbol::of("N"), ScalarType::F64),
     },
     Broken {
         code: Code::AliasNotTransient,
-        path: "p/V",
+        path: "p/container V",
         change: |sdfg| {
             let id = sdfg.find_container("V").unwrap();
             sdfg.container_mut(id).transient = false;

@@ -14,6 +14,23 @@ pub(crate) fn closest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
+/// The positions of the candidates that look most like a name, the nearest first, `count` at most; a third of the letters
+/// may differ.
+pub(super) fn nearest<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+    count: usize,
+) -> Vec<usize> {
+    let limit = (name.chars().count() / 3).max(1);
+    let candidates = candidates.into_iter().enumerate();
+    let mut near: Vec<(usize, usize)> = candidates
+        .map(|(at, candidate)| (distance(name, candidate), at))
+        .filter(|(distance, _)| *distance <= limit)
+        .collect();
+    near.sort_unstable();
+    near.into_iter().take(count).map(|(_, at)| at).collect()
+}
+
 /// Insertions, removals, replacements and swaps of neighbours that lead from one name to the other (optimal string
 /// alignment); a difference in case counts as no change.
 fn distance(a: &str, b: &str) -> usize {
