@@ -42,7 +42,7 @@ pub enum Allocation {
     /// The caller: position in [`Plan::arguments`](super::Plan::arguments). Nothing is known of its alignment beyond that of the element's
     /// component type.
     Argument(usize),
-    /// The stack: of each thread, if a parallel loop lists it in [`ParallelLoop::locals`](super::ParallelLoop::locals) or as an accumulator, else
+    /// The stack: of each thread, if a loop of level team lists it in [`Team::locals`](super::Team::locals) or as an accumulator, else
     /// of the program, where threads may share it. The size is a small constant.
     Stack,
     /// Memory in the arena of the handle, 64-byte aligned, large enough from before the first statement; the size uses symbol
@@ -51,7 +51,7 @@ pub enum Allocation {
     Handle,
     /// Memory of the handle that is kept from run to run.
     Persistent,
-    /// One copy for each thread of the parallel loop that lists it in [`ParallelLoop::locals`](super::ParallelLoop::locals); 64-byte aligned. The size
+    /// One copy for each thread of the loop of level team that lists it in [`Team::locals`](super::Team::locals); 64-byte aligned. The size
     /// uses only variables that are set outside of the loop.
     Thread,
     /// Allocated by [`Statement::Allocate`](super::Statement::Allocate) and freed by [`Statement::Free`](super::Statement::Free); 64-byte aligned.
