@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::lower;
 use sdfg_programs::programs::{ALL, Build};
 use sdfg_programs::trusted;
 
@@ -64,9 +64,10 @@ fn once(build: Build, level: OptLevel) -> Result<[f64; 4], Error> {
     let program = build()?;
     lap(&mut parts[0]);
     let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
-    let plan = lower(&expanded, &Target::cpu())?;
+    let options = CompileOptions { level, ..CompileOptions::default() };
+    let plan = lower(&expanded, &options.target(), &options.lowering())?;
     lap(&mut parts[1]);
-    let object = llvm::compile(&plan, &CompileOptions { level, ..CompileOptions::default() })?;
+    let object = llvm::compile(&plan, &options)?;
     lap(&mut parts[2]);
     let library = trusted::load(&object)?;
     lap(&mut parts[3]);

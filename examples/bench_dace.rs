@@ -12,7 +12,7 @@ use std::time::Instant;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::link::shared_library;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::lower;
 use sdfg_codegen::object::ObjectCode;
 use sdfg_programs::trusted;
 
@@ -76,6 +76,7 @@ fn program(file: &Path) -> Result<Validated, Error> {
 
 fn object(program: &Validated, level: OptLevel) -> Result<ObjectCode, Error> {
     let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
-    let plan = lower(&expanded, &Target::cpu())?;
-    Ok(llvm::compile(&plan, &CompileOptions { level, ..CompileOptions::default() })?)
+    let options = CompileOptions { level, ..CompileOptions::default() };
+    let plan = lower(&expanded, &options.target(), &options.lowering())?;
+    Ok(llvm::compile(&plan, &options)?)
 }

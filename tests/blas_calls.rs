@@ -236,7 +236,8 @@ fn calls_give_what_the_interpreter_computes() {
         }
         let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected} in\n{printed}"));
         let options = CompileOptions::default();
-        let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&expanded, &options.target(), &options.lowering())
+            .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = trusted::load(&object).unwrap_or_else(|error| panic!("{error}"));
         let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
@@ -326,7 +327,8 @@ fn factors_that_are_not_there_are_nan() {
         let expanded = validate(expand(&sdfg, &blas).unwrap_or_else(|error| panic!("{error}")));
         let expanded = expanded.unwrap_or_else(|rejected| panic!("{rejected}"));
         let options = CompileOptions::default();
-        let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&expanded, &options.target(), &options.lowering())
+            .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = trusted::load(&object).unwrap_or_else(|error| panic!("{error}"));
         let mut arguments = Arguments::new().with_symbol("N", 2);

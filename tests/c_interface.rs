@@ -10,7 +10,7 @@ use sdfg::validate::Validated;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link;
 use sdfg_codegen::llvm::{CompileOptions, compile};
-use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
+use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 use sdfg_programs::programs::{butterfly, jacobi2d, laplace, systolic};
 
 /// Which form of the program is linked.
@@ -21,13 +21,17 @@ enum Linked {
     Object,
 }
 
+/// Parallel regions start their team for small sizes too.
+fn options() -> CompileOptions {
+    CompileOptions { parallel_threshold: 0, ..CompileOptions::default() }
+}
+
 /// A folder with the header, both libraries and the object of a program.
-fn libraries(program: &Validated, target: &Target) -> tempfile::TempDir {
+fn libraries(program: &Validated, lowering: &LowerOptions) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = &program.sdfg().name;
-    // Parallel regions start their team for small sizes too.
-    let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let plan = lower(program, target).expect("the program can be lowered");
+    let options = options();
+    let plan = lower(program, &options.target(), lowering).expect("the program can be lowered");
     let object = compile(&plan, &options).expect("the plan compiles");
     let file = |name: String| folder.path().join(name);
     link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
@@ -83,11 +87,11 @@ const C99: [&str; 2] = ["cc", "-std=c99"];
 const CPP: [&str; 4] = ["c++", "-std=c++11", "-x", "c++"];
 
 fn c_program(program: &Validated, source: &str) {
-    c_program_with(program, source, &Target::cpu());
+    c_program_with(program, source, &options().lowering());
 }
 
-fn c_program_with(program: &Validated, source: &str, target: &Target) {
-    let folder = libraries(program, target);
+fn c_program_with(program: &Validated, source: &str, lowering: &LowerOptions) {
+    let folder = libraries(program, lowering);
     let name = &program.sdfg().name;
     for linked in [Linked::Shared, Linked::Static, Linked::Object] {
         run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
@@ -306,7 +310,7 @@ fn arguments_that_may_overlap() {
     let program = sdfg::text::parse("moving.sdft", MOVING).expect("it is a program");
     let program = sdfg::validate::validate(program).expect("it is valid");
     let overlapping = ["A", "B", "C"].map(str::to_owned).to_vec();
-    c_program_with(&program, "in_place", &Target { overlapping, ..Target::cpu() });
+    c_program_with(&program, "in_place", &LowerOptions { overlapping, ..options().lowering() });
 }
 
 /// What timers find is told in C, too, from every form of the program.
@@ -315,6 +319,6 @@ fn timers() {
     let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");
     let program = sdfg::validate::validate(program).expect("it is valid");
     let instrumentation = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
-    let target = Target { instrumentation: Some(instrumentation), ..Target::cpu() };
-    c_program_with(&program, "profile", &target);
+    let lowering = LowerOptions { instrumentation: Some(instrumentation), ..options().lowering() };
+    c_program_with(&program, "profile", &lowering);
 }

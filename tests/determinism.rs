@@ -11,7 +11,7 @@ use std::process::Command;
 
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::programs::ALL;
 
 /// The variable that makes the test a builder.
@@ -64,7 +64,8 @@ fn print_hashes(name: &str, program: &Validated) {
     print_hash(&format!("{name} JSON"), sdfg::json::to_string(program.sdfg()).as_bytes());
     let expanded = sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn).expect("it expands");
     let expanded = validate(expanded).expect("the expanded program is valid");
-    let plan = lower(&expanded, &Target::cpu()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let plan = lower(&expanded, &Target::cpu(), &LowerOptions::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     for level in [OptLevel::Quick, OptLevel::O3] {
         let options = CompileOptions { level, ..CompileOptions::default() };
         for (optimised, kind) in [(false, "emitted IR"), (true, "optimised IR")] {

@@ -87,7 +87,8 @@ fn compiled(sdfg: &Sdfg) -> Library {
     let expanded = expand(sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
     let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+    let plan =
+        lower(&expanded, &options.target(), &options.lowering()).unwrap_or_else(|error| panic!("{error}"));
     let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
     Library::load(&object).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -226,7 +227,8 @@ fn factors_by_panels() {
         let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
         // Loops that have little to do start no threads, as users' have not.
         let options = CompileOptions::default();
-        let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&expanded, &options.target(), &options.lowering())
+            .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
         let checked = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
@@ -538,7 +540,8 @@ fn blocked_products_of_any_size() {
         assert!(sdfg::text::print(&expanded).contains("map __blocks"), "no blocks in\n{text}");
         let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
         let options = CompileOptions::default();
-        let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&expanded, &options.target(), &options.lowering())
+            .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
         for sizes in SIZES {

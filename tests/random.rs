@@ -1,7 +1,7 @@
 //! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
 
 use sdfg::dtype::ScalarType;
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
     Effort, Operations, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops, check_orders,
     check_race, check_random_loops, generate, loop_program, random_loops, suite,
@@ -27,7 +27,8 @@ fn transients_share_memory_in_many_programs() {
         let sdfg = sdfg::text::parse("random.sdft", &generate(*seed)).unwrap_or_else(|e| panic!("{e:?}"));
         let expanded = sdfg_library::expand(&sdfg, &Operations).unwrap_or_else(|e| panic!("{e}"));
         let program = sdfg::validate::validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
-        let plan = lower(&program, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&program, &Target::cpu(), &LowerOptions::default())
+            .unwrap_or_else(|error| panic!("{error}"));
         plan.slots.iter().any(|slot| slot.buffers.len() > 1)
     };
     let count = (1_000_000..1_000_080).filter(shares).count();

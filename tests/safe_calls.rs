@@ -156,7 +156,7 @@ fn code_that_could_corrupt_memory_is_refused() {
     let named = CompileOptions { cpu: Cpu::named("generic"), ..checked() };
     assert_eq!(hazard(GATHER, &named), Hazard::NamedProcessor);
     // A plan may say anything.
-    let plan = lower(&program(GATHER), &checked().target()).expect("it is lowered");
+    let plan = lower(&program(GATHER), &checked().target(), &checked().lowering()).expect("it is lowered");
     let object = llvm::compile(&plan, &checked()).expect("it compiles");
     assert_eq!(hazard_of(&object), Hazard::UnknownProgram);
 }

@@ -36,7 +36,8 @@ fn compiled(sdfg: &Sdfg) -> Library {
     let expanded = expand(sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
     let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let plan = lower(&expanded, &options.target()).unwrap_or_else(|error| panic!("{error}"));
+    let plan =
+        lower(&expanded, &options.target(), &options.lowering()).unwrap_or_else(|error| panic!("{error}"));
     let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
     Library::load(&object).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -79,8 +79,8 @@ fn native(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome>
     let expanded = expand(program.sdfg(), &BuiltIn).map_err(failed)?;
     let expanded = validate(expanded).map_err(|rejected| failed(format!("expanded: {rejected}")))?;
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    let plan =
-        lower(&expanded, &options.target()).map_err(|error| failed(format!("not lowered: {error}")))?;
+    let plan = lower(&expanded, &options.target(), &options.lowering())
+        .map_err(|error| failed(format!("not lowered: {error}")))?;
     let object = llvm::compile(&plan, &options).map_err(|error| failed(format!("not compiled: {error}")))?;
     let library = trusted::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?;
     trusted::run(&library, arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))

@@ -10,7 +10,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
-use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
+use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 
 use super::features::{Features, features};
 use super::generate::generate;
@@ -267,7 +267,7 @@ pub(super) fn compile(
     options: &CompileOptions,
     instrumentation: Option<Instrumentation>,
 ) -> Result<Library, String> {
-    let plan = lower(expanded, &Target { instrumentation, ..options.target() })
+    let plan = lower(expanded, &options.target(), &LowerOptions { instrumentation, ..options.lowering() })
         .map_err(|error| format!("not lowered: {error}"))?;
     let object = llvm::compile(&plan, options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| format!("not loaded: {error}"))

@@ -74,7 +74,7 @@ fn interpret(program: &Validated, arguments: &mut Arguments, cache: &Cache) {
 fn native(program: &Validated, arguments: &mut Arguments, cache: &Cache) {
     let options =
         CompileOptions { level: OptLevel::Quick, parallel_threshold: 0, ..CompileOptions::default() };
-    let plan = lower(program, &options.target()).unwrap();
+    let plan = lower(program, &options.target(), &options.lowering()).unwrap();
     let library = trusted::load(&cache.compile(&plan, &options).unwrap()).unwrap();
     trusted::run(&library, arguments, NonZeroU32::new(2)).unwrap();
 }
@@ -166,7 +166,7 @@ fn messages_of_the_compiler_name_the_tasklet_and_its_lines() {
     let wrong = text("loops").replace("double sum = 0;", "double sum = nothing;");
     let program = validate(read(&wrong, true).unwrap().sdfg).unwrap();
     let options = CompileOptions::default();
-    let plan = lower(&program, &options.target()).unwrap();
+    let plan = lower(&program, &options.target(), &options.lowering()).unwrap();
     let error = trusted::load(&llvm::compile(&plan, &options).unwrap()).unwrap_err().to_string();
     assert!(error.contains("tasklet `running` at loops/nodes[0]/nodes[0]:5:"), "{error}");
     assert!(!error.contains("generated:"), "{error}");

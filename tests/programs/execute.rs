@@ -7,7 +7,7 @@ use sdfg::tensor::{Scalar, Tensor};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel, Sanitizer};
 use sdfg_codegen::load::Library;
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_programs::programs::ALL;
 use sdfg_programs::trusted;
@@ -83,7 +83,7 @@ pub(crate) fn compiled(program: &Validated, level: OptLevel) -> ObjectCode {
     let options = CompileOptions { level, parallel_threshold: 0, sanitizer, ..CompileOptions::default() };
     // Sanitizers tell lines.
     let debug = sanitizer.map(|_| env!("CARGO_MANIFEST_DIR").to_owned());
-    let plan = lower(&expanded, &Target { debug, ..options.target() });
+    let plan = lower(&expanded, &options.target(), &LowerOptions { debug, ..options.lowering() });
     let plan = plan.unwrap_or_else(|error| panic!("not lowered: {error}"));
     llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("not compiled: {error}"))
 }

@@ -8,7 +8,7 @@ use sdfg_codegen::header::c_header;
 use sdfg_codegen::json::json_interface;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
-use sdfg_codegen::lower::Target;
+use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::package::{check_package, write_package};
 
 use crate::data::DataOptions;
@@ -111,9 +111,10 @@ impl Compile {
             Sanitize::Thread => Sanitizer::Thread,
         });
         let apart = sanitizer == Some(Sanitizer::Address);
-        let target = Target { instrumentation, debug: self.debug_folder()?, apart, ..Target::cpu() };
+        let debug = self.debug_folder()?;
+        let lowering = LowerOptions { instrumentation, debug, apart, ..LowerOptions::default() };
         let source = self.source(terminal)?;
-        let (_, mut lowered) = self.native.lower(&source, &target, &DataOptions::default(), terminal)?;
+        let (_, mut lowered) = self.native.lower(&source, &lowering, &DataOptions::default(), terminal)?;
         lowered.options.sanitizer = sanitizer;
         let path = match &self.output {
             Some(path) => Some(path.clone()),

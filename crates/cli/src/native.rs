@@ -11,7 +11,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 
@@ -123,7 +123,7 @@ impl NativeOptions {
     pub(crate) fn lower(
         &self,
         source: &Source,
-        target: &Target,
+        lowering: &LowerOptions,
         data: &DataOptions,
         terminal: Terminal,
     ) -> Result<(Exposed, Lowered), Failure> {
@@ -132,9 +132,9 @@ impl NativeOptions {
         let exposed = with_dumps(validated, data)?;
         let expanded = self.blas.expanded(exposed.program.sdfg())?;
         let overlapping = self.overlapping(expanded.sdfg())?;
-        let Target { checked, component_work, .. } = options.target();
-        let target = Target { checked, component_work, overlapping, ..target.clone() };
-        let mut plan = lower(&expanded, &target).map_err(Failure::program)?;
+        let LowerOptions { instrumentation, debug, apart, .. } = lowering.clone();
+        let lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };
+        let mut plan = lower(&expanded, &options.target(), &lowering).map_err(Failure::program)?;
         if let Some(name) = &self.name {
             plan.name.clone_from(name);
         }

@@ -7,7 +7,7 @@ use clap::Args;
 use sdfg::interpret::Arguments;
 use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{CallError, Library};
-use sdfg_codegen::lower::Target;
+use sdfg_codegen::lower::LowerOptions;
 
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
@@ -41,9 +41,9 @@ impl Run {
         self.data.spare(&self.program)?;
         self.profile.spare(&self.program, self.data.written_files())?;
         let instrumentation = self.profile.instrumentation()?;
-        let target = Target { instrumentation, ..Target::cpu() };
+        let lowering = LowerOptions { instrumentation, ..LowerOptions::default() };
         let source = Source::read(&self.program, self.native.allow_external())?;
-        let (exposed, lowered) = self.native.lower(&source, &target, &self.data, terminal)?;
+        let (exposed, lowered) = self.native.lower(&source, &lowering, &self.data, terminal)?;
         self.native.consent(&lowered)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;

@@ -308,7 +308,7 @@ mod tests {
 
     use super::*;
     use crate::llvm::OptLevel;
-    use crate::lower::{Instrumentation, ProfileLevel, Target, lower};
+    use crate::lower::{Instrumentation, LowerOptions, ProfileLevel, Target, lower};
 
     const PROGRAM: &str = "sdfg p {
   symbol N: i64
@@ -325,7 +325,7 @@ mod tests {
 
     fn plan(source: &str) -> Plan {
         let sdfg = sdfg::text::parse("p.sdft", source).unwrap();
-        lower(&validate(sdfg).unwrap(), &Target::cpu()).unwrap()
+        lower(&validate(sdfg).unwrap(), &Target::cpu(), &LowerOptions::default()).unwrap()
     }
 
     fn quick() -> CompileOptions {
@@ -388,8 +388,9 @@ mod tests {
         let mathematics = plan(&PROGRAM.replace("i64[N]", "f64[N]").replace("1.0", "exp(i / N)"));
         let fast = CompileOptions { floats: Some(sdfg::ir::FloatMode::Fast), ..CompileOptions::default() };
         let timers = Instrumentation { level: ProfileLevel::Program, counters: false };
-        let timed = Target { instrumentation: Some(timers), ..Target::cpu() };
-        let timed = lower(&validate(sdfg::text::parse("p.sdft", PROGRAM).unwrap()).unwrap(), &timed).unwrap();
+        let timed = LowerOptions { instrumentation: Some(timers), ..LowerOptions::default() };
+        let program = validate(sdfg::text::parse("p.sdft", PROGRAM).unwrap()).unwrap();
+        let timed = lower(&program, &Target::cpu(), &timed).unwrap();
         let mut needs = Vec::new();
         for plan in [&streams, &mathematics, &timed] {
             let first = cache.compile(plan, &fast).unwrap();

@@ -27,7 +27,7 @@ pub enum CompileError {
 /// # Errors
 /// [`CompileError`] if the program uses what native code does not support, or LLVM refuses an option.
 pub fn compile(program: &Validated, options: &CompileOptions) -> Result<ObjectCode, CompileError> {
-    let plan = lower(program, &options.target())?;
+    let plan = lower(program, &options.target(), &options.lowering())?;
     let object = llvm::compile(&plan, options)?;
     Ok(ObjectCode { hazard: hazard(program, &plan, options), ..object })
 }

@@ -21,6 +21,8 @@ pub mod lower;
 pub mod object;
 pub mod package;
 pub mod plan;
+#[cfg(feature = "llvm")]
+mod processor;
 mod reserved;
 
 #[cfg(feature = "llvm")]

@@ -1,13 +1,13 @@
 //! What lowering decides, seen in printed plans: shared loops, accumulators, atomics, where memory comes from.
 
 use sdfg::validate::validate;
-use sdfg_codegen::lower::{LowerError, Target, lower};
+use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Statement;
 
 fn try_plan(source: &str) -> Result<String, LowerError> {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
     let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-    lower(&validated, &Target::cpu()).map(|plan| plan.to_string())
+    lower(&validated, &Target::cpu(), &LowerOptions::default()).map(|plan| plan.to_string())
 }
 
 fn plan(source: &str) -> String {
@@ -129,7 +129,8 @@ fn work_that_depends_on_data_is_estimated() {
     let work = |source: &str| {
         let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-        let plan = lower(&validated, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&validated, &Target::cpu(), &LowerOptions::default())
+            .unwrap_or_else(|error| panic!("{error}"));
         let found = plan.body.into_iter().rev().find_map(|statement| match statement {
             Statement::Loop(shared) => {
                 shared.team().map(|team| team.work.as_ref().map(|work| work.to_string()))
@@ -306,8 +307,8 @@ fn filters_go_to_memory_at_once() {
     let text = plan(&counted.replace("late.w -> last", "late.w -> last: selected[N - 1]"));
     assert!(!text.contains("collected found into"), "{text}");
     let validated = validate(sdfg::text::parse("program.sdft", &query).unwrap()).unwrap();
-    let checked = Target { checked: true, ..Target::cpu() };
-    let text = lower(&validated, &checked).unwrap().to_string();
+    let checked = LowerOptions { checked: true, ..LowerOptions::default() };
+    let text = lower(&validated, &Target::cpu(), &checked).unwrap().to_string();
     assert!(text.contains("collected found") && !text.contains("collected found into"), "{text}");
 }
 
@@ -356,14 +357,15 @@ fn components_with_enough_to_do_are_run_side_by_side() {
     assert!(!side_by_side(&text), "{text}");
     let source = program(&to("m", "B[i]"), &to("n", "C[i]"), "");
     let validated = validate(sdfg::text::parse("program.sdft", &source).unwrap()).unwrap();
-    let serial = Target { component_work: None, ..Target::cpu() };
-    let text = lower(&validated, &serial).unwrap().to_string();
+    let serial = LowerOptions { serial_components: true, ..LowerOptions::default() };
+    let text = lower(&validated, &Target::cpu(), &serial).unwrap().to_string();
     assert!(!side_by_side(&text), "{text}");
-    let overlapping = Target { overlapping: vec!["B".to_owned(), "C".to_owned()], ..Target::cpu() };
-    let text = lower(&validated, &overlapping).unwrap().to_string();
+    let overlapping =
+        LowerOptions { overlapping: vec!["B".to_owned(), "C".to_owned()], ..LowerOptions::default() };
+    let text = lower(&validated, &Target::cpu(), &overlapping).unwrap().to_string();
     assert!(!side_by_side(&text), "{text}");
     // What is not written may overlap.
-    let overlapping = Target { overlapping: vec!["A".to_owned()], ..Target::cpu() };
-    let text = lower(&validated, &overlapping).unwrap().to_string();
+    let overlapping = LowerOptions { overlapping: vec!["A".to_owned()], ..LowerOptions::default() };
+    let text = lower(&validated, &Target::cpu(), &overlapping).unwrap().to_string();
     assert!(side_by_side(&text), "{text}");
 }

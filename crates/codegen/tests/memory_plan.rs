@@ -3,13 +3,13 @@
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::{Call, CallError, Library};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::plan::{MemoryUse, Plan};
 
 fn plan(source: &str) -> Plan {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
     let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-    lower(&validated, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"))
+    lower(&validated, &Target::cpu(), &LowerOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn library(source: &str) -> Library {

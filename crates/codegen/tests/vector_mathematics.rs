@@ -7,7 +7,7 @@ use sdfg::tensor::{Scalar, Tensor};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, assembly, llvm_ir};
 use sdfg_codegen::load::Library;
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 
 /// Functions with the range of their argument.
 const FUNCTIONS: [(&str, f64, f64); 25] = [
@@ -138,7 +138,8 @@ fn loops_call_functions_of_vectors_in_the_fast_mode_alone() {
     for ty in ["f64", "f32"] {
         for (expression, ..) in FUNCTIONS {
             let calls = |mode| {
-                let plan = lower(&program(ty, mode, expression), &Target::cpu()).unwrap();
+                let plan =
+                    lower(&program(ty, mode, expression), &Target::cpu(), &LowerOptions::default()).unwrap();
                 let ir = llvm_ir(&plan, &options, true).unwrap();
                 ir.lines().filter(|line| line.contains("call") && line.contains("@_ZGV")).count()
             };
@@ -155,7 +156,8 @@ fn vectors_that_wait_for_a_call_lie_in_one_cache_line() {
     for (cpu, register) in [("haswell", "%ymm"), ("znver4", "%zmm")] {
         let cpu = sdfg_codegen::llvm::Cpu::Named { name: cpu.to_owned(), features: String::new() };
         let options = CompileOptions { cpu, ..CompileOptions::default() };
-        let plan = lower(&program("f32", "fast", "exp(x + y) * y"), &Target::cpu()).unwrap();
+        let plan = lower(&program("f32", "fast", "exp(x + y) * y"), &Target::cpu(), &LowerOptions::default())
+            .unwrap();
         let assembly = assembly(&plan, &options).unwrap();
         let kept = |instruction: &str| {
             let stores =

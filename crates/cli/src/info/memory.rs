@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sdfg::symbolic::Expr;
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::plan::{BufferId, Plan};
 use sdfg_library::{BuiltIn, expand};
 
@@ -21,7 +21,7 @@ pub(super) fn lines(program: &Validated, values: &Values) -> Vec<String> {
 fn planned(program: &Validated) -> Result<Plan, String> {
     let expanded = expand(program.sdfg(), &BuiltIn).map_err(|error| error.to_string())?;
     let expanded = validate(expanded).map_err(|rejected| rejected.to_string())?;
-    lower(&expanded, &Target::cpu()).map_err(|error| error.to_string())
+    lower(&expanded, &Target::cpu(), &LowerOptions::default()).map_err(|error| error.to_string())
 }
 
 fn of_plan(plan: &Plan, values: &Values) -> Vec<String> {

@@ -11,7 +11,7 @@ use sdfg::ir::FloatMode;
 pub use sdfg_runtime::Sanitizer;
 
 use super::level::Level;
-use crate::lower::{DEFAULT_THRESHOLD, Target};
+use crate::plan::Plan;
 
 /// How much time is spent on making the code fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +114,7 @@ pub struct CompileOptions {
     /// would combine values in any order are run by one. Processors and options that differ may still round differently.
     pub reproducible: bool,
     /// Look at every access while the program runs: what is out of bounds, was never written or has an index without a value ends
-    /// the run with a status and a message. This is a choice of lowering ([`CompileOptions::target`]): of a plan that is
+    /// the run with a status and a message. This is a choice of lowering ([`CompileOptions::lowering`]): of a plan that is
     /// there already it changes nothing.
     pub checked: bool,
     /// Run independent components of a state one after the other. Otherwise each may get a thread of its own, where together they have
@@ -125,15 +125,6 @@ pub struct CompileOptions {
     pub sanitizer: Option<Sanitizer>,
 }
 
-impl CompileOptions {
-    /// The processor that plans are made for.
-    pub fn target(&self) -> Target {
-        let component_work = (!self.serial_components).then_some(self.parallel_threshold);
-        let apart = self.sanitizer == Some(Sanitizer::Address);
-        Target { checked: self.checked, component_work, apart, ..Target::cpu() }
-    }
-}
-
 impl Default for CompileOptions {
     fn default() -> Self {
         CompileOptions {
@@ -141,7 +132,7 @@ impl Default for CompileOptions {
             cpu: Cpu::default(),
             floats: None,
             threads: None,
-            parallel_threshold: DEFAULT_THRESHOLD,
+            parallel_threshold: Plan::DEFAULT_THRESHOLD,
             reproducible: false,
             checked: false,
             serial_components: false,

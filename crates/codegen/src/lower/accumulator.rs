@@ -61,7 +61,7 @@ impl Lowering<'_> {
     ) -> Option<(Private, Expr)> {
         let (combined, read): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
-        if self.target.checked || self.has_other_names(buffer, records) {
+        if self.options.checked || self.has_other_names(buffer, records) {
             return None;
         }
         let AccessKind::Combine(resolution) = combined.first()?.kind.clone() else { return None };
@@ -106,15 +106,16 @@ impl Lowering<'_> {
         }
         let bytes = i64::try_from(element.size()).ok()?;
         let small = match size.as_int() {
-            Some(n) => u64::try_from(n.checked_mul(bytes)?).ok()? <= self.target.private_bytes,
+            Some(n) => u64::try_from(n.checked_mul(bytes)?).ok()? <= self.target.private_bytes(),
             // A size that only the caller knows: containers of one dimension are histograms far more often than fields.
             None => hull.rank() == 1,
         };
         if !small {
             return None;
         }
-        let on_stack =
-            size.as_int().is_some_and(|n| n * bytes <= i64::try_from(self.target.stack_bytes).unwrap_or(0));
+        let on_stack = size
+            .as_int()
+            .is_some_and(|n| n * bytes <= i64::try_from(self.target.stack.transient).unwrap_or(0));
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
         let shape = RootShape::packed(vec![size.clone()]);

@@ -175,7 +175,7 @@ impl<'g> Lowering<'g> {
             let stride = if keeps_strides { stride } else { variable(self, "stride") };
             axes.push(Axis { extent, stride, root: None, tile: false });
         }
-        let defined = self.target.checked.then(|| {
+        let defined = self.options.checked.then(|| {
             let name = self.take_name(&format!("{name}_defined"));
             let element = sdfg::dtype::ElementType::scalar(ScalarType::U8);
             self.reference_buffer(name, element, size.clone(), None)

@@ -9,13 +9,6 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::Lowering;
 use crate::plan::{BANKS, BufferId, Level, Loop, Private, Statement, Touch, any_statement, touches};
 
-/// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.
-const MOST_BYTES: i64 = 16 << 10;
-
-/// Bytes between two banks that are not used. Without, banks of a power of two bytes would have the same element at addresses that are
-/// equal in their low twelve bits, by which processors guess whether a load waits for a store.
-const GAP_BYTES: i64 = 64;
-
 impl Lowering<'_> {
     /// Gives accumulators banks where that pays. Returns the variable that numbers them where the body itself picks elements; inner loops
     /// that do are given theirs.
@@ -24,15 +17,19 @@ impl Lowering<'_> {
         privates: &mut [Private],
         body: &mut [Statement],
     ) -> Option<Symbol> {
+        let most_bytes = i64::try_from(self.target.banked_bytes()).unwrap_or(i64::MAX);
+        // A line between two banks is not used. Without, banks of a power of two bytes would have the same element at addresses that are
+        // equal in their low bits, by which processors guess whether a load waits for a store.
+        let gap_bytes = i64::try_from(self.target.caches.line).unwrap_or(0);
         let mut of_body = None;
         for private in privates {
             let buffer = self.plan.buffer(private.buffer);
             let Some(size) = buffer.size.as_int().filter(|n| *n > 1) else { continue };
             let element = buffer.element.size() as i64;
-            if size > MOST_BYTES / element / i64::from(BANKS) {
+            if size > most_bytes / element / i64::from(BANKS) {
                 continue;
             }
-            let stride = size + GAP_BYTES / element;
+            let stride = size + gap_bytes / element;
             let Some(bank) = self.bank_loop(body, private.buffer, &mut of_body) else { continue };
             let offset = Expr::symbol(bank) * Expr::int(stride);
             touches(body, &mut |mut touch| {

@@ -12,7 +12,7 @@ use crate::plan::{Allocation, Buffer, BufferId, Check, CheckedDimension, Stateme
 impl Lowering<'_> {
     /// Notes that the elements of a subset are accessed. Whoever lowers the access takes the check to where it belongs.
     pub(super) fn note_check(&mut self, memlet: impl FnOnce() -> String, bound: &Bound, subset: &Subset) {
-        if !self.target.checked {
+        if !self.options.checked {
             return;
         }
         let dimension = |(range, axis): (&Range, &Axis)| CheckedDimension {
@@ -35,7 +35,7 @@ impl Lowering<'_> {
         subset: &Subset,
         part: &mut Bound,
     ) {
-        if !self.target.checked {
+        if !self.options.checked {
             return;
         }
         let side = |(number, (range, axis)): (usize, (&Range, &Axis))| Side {
@@ -49,7 +49,7 @@ impl Lowering<'_> {
 
     /// Notes that a part of memory gets these extents.
     pub(super) fn note_extents(&mut self, what: impl FnOnce() -> String, inside: &[Expr], outside: &[Axis]) {
-        if !self.target.checked {
+        if !self.options.checked {
             return;
         }
         let dimension = |(extent, axis): (&Expr, &Axis)| CheckedDimension {
@@ -83,7 +83,7 @@ impl Lowering<'_> {
             | Allocation::Reference(_)
             | Allocation::Constant(_) => false,
         };
-        if !self.target.checked || !is_own {
+        if !self.options.checked || !is_own {
             return;
         }
         let (size, allocation) = (size.clone(), allocation.clone());

@@ -81,8 +81,10 @@ impl<'g> Lowering<'g> {
         mut nodes: Lowered,
         fixed: usize,
     ) -> Vec<Statement> {
-        let least = self.target.component_work.filter(|_| !self.in_parallel() && self.tasks.is_empty());
-        let Some(least) = least else { return in_order(nodes) };
+        if self.options.serial_components || self.in_parallel() || !self.tasks.is_empty() {
+            return in_order(nodes);
+        }
+        let least = self.options.threshold;
         let numbers = component_numbers(&self.plan, graph, &mut nodes);
         let mut loads: BTreeMap<usize, Load> = BTreeMap::new();
         for (number, (_, body)) in numbers.iter().zip(&nodes) {

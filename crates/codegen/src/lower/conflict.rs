@@ -148,7 +148,7 @@ impl<'g> Lowering<'g> {
         let records = self.records_by_buffer(&open);
         let independent = self.is_independent(&records, &[&open]);
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let sums = if self.target.checked { Vec::new() } else { self.accumulated(body, &open, &records) };
+        let sums = if self.options.checked { Vec::new() } else { self.accumulated(body, &open, &records) };
         for (target, resolution) in sums {
             let element = self.plan.buffer(target.buffer).element;
             let Some(value) = identity(&resolution, element) else { continue };

@@ -23,9 +23,6 @@ use crate::plan::{
     RegionKind, Statement, Team,
 };
 
-/// The most elements that are taken at a time.
-const BATCH: i64 = 32;
-
 impl<'g> Lowering<'g> {
     /// Statements of a consume scope.
     pub(super) fn consume(
@@ -182,9 +179,10 @@ impl<'g> Lowering<'g> {
     /// Memory for the elements that are taken at a time. Iterations are not ordered, so nobody sees whether
     /// it is more than the chunk, which is 1 where nothing is said.
     fn batch(&mut self, consume: &Consume, element: ElementType, label: &str) -> Option<BufferId> {
-        let most = consume.chunk.as_int().filter(|chunk| *chunk > 1).map_or(BATCH, |chunk| chunk.min(BATCH));
-        let size =
-            most.min(i64::try_from(self.target.stack_bytes).ok()? / i64::try_from(element.size()).ok()?);
+        let batch = i64::from(self.target.team.batch);
+        let most = consume.chunk.as_int().filter(|chunk| *chunk > 1).map_or(batch, |chunk| chunk.min(batch));
+        let room = i64::try_from(self.target.stack.transient).ok()? / i64::try_from(element.size()).ok()?;
+        let size = most.min(room);
         if size < 2 {
             return None;
         }

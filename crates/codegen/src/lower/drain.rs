@@ -17,7 +17,7 @@ impl Lowering<'_> {
     /// Looks for streams that are emptied right after the loop that fills them.
     pub(super) fn drain_at_once(&mut self, statements: &mut Vec<Statement>) {
         // Checked code looks at every element of the copy.
-        if self.target.checked || self.in_parallel() {
+        if self.options.checked || self.in_parallel() {
             return;
         }
         let mut at = 0;

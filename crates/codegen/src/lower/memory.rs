@@ -307,7 +307,7 @@ impl<'g> Lowering<'g> {
             .as_int()
             .and_then(|n| u64::try_from(n).ok())
             .and_then(|n| n.checked_mul(element.size() as u64));
-        if bytes.is_some_and(|n| n <= self.target.stack_bytes) {
+        if bytes.is_some_and(|n| n <= self.target.stack.transient) {
             return Allocation::Stack;
         }
         // Tasks of one thread are in the middle of their work side by side.

@@ -25,6 +25,7 @@ mod fan_out;
 mod frame;
 mod memory;
 mod nested;
+mod options;
 mod profile;
 mod scalar;
 mod scope;
@@ -44,9 +45,11 @@ use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
 
 pub use error::LowerError;
+pub use options::LowerOptions;
 pub use profile::{Instrumentation, ProfileLevel};
-pub(crate) use target::DEFAULT_THRESHOLD;
-pub use target::Target;
+#[cfg(feature = "llvm")]
+pub(crate) use target::BASELINE_VECTOR;
+pub use target::{Caches, StackLimits, Target, TeamLimits};
 
 use access::Record;
 use conflict::OpenLoop;
@@ -61,14 +64,14 @@ use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, RegionKi
 ///
 /// # Errors
 /// [`LowerError`] for constructs that the target does not support and for nodes that are not expanded.
-pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
+pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Result<Plan, LowerError> {
     let sdfg = program.sdfg();
-    let mut lowering = Lowering::new(sdfg, target);
+    let mut lowering = Lowering::new(sdfg, target, options);
     let mut frame = lowering.outermost(sdfg)?;
     let timer = lowering.timer(RegionKind::Program, &sdfg.name);
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
-    arena::assign_slots(&mut lowering.plan, target.apart);
+    arena::assign_slots(&mut lowering.plan, options.apart);
     Ok(lowering.plan)
 }
 
@@ -76,6 +79,7 @@ pub fn lower(program: &Validated, target: &Target) -> Result<Plan, LowerError> {
 struct Lowering<'g> {
     plan: Plan,
     target: &'g Target,
+    options: &'g LowerOptions,
     /// How often each name was asked for.
     names: BTreeMap<String, u32>,
     n_targets: u32,
@@ -96,11 +100,11 @@ struct Lowering<'g> {
 }
 
 impl<'g> Lowering<'g> {
-    fn new(sdfg: &'g Sdfg, target: &'g Target) -> Self {
+    fn new(sdfg: &'g Sdfg, target: &'g Target, options: &'g LowerOptions) -> Self {
         let plan = Plan {
             name: sdfg.name.clone(),
             float_mode: sdfg.float_mode,
-            checked: target.checked,
+            checked: options.checked,
             overlapping: BTreeSet::new(),
             arguments: Vec::new(),
             symbols: Vec::new(),
@@ -109,14 +113,15 @@ impl<'g> Lowering<'g> {
             variables: IndexMap::new(),
             body: Vec::new(),
             externals: Vec::new(),
-            debug: target.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
-            profile: target
+            debug: options.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
+            profile: options
                 .instrumentation
                 .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),
         };
         Lowering {
             plan,
             target,
+            options,
             names: BTreeMap::new(),
             n_targets: 0,
             roots: Vec::new(),
@@ -176,7 +181,7 @@ impl<'g> Lowering<'g> {
                 buffer,
             });
             if !self.plan.arguments.last().is_some_and(|argument| argument.by_value)
-                && self.target.overlapping.contains(&container.name)
+                && self.options.overlapping.contains(&container.name)
             {
                 self.plan.overlapping.insert(buffer);
             }

@@ -63,7 +63,7 @@ pub struct Instrumentation {
 impl Lowering<'_> {
     /// A new region of the plan, if elements of its kind are timed.
     pub(super) fn timer(&mut self, kind: RegionKind, path: &str) -> Option<RegionId> {
-        self.target.instrumentation.filter(|asked| asked.level.includes(kind))?;
+        self.options.instrumentation.filter(|asked| asked.level.includes(kind))?;
         let profile = self.plan.profile.as_mut()?;
         let id = RegionId(profile.regions.len() as u32);
         profile.regions.push(Region { path: path.to_owned(), kind });

@@ -55,7 +55,7 @@ impl<'g> Lowering<'g> {
         }
         let write = self.resolved(frame, resolution.as_ref(), destination.element, label)?;
         let volume = translated(frame, &memlet.volume);
-        let one_by_one = self.target.checked || write != Resolved::Store;
+        let one_by_one = self.options.checked || write != Resolved::Store;
         if from_queues && !frame.is_stream(to) && volume.is_dynamic() && one_by_one {
             // Of the destination, only what is reached is looked at.
             let check = self.checks.pop();

@@ -98,6 +98,9 @@ pub struct SymbolArgument {
 }
 
 impl Plan {
+    /// Innermost steps that are worth a team of threads, which takes a few microseconds to start.
+    pub const DEFAULT_THRESHOLD: u64 = 4096;
+
     /// The buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]

@@ -11,7 +11,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
 use sdfg_codegen::llvm::{self, CompileOptions, Sanitizer};
 use sdfg_codegen::load::{CallError, Library};
-use sdfg_codegen::lower::{Target, lower};
+use sdfg_codegen::lower::{LowerOptions, lower};
 
 use super::timers::agree_when_timed;
 
@@ -155,7 +155,8 @@ fn compiled(program: &Validated, checked: bool) -> Result<Library, String> {
     let options = CompileOptions { checked, ..options() };
     // Sanitizers tell lines.
     let debug = options.sanitizer.map(|_| "/".to_owned());
-    let plan = lower(program, &Target { debug, ..options.target() }).map_err(|error| error.to_string())?;
+    let plan = lower(program, &options.target(), &LowerOptions { debug, ..options.lowering() })
+        .map_err(|error| error.to_string())?;
     let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ use sdfg::validate::Validated;
 use sdfg_codegen::interface::ProfileFormat;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::{ArgumentBuffer, Library};
-use sdfg_codegen::lower::{Instrumentation, ProfileLevel, Target, lower};
+use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 
 use super::harness::{difference, options};
 
@@ -55,9 +55,9 @@ pub(crate) fn run_timed(
     threads: u32,
 ) -> Result<(Result<(), String>, Counts), String> {
     let instrumentation = Some(Instrumentation { level: ProfileLevel::Tasklet, counters: false });
-    let plan = lower(program, &Target { instrumentation, debug: Some("/".to_owned()), ..Target::cpu() })
-        .map_err(|e| e.to_string())?;
     let options = CompileOptions { level: OptLevel::Quick, ..options() };
+    let lowering = LowerOptions { instrumentation, debug: Some("/".to_owned()), ..options.lowering() };
+    let plan = lower(program, &options.target(), &lowering).map_err(|e| e.to_string())?;
     let object = llvm::compile(&plan, &options).map_err(|error| error.to_string())?;
     let library = Library::load(&object).map_err(|error| error.to_string())?;
 

@@ -28,7 +28,7 @@ fn text_of(options: &CompileOptions, optimised: bool) -> String {
     let source = format!("sdfg p {{\n{declarations}{}{}}}", state("a"), state("b"));
     let program = sdfg::text::parse("program.sdft", &source).unwrap();
     let program = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-    llvm_ir(&lower(&program, &Target::cpu()).unwrap(), options, optimised).unwrap()
+    llvm_ir(&lower(&program, &Target::cpu(), &options.lowering()).unwrap(), options, optimised).unwrap()
 }
 
 #[test]

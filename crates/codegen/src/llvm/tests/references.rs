@@ -3,7 +3,7 @@
 use sdfg::validate::validate;
 
 use crate::llvm::{CompileOptions, llvm_ir};
-use crate::lower::{Target, lower};
+use crate::lower::{LowerOptions, Target, lower};
 
 #[test]
 fn what_a_reference_may_name_is_not_noalias() {
@@ -28,8 +28,12 @@ fn what_a_reference_may_name_is_not_noalias() {
     m.R -> R }
 }";
     let program = sdfg::text::parse("program.sdft", source).unwrap();
-    let plan =
-        lower(&validate(program).unwrap_or_else(|rejected| panic!("{rejected}")), &Target::cpu()).unwrap();
+    let plan = lower(
+        &validate(program).unwrap_or_else(|rejected| panic!("{rejected}")),
+        &Target::cpu(),
+        &LowerOptions::default(),
+    )
+    .unwrap();
     let text = llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
     for function in ["@p.body(", "@p.parallel0("] {
         let is_definition = |line: &&str| line.starts_with("define") && line.contains(function);

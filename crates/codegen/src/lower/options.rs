@@ -1,0 +1,45 @@
+//! Choices of users that change a plan, apart from what the target can do.
+
+use super::profile::Instrumentation;
+use crate::plan::Plan;
+
+/// How a program is lowered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LowerOptions {
+    /// What the code measures of itself; without, it has no timers.
+    pub instrumentation: Option<Instrumentation>,
+    /// The folder that the names of source files are relative to, if the code is to say which lines it comes from.
+    pub debug: Option<String>,
+    /// Whether plans say what is to be looked at before each access. Threads have no accumulators then: what they combine into
+    /// must have been written, however many iterations there are.
+    pub checked: bool,
+    /// Names of arguments of which the caller may give any two memory that overlaps. Elements that two of them have in common
+    /// are single elements, whichever name they are accessed by.
+    pub overlapping: Vec<String>,
+    /// Innermost steps from which on a team is started for a loop; fewer are run by the calling thread. Inner loops over ranges that
+    /// depend on data count as 64 steps; a loop whose work cannot be estimated always has a team.
+    pub threshold: u64,
+    /// Whether independent components of a state run one after the other. Otherwise each gets a thread where together they may have
+    /// [`threshold`](Self::threshold) steps to do besides those of the longest one.
+    pub serial_components: bool,
+    /// Whether results are to have the same bits with every number of threads.
+    pub reproducible: bool,
+    /// Whether transients have places of their own in the arena, as AddressSanitizer needs it: in a place that is shared, what lies
+    /// behind a small one is memory of a large one.
+    pub apart: bool,
+}
+
+impl Default for LowerOptions {
+    fn default() -> Self {
+        LowerOptions {
+            instrumentation: None,
+            debug: None,
+            checked: false,
+            overlapping: Vec::new(),
+            threshold: Plan::DEFAULT_THRESHOLD,
+            serial_components: false,
+            reproducible: false,
+            apart: false,
+        }
+    }
+}
