@@ -44,15 +44,22 @@ impl Check {
         }
         let (mut reports, mut summary) = (Vec::new(), String::new());
         let (mut faulty, mut rendered) = (0, String::new());
+        let mut unread = Vec::new();
         for path in &self.programs {
-            let source = Source::read(path, self.allow_external)?;
+            let source = match Source::read(path, self.allow_external) {
+                Ok(source) => source,
+                Err(failure) => {
+                    unread.push(failure);
+                    continue;
+                }
+            };
             let (found, told) = diagnose(&source);
             let errors = found.iter().filter(|finding| finding.is_error()).count();
             let refusals = told.iter().filter(|finding| finding.is_error).count();
             let warnings = found.len() - errors + told.len() - refusals;
             let errors = errors + refusals;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
-            rendered.extend(told.iter().map(|finding| format!("{finding}\n")));
+            rendered.push_str(&source.render_told(&told));
             reports.extend(told.iter().map(report));
             rendered.push_str(&source.render(&found, terminal));
             reports.extend(source.pinpoint(found).iter().map(Report::from));
@@ -75,6 +82,13 @@ impl Check {
                 list.push('\n');
                 output::print(list.as_bytes())?;
             }
+        }
+        let last = unread.pop();
+        for failure in unread {
+            terminal.message(&failure.render(terminal.style()));
+        }
+        if let Some(last) = last {
+            return Err(last);
         }
         if faulty == 0 {
             return Ok(());

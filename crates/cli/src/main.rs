@@ -6,6 +6,7 @@ mod blas;
 mod cache;
 mod check;
 mod compile;
+mod crash;
 mod data;
 mod explain;
 mod failure;
@@ -65,10 +66,15 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Asking for help is no error; a closed pipe is no reason to fail either.
-            let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            let printed = error.print();
+            if error.use_stderr() {
+                return ExitCode::from(2);
+            }
+            // Asking for help is no error.
+            return match output::shown(printed) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => report(&failure, Terminal::new(ColorChoice::default())),
+            };
         }
     };
     let terminal = Terminal::new(cli.color);

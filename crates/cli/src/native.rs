@@ -9,6 +9,7 @@ use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
+use sdfg_codegen::interface::InterfaceError;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
 use sdfg_codegen::lower::{LowerOptions, lower};
@@ -16,6 +17,7 @@ use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 
 use crate::blas::BlasOption;
+use crate::crash::Running;
 use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
 use crate::interpret::calls_c;
@@ -108,6 +110,8 @@ pub(crate) struct Lowered {
     pub(crate) options: CompileOptions,
     /// Whether the program has sources or libraries of its own. Calls of a BLAS that the user asked for are none.
     brings_code: bool,
+    /// Whether the code calls C or C++ functions, also those of a BLAS.
+    calls_out: bool,
 }
 
 impl NativeOptions {
@@ -128,6 +132,11 @@ impl NativeOptions {
         terminal: Terminal,
     ) -> Result<(Exposed, Lowered), Failure> {
         let options = self.compile_options()?;
+        if let Some(twice) = self.specialize.iter().find(|given| data.sets(&given.name)) {
+            return Err(Failure::usage(format_args!("symbol `{}` is set twice", twice.name))
+                .at(format_args!("--specialize {}={}, --set {0}=...", twice.name, twice.value))
+                .help("--specialize gives the symbol its value for good: leave --set out"));
+        }
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
         let expanded = self.blas.expanded(exposed.program.sdfg())?;
@@ -137,9 +146,15 @@ impl NativeOptions {
         let mut plan = lower(&expanded, &options.target(), &lowering).map_err(Failure::program)?;
         if let Some(name) = &self.name {
             plan.name.clone_from(name);
+            if let Err(error @ (InterfaceError::Name { .. } | InterfaceError::Reserved { .. })) =
+                plan.interface()
+            {
+                return Err(Failure::usage(error).at(format_args!("--name {name}")));
+            }
         }
         let brings_code = calls_c(exposed.program.sdfg());
-        Ok((exposed, Lowered { plan, options, brings_code }))
+        let calls_out = calls_c(expanded.sdfg());
+        Ok((exposed, Lowered { plan, options, brings_code, calls_out }))
     }
 
     /// The arguments that may overlap.
@@ -237,6 +252,11 @@ pub(crate) fn brings_code() -> Failure {
 impl Lowered {
     pub(crate) fn optimises(&self) -> bool {
         self.options.level != OptLevel::O0
+    }
+
+    /// What the code is to those who look for a fault of it.
+    pub(crate) fn running(&self) -> Running {
+        Running { checked: self.options.checked, external: self.calls_out }
     }
 }
 

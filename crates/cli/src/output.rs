@@ -74,10 +74,14 @@ pub(crate) fn unwritten(error: &LinkError) -> Failure {
     Failure::usage(error).help(help)
 }
 
-/// Writes to the standard output. Whoever closes it has read enough.
+/// Writes to the standard output.
 pub(crate) fn print(contents: &[u8]) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(contents).and_then(|()| stdout.flush()) {
+    shown(std::io::stdout().lock().write_all(contents))
+}
+
+/// What writing to the standard output gave. Whoever closes it has read enough.
+pub(crate) fn shown(written: std::io::Result<()>) -> Result<(), Failure> {
+    match written.and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::usage(format_args!("cannot write to the standard output: {error}")))
         }

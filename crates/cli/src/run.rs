@@ -9,6 +9,7 @@ use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::LowerOptions;
 
+use crate::crash::tell_of_signals;
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::native::{NativeOptions, positive};
@@ -49,6 +50,7 @@ impl Run {
         let object = self.native.compile(&lowered)?;
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
+        tell_of_signals(lowered.running(), terminal);
         let mut times = Vec::new();
         let mut results = data.arguments.clone();
         let rounds = self.repeat.map_or(1, NonZeroU32::get);

@@ -7,7 +7,7 @@ use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
-use sdfg_dace::{Import, Refused};
+use sdfg_dace::{Finding, Import, Refused};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -115,7 +115,7 @@ impl Source {
             }),
             Content::Dace(bytes) => match self.read_dace(bytes) {
                 Ok(import) => Ok(import.sdfg),
-                Err(refused) => Err(Failure::findings(refused.report.to_string())),
+                Err(refused) => Err(Failure::findings(self.render_told(&refused.report.findings))),
             },
         }
     }
@@ -154,6 +154,15 @@ impl Source {
     pub(crate) fn pinpoint(&self, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let Content::Text(text) = &self.content else { return found };
         found.into_iter().map(|finding| finding.pinpoint(&self.name, text)).collect()
+    }
+
+    /// Findings about a file of DaCe's, each with the name of the file.
+    pub(crate) fn render_told(&self, told: &[Finding]) -> String {
+        let line = |finding: &Finding| {
+            let severity = if finding.is_error { "error" } else { "note" };
+            format!("{severity}[{}]: {}: {}: {}\n", finding.code, self.name, finding.path, finding.message)
+        };
+        told.iter().map(line).collect()
     }
 
     /// Findings with carets under the source.

@@ -63,7 +63,7 @@ pub(crate) struct StrategyCommand {
     #[arg(long, conflicts_with_all = ["costs", "calibrate"])]
     divisors: bool,
     /// Fewest iterations of each part of a dimension of a program that is cut.
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["costs", "calibrate"])]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["costs", "calibrate"], value_parser = clap::value_parser!(u64).range(1..))]
     minimum_block: u64,
     /// How often a loop of a program runs, by its label, if it does not count; a mean where it changes.
     #[arg(long, value_name = "LOOP=N", conflicts_with_all = ["costs", "calibrate"])]

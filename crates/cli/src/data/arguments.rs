@@ -80,7 +80,7 @@ impl RunData {
                 None => {
                     let chosen = options.inputs.iter().find(|input| input.name == container.name);
                     let pattern = match chosen.map(|input| &input.contents) {
-                        Some(Contents::Generated(pattern)) => *pattern,
+                        Some(Contents::Generated(pattern)) => pattern.clone(),
                         Some(Contents::File(_)) | None => {
                             let pattern = default_pattern(container.element);
                             let is_input = accesses.reads.contains(&id);
@@ -90,8 +90,13 @@ impl RunData {
                             if is_input { pattern } else { Pattern::Zeros }
                         }
                     };
-                    pattern
-                        .fill(&container.name, container.element, shape)
+                    let filling = pattern.of(container.element).map_err(|what| {
+                        Failure::usage(what)
+                            .at(format_args!("--input {}={pattern}", container.name))
+                            .help("give a number that the elements can be")
+                    })?;
+                    filling
+                        .tensor(&container.name, container.element, shape)
                         .map_err(|error| unmade(container, &error))?
                 }
             };

@@ -2,19 +2,21 @@
 
 use std::fmt;
 
-use half::f16;
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
+use sdfg::tasklet::arith::cast;
 use sdfg::tensor::{Tensor, TensorError};
+use sdfg::text::parse_value;
 use sdfg::value::{Complex, Value};
 
-/// What an argument is filled with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What an argument is filled with, as the user wrote it.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
     Zeros,
     Ones,
     /// 0, 1, 2, ... in row-major order; integers wrap.
     Range,
-    Constant(f64),
+    /// The text of a number.
+    Constant(String),
     /// Floats are multiples of 1/1024 in [0, 1), integers in [0, 100), both decided by the seed and the name.
     Random(u64),
 }
@@ -39,15 +41,39 @@ impl Pattern {
                 if number.is_infinite() && value.contains(|c: char| c.is_ascii_digit()) {
                     return Err(format!("the constant `{value}` is larger than any number of 64 bits"));
                 }
-                let value = number;
-                Ok(Some(Pattern::Constant(value)))
+                Ok(Some(Pattern::Constant(value.to_owned())))
             }
             _ => Ok(None),
         }
     }
 
-    /// A tensor filled with the pattern. `name` tells random arguments apart.
-    pub(super) fn fill(
+    /// What elements of a type are filled with.
+    ///
+    /// # Errors
+    /// A message if the type does not have the constant.
+    pub(super) fn of(&self, element: ElementType) -> Result<Filling, String> {
+        let scalar = element.lane();
+        Ok(match self {
+            Pattern::Zeros => Filling::Each(Value::zero(scalar)),
+            Pattern::Ones => Filling::Each(cast(Value::Bool(true), scalar)),
+            Pattern::Range => Filling::Range,
+            Pattern::Constant(text) => Filling::Each(constant(text, scalar)?),
+            Pattern::Random(seed) => Filling::Random(*seed),
+        })
+    }
+}
+
+/// What elements of a known type are filled with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Filling {
+    Each(Value),
+    Range,
+    Random(u64),
+}
+
+impl Filling {
+    /// A tensor of elements of the type that this is for. `name` tells random arguments apart.
+    pub(super) fn tensor(
         self,
         name: &str,
         element: ElementType,
@@ -56,21 +82,38 @@ impl Pattern {
         let mut tensor = Tensor::zeros(element, shape)?;
         let (scalar, lanes) = (element.lane(), usize::from(element.lanes()));
         let mut random = match self {
-            Pattern::Random(seed) => Random(seed ^ hash(name.as_bytes())),
-            Pattern::Zeros | Pattern::Ones | Pattern::Range | Pattern::Constant(_) => Random(0),
+            Filling::Random(seed) => Random(seed ^ hash(name.as_bytes())),
+            Filling::Each(_) | Filling::Range => Random(0),
         };
         for (index, bytes) in tensor.bytes_mut().chunks_exact_mut(scalar.size()).enumerate() {
             let value = match self {
-                Pattern::Zeros => Value::zero(scalar),
-                Pattern::Ones => number(scalar, 1.0),
-                Pattern::Constant(value) => number(scalar, value),
-                Pattern::Range => counted(scalar, (index / lanes) as u64),
-                Pattern::Random(_) => random.value(scalar),
+                Filling::Each(value) => value,
+                Filling::Range => counted(scalar, (index / lanes) as u64),
+                Filling::Random(_) => random.value(scalar),
             };
             value.write(bytes);
         }
         Ok(tensor)
     }
+}
+
+/// A number as a scalar; floats are rounded, all others have to be exact.
+fn constant(text: &str, scalar: ScalarType) -> Result<Value, String> {
+    let unknown = || format!("the constant `{text}` is no value of type {scalar}");
+    if let Some(value) = parse_value(scalar, text.strip_prefix('+').unwrap_or(text)) {
+        return Ok(value);
+    }
+    let number: f64 = text.parse().map_err(|_| unknown())?;
+    let value = cast(Value::F64(number), scalar);
+    let fits = match scalar.kind() {
+        // Spellings of infinity and NaN that programs do not have. Numbers that are too large became infinity.
+        ScalarKind::Float | ScalarKind::Complex => !number.is_finite(),
+        // Whole numbers with an exponent or a point. Beyond 2^53 the double may not be the number that was written.
+        ScalarKind::Bool | ScalarKind::Unsigned | ScalarKind::Signed => {
+            number.abs() <= 9_007_199_254_740_992.0 && cast(value, ScalarType::F64) == Value::F64(number)
+        }
+    };
+    if fits { Ok(value) } else { Err(unknown()) }
 }
 
 impl fmt::Display for Pattern {
@@ -108,7 +151,7 @@ impl Random {
         match scalar.kind() {
             ScalarKind::Bool => Value::Bool(self.next() >> 63 == 1),
             ScalarKind::Unsigned | ScalarKind::Signed => counted(scalar, (self.next() >> 32) % 100),
-            ScalarKind::Float => number(scalar, fraction(self.next())),
+            ScalarKind::Float => cast(Value::F64(fraction(self.next())), scalar),
             ScalarKind::Complex => {
                 let (re, im) = (fraction(self.next()), fraction(self.next()));
                 if scalar == ScalarType::Complex64 {
@@ -125,38 +168,6 @@ impl Random {
 fn counted(scalar: ScalarType, value: u64) -> Value {
     match scalar {
         ScalarType::Bool => Value::Bool(value % 2 == 1),
-        ScalarType::I8 => Value::I8(value as i8),
-        ScalarType::I16 => Value::I16(value as i16),
-        ScalarType::I32 => Value::I32(value as i32),
-        ScalarType::I64 => Value::I64(value as i64),
-        ScalarType::U8 => Value::U8(value as u8),
-        ScalarType::U16 => Value::U16(value as u16),
-        ScalarType::U32 => Value::U32(value as u32),
-        ScalarType::U64 => Value::U64(value),
-        ScalarType::F16
-        | ScalarType::F32
-        | ScalarType::F64
-        | ScalarType::Complex64
-        | ScalarType::Complex128 => number(scalar, value as f64),
-    }
-}
-
-/// A number as a scalar; integers are cut towards zero.
-fn number(scalar: ScalarType, value: f64) -> Value {
-    match scalar {
-        ScalarType::Bool => Value::Bool(value != 0.0),
-        ScalarType::I8 => Value::I8(value as i8),
-        ScalarType::I16 => Value::I16(value as i16),
-        ScalarType::I32 => Value::I32(value as i32),
-        ScalarType::I64 => Value::I64(value as i64),
-        ScalarType::U8 => Value::U8(value as u8),
-        ScalarType::U16 => Value::U16(value as u16),
-        ScalarType::U32 => Value::U32(value as u32),
-        ScalarType::U64 => Value::U64(value as u64),
-        ScalarType::F16 => Value::F16(f16::from_f64(value)),
-        ScalarType::F32 => Value::F32(value as f32),
-        ScalarType::F64 => Value::F64(value),
-        ScalarType::Complex64 => Value::Complex64(Complex::new(value as f32, 0.0)),
-        ScalarType::Complex128 => Value::Complex128(Complex::new(value, 0.0)),
+        _ => cast(Value::U64(value), scalar),
     }
 }

@@ -34,6 +34,11 @@ impl DataOptions {
         self.outputs.iter().map(|output| output.path.as_str()).chain(dumps)
     }
 
+    /// Whether a symbol is given a value.
+    pub(crate) fn sets(&self, symbol: &str) -> bool {
+        self.symbols.iter().any(|given| given.name == symbol)
+    }
+
     /// Refuses to replace the program by results.
     pub(crate) fn spare(&self, program: &str) -> Result<(), Failure> {
         self.written_files().try_for_each(|path| refuse_program(program, Some(path)))

@@ -1,6 +1,7 @@
 //! The `sdfg` command from outside: exit status, standard output and messages, for right use and for wrong.
 
 mod cache;
+mod crash;
 mod data;
 mod debug;
 mod destinations;
@@ -17,6 +18,7 @@ mod usage;
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -31,6 +33,8 @@ struct Bench {
 #[derive(Debug)]
 struct Answer {
     status: Option<i32>,
+    /// The signal that ended the command.
+    signal: Option<i32>,
     stdout: String,
     stderr: String,
 }
@@ -69,7 +73,7 @@ impl Bench {
         let _ = child.stdin.take().expect("its input is a pipe").write_all(stdin.as_bytes());
         let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Answer { status: status.code(), stdout: text(stdout), stderr: text(stderr) }
+        Answer { status: status.code(), signal: status.signal(), stdout: text(stdout), stderr: text(stderr) }
     }
 
     /// Names of all files, to see that nothing was left behind.

@@ -212,6 +212,6 @@ fn symbols_can_have_a_value_for_good() {
     wrong("N", 2, &["N"]);
     let twice = ["run", "double.sdft", "--specialize", "N=3", "--specialize", "N=4"];
     bench.run(&twice).fails(2, &["`N` is set twice", "--specialize N=4"]);
-    let set = ["run", "double.sdft", "--specialize", "N=3", "--set", "N=3"];
-    bench.run(&set).fails(2, &["no symbol `N`"]);
+    let set = ["run", "double.sdft", "--specialize", "N=3", "--set", "N=8"];
+    bench.run(&set).fails(2, &["`N` is set twice", "--specialize N=3, --set N=...", "leave --set out"]);
 }

@@ -84,6 +84,31 @@ fn files_that_are_too_large() {
     }
 }
 
+/// What was found in other programs is told in any case.
+#[test]
+fn programs_that_cannot_be_read_beside_others() {
+    let bench = Bench::new();
+    bench.file("wrong.sdft", WRONG);
+    bench.file("double.sdft", DOUBLE);
+    let mixed = bench.run(&["check", "none.sdft", "wrong.sdft", "other.sdft", "double.sdft"]);
+    mixed.fails(2, &["wrong.sdft:6:", "cannot read `none.sdft`", "cannot read `other.sdft`"]);
+    assert_eq!(mixed.stdout, "wrong.sdft: 1 error\ndouble.sdft: ok\n");
+    let list = bench.run(&["check", "--format", "json", "wrong.sdft", "none.sdft"]);
+    list.fails(2, &["cannot read `none.sdft`"]);
+    let found: serde_json::Value = serde_json::from_str(&list.stdout).expect("the findings are JSON");
+    assert_eq!(found[0]["location"]["line"], 6);
+}
+
+/// Of several files, each finding says whose it is.
+#[test]
+fn refusals_of_files_of_dace_name_the_file() {
+    let bench = Bench::new();
+    bench.file("none.sdfg", "{\"type\": \"SDFG\"}");
+    for entry in COMMANDS {
+        bench.run(&command(entry, "none.sdfg")).fails(1, &["]: none.sdfg: "]);
+    }
+}
+
 #[test]
 fn programs_that_are_not_valid() {
     let bench = Bench::new();
@@ -162,11 +187,56 @@ fn inputs_that_do_not_fit() {
         run("A=random:many").fails(2, &["seed `many`"]);
         run("A=const:x").fails(2, &["constant `x`"]);
         run("A=const:-1e400").fails(2, &["the constant `-1e400` is larger than any number"]);
+        run("A=const:+inf").prints(&[]);
+        std::fs::remove_file(bench.path("b.npy")).expect("it was written");
         bench
             .run(&[command, "double.sdft", "-i", "A=three.npy", "-i", "B=square.npy"])
             .fails(2, &["`B` has shape [N], the file [2, 2]: the numbers of dimensions differ"]);
     }
     assert_eq!(bench.files(), before, "nothing is written when a run is refused");
+}
+
+/// Floats are rounded; everything else is the number that the user wrote, or an error.
+#[test]
+fn constants_that_elements_cannot_be() {
+    let bench = Bench::new();
+    let run = |ty: &str, constant: &str| {
+        let program = format!(
+            "sdfg p {{\n  array A: {ty}[1]\n  array B: {ty}[1]\n  state s {{\n    access A\n    access B\n    A -> B\n  }}\n}}\n"
+        );
+        bench.file("p.sdft", program);
+        bench.run(&["interpret", "p.sdft", "-i", &format!("A=const:{constant}")])
+    };
+    for (ty, constant) in [
+        ("u8", "256"),
+        ("u8", "-1"),
+        ("i32", "1.5"),
+        ("i64", "nan"),
+        ("i64", "inf"),
+        ("i64", "9223372036854775808"),
+        ("bool", "2"),
+        ("f16", "65520"),
+        ("f32", "1e39"),
+        ("complex64", "-1e39"),
+        ("f16x4", "1e6"),
+    ] {
+        let answer = run(ty, constant);
+        let scalar = ty.split('x').next().filter(|_| ty == "f16x4").unwrap_or(ty);
+        let what = format!("the constant `{constant}` is no value of type {scalar}");
+        answer.fails(2, &[&what, &format!("at: --input A=const:{constant}"), "help: "]);
+    }
+    for (ty, constant, shown) in [
+        ("u8", "255", ": 255"),
+        ("i64", "9007199254740993", ": 9007199254740993"),
+        ("i64", "1e6", ": 1000000"),
+        ("i32", "+3.0", ": 3"),
+        ("bool", "1", ": True"),
+        ("f16", "65519.9", ": 65504"),
+        ("f32", "-inf", ": -inf"),
+        ("complex64", "2", ": (2.0+0.0j)"),
+    ] {
+        run(ty, constant).prints(&[shown]);
+    }
 }
 
 #[test]
@@ -355,4 +425,69 @@ fn arguments_that_may_overlap_are_arguments() {
     let run = |names: &str| bench.run(&["run", "double.sdft", "--set", "N=3", "--may-overlap", names]);
     run("A,B").prints(&["B: f64[3]"]);
     run("A,C").fails(2, &["no argument `C`", "--may-overlap C", "its arguments are A, B"]);
+}
+
+#[test]
+fn blocks_of_nothing() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.run(&["strategy", "double.sdft", "--minimum-block", "0"]).fails(2, &["--minimum-block", "0"]);
+}
+
+/// A disk that is full loses help and results alike.
+#[test]
+fn standard_outputs_that_are_full() {
+    use std::process::{Command, Stdio};
+
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    for arguments in
+        [&["--help"][..], &["--version"], &["run", "--help"], &["check", "double.sdft"], &["explain"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let answer = Command::new(env!("CARGO_BIN_EXE_sdfg"))
+            .args(arguments)
+            .current_dir(bench.folder.path())
+            .stdin(Stdio::null())
+            .stdout(full)
+            .output()
+            .expect("the command can be run");
+        let stderr = String::from_utf8_lossy(&answer.stderr);
+        assert_eq!(answer.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("cannot write to the standard output"), "{arguments:?}: {stderr}");
+    }
+}
+
+/// The name of the program is that of what the code exports.
+#[test]
+fn names_that_are_given_to_code() {
+    let bench = Bench::new();
+    bench.file("double.sdft", DOUBLE);
+    bench.file("tanh.sdft", DOUBLE.replace("twofold", "tanh"));
+    for command in ["run", "compile"] {
+        let with = |program: &'static str, name: &'static str| {
+            let rest: &[&str] = if command == "run" { &["--set", "N=3"] } else { &["-o", "out.so"] };
+            bench.run(&[&[command, program, "--name", name], rest].concat())
+        };
+        bench.run(&command_of(command, "tanh.sdft")).fails(1, &["`tanh`", "--name"]);
+        with("tanh.sdft", "hyperbolic").prints(&[]);
+        with("double.sdft", "malloc").fails(2, &["`malloc`", "at: --name malloc"]);
+        for wrong in ["", "3x", "a b", "a-b", "int"] {
+            with("double.sdft", wrong).fails(2, &["cannot name a C function", "at: --name"]);
+        }
+    }
+    bench.run(&["compile", "double.sdft", "--name", "again"]).prints(&[]);
+    assert!(bench.files().contains(&"libagain.so".to_owned()), "{:?}", bench.files());
+    let header = bench.run(&["compile", "double.sdft", "--name", "again", "--emit", "header"]);
+    header.prints(&["int32_t again_run("]);
+    assert!(!header.stdout.contains("twofold"), "{header:#?}");
+    let result = bench.run(&["run", "double.sdft", "--name", "again", "--set", "N=3", "-i", "A=range"]);
+    result.prints(&["0.0, 2.0, 4.0"]);
+}
+
+fn command_of<'a>(name: &'a str, program: &'a str) -> Vec<&'a str> {
+    match name {
+        "run" => vec![name, program, "--set", "N=3"],
+        _ => vec![name, program, "-o", "out.so"],
+    }
 }

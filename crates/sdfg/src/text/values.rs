@@ -3,9 +3,8 @@
 //! Finite values read back to the same bits, and so do infinities and the sign of zero. Of a NaN, only the sign is
 //! kept.
 
-use half::f16;
-
 use crate::dtype::ScalarType;
+use crate::tasklet::arith::cast;
 use crate::value::{Complex, Value};
 
 /// The text of a value, without its type.
@@ -63,7 +62,7 @@ pub fn parse_value(ty: ScalarType, text: &str) -> Option<Value> {
         ScalarType::U16 => Value::U16(parse_integer(text)?),
         ScalarType::U32 => Value::U32(parse_integer(text)?),
         ScalarType::U64 => Value::U64(parse_integer(text)?),
-        ScalarType::F16 => Value::F16(f16::from_f32(parse_f32(text)?)),
+        ScalarType::F16 => parse_half(text)?,
         ScalarType::F32 => Value::F32(parse_f32(text)?),
         ScalarType::F64 => Value::F64(parse_f64(text)?),
         ScalarType::Complex64 => {
@@ -97,6 +96,15 @@ fn parse_f32(text: &str) -> Option<f32> {
 
 fn parse_f64(text: &str) -> Option<f64> {
     parse_float(text, f64::INFINITY, f64::NAN, |digits| digits.parse().ok().filter(|v: &f64| v.is_finite()))
+}
+
+/// Reads a double first: that rounds twice only where a decimal of more digits than a double has lies next to the middle of two values.
+fn parse_half(text: &str) -> Option<Value> {
+    let double = parse_f64(text)?;
+    match cast(Value::F64(double), ScalarType::F16) {
+        Value::F16(half) if half.is_infinite() && double.is_finite() => None,
+        half => Some(half),
+    }
 }
 
 fn parse_float<T: std::ops::Neg<Output = T>>(
@@ -148,6 +156,19 @@ mod tests {
         }
     }
 
+    /// Rounded to `f32` first, each would be in the middle of two values.
+    #[test]
+    fn values_of_f16_are_the_nearest() {
+        for (text, bits) in [("1.00048828126", 0x3c01), ("1.00146484374", 0x3c01), ("1.00048828125", 0x3c00)]
+        {
+            assert_eq!(
+                parse_value(ScalarType::F16, text),
+                Some(Value::F16(half::f16::from_bits(bits))),
+                "{text}"
+            );
+        }
+    }
+
     #[test]
     fn values_that_do_not_fit_are_refused() {
         for (ty, text) in [
@@ -156,6 +177,11 @@ mod tests {
             (ScalarType::U16, "-1"),
             (ScalarType::I32, "1.0"),
             (ScalarType::F32, "1e39"),
+            (ScalarType::F16, "65520"),
+            (ScalarType::F16, "-1e30"),
+            (ScalarType::F16, "1e39"),
+            (ScalarType::F64, "1e309"),
+            (ScalarType::Complex64, "(1.0, 1e39)"),
             (ScalarType::F64, "infinity"),
             (ScalarType::F64, "+1.0"),
             (ScalarType::Bool, "1"),
@@ -163,6 +189,9 @@ mod tests {
         ] {
             assert!(parse_value(ty, text).is_none(), "{text} as {ty}");
         }
+        let half = |bits| Some(Value::F16(half::f16::from_bits(bits)));
+        assert_eq!(parse_value(ScalarType::F16, "65519.9"), half(0x7bff));
+        assert_eq!(parse_value(ScalarType::F16, "-inf"), half(0xfc00));
         assert_eq!(parse_value(ScalarType::F64, "3"), Some(Value::F64(3.0)));
         assert_eq!(parse_value(ScalarType::I8, "-0x80"), Some(Value::I8(-128)));
         assert_eq!(parse_value(ScalarType::Complex64, "2"), Some(Value::Complex64(Complex::new(2.0, 0.0))));

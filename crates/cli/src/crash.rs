@@ -1,0 +1,100 @@
+//! A run that is ended by a signal says so: native code trusts its program, and what a wrong one does ends the process without a word.
+
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// The signals that faults of code raise, and what they mean.
+const SIGNALS: [(c_int, &str, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV", "an access to memory that is not there, or a stack that is full"),
+    (libc::SIGBUS, "SIGBUS", "an access to memory that is not there"),
+    (libc::SIGFPE, "SIGFPE", "an integer division that has no result"),
+    (libc::SIGILL, "SIGILL", "an instruction that the processor does not have, or a trap"),
+    (libc::SIGABRT, "SIGABRT", "a call of `abort`, or memory of the process that was destroyed"),
+];
+
+/// The code that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    /// Whether it looks at every access.
+    pub(crate) checked: bool,
+    /// Whether some of it is C or C++ of the program or a library.
+    pub(crate) external: bool,
+}
+
+impl Running {
+    /// Whoever finds out what happened, and how.
+    fn help(self) -> &'static str {
+        match (self.checked, self.external) {
+            (false, false) => "run it with --checked: every access is looked at, and a wrong one is named",
+            (false, true) => {
+                "run it with --checked: every access is looked at, and a wrong one is named, but none in C or C++ code"
+            }
+            (true, true) => "C and C++ code is not checked: look for the fault there, with a debugger",
+            (true, false) => "checked code should end with a message: please report this with the program",
+        }
+    }
+}
+
+/// The message of each signal: a handler may allocate nothing.
+static MESSAGES: OnceLock<Vec<(c_int, String)>> = OnceLock::new();
+
+/// Whether a thread writes its message already.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// From now on, a signal that ends the process leaves a message. The exit status stays that of the signal.
+///
+/// A thread of the OpenMP runtime whose stack is full cannot tell: it has no second stack for the handler, as the main thread does.
+pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
+    let message = |(signal, name, meaning): (c_int, &str, &str)| {
+        let failure = Failure::program(format_args!("the run was ended by the signal {name}: {meaning}"));
+        (signal, format!("{}\n", failure.help(running.help()).render(terminal.style())))
+    };
+    MESSAGES.get_or_init(|| SIGNALS.into_iter().map(message).collect());
+    for (signal, ..) in SIGNALS {
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = tell;
+        // SAFETY: zeros are a value of this structure, and the handler calls nothing that a handler may not call.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as usize;
+            // Rust's runtime gave the main thread a second stack.
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            // What cannot be installed is not: the run ends without a message, as before.
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Writes the message, and leaves the end of the process to the signal itself, whose exit status and core file are those without a handler.
+extern "C" fn tell(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    if TOLD.swap(true, Ordering::Relaxed) {
+        // Another thread writes, and ends the process then. Whichever it was, this one must not go on for ever.
+        let while_it_writes = libc::timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        // SAFETY: a handler may call this function; it reads the structure.
+        unsafe { libc::nanosleep(&raw const while_it_writes, std::ptr::null_mut()) };
+    } else if let Some((_, message)) =
+        MESSAGES.get().and_then(|messages| messages.iter().find(|(of, _)| *of == signal))
+    {
+        let mut rest = message.as_bytes();
+        while !rest.is_empty() {
+            // SAFETY: a handler may call this function; the bytes live as long as the process.
+            let written = unsafe { libc::write(libc::STDERR_FILENO, rest.as_ptr().cast(), rest.len()) };
+            let Some(after) = usize::try_from(written).ok().and_then(|written| rest.get(written..)) else {
+                break;
+            };
+            rest = after;
+        }
+    }
+    // SAFETY: a handler may call these functions; the system passes information for handlers that ask for it.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        // An instruction that faulted does so again. What was sent has to be sent again.
+        if info.is_null() || (*info).si_code <= 0 {
+            libc::raise(signal);
+        }
+    }
+}
