@@ -19,13 +19,14 @@ use crate::profile::Level;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Compile a program for the CPU: LLVM IR, assembly, object code, libraries, and what other languages and build systems call
+/// Compile a program for the CPU: plans, LLVM IR, assembly, object code, libraries, and what other languages and build systems call
 /// them by.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg compile laplace.sdft --emit so -o liblaplace.so\n  \
                         sdfg compile laplace.sdft --emit header -o laplace.h\n  \
                         sdfg compile laplace.sdft --emit package --specialize N=4096 -o /opt/laplace\n  \
-                        sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3")]
+                        sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3\n  \
+                        sdfg compile laplace.sdft --emit plan --checked")]
 pub(crate) struct Compile {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
@@ -65,6 +66,8 @@ enum Sanitize {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Emit {
+    /// The lowered program as text: what was decided between the graph and the back end.
+    Plan,
     /// LLVM's intermediate representation; with -O0 as it was generated.
     LlvmIr,
     /// Assembly text.
@@ -90,7 +93,7 @@ impl Emit {
     /// The file for the program `name` when the user names none; texts have none.
     fn default_file(self, name: &str) -> Option<String> {
         match self {
-            Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran | Emit::Interface => None,
+            Emit::Plan | Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran | Emit::Interface => None,
             Emit::Obj => Some(format!("{name}.o")),
             Emit::So => Some(format!("lib{name}.so")),
             Emit::A => Some(format!("lib{name}.a")),
@@ -167,6 +170,7 @@ impl Compile {
         let failed = |error| uncompiled(&error);
         let destination = Destination::new(path);
         match self.emit {
+            Emit::Plan => destination.write(plan.to_string().as_bytes()),
             Emit::LlvmIr => {
                 let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
                 destination.write(text.as_bytes())

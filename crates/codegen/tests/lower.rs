@@ -369,3 +369,31 @@ fn components_with_enough_to_do_are_run_side_by_side() {
     let text = lower(&validated, &Target::cpu(), &overlapping).unwrap().to_string();
     assert!(side_by_side(&text), "{text}");
 }
+
+#[test]
+fn arguments_of_c_functions_use_what_they_name() {
+    let text = plan(
+        "sdfg p {
+  symbol N: i64
+  array A: i64[N]
+  scalar info: i32
+  state s {
+    access A
+    access info
+    tasklet t () -> (a, r) external r = fill(N, i64(2) * N, a) from library \"f\"
+    t.a -> A: A[0:N]
+    t.r -> info: info
+  }
+  -> last with (failed = info)
+  if last: failed != 0 {
+    state z {
+      access A
+      tasklet t () -> (o) { o = failed }
+      t.o -> A: A[0]
+    }
+  }
+}",
+    );
+    // Not `failed`, which is set later, nor what the function writes.
+    assert!(text.contains("external t fill(<; N = N>, <; N = N>, &A[0])\n"), "{text}");
+}

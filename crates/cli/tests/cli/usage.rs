@@ -178,7 +178,8 @@ fn everything_that_can_be_emitted_is() {
     let bench = Bench::new();
     bench.file("double.sdft", DOUBLE);
     for (kind, begin) in [
-        ("llvm-ir", b"; ModuleID".as_slice()),
+        ("plan", b"plan twofold float(contract) {\n".as_slice()),
+        ("llvm-ir", b"; ModuleID"),
         ("asm", b"\t"),
         ("obj", b"\x7fELF"),
         ("so", b"\x7fELF"),
@@ -191,6 +192,7 @@ fn everything_that_can_be_emitted_is() {
         assert!(contents.starts_with(begin), "{kind} begins with {:?}", &contents[..contents.len().min(12)]);
     }
     bench.run(&["compile", "double.sdft", "--emit", "header"]).prints(&["int32_t twofold_run("]);
+    bench.run(&["compile", "double.sdft", "--emit", "plan"]).prints(&["buffer A: f64[N]", "team "]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use sdfg::tasklet::TypeError;
 
+use crate::plan::PlanError;
+
 /// Why a valid program cannot be lowered for a target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LowerError {
@@ -45,6 +47,9 @@ pub enum LowerError {
         /// Where it is used.
         path: String,
     },
+    /// The plan breaks a rule: a defect of the compiler, which only debug builds look for.
+    #[error("a defect of the compiler: the plan is broken: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Broken(Vec<PlanError>),
     /// A graph that validation should have refused.
     #[error("{path}: {what}")]
     Invalid {

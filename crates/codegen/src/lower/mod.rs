@@ -72,6 +72,9 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
     arena::assign_slots(&mut lowering.plan, options.apart);
+    if cfg!(debug_assertions) {
+        lowering.plan.verify().map_err(LowerError::Broken)?;
+    }
     Ok(lowering.plan)
 }
 

@@ -1,12 +1,15 @@
 //! Tasklets: what each connector stands for.
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::TaskletConnectors;
 use sdfg::dtype::ElementType;
 use sdfg::ir::{ConflictResolution, Edge, EdgeId, Flow, Node, NodeId, State, Tasklet, TaskletBody};
 use sdfg::symbolic::Expr;
+use sdfg::syntax::Expression;
 use sdfg::tasklet::{
     ConnectorId, ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument,
-    ExternalCall, TypedExpressionCode, TypedExternal, typecheck, typecheck_expression, typecheck_external,
+    ExternalCall, TypeError, TypedExpressionCode, typecheck, typecheck_expression, typecheck_external,
 };
 
 use super::Lowering;
@@ -36,7 +39,10 @@ impl<'g> Lowering<'g> {
                 let (read, assigned) = (code.names_read(), code.names_assigned());
                 self.symbols_in_scope(frame, |name| read.contains(name) || assigned.contains(name))
             }
-            TaskletBody::External(_) => self.symbols_in_scope(frame, |_| true),
+            TaskletBody::External(call) => {
+                let read: BTreeSet<&str> = call.arguments.iter().flat_map(Expression::names).collect();
+                self.symbols_in_scope(frame, |name| read.contains(name))
+            }
         };
         let connectors = TaskletConnectors::of(frame.sdfg, state, id, tasklet, symbols);
         let mut bindings = Vec::with_capacity(connectors.edges.len());
@@ -92,9 +98,10 @@ impl<'g> Lowering<'g> {
                 let others_checks = others.iter().filter_map(|(_, _, check)| check.clone());
                 statements.extend(checks.into_iter().flatten().chain(others_checks).map(Statement::Check));
                 let after = self.outputs_of_external(frame, &mut bindings, others, &node.label)?;
-                let typed = typecheck_external(call, &connectors.environment)
+                let call = self
+                    .external(call, &connectors.environment, &bindings, &symbols, &node.label)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
-                statements.push(self.external(call, typed, &bindings, &symbols, &node.label));
+                statements.push(call);
                 statements.extend(after);
             }
         }
@@ -102,44 +109,42 @@ impl<'g> Lowering<'g> {
         Ok(statements)
     }
 
-    /// A call of a C function.
+    /// A call of a C function. Each argument has what its own names stand for, and nothing else.
     fn external(
         &mut self,
         call: &ExternalCall,
-        typed: TypedExternal,
+        environment: &Environment,
         bindings: &[Binding],
         symbols: &[Expr],
         label: &str,
-    ) -> Statement {
+    ) -> Result<Statement, Vec<TypeError>> {
         if !self.plan.externals.contains(&call.origin) {
             self.plan.externals.push(call.origin.clone());
         }
-        let place = |id: ConnectorId| match &bindings[id.index()] {
-            Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
-            Binding::Push(queue) => queue.clone(),
-            Binding::View(strided) | Binding::ViewMut { to: strided, .. } | Binding::Length(strided) => {
-                strided.origin.clone()
-            }
-        };
-        let arguments = typed.arguments.into_iter().map(|argument| match argument {
-            TypedArgument::Pointer(id) => {
-                let place = place(id);
-                self.follow_no_more(place.buffer);
-                ExternalArgument::Pointer(place)
-            }
-            TypedArgument::Value(expression) => {
-                let code = TypedExpressionCode { environment: typed.environment.clone(), expression };
-                let (bindings, symbols) = (bindings.to_vec(), symbols.to_vec());
-                ExternalArgument::Value(Scalar { code, bindings, symbols, checks: Vec::new() })
-            }
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            let (environment, bindings, symbols) = named_by(argument, environment, bindings, symbols);
+            let alone = ExternalCall { arguments: vec![argument.clone()], result: None, ..call.clone() };
+            let typed = typecheck_external(&alone, &environment)?.arguments;
+            arguments.extend(typed.into_iter().map(|typed| match typed {
+                TypedArgument::Pointer(id) => {
+                    let place = first_element(&bindings[id.index()]);
+                    self.follow_no_more(place.buffer);
+                    ExternalArgument::Pointer(place)
+                }
+                TypedArgument::Value(expression) => {
+                    let code = TypedExpressionCode { environment: environment.clone(), expression };
+                    let (bindings, symbols) = (bindings.clone(), symbols.clone());
+                    ExternalArgument::Value(Scalar { code, bindings, symbols, checks: Vec::new() })
+                }
+            }));
+        }
+        let result = call.result.as_deref().and_then(|name| {
+            let (id, connector) = environment.connector(name)?;
+            Some((connector.element, first_element(&bindings[id.index()])))
         });
-        let arguments = arguments.collect();
-        let result = typed.result.and_then(|id| {
-            let (_, connector) = typed.environment.connector_at(id)?;
-            Some((connector.element, place(id)))
-        });
-        let symbol = call.symbol.clone();
-        Statement::External(ExternalCompute { label: label.to_owned(), symbol, arguments, result })
+        let (label, symbol) = (label.to_owned(), call.symbol.clone());
+        Ok(Statement::External(ExternalCompute { label, symbol, arguments, result }))
     }
 
     /// C functions only store: what is combined with old values or goes to several places is stored in a cell first.
@@ -339,6 +344,41 @@ impl<'g> Lowering<'g> {
             | ConflictResolution::Replace => None,
         };
         Ok(Resolved::Combine { resolution: resolution.clone(), custom, realisation: Realisation::Plain })
+    }
+}
+
+/// The part of an environment that an expression names, with what it stands for.
+fn named_by(
+    expression: &Expression,
+    around: &Environment,
+    bindings: &[Binding],
+    symbols: &[Expr],
+) -> (Environment, Vec<Binding>, Vec<Expr>) {
+    let names = expression.names();
+    let mut named = (Environment::new(), Vec::new(), Vec::new());
+    for ((name, connector), binding) in around.connectors().zip(bindings) {
+        if names.contains(name) {
+            named.0.add_connector(name, *connector);
+            named.1.push(binding.clone());
+        }
+    }
+    for ((name, ty), value) in around.symbols().zip(symbols) {
+        if names.contains(name) && around.connector(name).is_none() {
+            named.0.add_symbol(name, ty);
+            named.2.push(value.clone());
+        }
+    }
+    named
+}
+
+/// The element at which what a connector stands for begins.
+fn first_element(binding: &Binding) -> Location {
+    match binding {
+        Binding::Load(location) | Binding::Store { to: location, .. } => location.clone(),
+        Binding::Push(queue) => queue.clone(),
+        Binding::View(strided) | Binding::ViewMut { to: strided, .. } | Binding::Length(strided) => {
+            strided.origin.clone()
+        }
     }
 }
 

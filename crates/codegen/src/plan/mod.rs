@@ -25,6 +25,7 @@ mod program;
 mod statement;
 mod stream;
 mod team;
+mod verify;
 mod walk;
 mod write;
 
@@ -42,6 +43,7 @@ pub use program::{Argument, PassedAs, Plan, SymbolArgument};
 pub use statement::{JumpTarget, Statement};
 pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind};
 pub use team::{BANKS, Private, Team};
+pub use verify::PlanError;
 pub use walk::{Touch, touches};
 pub(crate) use walk::{any_statement, touches_of_scalar};
 pub use write::{Realisation, Resolved, identity};
