@@ -3,9 +3,12 @@
 //! A checked plan has a [`Check`] for every memlet and, beside every transient, a buffer that says which of its elements were
 //! written ([`Buffer::defined`](super::Buffer::defined)). A check that fails ends the run with a status and a message.
 
+use std::fmt;
+
 use sdfg::symbolic::Expr;
 
 use super::parts::Part;
+use super::print::Printer;
 
 /// The elements of a container that a memlet names: they lie in its shape.
 ///
@@ -46,6 +49,11 @@ impl Check {
         self.expressions().for_each(|expression| visit(Part::Evaluates(expression)));
     }
 
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let windows: String = self.windows.iter().map(|window| format!(" within {window}")).collect();
+        to.line(format_args!("check {}: {self}{windows}", self.memlet))
+    }
+
     /// The check of element number `k` of the memlet, in row-major order.
     pub fn element(&self, k: &Expr) -> Check {
         let mut inner = Expr::one();
@@ -62,6 +70,27 @@ impl Check {
         }
         let windows = self.windows.iter().map(|window| window.element(k)).collect();
         Check { memlet: self.memlet.clone(), dimensions, windows }
+    }
+}
+
+/// Its indices along each dimension, and the extents that they are held against.
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dimensions: Vec<String> = self.dimensions.iter().map(CheckedDimension::to_string).collect();
+        write!(f, "[{}]", dimensions.join(", "))
+    }
+}
+
+impl fmt::Display for CheckedDimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.begin)?;
+        if let Some(count) = &self.count {
+            write!(f, "({count} by {})", self.step)?;
+        }
+        if self.tile != Expr::one() {
+            write!(f, " in tiles of {}", self.tile)?;
+        }
+        write!(f, " of {}", self.extent)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Choices.
 
+use std::fmt;
+
 use super::compute::Scalar;
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::statement::Statement;
 
 /// A choice: the first arm whose condition holds.
@@ -28,5 +31,13 @@ impl If {
             visit(PartMut::Body(body));
         }
         visit(PartMut::Body(&mut self.otherwise));
+    }
+
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        for (at, (condition, body)) in self.arms.iter().enumerate() {
+            let (word, condition) = (if at == 0 { "if" } else { "elif" }, to.scalar(condition));
+            to.nested(format_args!("{word} {condition}"), body)?;
+        }
+        if self.otherwise.is_empty() { Ok(()) } else { to.nested("else", &self.otherwise) }
     }
 }

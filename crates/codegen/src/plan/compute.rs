@@ -1,12 +1,16 @@
 //! Scalar code: typed expressions, tasklets and calls of C functions, with what their names stand for.
 
+use std::fmt;
+
 use sdfg::dtype::ElementType;
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{TypedCode, TypedExpressionCode};
 
 use super::buffer::{Location, Strided};
 use super::check::Check;
+use super::code;
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::walk::Touch;
 use super::write::Resolved;
 
@@ -112,6 +116,22 @@ impl Compute {
     }
 }
 
+impl Compute {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let names = to.names(&self.code.environment, &self.bindings, &self.symbols).join(", ");
+        let connectors = self.code.environment.connectors().zip(&self.checks);
+        let checked = connectors.filter_map(|((name, _), check)| Some(format!("{name} {}", check.as_ref()?)));
+        let checked = checked.collect::<Vec<_>>().join(", ");
+        let checked = if checked.is_empty() { checked } else { format!(" checks {checked}") };
+        let header = format!("compute {}({names}){checked}", self.label);
+        let lines = code::statements(&self.code);
+        match lines.as_slice() {
+            [line] => to.line(format_args!("{header} {{ {line} }}")),
+            lines => to.braced(header, |to| lines.iter().try_for_each(|line| to.line(line))),
+        }
+    }
+}
+
 impl Binding {
     fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         match self {
@@ -163,5 +183,16 @@ impl ExternalCompute {
         if let Some((_, to)) = &mut self.result {
             visit(PartMut::Touch(Touch::Store(to, &mut Resolved::Store)));
         }
+    }
+
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let arguments = self.arguments.iter().map(|argument| match argument {
+            ExternalArgument::Value(value) => to.scalar(value),
+            ExternalArgument::Pointer(location) => format!("&{}", to.location(location)),
+        });
+        let arguments = arguments.collect::<Vec<_>>().join(", ");
+        let result = self.result.as_ref().map(|(_, result)| format!(" -> {}", to.location(result)));
+        let (label, symbol, result) = (&self.label, &self.symbol, result.unwrap_or_default());
+        to.line(format_args!("external {label} {symbol}({arguments}){result}"))
     }
 }

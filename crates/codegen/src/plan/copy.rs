@@ -1,9 +1,12 @@
 //! Copies of rectangular parts of buffers.
 
+use std::fmt;
+
 use sdfg::symbolic::Expr;
 
 use super::buffer::Location;
 use super::parts::{Part, PartMut};
+use super::print::{Printer, resolved};
 use super::walk::Touch;
 use super::write::Resolved;
 
@@ -49,5 +52,14 @@ impl Copy {
         visit(PartMut::Touch(Touch::CopyFrom(&mut self.from)));
         let single = self.dimensions.is_empty();
         visit(PartMut::Touch(Touch::CopyTo { to: &mut self.to, write: &mut self.write, single }));
+    }
+
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let dimensions = self.dimensions.iter();
+        let dimensions =
+            dimensions.map(|d| format!("{} from {} to {}", d.extent, d.from_stride, d.to_stride));
+        let dimensions = dimensions.collect::<Vec<_>>().join(", ");
+        let (source, target, write) = (to.location(&self.from), to.location(&self.to), resolved(&self.write));
+        to.line(format_args!("copy {source} -> {target}{write} [{dimensions}]"))
     }
 }

@@ -6,6 +6,7 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use super::compute::Scalar;
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
 use super::team::Team;
 
@@ -186,6 +187,46 @@ impl Loop {
     }
 }
 
+impl Loop {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let ranges = ranges(&self.dimensions);
+        let independent = if self.independent { " independent" } else { "" };
+        let word = self.level.kind().name();
+        match &self.level {
+            Level::Team(team) => to.braced(team.heading(&ranges, independent), |to| {
+                team.print(to)?;
+                to.statements(&self.body)
+            }),
+            Level::Sequential { bank } => {
+                let bank = banks(bank.as_ref());
+                to.nested(format_args!("{word} {ranges}{independent}{bank}"), &self.body)
+            }
+            Level::Grid(units) | Level::Block(units) => {
+                let extents: Vec<String> = units.extents.iter().map(Expr::to_string).collect();
+                let extents = extents.join(", ");
+                to.nested(format_args!("{word} {ranges} of {extents}{independent}"), &self.body)
+            }
+            Level::Pipelined { interval } => {
+                to.nested(format_args!("{word} {ranges} every {interval}{independent}"), &self.body)
+            }
+            Level::Rank | Level::Lane | Level::Unrolled | Level::Replicated => {
+                to.nested(format_args!("{word} {ranges}{independent}"), &self.body)
+            }
+        }
+    }
+}
+
+/// Dimensions in the text of plans.
+pub(super) fn ranges(dimensions: &[LoopDimension]) -> String {
+    let ranges: Vec<String> = dimensions.iter().map(LoopDimension::to_string).collect();
+    ranges.join(", ")
+}
+
+/// The variable of banks in the text of plans.
+pub(super) fn banks(bank: Option<&Symbol>) -> String {
+    bank.map_or(String::new(), |bank| format!(" banks {bank}"))
+}
+
 impl LoopDimension {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Counts(&self.variable));
@@ -257,5 +298,13 @@ impl While {
         self.condition.parts_mut(visit);
         visit(PartMut::Body(&mut self.body));
         visit(PartMut::Body(&mut self.update));
+    }
+
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let condition = to.scalar(&self.condition);
+        let word = if self.test_after { "do-while" } else { "while" };
+        let unroll = if self.unroll { " unroll" } else { "" };
+        to.nested(format_args!("{word} L{} {condition}{unroll}", self.target.index()), &self.body)?;
+        if self.update.is_empty() { Ok(()) } else { to.nested("update", &self.update) }
     }
 }

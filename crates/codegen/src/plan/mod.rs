@@ -12,6 +12,7 @@ mod arena;
 mod buffer;
 mod check;
 mod choice;
+mod code;
 mod compute;
 mod copy;
 mod debug;

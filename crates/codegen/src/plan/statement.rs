@@ -1,5 +1,7 @@
 //! Statements of a plan.
 
+use std::fmt;
+
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::BufferId;
@@ -10,6 +12,7 @@ use super::copy::Copy;
 use super::debug::PlaceId;
 use super::loops::{Loop, While};
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::profile::RegionId;
 use super::stream::{Consume, Pop, Push, TaskKind};
 use super::walk::Touch;
@@ -189,6 +192,55 @@ impl Statement {
             Statement::Pop(pop) => pop.parts_mut(visit),
             Statement::Consume(consume) => consume.parts_mut(visit),
             Statement::Tasks(kinds) => kinds.iter_mut().for_each(|kind| kind.parts_mut(visit)),
+        }
+    }
+
+    /// Writes it as text.
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        match self {
+            Statement::Comment(text) => to.line(format_args!("# {text}")),
+            Statement::Let { variable, value } => to.line(format_args!("let {variable} = {value}")),
+            Statement::Set { variable, value } => {
+                let value = to.scalar(value);
+                to.line(format_args!("set {variable} = {value}"))
+            }
+            Statement::Loop(repeated) => repeated.print(to),
+            Statement::While(repeated) => repeated.print(to),
+            Statement::If(choice) => choice.print(to),
+            Statement::Block { target, body } => to.nested(format_args!("block L{}", target.index()), body),
+            Statement::Leave(target) => to.line(format_args!("leave L{}", target.index())),
+            Statement::Repeat(target) => to.line(format_args!("repeat L{}", target.index())),
+            Statement::Dispatch { target, cases } => {
+                to.braced(format_args!("dispatch L{}", target.index()), |to| {
+                    let mut cases = cases.iter().enumerate();
+                    cases.try_for_each(|(case, body)| to.nested(format_args!("case {case}"), body))
+                })
+            }
+            Statement::Goto { target, case } => to.line(format_args!("goto L{} case {case}", target.index())),
+            Statement::Begin(buffer) => to.line(format_args!("begin {}", to.name(*buffer))),
+            Statement::Allocate(buffer) => to.line(format_args!("allocate {}", to.name(*buffer))),
+            Statement::Free(buffer) => to.line(format_args!("free {}", to.name(*buffer))),
+            Statement::Point { reference, to: target } => {
+                to.line(format_args!("point {} to {}", to.name(*reference), to.name(*target)))
+            }
+            Statement::Check(check) => check.print(to),
+            Statement::Undefine(buffer) => to.line(format_args!("undefine {}", to.name(*buffer))),
+            Statement::Compute(compute) => compute.print(to),
+            Statement::External(call) => call.print(to),
+            Statement::Copy(copy) => copy.print(to),
+            Statement::Push(push) => push.print(to),
+            Statement::Pop(pop) => pop.print(to),
+            Statement::Consume(consume) => consume.print(to),
+            Statement::Tasks(kinds) => TaskKind::print(kinds, to),
+            Statement::Located { place, body } => {
+                let place = to.plan().debug.as_ref().and_then(|debug| debug.places.get(place.index()));
+                to.nested(format_args!("line {}", place.map_or(0, |place| place.line)), body)
+            }
+            Statement::Timed { region, body } => {
+                let profile = to.plan().profile.as_ref();
+                let region = profile.and_then(|profile| profile.regions.get(region.index()));
+                to.nested(format_args!("timed {}", region.map_or("?", |region| &region.path)), body)
+            }
         }
     }
 

@@ -3,12 +3,15 @@
 //! A stream is a buffer with [`Allocation::Queues`](super::Allocation::Queues) whose positions are queues; what lies in a queue is reached by these statements,
 //! by [`Binding::Push`](super::Binding::Push) and by [`Binding::Length`](super::Binding::Length) alone.
 
+use std::fmt;
+
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Location};
 use super::compute::Scalar;
 use super::loops::LoopDimension;
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::statement::Statement;
 use super::walk::Touch;
 
@@ -139,7 +142,32 @@ impl Pop {
     }
 }
 
+impl Push {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let (from, queue) = (to.row(&self.from), to.location(&self.queue));
+        to.line(format_args!("push {from} -> {queue}"))
+    }
+}
+
+impl Pop {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let (queue, row) = (to.location(&self.queue), to.row(&self.to));
+        let word = if self.waits { "pop" } else { "take" };
+        let taken = self.taken.as_ref().map(|taken| format!(" count {taken}")).unwrap_or_default();
+        to.line(format_args!("{word} {queue} -> {row}{taken}"))
+    }
+}
+
 impl Collected {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let name = to.name(self.stream);
+        let into = self
+            .drain
+            .as_ref()
+            .map(|drain| format!(" into {} counted in {}", to.row(&drain.to), to.location(&drain.delivered)));
+        to.line(format_args!("collected {name}{}", into.unwrap_or_default()))
+    }
+
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Touches(self.stream));
         if let Some(drain) = &self.drain {
@@ -186,7 +214,47 @@ impl Consume {
     }
 }
 
+impl Consume {
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let (queue, element) = (to.location(&self.queue), to.location(&self.element));
+        let mut header = format!("consume {} {queue} -> {element}", self.label);
+        if let Some(batch) = self.batch {
+            header.push_str(&format!(" batch {}", to.name(batch)));
+        }
+        if self.gathers {
+            header.push_str(" gathers");
+        }
+        if let Some(condition) = &self.condition {
+            header.push_str(&format!(" until {}", to.scalar(condition)));
+        }
+        header.push_str(&format!(" scope {}", to.location(&self.scope)));
+        to.nested(header, &self.body)
+    }
+}
+
 impl TaskKind {
+    /// Kinds of tasks that run side by side.
+    pub(super) fn print(kinds: &[TaskKind], to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        to.braced("tasks", |to| {
+            for kind in kinds {
+                let mut header = format!("task {}", kind.label);
+                header.extend(kind.dimension.iter().map(|dimension| format!(" {dimension}")));
+                if !kind.after.is_empty() {
+                    let after: Vec<&str> = kind.after.iter().map(|k| kinds[*k].label.as_str()).collect();
+                    header.push_str(&format!(" after {}", after.join(", ")));
+                }
+                to.braced(header, |to| {
+                    for local in &kind.locals {
+                        let name = to.name(*local);
+                        to.line(format_args!("local {name}"))?;
+                    }
+                    to.statements(&kind.body)
+                })?;
+            }
+            Ok(())
+        })
+    }
+
     pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         self.dimension.iter().for_each(|dimension| dimension.parts(visit));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));

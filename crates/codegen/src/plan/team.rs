@@ -1,11 +1,14 @@
 //! The level of threads: how a team shares the iterations of a loop, and what each of its threads has of its own.
 
+use std::fmt;
+
 use sdfg::ir::{ConflictResolution, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Strided};
-use super::loops::LoopDimension;
+use super::loops::{LoopDimension, banks, ranges};
 use super::parts::{Part, PartMut};
+use super::print::Printer;
 use super::profile::RegionId;
 use super::stream::Collected;
 use super::walk::Touch;
@@ -82,5 +85,36 @@ impl Team {
             visit(PartMut::Touch(Touch::Merge(&mut private.target)));
         }
         self.collected.iter_mut().for_each(|collected| collected.parts_mut(visit));
+    }
+
+    /// The first line of its loop.
+    pub(super) fn heading(&self, shared: &str, independent: &str) -> String {
+        let mut text = format!("team {} {shared}", self.label);
+        if !self.around.is_empty() {
+            let jammed = if self.jammed { " jammed" } else { "" };
+            text.push_str(&format!(" in {}{jammed}", ranges(&self.around)));
+        }
+        let bank = banks(self.bank.as_ref());
+        text.push_str(&format!(" {}{independent}{bank}", self.sharing.name()));
+        for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads), ("work", &self.work)] {
+            text.extend(value.iter().map(|value| format!(" {word} {value}")));
+        }
+        text
+    }
+
+    /// What each of its threads has, a line each.
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        for local in &self.locals {
+            let name = to.name(*local);
+            to.line(format_args!("local {name}"))?;
+        }
+        self.collected.iter().try_for_each(|collected| collected.print(to))?;
+        for private in &self.privates {
+            let (name, target) = (to.name(private.buffer), to.strided(&private.target));
+            let resolution = private.resolution.name();
+            let banks = private.bank_stride.map(|stride| format!(" in banks of {stride}"));
+            to.line(format_args!("private {name} {resolution} into {target}{}", banks.unwrap_or_default()))?;
+        }
+        Ok(())
     }
 }
