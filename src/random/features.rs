@@ -157,8 +157,7 @@ fn of_edge(state: &State, edge: &Edge, found: &mut Features) {
         found.extend(is_downwards.then_some("memlet downwards"));
     }
     let enters = matches!(state.node(edge.dst).kind, NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_));
-    let has_name = edge.dst_connector.as_ref().is_some_and(|name| !name.starts_with("IN_"));
-    found.extend((enters && has_name).then_some("range from data"));
+    found.extend((enters && edge.given_symbol().is_some()).then_some("range from data"));
 }
 
 fn of_map(map: &Map, found: &mut Features) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{Lifetime, Storage};
+use sdfg::ir::{Lifetime, Port, Storage};
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
 
@@ -382,11 +382,11 @@ fn pass(state: &mut State, node: usize, connector: &str, data: &str) {
         let name = format!("{data}_{}", state.edges.len());
         state.edges.push(edge(
             (from.0, from.1.as_deref()),
-            (entry, Some(&format!("IN_{name}"))),
+            (entry, Some(&Port::In(&name).to_string())),
             data,
             &path,
         ));
-        from = (entry, Some(format!("OUT_{name}")));
+        from = (entry, Some(Port::Out(&name).to_string()));
     }
     state.edges.push(edge((from.0, from.1.as_deref()), (node, Some(connector)), data, &path));
     state.nodes[node].inputs.insert(connector.to_owned(), None);

@@ -8,7 +8,7 @@
 use sdfg::dtype::ElementType;
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Edge, Flow, Layout, Map,
-    Memlet, NestedSdfg, Node, NodeId, NodeKind, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody,
+    Memlet, NestedSdfg, Node, NodeId, NodeKind, Port, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody,
     Transition, Volume,
 };
 use sdfg::subset::{Range, Subset};
@@ -144,13 +144,13 @@ fn initialise(
     let leaf = write(output, Subset::element(&indices), outer);
     let whole = write(output, Subset::full(extents), outer);
     if params.is_empty() {
-        state.add_edge(edge((tasklet, Some("o")), (written, None), leaf));
+        state.add_edge(edge((tasklet, Some("o".into())), (written, None), leaf));
         return Ok(state);
     }
     let (entry, exit) = map(&mut state, "outputs", params, extents, reduce);
     state.add_edge(edge((entry, None), (tasklet, None), Memlet::order()));
-    state.add_edge(edge((tasklet, Some("o")), (exit, Some("IN__out")), leaf));
-    state.add_edge(edge((exit, Some("OUT__out")), (written, None), whole));
+    state.add_edge(edge((tasklet, Some("o".into())), (exit, Some(Port::In("_out").into())), leaf));
+    state.add_edge(edge((exit, Some(Port::Out("_out").into())), (written, None), whole));
     Ok(state)
 }
 
@@ -177,8 +177,8 @@ fn combine(
     let leaf_read = Memlet::read(Access::elements(input, Subset::element(&indices)));
     let leaf_write = write(output, Subset::element(&targets), Some(&reduce.resolution));
     if extents.is_empty() {
-        state.add_edge(edge((read, None), (tasklet, Some("i")), leaf_read));
-        state.add_edge(edge((tasklet, Some("o")), (written, None), leaf_write));
+        state.add_edge(edge((read, None), (tasklet, Some("i".into())), leaf_read));
+        state.add_edge(edge((tasklet, Some("o".into())), (written, None), leaf_write));
         return Ok(state);
     }
 
@@ -193,10 +193,10 @@ fn combine(
     let outer_read = Memlet::read(Access::elements(input, Subset::full(extents)));
     let mut outer_write = write(output, outer_write, Some(&reduce.resolution));
     outer_write.volume = Volume::Exact(Subset::full(extents).volume());
-    state.add_edge(edge((read, None), (entry, Some("IN__in")), outer_read));
-    state.add_edge(edge((entry, Some("OUT__in")), (tasklet, Some("i")), leaf_read));
-    state.add_edge(edge((tasklet, Some("o")), (exit, Some("IN__out")), leaf_write));
-    state.add_edge(edge((exit, Some("OUT__out")), (written, None), outer_write));
+    state.add_edge(edge((read, None), (entry, Some(Port::In("_in").into())), outer_read));
+    state.add_edge(edge((entry, Some(Port::Out("_in").into())), (tasklet, Some("i".into())), leaf_read));
+    state.add_edge(edge((tasklet, Some("o".into())), (exit, Some(Port::In("_out").into())), leaf_write));
+    state.add_edge(edge((exit, Some(Port::Out("_out").into())), (written, None), outer_write));
     Ok(state)
 }
 
@@ -240,13 +240,6 @@ fn assignment(value: &Expression) -> Result<TaskletBody, ExpandErrorKind> {
     code.map(TaskletBody::Code).map_err(|_| ExpandErrorKind::Identity { identity: value.to_string() })
 }
 
-fn edge(src: (NodeId, Option<&str>), dst: (NodeId, Option<&str>), memlet: Memlet) -> Edge {
-    Edge {
-        src: src.0,
-        src_connector: src.1.map(str::to_owned),
-        dst: dst.0,
-        dst_connector: dst.1.map(str::to_owned),
-        memlet,
-        loc: None,
-    }
+fn edge(src: (NodeId, Option<String>), dst: (NodeId, Option<String>), memlet: Memlet) -> Edge {
+    Edge { src: src.0, src_connector: src.1, dst: dst.0, dst_connector: dst.1, memlet, loc: None }
 }

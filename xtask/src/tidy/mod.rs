@@ -107,6 +107,7 @@ fn check(files: &[File]) -> Vec<Finding> {
             let source = source::Source::of(&file.text);
             text::module_documentation(file, &mut findings);
             text::to_do_in_comments(file, &source, &mut findings);
+            text::ports(file, &source, &mut findings);
             size::file_length(file, &mut findings);
             size::function_length(file, &source, &mut findings);
             links::documents_in_comments(file, &source, files, &mut findings);

@@ -43,6 +43,19 @@ fn files_without_module_documentation() {
 }
 
 #[test]
+fn names_of_ports_outside_of_their_file() {
+    let text = "//! Edges.\n\nfn f() {\n    g(\"IN_A\");\n    g(\"OUT_DIR\");\n    // As \"IN_A\".\n}\n";
+    let planted = |path: &str, text: &str| broken(file(path, text));
+    assert_eq!(planted("crates/sdfg/src/a.rs", text), [("port", Some(4))]);
+    assert_eq!(planted("src/a.rs", &text.replace("\"IN_A\"", "format!(\"OUT_{x}\")")), [("port", Some(4))]);
+    for path in ["crates/sdfg/src/ir/port.rs", "crates/sdfg/src/a/tests.rs", "crates/sdfg/tests/a.rs"] {
+        assert_eq!(planted(path, text), []);
+    }
+    let tests = text.replace("fn f() {", "mod tests {");
+    assert_eq!(planted("crates/sdfg/src/a.rs", &tests), []);
+}
+
+#[test]
 fn names_without_meaning() {
     assert_eq!(broken(file("crates/sdfg/src/utils.rs", "//! Things.\n")), [("name", None)]);
     assert_eq!(broken(file("crates/sdfg/src/helpers/a.rs", "//! Things.\n")), [("name", None)]);

@@ -46,6 +46,32 @@ pub(super) fn trailing_space(file: &File, findings: &mut Vec<Finding>) {
     }
 }
 
+/// The names of ports are spelled in one file, so that all others pair them by type.
+pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
+    let is_test = |part: &str| part == "tests" || part.ends_with("tests.rs");
+    if file.path.ends_with("crates/sdfg/src/ir/port.rs")
+        || file.path.iter().any(|part| part.to_str().is_some_and(is_test))
+    {
+        return;
+    }
+    let lines = file.text.lines().zip(source.comments.lines()).zip(source.code.lines());
+    for (index, ((line, comment), code)) in lines.enumerate() {
+        if code.trim_start().starts_with("mod tests {") {
+            return;
+        }
+        let spells = ["IN", "OUT"].map(|side| format!("\"{side}_")).iter().any(|literal| {
+            line.match_indices(literal.as_str()).any(|(at, _)| {
+                // Two names that have nothing to do with ports.
+                !["DIR", "OF_MEMORY"].iter().any(|other| line[at + literal.len()..].starts_with(other))
+            })
+        });
+        if spells && comment.trim().is_empty() {
+            let message = "the name of a port outside of `crates/sdfg/src/ir/port.rs`; use `sdfg::ir::Port`";
+            findings.push(Finding::new("port", &file.path, Some(index + 1), message));
+        }
+    }
+}
+
 /// What is left to do has an issue, or nobody will do it.
 pub(super) fn to_do(file: &File, findings: &mut Vec<Finding>) {
     to_do_in(&file.path, &file.text, findings);

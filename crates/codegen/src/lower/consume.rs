@@ -5,7 +5,7 @@
 //! may wait for each other at streams, each is a task.
 
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Consume, Node, NodeId};
+use sdfg::ir::{Consume, Node, NodeId, Port};
 use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
@@ -115,10 +115,10 @@ impl<'g> Lowering<'g> {
         label: &str,
     ) -> Result<Location, LowerError> {
         let edges = graph.state.in_edges(entry).into_iter().map(|edge| graph.state.edge(edge));
-        let stream = edges.filter(|edge| edge.dst_connector.as_deref() == Some(Consume::STREAM));
+        let stream = edges.filter(|edge| edge.in_port() == Some(Consume::PORT));
         let access = stream.filter_map(|edge| edge.memlet.read_access()).next();
         let access = access.ok_or_else(|| LowerError::Invalid {
-            what: format!("a consume scope without a stream at `{}`", Consume::STREAM),
+            what: format!("a consume scope without a stream at `{}`", Port::In(Consume::PORT)),
             path: frame.at(label),
         })?;
         let (queues, _) = self.resolve(frame, access, label)?;

@@ -74,8 +74,7 @@ impl<'g> Lowering<'g> {
         let label = &graph.state.node(entry).label;
         let mut hidden = Vec::new();
         for id in graph.state.in_edges(entry) {
-            let connector = graph.state.edge(id).dst_connector.as_deref();
-            let Some(name) = connector.filter(|name| !name.starts_with("IN_")) else { continue };
+            let Some(name) = graph.state.edge(id).given_symbol() else { continue };
             let symbol = Symbol::new(name).map_err(|_| LowerError::Invalid {
                 what: format!("`{name}` names no symbol"),
                 path: frame.at(label),

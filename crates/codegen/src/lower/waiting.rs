@@ -93,7 +93,7 @@ impl Graph<'_, '_> {
             }
         }
         for (id, edge) in self.state.edges() {
-            let begins_consume = edge.dst_connector.as_deref() == Some(Consume::STREAM) && inside(edge.dst);
+            let begins_consume = edge.in_port() == Some(Consume::PORT) && inside(edge.dst);
             if begins_consume {
                 if let Some(read) = edge.memlet.read_access() {
                     // It ends without an element, so it waits for nobody but its own processing elements.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sdfg::ir::Port;
 use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 
 use super::{ANYWHERE, Decoder};
@@ -316,9 +317,9 @@ fn name_passage(nodes: &[Node], edge: &mut Edge) {
         | None => false,
     };
     if is_scope(edge.dst) && edge.dst_connector.is_none() {
-        edge.dst_connector = Some(format!("IN_{data}"));
+        edge.dst_connector = Some(Port::In(data).into());
     }
     if is_scope(edge.src) && edge.src_connector.is_none() {
-        edge.src_connector = Some(format!("OUT_{data}"));
+        edge.src_connector = Some(Port::Out(data).into());
     }
 }

@@ -3,8 +3,8 @@
 //! DaCe converts each element on the way; here memlets move bytes, so a tasklet for each element stands between.
 
 use sdfg::ir::{
-    Access, ConflictResolution, Connector, Flow, Map, Memlet, NodeId, NodeKind, Place, ScopeExit, Tasklet,
-    TaskletBody,
+    Access, ConflictResolution, Connector, Flow, Map, Memlet, NodeId, NodeKind, Place, Port, ScopeExit,
+    Tasklet, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -60,10 +60,12 @@ impl<'a> Frame<'a> {
         let entry = graph.add("convert_each", NodeKind::MapEntry(Map::new(params, ranges)));
         let exit = graph.add("convert_each", NodeKind::MapExit(ScopeExit { entry }));
         graph.state.node_mut(exit).label = graph.state.node(entry).label.clone();
-        graph.join(source, (entry, Some("IN_i")), Memlet::read(from.clone()));
-        graph.join((entry, Some("OUT_i")), (tasklet, Some("i")), Memlet::read(read));
-        graph.join((tasklet, Some("o")), (exit, Some("IN_o")), write(written, resolution.clone()));
-        graph.join((exit, Some("OUT_o")), target, write(to.clone(), resolution.clone()));
+        let [into, out_of] = [Port::In("i"), Port::Out("i")].map(String::from);
+        graph.join(source, (entry, Some(&into)), Memlet::read(from.clone()));
+        graph.join((entry, Some(&out_of)), (tasklet, Some("i")), Memlet::read(read));
+        let [into, out_of] = [Port::In("o"), Port::Out("o")].map(String::from);
+        graph.join((tasklet, Some("o")), (exit, Some(&into)), write(written, resolution.clone()));
+        graph.join((exit, Some(&out_of)), target, write(to.clone(), resolution.clone()));
         Some(())
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::ir::Port;
 use sdfg::subset::Subset;
 
 use super::Frame;
@@ -109,15 +110,17 @@ fn leads_to(graph: &Graph<'_>, from: usize, to: usize) -> bool {
     from != to && reached.contains(&to)
 }
 
+fn port(connector: Option<&String>) -> Option<Port<'_>> {
+    Port::parse(connector?)
+}
+
 /// Adds the edges behind the ends of scopes that nothing comes to any more.
 fn spread_outwards(graph: &Graph<'_>, covered: &mut BTreeSet<usize>) {
     let edges = &graph.model.edges;
     loop {
         let feeds = |outer: &Edge, inner: &Edge| {
-            let name = |connector: &Option<String>, prefix: &str| {
-                connector.as_deref().and_then(|name| name.strip_prefix(prefix)).map(str::to_owned)
-            };
-            inner.dst == outer.src && name(&inner.dst_connector, "IN_") == name(&outer.src_connector, "OUT_")
+            inner.dst == outer.src
+                && port(inner.dst_connector.as_ref()) == port(outer.src_connector.as_ref()).map(Port::partner)
         };
         let is_empty = |outer: &Edge| {
             let mut inner = edges

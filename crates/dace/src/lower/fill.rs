@@ -10,7 +10,7 @@ use sdfg::analysis::{ScopeTree, homes};
 use sdfg::edit::insert_state_before;
 use sdfg::ir::{
     Access, BlockId, BlockKind, Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind,
-    ScopeExit, State, StateId, Tasklet, TaskletBody, Transition,
+    Port, ScopeExit, State, StateId, Tasklet, TaskletBody, Transition,
 };
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
@@ -99,16 +99,16 @@ fn fill(state: &mut State, container: ContainerId, shape: &[Expr], zero: Code) -
     let params: Vec<Symbol> = (0..shape.len()).map(|at| Symbol::of(&format!("__zero{at}"))).collect();
     let element = Subset::element(&params.iter().cloned().map(Expr::symbol).collect::<Vec<_>>());
     let memlet = Memlet::write(Access::elements(container, element));
-    let edge = |src, src_connector: Option<&str>, dst, dst_connector: Option<&str>, memlet| Edge {
+    let edge = |src, src_connector: Option<String>, dst, dst_connector: Option<String>, memlet| Edge {
         src,
-        src_connector: src_connector.map(str::to_owned),
+        src_connector,
         dst,
-        dst_connector: dst_connector.map(str::to_owned),
+        dst_connector,
         memlet,
         loc: None,
     };
     if params.is_empty() {
-        state.add_edge(edge(write, Some("o"), access, None, memlet));
+        state.add_edge(edge(write, Some("o".into()), access, None, memlet));
         return (write, access);
     }
     let entry = add("fill", NodeKind::MapEntry(Map::new(params, Subset::full(shape))));
@@ -116,8 +116,8 @@ fn fill(state: &mut State, container: ContainerId, shape: &[Expr], zero: Code) -
     let exit = state.add_node(Node { label, kind: NodeKind::MapExit(ScopeExit { entry }), loc: None });
     let whole = Memlet::write(Access::elements(container, Subset::full(shape)));
     state.add_edge(edge(entry, None, write, None, Memlet::order()));
-    state.add_edge(edge(write, Some("o"), exit, Some("IN_o"), memlet));
-    state.add_edge(edge(exit, Some("OUT_o"), access, None, whole));
+    state.add_edge(edge(write, Some("o".into()), exit, Some(Port::In("o").into()), memlet));
+    state.add_edge(edge(exit, Some(Port::Out("o").into()), access, None, whole));
     (entry, access)
 }
 

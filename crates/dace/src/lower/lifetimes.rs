@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeKind,
-    RegionId, Sdfg, State, TransitionId, Volume,
+    Port, RegionId, Sdfg, State, TransitionId, Volume,
 };
 use sdfg::syntax::{Expression, UnaryOp};
 
@@ -82,12 +82,8 @@ fn innermost(state: &State, edge: EdgeId) -> Vec<EdgeId> {
             continue;
         }
         let at = state.edge(edge);
-        let inner = at.src_connector.as_deref().filter(|_| state.node(at.src).kind.exit_of().is_some());
-        match inner.and_then(|name| name.strip_prefix("OUT_")) {
-            Some(name) => waiting.extend(state.in_edges(at.src).into_iter().filter(|into| {
-                let connector = state.edge(*into).dst_connector.as_deref();
-                connector.and_then(|connector| connector.strip_prefix("IN_")) == Some(name)
-            })),
+        match at.out_port().filter(|_| state.node(at.src).kind.exit_of().is_some()) {
+            Some(name) => waiting.extend(state.edges_at(at.src, Port::In(name))),
             None => found.push(edge),
         }
     }

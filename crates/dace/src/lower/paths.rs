@@ -5,15 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::Port;
+
 use crate::model::{Edge, NodeKind, State};
 
 /// Where the edges of a state lead.
 pub(crate) struct Paths<'a> {
     state: &'a State,
-    /// Edges that end at a connector, by node and name.
-    into: BTreeMap<(usize, &'a str), Vec<usize>>,
-    /// Edges that start at a connector.
-    out_of: BTreeMap<(usize, &'a str), Vec<usize>>,
+    /// Edges that end at a port, by node and port.
+    into: BTreeMap<(usize, Port<'a>), Vec<usize>>,
+    /// Edges that start at a port.
+    out_of: BTreeMap<(usize, Port<'a>), Vec<usize>>,
     /// The entry of the innermost scope around each node.
     scopes: Vec<Option<usize>>,
 }
@@ -22,11 +24,11 @@ impl<'a> Paths<'a> {
     pub(crate) fn of(state: &'a State) -> Self {
         let (mut into, mut out_of): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
         for (at, edge) in state.edges.iter().enumerate() {
-            if let Some(name) = &edge.dst_connector {
-                into.entry((edge.dst, name.as_str())).or_default().push(at);
+            if let Some(port) = edge.dst_connector.as_deref().and_then(Port::parse) {
+                into.entry((edge.dst, port)).or_default().push(at);
             }
-            if let Some(name) = &edge.src_connector {
-                out_of.entry((edge.src, name.as_str())).or_default().push(at);
+            if let Some(port) = edge.src_connector.as_deref().and_then(Port::parse) {
+                out_of.entry((edge.src, port)).or_default().push(at);
             }
         }
         Paths { state, into, out_of, scopes: scopes(state) }
@@ -39,8 +41,8 @@ impl<'a> Paths<'a> {
 
     /// The edge that brings to a scope what an edge takes on within it.
     fn outside_of_entry(&self, edge: &Edge) -> Option<&'a Edge> {
-        let name = edge.src_connector.as_deref()?.strip_prefix("OUT_")?;
-        let outer = *self.into.get(&(edge.src, format!("IN_{name}").as_str()))?.first()?;
+        let Port::Out(name) = Port::parse(edge.src_connector.as_deref()?)? else { return None };
+        let outer = *self.into.get(&(edge.src, Port::In(name)))?.first()?;
         self.state.edges.get(outer)
     }
 
@@ -70,8 +72,8 @@ impl<'a> Paths<'a> {
                 Some(NodeKind::MapExit(_) | NodeKind::ConsumeExit(_))
             );
             let outer = is_exit.then(|| {
-                let name = at.dst_connector.as_deref()?.strip_prefix("IN_")?;
-                let outer = *self.out_of.get(&(at.dst, format!("OUT_{name}").as_str()))?.first()?;
+                let Port::In(name) = Port::parse(at.dst_connector.as_deref()?)? else { return None };
+                let outer = *self.out_of.get(&(at.dst, Port::Out(name)))?.first()?;
                 self.state.edges.get(outer)
             });
             match outer.flatten() {

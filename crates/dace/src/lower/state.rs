@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::ir::{
-    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place,
+    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place, Port,
     ScopeExit, State, Volume,
 };
 use sdfg::subset::{Range, Subset};
@@ -187,7 +187,7 @@ impl<'a> Frame<'a> {
             matches!(kind(edge.src), model::NodeKind::MapExit(_) | model::NodeKind::ConsumeExit(_));
         let enters_scope =
             matches!(kind(edge.dst), model::NodeKind::MapEntry(_) | model::NodeKind::ConsumeEntry(_))
-                && connectors.1.is_some_and(|name| name.starts_with("IN_"));
+                && matches!(connectors.1.and_then(Port::parse), Some(Port::In(_)));
         let (from, to) = (self.end(&model.nodes[source]), self.end(&model.nodes[destination]));
         if edge.memlet.data.is_none() {
             let carries = connectors.0.is_some() && connectors.1.is_some() && from.is_none() && to.is_none();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Access, Connector, Flow, Memlet, NodeKind, TaskletBody};
+use sdfg::ir::{Access, Connector, Flow, Memlet, NodeKind, Port, TaskletBody};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::{
@@ -261,10 +261,10 @@ impl<'a> Frame<'a> {
             let name = format!("{}_{}", end.name, graph.state.n_edges());
             graph.join(
                 (from.0, from.1.as_deref()),
-                (entry, Some(&format!("IN_{name}"))),
+                (entry, Some(&Port::In(&name).to_string())),
                 Memlet::read(self.whole(end)),
             );
-            from = (entry, Some(format!("OUT_{name}")));
+            from = (entry, Some(Port::Out(&name).to_string()));
         }
         graph.join((from.0, from.1.as_deref()), (graph.nodes[node], Some(connector)), memlet);
     }

@@ -5,29 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Consume, Edge, EdgeId, NodeId, NodeKind, State};
-
-/// The `x` of the connector `IN_x` of a scope node, which is joined with `OUT_x`.
-fn inside(connector: Option<&String>) -> Option<&str> {
-    connector?.strip_prefix("IN_")
-}
-
-/// The `x` of the connector `OUT_x` of a scope node, which is joined with `IN_x`.
-fn outside(connector: Option<&String>) -> Option<&str> {
-    connector?.strip_prefix("OUT_")
-}
-
-/// Edges into `IN_x` of a node, in no order.
-fn in_edges_at<'s>(state: &'s State, node: NodeId, x: &'s str) -> impl Iterator<Item = EdgeId> + 's {
-    let at = move |edge: &Edge| inside(edge.dst_connector.as_ref()) == Some(x);
-    state.each_in_edge(node).filter(move |(_, edge)| at(edge)).map(|(id, _)| id)
-}
-
-/// Edges out of `OUT_x` of a node, in no order.
-fn out_edges_at<'s>(state: &'s State, node: NodeId, x: &'s str) -> impl Iterator<Item = EdgeId> + 's {
-    let at = move |edge: &Edge| outside(edge.src_connector.as_ref()) == Some(x);
-    state.each_out_edge(node).filter(move |(_, edge)| at(edge)).map(|(id, _)| id)
-}
+use crate::ir::{Consume, EdgeId, NodeId, NodeKind, Port, State};
 
 /// The next edge towards the access node outside on the read side, for an edge out of a scope entry.
 fn outer_read(state: &State, edge: EdgeId) -> Option<EdgeId> {
@@ -35,14 +13,14 @@ fn outer_read(state: &State, edge: EdgeId) -> Option<EdgeId> {
     if !state.node(edge.src).kind.is_scope_entry() {
         return None;
     }
-    in_edges_at(state, edge.src, outside(edge.src_connector.as_ref())?).min()
+    state.edges_at(edge.src, Port::In(edge.out_port()?)).first().copied()
 }
 
 /// The next edge towards the access node outside on the write side, for an edge into a scope exit.
 fn outer_write(state: &State, edge: EdgeId) -> Option<EdgeId> {
     let edge = state.get_edge(edge)?;
     state.node(edge.dst).kind.exit_of()?;
-    out_edges_at(state, edge.dst, inside(edge.dst_connector.as_ref())?).min()
+    state.edges_at(edge.dst, Port::Out(edge.in_port()?)).first().copied()
 }
 
 /// The edges one scope further in; none for a leaf.
@@ -50,17 +28,14 @@ pub(crate) fn inner_segments(state: &State, edge: EdgeId) -> Vec<EdgeId> {
     let Some(edge) = state.get_edge(edge) else { return Vec::new() };
     let mut found: Vec<EdgeId> = Vec::new();
     if state.node(edge.dst).kind.is_scope_entry()
-        && let Some(connector) = inside(edge.dst_connector.as_ref())
+        && let Some(name) = edge.in_port()
     {
-        found.extend(out_edges_at(state, edge.dst, connector));
-        found.sort_unstable();
+        found.extend(state.edges_at(edge.dst, Port::Out(name)));
     }
-    let n_found = found.len();
     if state.node(edge.src).kind.exit_of().is_some()
-        && let Some(connector) = outside(edge.src_connector.as_ref())
+        && let Some(name) = edge.out_port()
     {
-        found.extend(in_edges_at(state, edge.src, connector));
-        found[n_found..].sort_unstable();
+        found.extend(state.edges_at(edge.src, Port::In(name)));
     }
     found
 }
@@ -114,16 +89,15 @@ pub fn consumed_by(state: &State, edge: EdgeId) -> Option<NodeId> {
     memlet_path(state, edge).into_iter().find_map(|segment| {
         let segment = state.edge(segment);
         let is_consume = matches!(state.node(segment.src).kind, NodeKind::ConsumeEntry(_));
-        (is_consume && segment.src_connector.as_deref() == Some(Consume::ELEMENT)).then_some(segment.src)
+        (is_consume && segment.out_port() == Some(Consume::PORT)).then_some(segment.src)
     })
 }
 
 /// Whether an edge moves data itself: it neither enters nor leaves a scope through an `IN_x`/`OUT_x` pair.
 pub fn is_leaf(state: &State, edge: EdgeId) -> bool {
     let Some(edge) = state.get_edge(edge) else { return false };
-    let enters = state.node(edge.dst).kind.is_scope_entry() && inside(edge.dst_connector.as_ref()).is_some();
-    let leaves =
-        state.node(edge.src).kind.exit_of().is_some() && outside(edge.src_connector.as_ref()).is_some();
+    let enters = state.node(edge.dst).kind.is_scope_entry() && edge.in_port().is_some();
+    let leaves = state.node(edge.src).kind.exit_of().is_some() && edge.out_port().is_some();
     !enters && !leaves
 }
 

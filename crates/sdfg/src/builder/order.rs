@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StateBuilder;
-use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, SourceLoc};
+use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc};
 use crate::subset::Subset;
 
 /// A scope to which nodes are added; the outermost frame is the state.
@@ -170,17 +170,11 @@ impl StateBuilder<'_> {
         for inner in home + 1..self.frames.len() {
             let Some((entry, _)) = self.frames[inner].scope else { continue };
             let name = self.passage(inner, container);
-            let connector = format!("IN_{name}");
-            let known = self
-                .state
-                .in_edges(entry)
-                .into_iter()
-                .any(|edge| self.state.edge(edge).dst_connector.as_deref() == Some(connector.as_str()));
-            if !known {
+            if self.state.edges_at(entry, Port::In(&name)).is_empty() {
                 let memlet = Memlet::read(self.whole(container));
-                self.join(end, (entry, Some(connector)), memlet, loc.clone());
+                self.join(end, (entry, Some(Port::In(&name).into())), memlet, loc.clone());
             }
-            end = (entry, Some(format!("OUT_{name}")));
+            end = (entry, Some(Port::Out(&name).into()));
         }
         end
     }
@@ -205,14 +199,10 @@ impl StateBuilder<'_> {
         for inner in home + 1..self.frames.len() {
             let Some((_, exit)) = self.frames[inner].scope else { continue };
             let name = &self.program.sdfg.container(container).name;
-            let (outer, inside) = (format!("OUT_{name}"), format!("IN_{name}"));
-            let known = self
-                .state
-                .out_edges(exit)
-                .into_iter()
-                .any(|edge| self.state.edge(edge).src_connector.as_deref() == Some(outer.as_str()));
-            if !known {
-                let memlet = Memlet::write(self.whole(container));
+            let (inside, is_known) =
+                (Port::In(name).into(), !self.state.edges_at(exit, Port::Out(name)).is_empty());
+            if !is_known {
+                let (outer, memlet) = (Port::Out(name).into(), Memlet::write(self.whole(container)));
                 self.join((exit, Some(outer)), end, memlet, loc.clone());
             }
             end = (exit, Some(inside));

@@ -6,7 +6,7 @@ use super::local::check_alike;
 use super::subgraph::Subgraph;
 use super::{EditError, expect_edge, expect_node, expect_state, order};
 use crate::analysis::{ScopeTree, inner_segments, is_leaf, leaf_edges, memlet_path, outer_segment};
-use crate::ir::{EdgeId, Flow, NodeId, NodeKind, Sdfg, State, StateId};
+use crate::ir::{EdgeId, Flow, NodeId, NodeKind, Port, Sdfg, State, StateId};
 use crate::propagate::propagate_state;
 
 /// Lets an edge start at another node or connector. It keeps its id. If the new source brings another container, memlets of
@@ -135,12 +135,12 @@ fn check_paired(graph: &State, id: NodeId) -> Result<(), EditError> {
     }
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for (_, edge) in graph.each_in_edge(id) {
-        if let Some(name) = edge.dst_connector.as_deref().and_then(|name| name.strip_prefix("IN_")) {
+        if let Some(name) = edge.in_port() {
             counts.entry(name).or_default()[usize::from(!is_entry)] += 1;
         }
     }
     for (_, edge) in graph.each_out_edge(id) {
-        if let Some(name) = edge.src_connector.as_deref().and_then(|name| name.strip_prefix("OUT_")) {
+        if let Some(name) = edge.out_port() {
             counts.entry(name).or_default()[usize::from(is_entry)] += 1;
         }
     }
@@ -316,11 +316,13 @@ fn check_connector(
         NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) if into => connector.is_some() != orders,
         NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => match connector {
             None => orders,
-            Some(name) => !orders && name.starts_with("OUT_"),
+            Some(name) => !orders && matches!(Port::parse(name), Some(Port::Out(_))),
         },
         NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => match connector {
             None => orders,
-            Some(name) => !orders && name.starts_with(if into { "IN_" } else { "OUT_" }),
+            Some(name) => {
+                !orders && Port::parse(name).is_some_and(|port| matches!(port, Port::In(_)) == into)
+            }
         },
     };
     if fits {

@@ -7,7 +7,7 @@ use super::{EditError, connect, expect_node, expect_state, order};
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::{bound_symbols, free_symbols_in_scope};
 use crate::ir::{
-    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind,
+    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind, Port,
     ScopeExit, Sdfg, State, StateId,
 };
 use crate::propagate::propagate_state;
@@ -90,7 +90,7 @@ pub(super) fn check_leaving(state: &State, id: EdgeId) -> Result<(), EditError> 
 
 /// The name of a connector for an edge of a container: that of the scope outside, or of the container.
 fn connector_name(sdfg: &Sdfg, end: Option<&str>, access: &Access) -> String {
-    let outside = end.and_then(|name| name.strip_prefix("OUT_").or_else(|| name.strip_prefix("IN_")));
+    let outside = end.and_then(Port::parse).map(Port::name);
     let container = || sdfg.get_container(access.container).map_or("data", |found| found.name.as_str());
     outside.unwrap_or_else(container).to_owned()
 }
@@ -137,9 +137,9 @@ fn enter_through(sdfg: &mut Sdfg, id: StateId, subgraph: &Subgraph, entry: NodeI
         let graph = sdfg.state_mut(id);
         if is_new {
             let src = (found.src, found.src_connector.clone());
-            connect(graph, src, (entry, Some(format!("IN_{name}"))), Memlet::read(access));
+            connect(graph, src, (entry, Some(Port::In(&name).into())), Memlet::read(access));
         }
-        graph.add_edge(Edge { src: entry, src_connector: Some(format!("OUT_{name}")), ..found });
+        graph.add_edge(Edge { src: entry, src_connector: Some(Port::Out(&name).into()), ..found });
     }
 }
 
@@ -160,9 +160,9 @@ fn leave_through(sdfg: &mut Sdfg, id: StateId, subgraph: &Subgraph, exit: NodeId
             let dst = (found.dst, found.dst_connector.clone());
             let memlet =
                 Memlet { volume: to.volume(), flow: Flow::Write { to, resolution }, declared: false };
-            connect(graph, (exit, Some(format!("OUT_{name}"))), dst, memlet);
+            connect(graph, (exit, Some(Port::Out(&name).into())), dst, memlet);
         }
-        graph.add_edge(Edge { dst: exit, dst_connector: Some(format!("IN_{name}")), ..found });
+        graph.add_edge(Edge { dst: exit, dst_connector: Some(Port::In(&name).into()), ..found });
     }
 }
 
@@ -228,12 +228,8 @@ fn join(state: &mut State, node: NodeId) -> Vec<(NodeId, NodeId)> {
     for first in &into {
         for second in &out_of {
             let (first, second) = (state.edge(*first).clone(), state.edge(*second).clone());
-            let name = |connector: &Option<String>, prefix| {
-                connector.as_deref().and_then(|c| c.strip_prefix(prefix)).map(str::to_owned)
-            };
-            let (left, right) = (name(&first.dst_connector, "IN_"), name(&second.src_connector, "OUT_"));
             pairs.push((first.src, second.dst));
-            if left.is_some() && left == right {
+            if first.in_port().is_some() && first.in_port() == second.out_port() {
                 let inner = if is_entry { &second } else { &first };
                 let (memlet, loc) = (inner.memlet.clone(), inner.loc.clone());
                 let Edge { src, src_connector, .. } = first;

@@ -8,6 +8,7 @@ pub mod ids;
 pub mod memlet;
 pub mod multigraph;
 pub mod node;
+pub mod port;
 pub mod region;
 pub mod revision;
 pub mod schedule;
@@ -22,6 +23,7 @@ pub use memlet::{Access, ConflictResolution, Flow, Memlet, Place, Volume};
 pub use node::{
     Connector, Consume, LibraryNode, Map, NestedSdfg, Node, NodeKind, Reduce, ScopeExit, Tasklet, TaskletBody,
 };
+pub use port::Port;
 pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
 pub use revision::Revision;
 pub use schedule::{BlockShape, ForeignAttribute, Schedule, ScheduleAttributes, ScheduleKind, Sharing, Team};

@@ -114,10 +114,8 @@ pub struct Consume {
 }
 
 impl Consume {
-    /// The connector of the entry at which the consumed stream comes in.
-    pub const STREAM: &'static str = "IN_stream";
-    /// The connector of the entry that brings the element which was taken.
-    pub const ELEMENT: &'static str = "OUT_stream";
+    /// The name of the ports of the entry at which the consumed stream comes in, and which bring the element that was taken.
+    pub const PORT: &'static str = "stream";
 }
 
 /// End of a scope.

@@ -7,6 +7,7 @@ use super::ids::{EdgeId, Id, NodeId};
 use super::memlet::Memlet;
 use super::multigraph::Multigraph;
 use super::node::{Node, NodeKind};
+use super::port::{Port, Ports};
 use super::revision::Revision;
 use super::source::SourceLoc;
 
@@ -40,6 +41,7 @@ pub struct State {
     graph: Multigraph<Node, Edge>,
     /// For entries the node that was added as their exit. It may have changed since: [`State::exit_of`] looks.
     exits: BTreeMap<NodeId, NodeId>,
+    ports: Ports,
     revision: Revision,
 }
 
@@ -72,12 +74,19 @@ impl State {
     /// If one of its ends is not a node of this state.
     pub fn add_edge(&mut self, edge: Edge) -> EdgeId {
         self.revision = Revision::next();
-        self.graph.add_edge(edge.src, edge.dst, edge)
+        let id = self.graph.add_edge(edge.src, edge.dst, edge);
+        if let Some(edge) = self.graph.edge(id) {
+            self.ports.insert(id, edge);
+        }
+        id
     }
 
     /// Removes a node with its edges.
     pub fn remove_node(&mut self, id: NodeId) -> Option<Node> {
         self.revision = Revision::next();
+        for edge in self.graph.in_edges(id).into_iter().chain(self.graph.out_edges(id)) {
+            self.remove_edge(edge);
+        }
         let node = self.graph.remove_node(id)?;
         if let Some(entry) = node.kind.exit_of()
             && self.exits.get(&entry) == Some(&id)
@@ -102,14 +111,18 @@ impl State {
             self.graph.move_edge(id, src, dst);
         }
         let edge = self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge"));
+        self.ports.remove(id, edge);
         (edge.src, edge.src_connector, edge.dst, edge.dst_connector) =
             (src, src_connector, dst, dst_connector);
+        self.ports.insert(id, edge);
     }
 
     /// Removes an edge.
     pub fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
         self.revision = Revision::next();
-        self.graph.remove_edge(id)
+        let edge = self.graph.remove_edge(id)?;
+        self.ports.remove(id, &edge);
+        Some(edge)
     }
 
     /// The node, if present.
@@ -154,8 +167,10 @@ impl State {
     pub fn set_connectors(&mut self, id: EdgeId, src: Option<String>, dst: Option<String>) {
         self.revision = Revision::next();
         let edge = self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge"));
+        self.ports.remove(id, edge);
         edge.src_connector = src;
         edge.dst_connector = dst;
+        self.ports.insert(id, edge);
     }
 
     /// The memlet of an edge for change. The ends of an edge never change.
@@ -185,6 +200,12 @@ impl State {
     /// Edges that start at a node, in order of creation.
     pub fn out_edges(&self, id: NodeId) -> Vec<EdgeId> {
         self.graph.out_edges(id)
+    }
+
+    /// Edges that end at a port of a scope node, or start there, in order of creation; found without a look at other edges
+    /// of the node.
+    pub fn edges_at(&self, node: NodeId, port: Port<'_>) -> &[EdgeId] {
+        self.ports.edges(node, port)
     }
 
     /// Edges that end at a node with their ids, in no order.

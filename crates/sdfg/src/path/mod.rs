@@ -33,7 +33,7 @@ pub(crate) use similar::did_you_mean;
 
 use std::fmt;
 
-use crate::ir::{BlockId, Edge, EdgeId, NodeId, Sdfg, State, Transition, TransitionId};
+use crate::ir::{BlockId, Edge, EdgeId, NodeId, Port, Sdfg, State, Transition, TransitionId};
 use crate::syntax::{is_name, quote};
 
 /// The place of an element: `laplace/step/lap.o` is connector `o` of node `lap` in state `step` of SDFG `laplace`.
@@ -124,12 +124,12 @@ impl End {
         End { node: label.into(), connector: Some(ConnectorName::Plain(connector.into())) }
     }
 
-    /// A node of a state as the text form writes it at the end of an edge: ports of scopes without `IN_` and `OUT_`.
+    /// A node of a state as the text form writes it at the end of an edge: ports of scopes by their names.
     pub(crate) fn of(state: &State, node: NodeId, connector: Option<&str>) -> Self {
         let Some(found) = state.get_node(node) else { return End::node(node.to_string()) };
         let is_scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
-        let shown = |name: &str| match name.strip_prefix("IN_").or(name.strip_prefix("OUT_")) {
-            Some(short) if is_scope => ConnectorName::Plain(short.to_owned()),
+        let shown = |name: &str| match Port::parse(name) {
+            Some(port) if is_scope => ConnectorName::Plain(port.name().to_owned()),
             None if is_scope => ConnectorName::Exact(name.to_owned()),
             Some(_) | None => ConnectorName::Plain(name.to_owned()),
         };

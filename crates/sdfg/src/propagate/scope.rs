@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::nested::footprint;
 use crate::analysis::ScopeTree;
 use crate::analysis::symbols::scope_parameters;
-use crate::ir::{Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Volume};
+use crate::ir::{
+    Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Port, Sdfg, State, Volume,
+};
 use crate::subset::{Approx, Eliminations, Range, Subset};
 use crate::symbolic::{Assumptions, Atom, Expr, Symbol, Term};
 
@@ -62,8 +64,7 @@ impl<'a> Scope<'a> {
         let from_data = state
             .in_edges(entry)
             .into_iter()
-            .filter_map(|edge| state.edge(edge).dst_connector.as_deref())
-            .filter(|name| !name.starts_with("IN_"))
+            .filter_map(|edge| state.edge(edge).given_symbol())
             .filter_map(|name| Symbol::new(name).ok())
             .collect();
         let counted = matches!(state.node(entry).kind, NodeKind::MapEntry(_));
@@ -88,30 +89,17 @@ impl<'a> Scope<'a> {
     pub(super) fn segments(&self, inner: &BTreeMap<EdgeId, bool>) -> Vec<(EdgeId, Memlet, bool)> {
         let mut segments = Vec::new();
         for edge in self.state.in_edges(self.entry) {
-            let Some(name) =
-                self.state.edge(edge).dst_connector.as_deref().and_then(|c| c.strip_prefix("IN_"))
-            else {
-                continue;
-            };
-            let inside = self.inside(self.state.out_edges(self.entry), name, true);
-            if let Some((access, volume, exact)) = self.union(&inside, false, inner) {
+            let Some(name) = self.state.edge(edge).in_port() else { continue };
+            let inside = self.state.edges_at(self.entry, Port::Out(name));
+            if let Some((access, volume, exact)) = self.union(inside, false, inner) {
                 segments.push((edge, Flow::Read(access), volume, exact));
             }
         }
         for edge in self.state.out_edges(self.exit) {
-            let Some(name) =
-                self.state.edge(edge).src_connector.as_deref().and_then(|c| c.strip_prefix("OUT_"))
-            else {
-                continue;
-            };
-            let inside = self.inside(self.state.in_edges(self.exit), name, false);
-            if let Some((to, volume, exact)) = self.union(&inside, true, inner) {
-                segments.push((
-                    edge,
-                    Flow::Write { to, resolution: self.resolution(&inside) },
-                    volume,
-                    exact,
-                ));
+            let Some(name) = self.state.edge(edge).out_port() else { continue };
+            let inside = self.state.edges_at(self.exit, Port::In(name));
+            if let Some((to, volume, exact)) = self.union(inside, true, inner) {
+                segments.push((edge, Flow::Write { to, resolution: self.resolution(inside) }, volume, exact));
             }
         }
         segments
@@ -119,17 +107,6 @@ impl<'a> Scope<'a> {
             .filter(|(edge, ..)| !self.state.edge(*edge).memlet.declared)
             .map(|(edge, flow, volume, exact)| (edge, Memlet { flow, volume, declared: false }, exact))
             .collect()
-    }
-
-    /// Edges inside of the scope at the connector that belongs to `name`.
-    fn inside(&self, edges: Vec<EdgeId>, name: &str, reads: bool) -> Vec<EdgeId> {
-        let matches = |edge: &EdgeId| {
-            let edge = self.state.edge(*edge);
-            let (connector, prefix) =
-                if reads { (&edge.src_connector, "OUT_") } else { (&edge.dst_connector, "IN_") };
-            connector.as_deref().and_then(|c| c.strip_prefix(prefix)) == Some(name)
-        };
-        edges.into_iter().filter(matches).collect()
     }
 
     /// The conflict resolution that all edges have.

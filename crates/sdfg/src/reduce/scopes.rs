@@ -20,8 +20,7 @@ pub(super) fn unwrapped(sdfg: &Sdfg) -> Vec<Change> {
                 let what = format!("{what}, without its stream");
                 changes.push(Change::new(what, move |sdfg| {
                     let graph = sdfg.get_state(state)?;
-                    let is_stream =
-                        |edge: &EdgeId| graph.edge(*edge).dst_connector.as_deref() == Some(Consume::STREAM);
+                    let is_stream = |edge: &EdgeId| graph.edge(*edge).in_port() == Some(Consume::PORT);
                     let stream = graph.in_edges(entry).into_iter().find(is_stream)?;
                     consume_as_map(sdfg, state, entry)?;
                     remove_edge(sdfg, state, stream)?;

@@ -5,13 +5,10 @@ use crate::subset::Subset;
 
 /// Whether the edge leads to the outside of a scope, where propagation derives memlets.
 pub(super) fn is_outer(graph: &State, edge: &Edge) -> bool {
-    let begins = |connector: &Option<String>, prefix: &str| {
-        connector.as_ref().is_some_and(|name| name.starts_with(prefix))
-    };
-    let enters = graph.get_node(edge.dst).is_some_and(|node| node.kind.is_scope_entry())
-        && begins(&edge.dst_connector, "IN_");
+    let enters =
+        graph.get_node(edge.dst).is_some_and(|node| node.kind.is_scope_entry()) && edge.in_port().is_some();
     let leaves = graph.get_node(edge.src).is_some_and(|node| node.kind.exit_of().is_some())
-        && begins(&edge.src_connector, "OUT_");
+        && edge.out_port().is_some();
     enters || leaves
 }
 

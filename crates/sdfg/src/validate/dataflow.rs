@@ -70,7 +70,7 @@ fn queues(site: &Site<'_>, findings: &mut Findings) {
 /// Whether an edge hands a queue to a consume scope.
 pub(super) fn is_consumed(site: &Site<'_>, edge: &Edge) -> bool {
     let is_entry = matches!(site.state.node(edge.dst).kind, NodeKind::ConsumeEntry(_));
-    is_entry && edge.dst_connector.as_deref() == Some(Consume::STREAM)
+    is_entry && edge.in_port() == Some(Consume::PORT)
 }
 
 fn is_tasklet(site: &Site<'_>, node: crate::ir::NodeId) -> bool {

@@ -362,12 +362,7 @@ impl Frames {
 /// Symbols that connectors of an entry give a value.
 fn scope_symbols(site: &Site<'_>, entry: NodeId) -> Vec<Symbol> {
     let edges = site.state.in_edges(entry).into_iter();
-    edges.filter_map(|id| symbol_connector(site.state.edge(id).dst_connector.as_deref()?)).collect()
-}
-
-/// The symbol that a connector of a scope entry gives a value; `None` for `IN_x`.
-pub(super) fn symbol_connector(connector: &str) -> Option<Symbol> {
-    if connector.starts_with("IN_") { None } else { Symbol::new(connector).ok() }
+    edges.filter_map(|id| Symbol::new(site.state.edge(id).given_symbol()?).ok()).collect()
 }
 
 /// The type of a symbol that no scope binds.

@@ -1,6 +1,6 @@
 //! Maps and consume scopes: parameters, ranges, counts, and what their connectors bring.
 
-use super::frame::{Frame, Frames, symbol_connector};
+use super::frame::{Frame, Frames};
 use super::site::{Findings, Site, counted};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Consume, Flow, Map, NodeId, NodeKind, Place, Schedule, Volume};
@@ -139,7 +139,7 @@ fn parameters(site: &Site<'_>, id: NodeId, parameters: &[Symbol], frames: &Frame
 fn consumed_stream(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
     let streams = site.state.in_edges(id).into_iter().filter(|edge| {
         let edge = site.state.edge(*edge);
-        edge.dst_connector.as_deref() == Some(Consume::STREAM)
+        edge.in_port() == Some(Consume::PORT)
             && edge.memlet.read_access().is_some_and(crate::ir::Access::is_queue)
     });
     let count = streams.count();
@@ -159,12 +159,9 @@ fn consumed_stream(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
 fn symbol_connectors(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
     for edge_id in site.state.in_edges(id) {
         let edge = site.state.edge(edge_id);
-        let Some(connector) = edge.dst_connector.as_deref() else { continue };
-        if connector.starts_with("IN_") {
-            continue;
-        }
+        let Some(connector) = edge.given_symbol() else { continue };
         let error = |message: String| site.edge_error(Code::SymbolConnector, edge_id, message);
-        if symbol_connector(connector).is_none() {
+        if Symbol::new(connector).is_err() {
             findings.push(error(format!("`{connector}` cannot name a symbol")));
         }
         if let Some(problem) = one_integer(site, edge, &error) {

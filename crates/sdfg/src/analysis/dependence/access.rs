@@ -74,8 +74,7 @@ impl Iterations {
         };
         let connectors = state.in_edges(entry).into_iter();
         let given = connectors
-            .filter_map(|edge| state.edge(edge).dst_connector.as_deref())
-            .filter(|name| !name.starts_with("IN_"))
+            .filter_map(|edge| state.edge(edge).given_symbol())
             .filter_map(|name| Symbol::new(name).ok())
             .collect();
         Some(Iterations { symbols, given, changing: Vec::new(), exactly_once })

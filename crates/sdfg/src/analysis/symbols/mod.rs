@@ -113,9 +113,7 @@ pub fn bound_symbols(state: &State, entry: NodeId) -> Vec<Symbol> {
         | NodeKind::Library(_) => return Vec::new(),
     };
     for edge in state.in_edges(entry) {
-        if let Some(name) = &state.edge(edge).dst_connector
-            && !name.starts_with("IN_")
-        {
+        if let Some(name) = state.edge(edge).given_symbol() {
             bound.extend(Symbol::new(name));
         }
     }

@@ -203,10 +203,7 @@ impl Resolver {
     ) -> Result<Vec<SymbolRead>, ResolveError> {
         let mut reads = Vec::new();
         for edge in inner.state.in_edges(entry) {
-            let Some(name) = inner.state.edge(edge).dst_connector.as_deref() else { continue };
-            if name.starts_with("IN_") {
-                continue;
-            }
+            let Some(name) = inner.state.edge(edge).given_symbol() else { continue };
             let Ok(symbol) = Symbol::new(name) else {
                 return Err(self.malformed(inner, edge, "a connector whose name is no symbol"));
             };

@@ -16,7 +16,7 @@ use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
 use crate::ir::{
     Consume, ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId, NodeKind, Place,
-    Reduce, ScheduleKind, Tasklet, TaskletBody, Volume,
+    Port, Reduce, ScheduleKind, Tasklet, TaskletBody, Volume,
 };
 use crate::symbolic::Symbol;
 use crate::syntax::{Expression, ExpressionKind, visit_block};
@@ -68,9 +68,9 @@ impl Resolver {
                 Ok((ItemForm::Map(Box::new(MapCode { reads, params, ranges, on_ranks, body })), waits))
             }
             NodeKind::ConsumeEntry(consume) => {
-                let stream_edge = connector_edges(inner.state, id, Direction::In, Consume::STREAM);
-                let Some(edge) = stream_edge.first() else {
-                    let what = "a consume scope without a stream at `IN_stream`".to_owned();
+                let port = Port::In(Consume::PORT);
+                let Some(edge) = inner.state.edges_at(id, port).first() else {
+                    let what = format!("a consume scope without a stream at `{port}`");
                     return Err(ResolveError::Malformed { path: Box::new(path), what });
                 };
                 let stream = self.read_end(context, inner, by, *edge)?;

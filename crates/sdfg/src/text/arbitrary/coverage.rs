@@ -311,7 +311,7 @@ impl Seen {
         self.when(edge.src_connector.is_some(), "edge source connector", "edge without connectors");
         self.when(edge.dst_connector.is_some(), "edge destination connector", "edge without connectors");
         self.when(*declared, "edge declared", "edge derived");
-        let named = edge.dst_connector.as_ref().is_some_and(|name| !name.starts_with("IN_"));
+        let named = edge.given_symbol().is_some();
         let to_scope = state.node(edge.dst).kind.is_scope_entry();
         self.when(named && to_scope, "edge symbol of a scope", "");
         let name = match flow {

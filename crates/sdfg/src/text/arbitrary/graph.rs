@@ -3,7 +3,7 @@
 use super::Random;
 use crate::ir::{
     Access, Consume, ContainerId, Edge, Flow, LibraryNode, Map, Memlet, NestedSdfg, Node, NodeId, NodeKind,
-    Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody, Volume,
+    Port, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody, Volume,
 };
 use crate::subset::Subset;
 use crate::syntax::arbitrary;
@@ -182,7 +182,7 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
             for &(entry, exit) in path {
                 let scope = if reads { entry } else { exit };
                 let memlet = self.outer(container, reads);
-                let (near, far) = (Some(format!("IN_{name}")), Some(format!("OUT_{name}")));
+                let (near, far) = (Some(Port::In(&name).into()), Some(Port::Out(&name).into()));
                 previous = if reads {
                     self.edge(previous, (scope, near), memlet);
                     (scope, far)

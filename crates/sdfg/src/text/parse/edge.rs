@@ -5,7 +5,7 @@ use super::super::implied::access;
 use super::super::names::closest;
 use super::node::{Labelled, OpenState};
 use super::{Fault, Parsed, Parser};
-use crate::ir::{Access, ConflictResolution, ContainerId, Edge, NodeId, Sdfg, SourceLoc, Volume};
+use crate::ir::{Access, ConflictResolution, ContainerId, Edge, NodeId, Port, Sdfg, SourceLoc, Volume};
 use crate::subset::Subset;
 use crate::syntax::{Name, Punctuation, Span};
 
@@ -219,7 +219,7 @@ impl Parser<'_> {
         // Inside its braces, a scope begins where edges start and ends where they end; outside, the other way round.
         let inside = edge.scopes.contains(&node);
         let node = if inside == is_source { node } else { exit.unwrap_or(node) };
-        let prefix = if is_source { "OUT_" } else { "IN_" };
-        Ok((node, connector.map(|name| if end.verbatim { name } else { format!("{prefix}{name}") })))
+        let port = |name: &str| String::from(if is_source { Port::Out(name) } else { Port::In(name) });
+        Ok((node, connector.map(|name| if end.verbatim { name } else { port(&name) })))
     }
 }

@@ -1,7 +1,7 @@
 //! Names the containers of outer segments without a memlet, so that propagation only has to find the subsets.
 
 use super::super::implied::whole;
-use crate::ir::{ContainerId, EdgeId, Flow, Memlet, NodeKind, Sdfg, State};
+use crate::ir::{ContainerId, Edge, EdgeId, Flow, Memlet, NodeKind, Port, Sdfg, State};
 
 /// Gives each of these edges a memlet that covers the whole container its path leads to. One whose path leads nowhere
 /// only orders; validation tells what is wrong with it.
@@ -25,12 +25,11 @@ fn outward(graph: &State, edge: EdgeId, reads: bool) -> Option<ContainerId> {
     // A path crosses each edge once, so that a cycle (of a wrong graph) ends the search.
     for _ in 0..graph.n_edges() {
         let edge = graph.edge(current);
-        let (node, connector) =
-            if reads { (edge.src, &edge.src_connector) } else { (edge.dst, &edge.dst_connector) };
+        let node = if reads { edge.src } else { edge.dst };
         if let NodeKind::Access(container) = graph.node(node).kind {
             return Some(container);
         }
-        current = step(graph, node, connector.as_deref()?, reads)?;
+        current = step(graph, edge, !reads)?;
     }
     None
 }
@@ -54,21 +53,17 @@ fn inward(graph: &State, edge: EdgeId, reads: bool) -> Option<ContainerId> {
         if named.is_some() {
             return named;
         }
-        let (node, connector) =
-            if reads { (edge.dst, &edge.dst_connector) } else { (edge.src, &edge.src_connector) };
-        current = step(graph, node, connector.as_deref()?, !reads)?;
+        current = step(graph, edge, reads)?;
     }
     None
 }
 
-/// The edge on the other side of a scope connector: an incoming one if `incoming`.
-fn step(graph: &State, node: crate::ir::NodeId, connector: &str, incoming: bool) -> Option<EdgeId> {
-    let (from, to) = if incoming { ("OUT_", "IN_") } else { ("IN_", "OUT_") };
-    let partner = format!("{to}{}", connector.strip_prefix(from)?);
-    let edges = if incoming { graph.in_edges(node) } else { graph.out_edges(node) };
-    edges.into_iter().find(|id| {
-        let edge = graph.edge(*id);
-        let connector = if incoming { &edge.dst_connector } else { &edge.src_connector };
-        connector.as_ref() == Some(&partner)
-    })
+/// The edge on the other side of the port of a scope node at which an edge starts, or with `ends` ends.
+fn step(graph: &State, edge: &Edge, ends: bool) -> Option<EdgeId> {
+    let partners = if ends {
+        graph.edges_at(edge.dst, Port::Out(edge.in_port()?))
+    } else {
+        graph.edges_at(edge.src, Port::In(edge.out_port()?))
+    };
+    partners.first().copied()
 }

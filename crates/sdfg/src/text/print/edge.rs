@@ -29,8 +29,8 @@ fn edge_text(sdfg: &Sdfg, graph: &State, edge: &Edge, options: PrintOptions) -> 
     };
     let ends = format!(
         "{word}{} -> {}",
-        end(graph, edge.src, edge.src_connector.as_deref(), "OUT_"),
-        end(graph, edge.dst, edge.dst_connector.as_deref(), "IN_")
+        end(graph, edge.src, edge.src_connector.as_deref(), edge.out_port()),
+        end(graph, edge.dst, edge.dst_connector.as_deref(), edge.in_port())
     );
     let moved = print_memlet(sdfg, memlet);
     if is_outer(graph, edge) && !memlet.declared {
@@ -46,15 +46,15 @@ fn edge_text(sdfg: &Sdfg, graph: &State, edge: &Edge, options: PrintOptions) -> 
     (format!("{ends}{colon}{accesses}{}", properties(memlet)), String::new())
 }
 
-/// `label`, `label.connector`, or `label@connector` for a connector of a scope without the usual prefix.
-fn end(graph: &State, node: NodeId, connector: Option<&str>, prefix: &str) -> String {
+/// `label`, `label.connector`, or `label@connector` for a connector of a scope that is no port on this side.
+fn end(graph: &State, node: NodeId, connector: Option<&str>, port: Option<&str>) -> String {
     let Some(found) = graph.get_node(node) else { return format!("\"<{node}>\"") };
     let label = written(&found.label);
     let scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
     match connector {
         None => label,
         Some(name) if !scope => format!("{label}.{}", written(name)),
-        Some(name) => match name.strip_prefix(prefix) {
+        Some(name) => match port {
             Some(name) => format!("{label}.{}", written(name)),
             None => format!("{label}@{}", written(name)),
         },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::site::{Findings, Site};
 use crate::diagnostic::{Code, Diagnostic, did_you_mean};
-use crate::ir::{Connector, EdgeId, Flow, NodeId, NodeKind};
+use crate::ir::{Connector, EdgeId, Flow, NodeId, NodeKind, Port};
 
 /// The side of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,11 +21,11 @@ impl Side {
         }
     }
 
-    /// How connectors of scope nodes on this side begin.
-    const fn prefix(self) -> &'static str {
+    /// The port of this name on this side of a scope node.
+    const fn port(self, name: &str) -> Port<'_> {
         match self {
-            Side::Input => "IN_",
-            Side::Output => "OUT_",
+            Side::Input => Port::In(name),
+            Side::Output => Port::Out(name),
         }
     }
 }
@@ -182,40 +182,24 @@ fn scope_node(
         if is_outer && edges.len() > 1 {
             too_many(site, node, name, edges, findings);
         }
-        let Some(data) = name.strip_prefix(side.prefix()) else {
-            // What does not begin with `IN_` at an entry names a symbol.
+        let port = Port::parse(name).filter(|port| *port == side.port(port.name()));
+        let Some(port) = port else {
+            // What is no port at an entry names a symbol.
             if !(is_entry && side == Side::Input) {
+                let prefix = side.port(name).prefix();
                 let message =
-                    format!("`{name}` is no connector of a scope here; those begin with `{}`", side.prefix());
+                    format!("`{name}` is no connector of a scope here; those begin with `{prefix}`");
                 findings.extend(
                     edges.iter().map(|edge| site.edge_error(Code::UnknownConnector, *edge, &*message)),
                 );
             }
             continue;
         };
-        if !has_partner(site, node, side, data) {
+        if site.state.edges_at(node, port.partner()).is_empty() {
             let missing = if is_outer { "inside" } else { "outside" };
+            let data = port.name();
             let message = format!("`{data}` has an edge on one side of the scope, and none {missing}");
             findings.push(site.node_error(Code::UnpairedScopeConnector, node, Some(name), message));
         }
-    }
-}
-
-/// Whether the other side of a scope node has an edge for the same data.
-fn has_partner(site: &Site<'_>, node: NodeId, side: Side, data: &str) -> bool {
-    let is = |connector: Option<&String>, prefix: &str| {
-        connector.and_then(|name| name.strip_prefix(prefix)).is_some_and(|name| name == data)
-    };
-    match side {
-        Side::Input => site
-            .state
-            .out_edges(node)
-            .into_iter()
-            .any(|id| is(site.state.edge(id).src_connector.as_ref(), Side::Output.prefix())),
-        Side::Output => site
-            .state
-            .in_edges(node)
-            .into_iter()
-            .any(|id| is(site.state.edge(id).dst_connector.as_ref(), Side::Input.prefix())),
     }
 }
