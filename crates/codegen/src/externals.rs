@@ -3,12 +3,9 @@
 //! Each call becomes a plan of one statement, so that C's conventions are known in one place: the back end. Running code
 //! that a program names needs the user's consent, which is given by making a [`NativeExternals`]: that is `unsafe`.
 
-use std::collections::BTreeSet;
-
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use indexmap::IndexMap;
 use sdfg::dtype::ElementType;
 use sdfg::interpret::{ExternalArgument as Passed, ExternalMemory, Externals};
 use sdfg::ir::FloatMode;
@@ -19,6 +16,7 @@ use sdfg::value::Value;
 use crate::cache::Cache;
 use crate::llvm::{self, CompileOptions, OptLevel};
 use crate::load::{ArgumentBuffer, Library};
+use crate::lower::capture;
 use crate::plan::{
     Allocation, Argument, Binding, Buffer, BufferId, ExternalArgument, ExternalCompute, Location, PassedAs,
     Plan, Scalar, Statement, SymbolArgument,
@@ -107,21 +105,8 @@ fn plan_of(
     memory: &[ExternalMemory],
     result: Option<ElementType>,
 ) -> Plan {
-    let mut plan = Plan {
-        name: "external".to_owned(),
-        float_mode: FloatMode::Strict,
-        checked: false,
-        overlapping: BTreeSet::new(),
-        arguments: Vec::new(),
-        symbols: Vec::new(),
-        buffers: Vec::new(),
-        slots: Vec::new(),
-        variables: IndexMap::new(),
-        body: Vec::new(),
-        profile: None,
-        debug: None,
-        externals: vec![call.origin.clone()],
-    };
+    let mut plan = Plan::new("external", FloatMode::Strict);
+    plan.externals.push(call.origin.clone());
     let places: Vec<Location> = memory
         .iter()
         .enumerate()
@@ -164,6 +149,7 @@ fn plan_of(
         arguments: passed,
         result,
     }));
+    capture(&mut plan);
     plan
 }
 

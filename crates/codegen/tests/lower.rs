@@ -293,6 +293,28 @@ fn a_reference_that_waiting_nodes_set_for_others_is_refused() {
 }
 
 #[test]
+fn functions_of_their_own_are_given_what_they_use() {
+    let text = plan(&accumulation("k = 0:K, i = 0:N", "field[(i + k) % N, 0]"));
+    let given: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("given")).collect();
+    // The body of the program is run by one thread, the loop by several, which combine into one array.
+    assert_eq!(given, ["given N, K, &A, &field", "given K, N, &A, &field contested"], "{text}");
+    // Accumulators are a thread's own; where they are merged, others do so, too.
+    let text = plan(&accumulation("k = 0:K, i = 0:N", "one[0]"));
+    assert!(text.contains("    given K, N, &A, &one contested"), "{text}");
+    // What has another name changes by that, too.
+    let by_reference = "access A
+    map m [i = 0:N] { tasklet t (x) -> (y) { y = x }; m.B -> t.x: B[i]; t.y -> m.A: A[i] }
+    B -> m.B
+    m.A -> A";
+    let text = plan(&beside_a_reference("A[0:N]", by_reference));
+    assert!(text.contains("given N, &A, &B"), "{text}");
+    let both = by_reference.replace("access A", "access A; access R; R -> m.R").replace("(x)", "(x, r)");
+    let both = both.replace("m.B -> t.x", "m.R -> t.r: R[i]; m.B -> t.x");
+    let text = plan(&beside_a_reference("A[0:N]", &both));
+    assert!(text.contains("&A contested, &B, &R contested"), "{text}");
+}
+
+#[test]
 fn filters_go_to_memory_at_once() {
     let query = program("query");
     let text = plan(&query);

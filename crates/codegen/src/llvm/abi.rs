@@ -15,10 +15,9 @@ use super::check::MESSAGE;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
 use super::stream::Type;
-use super::uses::Uses;
 use super::version::Called;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
-use crate::plan::{Allocation, Buffer, BufferId, PassedAs, QueueOwner};
+use crate::plan::{Allocation, Buffer, BufferId, Captured, PassedAs, QueueOwner};
 
 /// Fields of the handle.
 const ERROR: u32 = 0;
@@ -271,22 +270,22 @@ impl<'ctx> Emitter<'ctx> {
     /// known not to overlap. Buffers that take turns in one slot are one parameter, so that their accesses keep their order.
     /// `suffix` tells its versions apart.
     fn body_function(&self, outer: &Function<'_, 'ctx>, suffix: &str) -> Emit<Called<'ctx>> {
-        let uses = Uses::of(self.plan, &self.plan.body);
+        let captures = &self.plan.captures;
         let slots = self.plan.slot_of_buffers();
-        let mut parameters: Vec<(Option<usize>, Vec<BufferId>)> = Vec::new();
-        for buffer in uses.buffers.iter().copied().filter(|buffer| outer.buffer_base(*buffer).is_some()) {
-            let slot = slots.get(&buffer).copied();
+        let mut parameters: Vec<(Option<usize>, Vec<Captured>)> = Vec::new();
+        for captured in &captures.buffers {
+            let slot = slots.get(&captured.buffer).copied();
             match parameters.iter_mut().find(|(other, _)| slot.is_some() && *other == slot) {
-                Some((_, sharing)) => sharing.push(buffer),
-                None => parameters.push((slot, vec![buffer])),
+                Some((_, sharing)) => sharing.push(*captured),
+                None => parameters.push((slot, vec![*captured])),
             }
         }
         let mut arguments: Vec<BasicValueEnum<'ctx>> = vec![outer.handle.get().into()];
-        for symbol in &self.plan.symbols {
-            arguments.push(outer.typed_variable(&symbol.name)?.1.into());
+        for symbol in &captures.variables {
+            arguments.push(outer.typed_variable(symbol)?.1.into());
         }
-        for buffer in parameters.iter().filter_map(|(_, sharing)| sharing.first()) {
-            arguments.push(outer.base(*buffer)?.into());
+        for captured in parameters.iter().filter_map(|(_, sharing)| sharing.first()) {
+            arguments.push(outer.base(captured.buffer)?.into());
         }
         let types: Vec<_> = arguments.iter().map(|argument| argument.get_type().into()).collect();
         let name = format!("{}.body{suffix}", self.plan.name);
@@ -296,17 +295,19 @@ impl<'ctx> Emitter<'ctx> {
         let f = Function::new(self, value, self.null())?;
         f.handle.set(f.parameter(0)?.into_pointer_value());
         let mut index = 1;
-        for symbol in &self.plan.symbols {
-            f.set_typed_variable(&symbol.name, f.parameter(index)?.into_int_value())?;
+        for symbol in &captures.variables {
+            f.set_typed_variable(symbol, f.parameter(index)?.into_int_value())?;
             index += 1;
         }
         for (_, sharing) in &parameters {
-            let aliased = sharing.iter().any(|buffer| uses.aliased.contains(buffer));
-            sharing.iter().try_for_each(|buffer| f.bind_buffer_parameter(*buffer, index, aliased))?;
+            let contested = sharing.iter().any(|captured| captured.contested);
+            for captured in sharing {
+                f.bind_buffer_parameter(captured.buffer, index, contested)?;
+            }
             index += 1;
         }
         f.bind_constants()?;
-        f.bind_stack_buffers(uses.buffers.iter())?;
+        f.bind_stack_buffers(captures.stack.iter())?;
         f.declare_all(&self.plan.body)?;
         f.statements(&self.plan.body)?;
         f.finish(Returns::Status)?;

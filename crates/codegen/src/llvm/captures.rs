@@ -5,43 +5,17 @@
 use inkwell::IntPredicate;
 use inkwell::types::StructType;
 use inkwell::values::{BasicValueEnum, PointerValue};
-use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::Function;
-use super::uses::Uses;
-use crate::plan::{Allocation, BufferId};
-
-/// What a function gets, first the variables, then the buffers.
-pub(super) struct Captures<'ctx> {
-    pub(super) variables: Vec<Symbol>,
-    /// Buffers of the function around it, and whether their elements may change otherwise: by other threads, or
-    /// by another name.
-    pub(super) buffers: Vec<(BufferId, bool)>,
-    /// The values in the function around it, one for each.
-    pub(super) values: Vec<BasicValueEnum<'ctx>>,
-}
+use crate::plan::Captures;
 
 impl<'ctx> Function<'_, 'ctx> {
-    /// What of this function is used inside of another one, which has some buffers of its own.
-    pub(super) fn captures(&self, uses: Uses, is_own: impl Fn(BufferId) -> bool) -> Emit<Captures<'ctx>> {
-        let mut captures = Captures { variables: Vec::new(), buffers: Vec::new(), values: Vec::new() };
-        for symbol in uses.variables {
-            if self.has_variable(&symbol) {
-                captures.values.push(self.typed_variable(&symbol)?.1.into());
-                captures.variables.push(symbol);
-            }
-        }
-        for buffer in uses.buffers {
-            // Constants are reached from everywhere.
-            let constant = matches!(self.emitter.plan.buffer(buffer).allocation, Allocation::Constant(_));
-            if !is_own(buffer) && !constant && self.buffer_base(buffer).is_some() {
-                captures.values.push(self.base(buffer)?.into());
-                let contested = uses.contested.contains(&buffer) || uses.aliased.contains(&buffer);
-                captures.buffers.push((buffer, contested));
-            }
-        }
-        Ok(captures)
+    /// The values of captures in this function, one for each: first the variables, then the buffers.
+    pub(super) fn captured(&self, captures: &Captures) -> Emit<Vec<BasicValueEnum<'ctx>>> {
+        let variables = captures.variables.iter().map(|symbol| Ok(self.typed_variable(symbol)?.1.into()));
+        let buffers = captures.buffers.iter().map(|captured| Ok(self.base(captured.buffer)?.into()));
+        variables.chain(buffers).collect()
     }
 
     /// Values side by side in memory of this function: the type of that and its address.

@@ -6,9 +6,8 @@ use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::{Base, Function, Jumps};
-use super::uses::Declarations;
 use super::value::Lane;
-use crate::plan::{BufferId, If, JumpTarget, Scalar, Statement};
+use crate::plan::{BufferId, Declarations, If, JumpTarget, Scalar, Statement};
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn statements(&self, body: &[Statement]) -> Emit<()> {
@@ -69,7 +68,7 @@ impl<'ctx> Function<'_, 'ctx> {
             Statement::Push(push) => self.push(push),
             Statement::Pop(pop) => self.pop(pop),
             Statement::Consume(consume) => self.consume(consume),
-            Statement::Tasks(kinds) => self.tasks(kinds),
+            Statement::Tasks(tasks) => self.tasks(tasks),
         }
     }
 

@@ -363,11 +363,6 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
 
     // Variables of the plan.
 
-    /// Whether the variable has a value in this function.
-    pub(super) fn has_variable(&self, name: &Symbol) -> bool {
-        self.variables.borrow().contains_key(name)
-    }
-
     /// The variable as a 64-bit integer.
     pub(super) fn variable(&self, name: &Symbol) -> Emit<IntValue<'ctx>> {
         let (ty, value) = self.typed_variable(name)?;

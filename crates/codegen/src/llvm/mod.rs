@@ -39,7 +39,6 @@ mod sharing;
 mod stream;
 mod task;
 mod tasklet;
-mod uses;
 mod value;
 mod version;
 mod write;

@@ -13,7 +13,6 @@ use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, Int
 use sdfg::ir::Sharing;
 use sdfg::symbolic::Expr;
 
-use super::captures::Captures;
 use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
@@ -21,7 +20,6 @@ use super::metadata::LoopHints;
 use super::options::OptLevel;
 use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
-use super::uses::Uses;
 use crate::plan::{Allocation, BANKS, BufferId, Loop, Private, Team};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
@@ -39,20 +37,17 @@ struct Outlined<'l, 'ctx> {
     name: &'l str,
     team: FunctionValue<'ctx>,
     counter: PointerValue<'ctx>,
-    captures: &'l Captures<'ctx>,
+    /// What it is given, as values in the function around it.
+    captured: &'l [BasicValueEnum<'ctx>],
 }
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn parallel_loop(&self, parallel: TeamLoop<'_>) -> Emit<()> {
-        let is_own = |buffer| {
-            parallel.team.locals.contains(&buffer)
-                || parallel.team.privates.iter().any(|private| private.buffer == buffer)
-        };
-        let captures = self.captures(Uses::of_loop(self.emitter.plan, parallel.each), is_own)?;
+        let captured = self.captured(&parallel.team.captures)?;
         let name = format!("{}.parallel{}", self.emitter.plan.name, self.emitter.next_region());
-        let (team, fallible) = self.team_function(&name, parallel, &captures)?;
+        let (team, fallible) = self.team_function(&name, parallel, &captured)?;
         let counter = self.shared_counter(parallel)?;
-        let of_loop = Outlined { name: &name, team, counter, captures: &captures };
+        let of_loop = Outlined { name: &name, team, counter, captured: &captured };
         let is_quick = self.emitter.options.level == OptLevel::Quick;
         if self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel) {
             self.run_alone(&of_loop)?;
@@ -91,7 +86,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let (thread, threads) = (self.emitter.constant(0), self.emitter.constant(1));
         let fixed: [BasicMetadataValueEnum<'ctx>; 4] =
             [self.handle.get().into(), thread.into(), threads.into(), of_loop.counter.into()];
-        let captured = of_loop.captures.values.iter().map(|value| BasicMetadataValueEnum::from(*value));
+        let captured = of_loop.captured.iter().map(|value| BasicMetadataValueEnum::from(*value));
         let arguments: Vec<_> = fixed.into_iter().chain(captured).collect();
         self.perform(of_loop.team, &arguments)
     }
@@ -104,7 +99,7 @@ impl<'ctx> Function<'_, 'ctx> {
         threads: IntValue<'ctx>,
     ) -> Emit<()> {
         let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), of_loop.counter.into()];
-        let values = fixed.into_iter().chain(of_loop.captures.values.iter().copied());
+        let values = fixed.into_iter().chain(of_loop.captured.iter().copied());
         let (environment_type, environment) = self.packed(values)?;
         let part = self.part_function(of_loop.name, of_loop.team, environment_type)?;
         self.launch(part.as_global_value().as_pointer_value(), environment, work, threads)
@@ -167,13 +162,13 @@ impl<'ctx> Function<'_, 'ctx> {
         &self,
         name: &str,
         parallel: TeamLoop<'_>,
-        captures: &Captures<'ctx>,
+        captured: &[BasicValueEnum<'ctx>],
     ) -> Emit<(FunctionValue<'ctx>, bool)> {
         let (emitter, pointer, i64) = (self.emitter, self.emitter.pointer(), self.emitter.i64());
         let fixed: [BasicMetadataTypeEnum<'ctx>; 4] =
             [pointer.into(), i64.into(), i64.into(), pointer.into()];
         let types: Vec<_> =
-            fixed.into_iter().chain(captures.values.iter().map(|value| value.get_type().into())).collect();
+            fixed.into_iter().chain(captured.iter().map(|value| value.get_type().into())).collect();
         let ty = emitter.context.void_type().fn_type(&types, false);
         let value = emitter.define(name, ty, Linkage::Internal);
         // Inlined into the wrapper it would lose what its parameters are known for.
@@ -181,12 +176,13 @@ impl<'ctx> Function<'_, 'ctx> {
         let handle = value.get_nth_param(0).ok_or_else(|| emitter.defect("a parameter is missing"))?;
         let team = Function::new(emitter, value, handle.into_pointer_value())?;
         let mut index = FIXED;
+        let captures = &parallel.team.captures;
         for symbol in &captures.variables {
             team.set_typed_variable(symbol, team.parameter(index)?.into_int_value())?;
             index += 1;
         }
-        for (buffer, contested) in &captures.buffers {
-            team.bind_buffer_parameter(*buffer, index, *contested)?;
+        for captured in &captures.buffers {
+            team.bind_buffer_parameter(captured.buffer, index, captured.contested)?;
             index += 1;
         }
         team.bind_constants()?;
@@ -232,8 +228,8 @@ impl<'ctx> Function<'_, 'ctx> {
             self.thread_buffer(*buffer)?;
         }
         let collectors = self.open_collectors(&parallel.team.collected)?;
-        let uses = Uses::of_loop(self.emitter.plan, parallel.each);
-        self.bind_stack_buffers(uses.buffers.iter())?;
+        let accumulators = parallel.team.privates.iter().map(|private| &private.buffer);
+        self.bind_stack_buffers(accumulators.chain(&parallel.team.captures.stack))?;
         self.declare_all(&parallel.each.body)?;
         let space = Space::new(self, parallel)?;
         if self.emitter.options.reproducible && has_ordered_accumulators(self.emitter.plan, parallel) {

@@ -5,29 +5,26 @@ use inkwell::module::Linkage;
 use inkwell::types::StructType;
 use inkwell::values::{BasicValueEnum, FunctionValue};
 
-use super::captures::Captures;
 use super::emitter::Emit;
 use super::function::{Base, Function, Returns};
 use super::stream::Type;
-use super::uses::Uses;
 use crate::interface::Status;
-use crate::plan::TaskKind;
+use crate::plan::{Captures, TaskKind, Tasks};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Runs tasks until all are done.
-    pub(super) fn tasks(&self, kinds: &[TaskKind]) -> Emit<()> {
+    pub(super) fn tasks(&self, tasks: &Tasks) -> Emit<()> {
+        let kinds = &tasks.kinds;
         let (emitter, i32, i64) = (self.emitter, self.emitter.i32(), self.emitter.i64());
         let pointer = emitter.pointer();
-        let is_own = |buffer| kinds.iter().any(|kind| kind.locals.contains(&buffer));
-        let captures = self.captures(Uses::of_tasks(emitter.plan, kinds), is_own)?;
         let handle = BasicValueEnum::from(self.handle.get());
-        let (environment_type, environment) =
-            self.packed([handle].into_iter().chain(captures.values.clone()))?;
+        let captured = self.captured(&tasks.captures)?;
+        let (environment_type, environment) = self.packed([handle].into_iter().chain(captured))?;
         let kind_type =
             emitter.context.struct_type(&[pointer.into(), i64.into(), pointer.into(), i64.into()], false);
         let table = self.slot(kind_type.array_type(kinds.len() as u32), "kinds")?;
         for (index, kind) in kinds.iter().enumerate() {
-            let function = self.task_function(kind, &captures, environment_type)?;
+            let function = self.task_function(kind, &tasks.captures, environment_type)?;
             let count = match &kind.dimension {
                 Some(dimension) => self.extent(dimension, self.index(&dimension.begin)?)?,
                 None => emitter.constant(1),
@@ -65,7 +62,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn task_function(
         &self,
         kind: &TaskKind,
-        captures: &Captures<'ctx>,
+        captures: &Captures,
         environment_type: StructType<'ctx>,
     ) -> Emit<FunctionValue<'ctx>> {
         let (emitter, pointer) = (self.emitter, self.emitter.pointer());
@@ -88,8 +85,8 @@ impl<'ctx> Function<'_, 'ctx> {
             task.set_typed_variable(symbol, next()?.into_int_value())?;
         }
         // Other tasks change the same elements while this one waits, so nothing is said of what overlaps.
-        for (buffer, _) in &captures.buffers {
-            task.bind_buffer(*buffer, Base::Fixed(next()?.into_pointer_value()));
+        for captured in &captures.buffers {
+            task.bind_buffer(captured.buffer, Base::Fixed(next()?.into_pointer_value()));
         }
         task.bind_constants()?;
         task.bind_stack_buffers(kind.locals.iter())?;

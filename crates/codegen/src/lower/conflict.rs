@@ -15,7 +15,7 @@ use super::accumulator::set_constant;
 use super::scalar::less;
 use crate::plan::{
     Allocation, BufferId, Collected, Copy, If, Location, LoopDimension, Private, Realisation, Resolved,
-    Statement, TaskKind, identity, touches,
+    Statement, TaskKind, Tasks, identity, touches,
 };
 
 /// A loop around the current place.
@@ -110,7 +110,7 @@ impl<'g> Lowering<'g> {
         let (_, before, after) = self.close_loop(&mut body);
         let label = label.to_owned();
         let kind = TaskKind { label, dimension: Some(dimension.clone()), after: Vec::new(), locals, body };
-        self.enclosed(&dimension, before, Statement::Tasks(vec![kind]), after)
+        self.enclosed(&dimension, before, Statement::Tasks(Tasks::new(vec![kind])), after)
     }
 
     /// A loop over a dimension between what sums in registers need before and after it.

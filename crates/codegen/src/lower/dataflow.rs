@@ -11,7 +11,7 @@ use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
 use super::waiting::reachable;
-use crate::plan::{RegionKind, Statement, TaskKind};
+use crate::plan::{RegionKind, Statement, TaskKind, Tasks};
 
 /// A state with its scopes.
 #[derive(Clone, Copy)]
@@ -99,7 +99,7 @@ impl<'g> Lowering<'g> {
             }
         }
         self.tasks.pop();
-        Ok(vec![Statement::Tasks(kinds)])
+        Ok(vec![Statement::Tasks(Tasks::new(kinds))])
     }
 
     /// Statements of a node with all that is inside of it.

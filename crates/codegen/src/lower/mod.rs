@@ -11,6 +11,7 @@ mod alias;
 mod arena;
 mod bank;
 mod bound;
+mod captures;
 mod check;
 mod components;
 mod conflict;
@@ -32,18 +33,20 @@ mod scope;
 mod stream;
 mod target;
 mod tasklet;
+mod uses;
 mod waiting;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerKind, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
 
+#[cfg(feature = "llvm")]
+pub(crate) use captures::capture;
 pub use error::LowerError;
 pub use options::LowerOptions;
 pub use profile::{Instrumentation, ProfileLevel};
@@ -52,6 +55,8 @@ pub(crate) use target::BASELINE_VECTOR;
 pub use target::{Caches, StackLimits, Target, TeamLimits};
 
 use access::Record;
+#[cfg(not(feature = "llvm"))]
+use captures::capture;
 use conflict::OpenLoop;
 use debug::debug_info;
 use frame::Frame;
@@ -71,11 +76,13 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     let timer = lowering.timer(RegionKind::Program, &sdfg.name);
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
-    arena::assign_slots(&mut lowering.plan, options.apart);
+    let mut plan = lowering.plan;
+    arena::assign_slots(&mut plan, options.apart);
+    capture(&mut plan);
     if cfg!(debug_assertions) {
-        lowering.plan.verify().map_err(LowerError::Broken)?;
+        plan.verify().map_err(LowerError::Broken)?;
     }
-    Ok(lowering.plan)
+    Ok(plan)
 }
 
 /// A plan under construction.
@@ -105,21 +112,12 @@ struct Lowering<'g> {
 impl<'g> Lowering<'g> {
     fn new(sdfg: &'g Sdfg, target: &'g Target, options: &'g LowerOptions) -> Self {
         let plan = Plan {
-            name: sdfg.name.clone(),
-            float_mode: sdfg.float_mode,
             checked: options.checked,
-            overlapping: BTreeSet::new(),
-            arguments: Vec::new(),
-            symbols: Vec::new(),
-            buffers: Vec::new(),
-            slots: Vec::new(),
-            variables: IndexMap::new(),
-            body: Vec::new(),
-            externals: Vec::new(),
             debug: options.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
             profile: options
                 .instrumentation
                 .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),
+            ..Plan::new(sdfg.name.clone(), sdfg.float_mode)
         };
         Lowering {
             plan,

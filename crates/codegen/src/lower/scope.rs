@@ -10,7 +10,7 @@ use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
-use crate::plan::{Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
+use crate::plan::{Captures, Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -204,6 +204,7 @@ impl<'g> Lowering<'g> {
             collected: closed.collected,
             locals: closed.locals,
             part,
+            captures: Captures::default(),
         };
         let level = Level::Team(Box::new(team));
         Ok(vec![Statement::Loop(Loop { dimensions, level, independent: closed.independent, body })])

@@ -163,6 +163,7 @@ impl Loop {
         match &self.level {
             Level::Team(team) => {
                 team.around.iter().for_each(|dimension| dimension.parts(visit));
+                team.bank.iter().for_each(|bank| visit(Part::Counts(bank)));
                 visit(Part::Body(&self.body));
                 team.parts(visit);
             }
@@ -170,12 +171,13 @@ impl Loop {
                 units.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
                 visit(Part::Body(&self.body));
             }
-            Level::Rank
-            | Level::Lane
-            | Level::Sequential { .. }
-            | Level::Unrolled
-            | Level::Pipelined { .. }
-            | Level::Replicated => visit(Part::Body(&self.body)),
+            Level::Sequential { bank } => {
+                bank.iter().for_each(|bank| visit(Part::Counts(bank)));
+                visit(Part::Body(&self.body));
+            }
+            Level::Rank | Level::Lane | Level::Unrolled | Level::Pipelined { .. } | Level::Replicated => {
+                visit(Part::Body(&self.body));
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod arena;
 mod buffer;
+mod capture;
 mod check;
 mod choice;
 mod code;
@@ -32,6 +33,7 @@ mod write;
 
 pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Stride, Strided, Tiled};
+pub use capture::{Captured, Captures, Declarations};
 pub use check::{Check, CheckedDimension};
 pub use choice::If;
 pub use compute::{Binding, Compute, ExternalArgument, ExternalCompute, Scalar};
@@ -42,7 +44,7 @@ pub use parts::{Part, PartMut};
 pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, PassedAs, Plan, SymbolArgument};
 pub use statement::{JumpTarget, Statement};
-pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind};
+pub use stream::{Collected, Consume, Drain, Pop, Push, Row, TaskKind, Tasks};
 pub use team::{BANKS, Private, Team};
 pub use verify::PlanError;
 pub use walk::{Touch, touches};

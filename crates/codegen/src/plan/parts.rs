@@ -6,6 +6,7 @@
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::BufferId;
+use super::capture::Captures;
 use super::statement::Statement;
 use super::walk::Touch;
 
@@ -28,6 +29,8 @@ pub enum Part<'a> {
     Contests(BufferId),
     /// A buffer of which every thread or task has its own for the statements inside.
     Owns(BufferId),
+    /// That it runs in functions of its own, which are given this.
+    Outlined(&'a Captures),
     /// A buffer whose lifetime begins.
     Begins(BufferId),
     /// A buffer that it allocates.
@@ -43,10 +46,12 @@ pub enum Part<'a> {
     },
 }
 
-/// As [`Part`], for change: statements inside, and what is touched.
+/// As [`Part`], for change: statements inside, what is touched, and what functions are given.
 pub enum PartMut<'a> {
     /// Statements inside of it.
     Body(&'a mut Vec<Statement>),
     /// A place that it touches.
     Touch(Touch<'a>),
+    /// What functions of its own are given.
+    Outlined(&'a mut Captures),
 }

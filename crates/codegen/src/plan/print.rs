@@ -4,10 +4,11 @@
 
 use std::fmt;
 
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::Environment;
 
 use super::buffer::{Allocation, BufferId, Location, QueueOwner, Strided};
+use super::capture::Captures;
 use super::code;
 use super::compute::{Binding, Scalar};
 use super::program::Plan;
@@ -55,7 +56,9 @@ impl fmt::Display for Plan {
             let names: Vec<&str> = slot.buffers.iter().map(|id| self.buffer(*id).name.as_str()).collect();
             writeln!(f, "  slot {}", names.join(", "))?;
         }
-        Printer { plan: self, f, depth: 1 }.statements(&self.body)?;
+        let mut printer = Printer { plan: self, f, depth: 1 };
+        printer.captures(&self.captures)?;
+        printer.statements(&self.body)?;
         f.write_str("}\n")
     }
 }
@@ -99,6 +102,24 @@ impl<'p> Printer<'p, '_, '_> {
     /// Statements in their order.
     pub(super) fn statements(&mut self, statements: &[Statement]) -> fmt::Result {
         statements.iter().try_for_each(|statement| statement.print(self))
+    }
+
+    /// What a function of its own is given, and the memory that it makes.
+    pub(super) fn captures(&mut self, captures: &Captures) -> fmt::Result {
+        let variables = captures.variables.iter().map(Symbol::to_string);
+        let buffers = captures.buffers.iter().map(|captured| {
+            let contested = if captured.contested { " contested" } else { "" };
+            format!("&{}{contested}", self.name(captured.buffer))
+        });
+        let given: Vec<String> = variables.chain(buffers).collect();
+        if !given.is_empty() {
+            self.line(format_args!("given {}", given.join(", ")))?;
+        }
+        if !captures.stack.is_empty() {
+            let names: Vec<&str> = captures.stack.iter().map(|id| self.name(*id)).collect();
+            self.line(format_args!("stack {}", names.join(", ")))?;
+        }
+        Ok(())
     }
 
     /// The name of a buffer.

@@ -10,6 +10,7 @@ use sdfg::tasklet::ExternalOrigin;
 
 use super::arena::Slot;
 use super::buffer::{Buffer, BufferId};
+use super::capture::Captures;
 use super::debug::DebugInfo;
 use super::profile::Profile;
 use super::statement::Statement;
@@ -40,6 +41,8 @@ pub struct Plan {
     pub variables: IndexMap<Symbol, ScalarType>,
     /// What a run does.
     pub body: Vec<Statement>,
+    /// What the function of the body is given.
+    pub captures: Captures,
     /// Where the functions of external tasklets come from, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
     /// What is timed; without, the code has no timers.
@@ -100,6 +103,26 @@ pub struct SymbolArgument {
 impl Plan {
     /// Innermost steps that are worth a team of threads, which takes a few microseconds to start.
     pub const DEFAULT_THRESHOLD: u64 = 4096;
+
+    /// A program that does nothing.
+    pub fn new(name: impl Into<String>, float_mode: FloatMode) -> Self {
+        Plan {
+            name: name.into(),
+            float_mode,
+            checked: false,
+            overlapping: BTreeSet::new(),
+            arguments: Vec::new(),
+            symbols: Vec::new(),
+            buffers: Vec::new(),
+            slots: Vec::new(),
+            variables: IndexMap::new(),
+            body: Vec::new(),
+            captures: Captures::default(),
+            externals: Vec::new(),
+            profile: None,
+            debug: None,
+        }
+    }
 
     /// The buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {

@@ -14,7 +14,7 @@ use super::loops::{Loop, While};
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::profile::RegionId;
-use super::stream::{Consume, Pop, Push, TaskKind};
+use super::stream::{Consume, Pop, Push, Tasks};
 use super::walk::Touch;
 
 /// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
@@ -108,7 +108,7 @@ pub enum Statement {
     /// A processing element of a consume scope.
     Consume(Consume),
     /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
-    Tasks(Vec<TaskKind>),
+    Tasks(Tasks),
     /// Statements that come from an element of the program.
     Located {
         /// Where it was written.
@@ -157,7 +157,7 @@ impl Statement {
             Statement::Push(push) => push.parts(visit),
             Statement::Pop(pop) => pop.parts(visit),
             Statement::Consume(consume) => consume.parts(visit),
-            Statement::Tasks(kinds) => kinds.iter().for_each(|kind| kind.parts(visit)),
+            Statement::Tasks(tasks) => tasks.parts(visit),
         }
     }
 
@@ -191,7 +191,7 @@ impl Statement {
             Statement::Push(push) => push.parts_mut(visit),
             Statement::Pop(pop) => pop.parts_mut(visit),
             Statement::Consume(consume) => consume.parts_mut(visit),
-            Statement::Tasks(kinds) => kinds.iter_mut().for_each(|kind| kind.parts_mut(visit)),
+            Statement::Tasks(tasks) => tasks.parts_mut(visit),
         }
     }
 
@@ -231,7 +231,7 @@ impl Statement {
             Statement::Push(push) => push.print(to),
             Statement::Pop(pop) => pop.print(to),
             Statement::Consume(consume) => consume.print(to),
-            Statement::Tasks(kinds) => TaskKind::print(kinds, to),
+            Statement::Tasks(tasks) => tasks.print(to),
             Statement::Located { place, body } => {
                 let place = to.plan().debug.as_ref().and_then(|debug| debug.places.get(place.index()));
                 to.nested(format_args!("line {}", place.map_or(0, |place| place.line)), body)
@@ -259,7 +259,7 @@ impl Statement {
     pub fn bodies_mut(&mut self, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
         self.parts_mut(&mut |part| match part {
             PartMut::Body(body) => visit(body),
-            PartMut::Touch(_) => {}
+            PartMut::Touch(_) | PartMut::Outlined(_) => {}
         });
     }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Location};
+use super::capture::Captures;
 use super::compute::Scalar;
 use super::loops::LoopDimension;
 use super::parts::{Part, PartMut};
@@ -92,6 +93,15 @@ pub struct Consume {
     pub condition: Option<Scalar>,
     /// What is done with each element.
     pub body: Vec<Statement>,
+}
+
+/// Tasks of some kinds that run side by side on one thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tasks {
+    /// The kinds.
+    pub kinds: Vec<TaskKind>,
+    /// What their functions are given.
+    pub captures: Captures,
 }
 
 /// Tasks that run the same statements.
@@ -232,15 +242,30 @@ impl Consume {
     }
 }
 
-impl TaskKind {
-    /// Kinds of tasks that run side by side.
-    pub(super) fn print(kinds: &[TaskKind], to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+impl Tasks {
+    /// Tasks of these kinds.
+    pub fn new(kinds: Vec<TaskKind>) -> Self {
+        Tasks { kinds, captures: Captures::default() }
+    }
+
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.kinds.iter().for_each(|kind| kind.parts(visit));
+        visit(Part::Outlined(&self.captures));
+    }
+
+    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        self.kinds.iter_mut().for_each(|kind| kind.parts_mut(visit));
+        visit(PartMut::Outlined(&mut self.captures));
+    }
+
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.braced("tasks", |to| {
-            for kind in kinds {
+            to.captures(&self.captures)?;
+            for kind in &self.kinds {
                 let mut header = format!("task {}", kind.label);
                 header.extend(kind.dimension.iter().map(|dimension| format!(" {dimension}")));
                 if !kind.after.is_empty() {
-                    let after: Vec<&str> = kind.after.iter().map(|k| kinds[*k].label.as_str()).collect();
+                    let after: Vec<&str> = kind.after.iter().map(|k| self.kinds[*k].label.as_str()).collect();
                     header.push_str(&format!(" after {}", after.join(", ")));
                 }
                 to.braced(header, |to| {
@@ -254,14 +279,16 @@ impl TaskKind {
             Ok(())
         })
     }
+}
 
-    pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+impl TaskKind {
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         self.dimension.iter().for_each(|dimension| dimension.parts(visit));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
         visit(Part::Body(&self.body));
     }
 
-    pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+    fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
         visit(PartMut::Body(&mut self.body));
     }
 }

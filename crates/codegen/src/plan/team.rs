@@ -6,6 +6,7 @@ use sdfg::ir::{ConflictResolution, Sharing};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Strided};
+use super::capture::Captures;
 use super::loops::{LoopDimension, banks, ranges};
 use super::parts::{Part, PartMut};
 use super::print::Printer;
@@ -49,6 +50,8 @@ pub struct Team {
     pub locals: Vec<BufferId>,
     /// What each thread does is timed as this region, if any.
     pub part: Option<RegionId>,
+    /// What the function of the loop is given.
+    pub captures: Captures,
 }
 
 /// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,
@@ -78,6 +81,7 @@ impl Team {
         }
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
         self.collected.iter().for_each(|collected| collected.parts(visit));
+        visit(Part::Outlined(&self.captures));
     }
 
     pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
@@ -85,6 +89,7 @@ impl Team {
             visit(PartMut::Touch(Touch::Merge(&mut private.target)));
         }
         self.collected.iter_mut().for_each(|collected| collected.parts_mut(visit));
+        visit(PartMut::Outlined(&mut self.captures));
     }
 
     /// The first line of its loop.
@@ -104,6 +109,7 @@ impl Team {
 
     /// What each of its threads has, a line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        to.captures(&self.captures)?;
         for local in &self.locals {
             let name = to.name(*local);
             to.line(format_args!("local {name}"))?;

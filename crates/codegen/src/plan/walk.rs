@@ -54,6 +54,7 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
         statement.parts_mut(&mut |part| match part {
             PartMut::Body(body) => touches(body, visit),
             PartMut::Touch(touch) => visit(touch),
+            PartMut::Outlined(_) => {}
         });
     }
 }
@@ -62,7 +63,7 @@ pub fn touches(statements: &mut [Statement], visit: &mut dyn FnMut(Touch<'_>)) {
 pub(crate) fn touches_of_scalar(scalar: &mut Scalar, visit: &mut dyn FnMut(Touch<'_>)) {
     scalar.parts_mut(&mut |part| match part {
         PartMut::Touch(touch) => visit(touch),
-        PartMut::Body(_) => {}
+        PartMut::Body(_) | PartMut::Outlined(_) => {}
     });
 }
 

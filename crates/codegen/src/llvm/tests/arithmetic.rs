@@ -9,7 +9,7 @@ use sdfg::tasklet::{
 };
 use sdfg::value::Value;
 
-use super::plans::{array, empty, library_at, load, range, size_symbol, store, symbol};
+use super::plans::{array, captured, empty, library_at, load, range, size_symbol, store, symbol};
 use super::trusted;
 use crate::llvm::{CompileOptions, OptLevel, llvm_ir};
 use crate::load::ArgumentBuffer;
@@ -301,7 +301,7 @@ fn integers_of_f16_go_through_f32() {
         expected: Box::new(|a, _| a),
     };
     let plan = kernel(ScalarType::F16, ScalarType::F16, &[case]);
-    let ir = llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    let ir = llvm_ir(&captured(plan), &CompileOptions::default(), false).unwrap();
     assert!(ir.contains("llvm.fptosi.sat.i16.f32(float"), "{ir}");
     assert!(!ir.contains("llvm.fptosi.sat.i16.f16"), "{ir}");
 }

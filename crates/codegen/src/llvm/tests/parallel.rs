@@ -114,7 +114,8 @@ fn atomic_combinations_lose_nothing() {
 #[test]
 fn what_threads_contend_for_is_not_noalias() {
     let plan = scatter(ScalarType::Complex128.into(), ConflictResolution::Product);
-    let text = crate::llvm::llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    let text =
+        crate::llvm::llvm_ir(&super::plans::captured(plan), &CompileOptions::default(), false).unwrap();
     let team =
         text.lines().find(|line| line.starts_with("define") && line.contains("@scatter.parallel0(")).unwrap();
     let parameters: Vec<&str> = team.split(", ").filter(|p| p.contains("%out") || p.contains("%x")).collect();

@@ -1,10 +1,7 @@
 //! Making plans for tests, with tasklets from text.
 
-use std::collections::BTreeSet;
-
 use std::num::NonZeroU32;
 
-use indexmap::IndexMap;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
@@ -29,21 +26,7 @@ pub(super) fn range(name: &str, begin: Expr, end: Expr) -> LoopDimension {
 }
 
 pub(super) fn empty(name: &str) -> Plan {
-    Plan {
-        name: name.to_owned(),
-        float_mode: FloatMode::Strict,
-        checked: false,
-        overlapping: BTreeSet::new(),
-        arguments: Vec::new(),
-        symbols: Vec::new(),
-        buffers: Vec::new(),
-        slots: Vec::new(),
-        variables: IndexMap::new(),
-        body: Vec::new(),
-        profile: None,
-        debug: None,
-        externals: Vec::new(),
-    }
+    Plan::new(name, FloatMode::Strict)
 }
 
 pub(super) fn size_symbol(plan: &mut Plan, name: &str) -> Expr {
@@ -209,6 +192,12 @@ pub(super) fn axpy() -> Plan {
     ];
     let body = tasklet(&plan, "out = alpha * left + right", bindings, &[]);
     plan.body.push(Statement::Loop(parallel(vec![range("i", Expr::zero(), n)], vec![body])));
+    captured(plan)
+}
+
+/// A plan whose functions are given what they use, as lowering does it last.
+pub(super) fn captured(mut plan: Plan) -> Plan {
+    crate::lower::capture(&mut plan);
     plan
 }
 
@@ -216,7 +205,7 @@ pub(super) fn axpy() -> Plan {
 pub(super) fn library_at(plan: &Plan, level: OptLevel) -> Library {
     let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
     // SAFETY: the sources of these tests have no constructors.
-    unsafe { Library::load_external(&compile(plan, &options).unwrap()) }.unwrap()
+    unsafe { Library::load_external(&compile(&captured(plan.clone()), &options).unwrap()) }.unwrap()
 }
 
 pub(super) fn library(plan: &Plan) -> Library {

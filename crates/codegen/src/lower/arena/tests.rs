@@ -1,9 +1,6 @@
 //! Small plans whose sharing is known, and random ones that are run on memory that is shared as decided: every read must find
 //! what was written to its own buffer.
 
-use std::collections::BTreeSet;
-
-use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
@@ -29,19 +26,10 @@ fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
         defined: None,
     };
     let mut plan = Plan {
-        name: "shared".to_owned(),
-        float_mode: FloatMode::Strict,
-        checked: false,
-        overlapping: BTreeSet::new(),
-        arguments: Vec::new(),
         symbols: vec![symbol("N"), symbol("M")],
         buffers: sizes.iter().enumerate().map(buffer).collect(),
-        slots: Vec::new(),
-        variables: IndexMap::new(),
         body,
-        externals: Vec::new(),
-        profile: None,
-        debug: None,
+        ..Plan::new("shared", FloatMode::Strict)
     };
     assign_slots(&mut plan, false);
     plan

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{Allocation, BufferId, QueueOwner};
-use super::loops::{Level, LevelKind, Loop};
+use super::loops::{LevelKind, Loop};
 use super::parts::Part;
 use super::program::Plan;
 use super::statement::{JumpTarget, Statement};
@@ -181,20 +181,6 @@ impl Found {
                 inner.repeated.push(here);
                 inner.levels.push(each.level.kind());
                 inner.jumps.clear();
-                let bank = match &each.level {
-                    Level::Sequential { bank } => bank.as_ref(),
-                    Level::Team(team) => team.bank.as_ref(),
-                    Level::Rank
-                    | Level::Grid(_)
-                    | Level::Block(_)
-                    | Level::Lane
-                    | Level::Unrolled
-                    | Level::Pipelined { .. }
-                    | Level::Replicated => None,
-                };
-                if let Some(bank) = bank {
-                    self.counted.entry(bank.clone()).or_default().push(here);
-                }
                 return;
             }
             Statement::Tasks(_) => {
@@ -291,7 +277,7 @@ impl Found {
             self.read.extend(symbols.into_iter().map(|symbol| (symbol.clone(), inside.clone())));
         };
         match part {
-            Part::Body(_) | Part::Begins(_) | Part::Contests(_) => {}
+            Part::Body(_) | Part::Begins(_) | Part::Contests(_) | Part::Outlined(_) => {}
             Part::Evaluates(expression) => reads(expression),
             Part::Compares(expression) if plan.checked => reads(expression),
             Part::Compares(_) => {}

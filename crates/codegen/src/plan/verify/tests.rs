@@ -21,22 +21,13 @@ fn plan(allocations: Vec<Allocation>, body: Vec<Statement>) -> Plan {
         defined: None,
     };
     Plan {
-        name: "p".to_owned(),
-        float_mode: FloatMode::Strict,
-        checked: false,
-        overlapping: Default::default(),
-        arguments: Vec::new(),
-        symbols: Vec::new(),
         buffers: allocations.into_iter().enumerate().map(buffer).collect(),
-        slots: Vec::new(),
         variables: ["i", "j"]
             .map(|name| (Symbol::of(name), ScalarType::I64))
             .into_iter()
             .collect::<IndexMap<_, _>>(),
         body,
-        externals: Vec::new(),
-        profile: None,
-        debug: None,
+        ..Plan::new("p", FloatMode::Strict)
     }
 }
 
