@@ -35,6 +35,7 @@ Commands:
   bench calls       Measure what a prepared call of a small program costs
   bench dace        Measure builds and runs of DaCe's graphs of NPBench's kernels beside DaCe 1.0.2 and NumPy; KERNEL... for
                     some, --no-build or --no-run for one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
+  bench edit        Measure series of edits in states of up to 100,000 nodes
   bench interpret   Measure how many tasklets the interpreter executes in a second
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N] [--loops N]
@@ -83,13 +84,14 @@ fn run(arguments: &[&str]) -> Result<()> {
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),
+            ["edit"] => jobs::example("sdfg", "bench_edit", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `interpret` and `strategy`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `edit`, `interpret` and `strategy`"
                 )
             }
         },

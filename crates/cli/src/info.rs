@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use sdfg::analysis::Costs;
-use sdfg::edit::substitute;
+use sdfg::edit::Editor;
 use sdfg::ir::{BlockKind, Container, ContainerKind, NestedSdfg, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -93,11 +93,12 @@ fn specialized(sdfg: &Sdfg, values: &Values) -> Sdfg {
     let replacements: BTreeMap<Symbol, Expr> =
         values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
     let mut special = sdfg.clone();
-    if replacements.is_empty() || substitute(&mut special, &replacements).is_err() {
-        // Costs are then those of any values.
-        return sdfg.clone();
+    let mut editor = Editor::of_draft(&mut special);
+    // Where that cannot be, costs are those of any values.
+    if !replacements.is_empty() && editor.substitute(&replacements).is_ok() && editor.commit().is_ok() {
+        return special;
     }
-    special
+    sdfg.clone()
 }
 
 fn container_line(container: &Container) -> String {

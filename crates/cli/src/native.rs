@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
-use sdfg::edit::substitute;
+use sdfg::edit::Editor;
 use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
@@ -179,7 +179,9 @@ impl NativeOptions {
         let value = |given: &SymbolValue| Some((Symbol::new(&given.name).ok()?, Expr::int(given.value)));
         let values: BTreeMap<Symbol, Expr> = self.specialize.iter().filter_map(value).collect();
         let mut sdfg = program.sdfg().clone();
-        substitute(&mut sdfg, &values).map_err(|error| {
+        // Validation tells of what comes of it, below.
+        let mut editor = Editor::of_draft(&mut sdfg);
+        editor.substitute(&values).and_then(|()| editor.commit()).map_err(|error| {
             Failure::usage(error).at("--specialize").help("symbols that the program assigns cannot be given")
         })?;
         validate(sdfg).map_err(|rejected| Failure::findings(source.render(&rejected.diagnostics, terminal)))

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sdfg::edit::EditError;
+
 /// A node that could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` in {path}: {kind}")]
@@ -35,6 +37,9 @@ pub enum ExpandErrorKind {
         /// Operations that are known.
         known: Vec<String>,
     },
+    /// The expansion cannot take the place of the node.
+    #[error("its expansion cannot take its place: {0}")]
+    Edit(Box<EditError>),
     /// A reduction does not have one incoming read and one outgoing write; validation refuses this too.
     #[error("a reduction needs one edge that reads an array and one that writes one")]
     ReduceEdges,

@@ -1,8 +1,10 @@
 //! Replaces every reduction and library node of a graph, also inside of nested SDFGs.
 
-use sdfg::ir::{Edge, Flow, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, StateId};
+use sdfg::tasklet::Direction;
 
-use crate::error::{ExpandError, StatePath};
+use crate::error::{ExpandError, ExpandErrorKind, StatePath};
 use crate::reduce;
 use crate::registry::{Context, Registry};
 
@@ -35,21 +37,28 @@ struct Expander<'r> {
 
 fn expanded(sdfg: &Sdfg, expander: Expander<'_>) -> Result<Sdfg, ExpandError> {
     let mut expanded = sdfg.clone();
-    expand_in_place(&mut expanded, expander, &mut Vec::new())?;
+    let mut editor = Editor::new(&mut expanded);
+    expand_in_place(&mut editor, expander, &mut Vec::new())?;
+    let whole = |refusal| ExpandError {
+        node: sdfg.name.clone(),
+        path: StatePath::default(),
+        kind: ExpandErrorKind::Edit(Box::new(refusal)),
+    };
+    editor.commit().map_err(whole)?;
     Ok(expanded)
 }
 
 fn expand_in_place(
-    sdfg: &mut Sdfg,
+    editor: &mut Editor<'_>,
     expander: Expander<'_>,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
-    let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
+    let states: Vec<StateId> = editor.sdfg().states().map(|(id, _)| id).collect();
     for state in states {
-        path.push(sdfg.state(state).label.clone());
-        let nodes: Vec<NodeId> = sdfg.state(state).nodes().map(|(id, _)| id).collect();
+        path.push(editor.sdfg().state(state).label.clone());
+        let nodes: Vec<NodeId> = editor.sdfg().state(state).nodes().map(|(id, _)| id).collect();
         for node in nodes {
-            expand_node(sdfg, state, node, expander, path)?;
+            expand_node(editor, state, node, expander, path)?;
         }
         path.pop();
     }
@@ -57,42 +66,40 @@ fn expand_in_place(
 }
 
 fn expand_node(
-    sdfg: &mut Sdfg,
+    editor: &mut Editor<'_>,
     state: StateId,
     node: NodeId,
     expander: Expander<'_>,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
+    let sdfg = editor.sdfg();
     let label = sdfg.state(state).node(node).label.clone();
     let fail =
         |path: &[String], kind| ExpandError { node: label.clone(), path: StatePath(path.to_vec()), kind };
+    let edited = |path: &[String], refusal| fail(path, ExpandErrorKind::Edit(Box::new(refusal)));
     match &sdfg.state(state).node(node).kind {
         NodeKind::Reduce(reduce) if expander.reductions => {
             let nested =
                 reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(|kind| fail(path, kind))?;
-            let graph = sdfg.state_mut(state);
-            combine_inside(graph, node);
-            connect_reduction(graph, node);
-            graph.node_mut(node).kind = NodeKind::Nested(Box::new(nested));
+            let connector = |_: Option<&str>, direction| {
+                Some(if direction == Direction::In { reduce::INPUT } else { reduce::OUTPUT }.to_owned())
+            };
+            combine_inside(editor, state, node)
+                .and_then(|()| editor.replace_node_with(state, node, call(nested), connector))
+                .map_err(|refusal| edited(path, refusal))?;
             Ok(())
         }
         NodeKind::Library(library) => {
             // The path has a label for each state, and for each nested SDFG around it.
             let is_nested = path.len() > 1;
             let context = Context { sdfg, state: sdfg.state(state), node, is_nested };
-            let mut nested = expander.registry.expand(library, context).map_err(|kind| fail(path, kind))?;
-            expand_nested(&mut nested, expander, label, path)?;
-            let graph = sdfg.state_mut(state);
-            combine_inside(graph, node);
-            graph.node_mut(node).kind = NodeKind::Nested(Box::new(nested));
-            Ok(())
+            let nested = expander.registry.expand(library, context).map_err(|kind| fail(path, kind))?;
+            combine_inside(editor, state, node)
+                .and_then(|()| editor.replace_node(state, node, call(nested)))
+                .map_err(|refusal| edited(path, refusal))?;
+            expand_called(editor, state, node, expander, path)
         }
-        NodeKind::Nested(_) => {
-            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(node).kind {
-                expand_nested(nested, expander, label, path)?;
-            }
-            Ok(())
-        }
+        NodeKind::Nested(_) => expand_called(editor, state, node, expander, path),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)
         | NodeKind::MapEntry(_)
@@ -103,43 +110,37 @@ fn expand_node(
     }
 }
 
-fn expand_nested(
-    nested: &mut NestedSdfg,
+fn call(nested: NestedSdfg) -> NodeKind {
+    NodeKind::Nested(Box::new(nested))
+}
+
+/// Expands what a node calls.
+fn expand_called(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    node: NodeId,
     expander: Expander<'_>,
-    label: String,
     path: &mut Vec<String>,
 ) -> Result<(), ExpandError> {
-    path.push(label);
-    expand_in_place(&mut nested.sdfg, expander, path)?;
+    let label = editor.sdfg().state(state).node(node).label.clone();
+    path.push(label.clone());
+    let inside = editor.within(state, node, |inside| Ok(expand_in_place(inside, expander, path)));
+    let refused = |refusal| ExpandError {
+        node: label,
+        path: StatePath(path.clone()),
+        kind: ExpandErrorKind::Edit(Box::new(refusal)),
+    };
+    inside.map_err(refused)??;
     path.pop();
     Ok(())
 }
 
 /// Takes the conflict resolutions from the edges out of a node: its expansion works in place and combines inside.
-fn combine_inside(state: &mut State, node: NodeId) {
-    for id in state.out_edges(node) {
-        if let Flow::Write { resolution, .. } = &mut state.memlet_mut(id).flow {
-            *resolution = None;
-        }
-    }
-}
-
-/// Gives the edges at a reduction the connectors of its expansion. Edges that only order stay without.
-fn connect_reduction(state: &mut State, node: NodeId) {
-    for id in state.in_edges(node) {
-        if state.edge(id).memlet.read_access().is_some()
-            && let Some(edge) = state.remove_edge(id)
-        {
-            state.add_edge(Edge { dst_connector: Some(reduce::INPUT.to_owned()), ..edge });
-        }
-    }
-    for id in state.out_edges(node) {
-        if state.edge(id).memlet.write_access().is_some()
-            && let Some(edge) = state.remove_edge(id)
-        {
-            state.add_edge(Edge { src_connector: Some(reduce::OUTPUT.to_owned()), ..edge });
-        }
-    }
+fn combine_inside(editor: &mut Editor<'_>, state: StateId, node: NodeId) -> Result<(), EditError> {
+    let graph = editor.sdfg().state(state);
+    let combines = |id: &EdgeId| graph.edge(*id).memlet.resolution().is_some();
+    let edges: Vec<EdgeId> = graph.out_edges(node).into_iter().filter(combines).collect();
+    edges.into_iter().try_for_each(|edge| editor.set_resolution(state, edge, None))
 }
 
 #[cfg(test)]

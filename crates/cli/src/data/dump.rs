@@ -6,11 +6,13 @@
 //! code alike, and neither has to know of it.
 
 use sdfg::analysis::ScopeTree;
-use sdfg::edit::{derived_container_name, insert_state_after};
+use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, BlockKind, Container, ContainerId, ContainerKind, Edge, Layout, Memlet, Node, NodeKind, Sdfg,
+    Access, BlockId, BlockKind, Container, ContainerId, ContainerKind, Edge, Layout, Memlet, Node, NodeKind,
+    Sdfg,
 };
 use sdfg::subset::Subset;
+use sdfg::symbolic::Expr;
 use sdfg::validate::{Validated, validate};
 
 use super::arguments::listed;
@@ -29,6 +31,8 @@ pub(crate) struct Exposed {
 /// The program with what is to be shown as arguments.
 pub(crate) fn with_dumps(program: Validated, options: &DataOptions) -> Result<Exposed, Failure> {
     let mut sdfg = program.sdfg().clone();
+    // Validation tells of what comes of it, below.
+    let mut editor = Editor::of_draft(&mut sdfg);
     let (mut added, mut shown) = (Vec::new(), Vec::new());
     for dump in &options.dumps {
         let at = |failure: Failure| failure.at(format_args!("--dump {}", dump.text()));
@@ -40,19 +44,22 @@ pub(crate) fn with_dumps(program: Validated, options: &DataOptions) -> Result<Ex
         }
         shown.push(match &dump.block {
             Some(block) => {
-                let name = copy_after(&mut sdfg, id, block).map_err(at)?;
+                let name = copy_after(&mut editor, id, block).map_err(at)?;
                 added.push(name.clone());
                 name
             }
             None => {
-                if sdfg.container(id).transient {
-                    sdfg.container_mut(id).transient = false;
+                if editor.sdfg().container(id).transient {
+                    editor
+                        .change_container(id, |container| container.transient = false)
+                        .map_err(|refusal| at(Failure::usage(refusal)))?;
                     added.push(dump.name.clone());
                 }
                 dump.name.clone()
             }
         });
     }
+    editor.commit().map_err(Failure::usage)?;
     if added.is_empty() {
         return Ok(Exposed { program, added, shown });
     }
@@ -71,7 +78,8 @@ fn refuse_input(options: &DataOptions, name: &str) -> Result<(), Failure> {
 }
 
 /// Copies a container into a new argument each time after a block has run; gives the name of that.
-fn copy_after(sdfg: &mut Sdfg, id: ContainerId, label: &str) -> Result<String, Failure> {
+fn copy_after(editor: &mut Editor<'_>, id: ContainerId, label: &str) -> Result<String, Failure> {
+    let sdfg = editor.sdfg();
     let container = sdfg.container(id);
     let shape = container.shape().to_vec();
     if let ContainerKind::Stream { .. } = container.kind {
@@ -91,24 +99,33 @@ fn copy_after(sdfg: &mut Sdfg, id: ContainerId, label: &str) -> Result<String, F
         return Err(Failure::usage(format_args!("the program has no block `{label}`{similar}"))
             .help(format_args!("its blocks are {}", known.join(", "))));
     };
-    let name = derived_container_name(sdfg, &sdfg.container(id).name, "dump");
-    let copy = sdfg.add_container(Container::new(&name, element, kind));
-    let after = insert_state_after(sdfg, block).map_err(Failure::usage)?;
-    if let BlockKind::State(state) = sdfg.block(after).kind {
+    let origin = container.name.clone();
+    let name = editor.derived_container_name(&origin, "dump");
+    insert_copy(editor, block, (id, Container::new(&name, element, kind)), &shape).map_err(Failure::usage)?;
+    Ok(name)
+}
+
+/// Copies a container into a new one in a state after a block.
+fn insert_copy(
+    editor: &mut Editor<'_>,
+    block: BlockId,
+    (id, copy): (ContainerId, Container),
+    shape: &[Expr],
+) -> Result<(), EditError> {
+    let copy = editor.add_container(copy)?;
+    let after = editor.insert_state_after(block)?;
+    if let BlockKind::State(state) = editor.sdfg().block(after).kind {
         let mut node = |container: ContainerId, label: &str| {
-            sdfg.state_mut(state).add_node(Node {
-                label: label.to_owned(),
-                kind: NodeKind::Access(container),
-                loc: None,
-            })
+            let kind = NodeKind::Access(container);
+            editor.add_node(state, Node { label: label.to_owned(), kind, loc: None })
         };
-        let (src, dst) = (node(id, "from"), node(copy, "to"));
-        let whole = |container| Access::elements(container, Subset::full(&shape));
+        let (src, dst) = (node(id, "from")?, node(copy, "to")?);
+        let whole = |container| Access::elements(container, Subset::full(shape));
         let memlet = Memlet::copy(whole(id), whole(copy));
         let (src_connector, dst_connector, loc) = (None, None, None);
-        sdfg.state_mut(state).add_edge(Edge { src, src_connector, dst, dst_connector, memlet, loc });
+        editor.add_edge(state, Edge { src, src_connector, dst, dst_connector, memlet, loc })?;
     }
-    Ok(name)
+    Ok(())
 }
 
 fn find(sdfg: &Sdfg, name: &str) -> Result<ContainerId, Failure> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::analysis::{ScopeTree, homes};
-use sdfg::edit::insert_state_before;
+use sdfg::edit::Editor;
 use sdfg::ir::{
     Access, BlockId, BlockKind, Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind,
     Port, ScopeExit, State, StateId, Tasklet, TaskletBody, Transition,
@@ -74,7 +74,9 @@ impl Frame<'_> {
     /// A new state before those that use a container, if these follow each other.
     fn state_before_users(&mut self, id: ContainerId) -> Option<StateId> {
         let first: BlockId = *chain(&self.sdfg, &users_of(&self.sdfg, id))?.first()?;
-        let before = insert_state_before(&mut self.sdfg, first).ok()?;
+        let mut editor = Editor::of_draft(&mut self.sdfg);
+        let before = editor.insert_state_before(first).ok()?;
+        editor.commit().ok()?;
         match self.sdfg.block(before).kind {
             BlockKind::State(state) => Some(state),
             _ => None,

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{ScopeTree, homes, is_leaf};
-use sdfg::edit::{
-    EditError, atomically, derived_block_label, derived_label, unwrap_map, wrap_in_loop, wrap_in_nested,
-};
+use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, BlockKind, ConflictResolution, ContainerId, Edge, EdgeId, Lifetime, Loop, Map, NodeId, NodeKind,
     RegionId, Schedule, Sdfg, State, StateId,
@@ -26,23 +24,37 @@ type Homes = BTreeMap<ContainerId, (StateId, NodeId)>;
 
 /// Makes loops of such maps in an SDFG and in those that it calls, which are at most as deep as a document.
 pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
-    let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
+    let name = sdfg.name.clone();
+    let mut editor = Editor::of_draft(sdfg);
+    order_in(&mut editor, log);
+    if let Err(refusal) = editor.commit() {
+        let message =
+            format!("iterations of maps may depend on each other, and their order is not kept: {refusal}");
+        log.note(Code::Approximated, &name, message);
+    }
+}
+
+fn order_in(editor: &mut Editor<'_>, log: &Log) {
+    let states: Vec<StateId> = editor.sdfg().states().map(|(id, _)| id).collect();
     // Nearly no SDFG needs them. Maps that become calls take their own containers along, and leave others where they are.
     let mut known = None;
     for state in states {
-        for entry in dependent(sdfg, state, &mut known) {
-            let label = sdfg.state(state).node(entry).label.clone();
-            if atomically(sdfg, |sdfg| to_loops(sdfg, state, entry)).is_err() {
+        for entry in dependent(editor.sdfg(), state, &mut known) {
+            let label = editor.sdfg().state(state).node(entry).label.clone();
+            if editor.attempt(|editor| to_loops(editor, state, entry)).is_err() {
                 let message =
                     format!("iterations of `{label}` may depend on each other, and their order is not kept");
-                log.note(Code::Approximated, &sdfg.name, message);
+                log.note(Code::Approximated, &editor.sdfg().name, message);
             }
         }
-        let nodes: Vec<NodeId> = sdfg.state(state).nodes().map(|(id, _)| id).collect();
-        for node in nodes {
-            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(node).kind {
-                order(&mut nested.sdfg, log);
-            }
+        let is_call = |kind: &NodeKind| matches!(kind, NodeKind::Nested(_));
+        let nodes = editor.sdfg().state(state).nodes().filter(|(_, node)| is_call(&node.kind));
+        for node in nodes.map(|(id, _)| id).collect::<Vec<NodeId>>() {
+            // The node is there and calls an SDFG.
+            let _: Result<(), EditError> = editor.within(state, node, |inside| {
+                order_in(inside, log);
+                Ok(())
+            });
         }
     }
 }
@@ -207,7 +219,8 @@ fn is_call(graph: &State, edge: EdgeId) -> bool {
 }
 
 /// Puts a map scope into a nested SDFG, and loops over its parameters into the place of the map.
-fn to_loops(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditError> {
+fn to_loops(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result<(), EditError> {
+    let sdfg = editor.sdfg();
     let own = homes(sdfg).into_iter().filter(|(_, home)| *home == (state, entry));
     let own: Vec<String> = own.map(|(id, _)| sdfg.container(id).name.clone()).collect();
     let graph = sdfg.state(state);
@@ -221,34 +234,31 @@ fn to_loops(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditEr
     let Some(headers) = headers.filter(|_| bound_symbols(graph, entry) == map.params) else {
         return Err(EditError::NoNode(entry));
     };
-    let call = derived_label(graph, &label, "in_order");
-    let call = wrap_in_nested(sdfg, state, &BTreeSet::from([entry]), &call)?;
-    let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(call).kind else {
-        return Err(EditError::NoNode(call));
-    };
-    let inner = &mut nested.sdfg;
-    // Each iteration has those for itself.
-    for id in own.iter().filter_map(|name| inner.find_container(name)).collect::<Vec<_>>() {
-        let container = inner.container_mut(id);
-        if container.transient && !container.is_alias() {
-            container.lifetime = Lifetime::State;
+    let call = editor.derived_label(state, &label, "in_order")?;
+    let call = editor.wrap_in_nested(state, &BTreeSet::from([entry]), &call)?;
+    editor.within(state, call, |inner| {
+        // Each iteration has those for itself.
+        for id in own.iter().filter_map(|name| inner.sdfg().find_container(name)).collect::<Vec<_>>() {
+            let container = inner.sdfg().container(id);
+            if container.transient && !container.is_alias() {
+                inner.change_container(id, |container| container.lifetime = Lifetime::State)?;
+            }
         }
-    }
-    let body = inner.blocks().find_map(|(block, found)| match found.kind {
-        BlockKind::State(id) => Some((block, id)),
-        _ => None,
-    });
-    let (mut block, id) = body.ok_or(EditError::NoNode(call))?;
-    for (param, header) in map.params.iter().zip(headers).rev() {
-        let label = derived_block_label(inner, &label, param.as_str());
-        block = wrap_in_loop(inner, block, &label, header)?;
-    }
-    let found = inner.state(id).nodes().find(|(_, node)| node.label == label).map(|(id, _)| id);
-    let entry = found.ok_or(EditError::NoNode(entry))?;
-    if let NodeKind::MapEntry(map) = &mut inner.state_mut(id).node_mut(entry).kind {
-        map.ranges = Subset(map.params.iter().map(|param| Range::index(param.clone())).collect());
-    }
-    unwrap_map(inner, id, entry)
+        let body = inner.sdfg().blocks().find_map(|(block, found)| match found.kind {
+            BlockKind::State(id) => Some((block, id)),
+            _ => None,
+        });
+        let (mut block, id) = body.ok_or(EditError::NoNode(call))?;
+        for (param, header) in map.params.iter().zip(headers).rev() {
+            let label = inner.derived_block_label(&label, param.as_str());
+            block = inner.wrap_in_loop(block, &label, header)?;
+        }
+        let entry = inner.find(id, &label).ok_or(EditError::NoNode(entry))?;
+        let itself = Subset(map.params.iter().map(|param| Range::index(param.clone())).collect());
+        let kind = NodeKind::MapEntry(Map { ranges: itself, ..map });
+        inner.replace_node(id, entry, kind)?;
+        inner.unwrap_map(id, entry)
+    })
 }
 
 /// A loop over a parameter; `None` if its direction is not known.

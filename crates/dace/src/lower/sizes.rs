@@ -10,7 +10,7 @@ use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::analysis::homes;
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
-use sdfg::edit::{atomically, merge_states};
+use sdfg::edit::Editor;
 use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
@@ -100,10 +100,9 @@ pub(super) fn chain(sdfg: &Sdfg, users: &[BlockId]) -> Option<Vec<BlockId>> {
 /// Merges states that follow each other, with those between, so that one state is left; whether it could be done.
 fn merge(sdfg: &mut Sdfg, users: &[BlockId]) -> bool {
     let Some(chain) = chain(sdfg, users) else { return false };
-    let merged = atomically(sdfg, |sdfg| {
-        chain[1..].iter().try_for_each(|second| merge_states(sdfg, chain[0], *second))
-    });
-    merged.is_ok()
+    let mut editor = Editor::of_draft(sdfg);
+    let merged = chain[1..].iter().try_for_each(|second| editor.merge_states(chain[0], *second));
+    merged.is_ok() && editor.commit().is_ok()
 }
 
 /// The packed layout with the largest extents that any iteration of the loops around all users gives.

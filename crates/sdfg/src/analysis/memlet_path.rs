@@ -46,6 +46,11 @@ pub fn outer_segment(state: &State, edge: EdgeId) -> Option<EdgeId> {
     outer_read(state, edge).or_else(|| outer_write(state, edge))
 }
 
+/// The next edges outwards on both sides: an edge straight from an entry to an exit has two.
+pub(crate) fn outer_segments(state: &State, edge: EdgeId) -> impl Iterator<Item = EdgeId> {
+    outer_read(state, edge).into_iter().chain(outer_write(state, edge))
+}
+
 /// The edges from the outermost scope to `edge` and from it outwards again, in the direction of flow.
 ///
 /// For a leaf of the read side this is the whole path, the edge at the outer access node first; for one of the write

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::ir::{BlockId, ContainerId, EdgeId, NodeId, StateId};
+use crate::ir::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
 use crate::symbolic::{Expr, Symbol};
 
 /// Why an edit cannot be made. The graph is as it was before.
@@ -14,6 +14,12 @@ pub enum EditError {
     /// The block was removed or belongs to another SDFG.
     #[error("there is no block {0}")]
     NoBlock(BlockId),
+    /// The region was removed or belongs to another SDFG.
+    #[error("there is no region {0}")]
+    NoRegion(RegionId),
+    /// The transition was removed or belongs to another SDFG.
+    #[error("there is no transition {0}")]
+    NoTransition(TransitionId),
     /// The node was removed or belongs to another state.
     #[error("there is no node {0} in this state")]
     NoNode(NodeId),
@@ -71,6 +77,32 @@ pub enum EditError {
         label: String,
         /// The connector, without its side.
         connector: String,
+    },
+    /// An entry has no exit, or an exit no entry.
+    #[error("the scope `{label}` has only one of entry and exit")]
+    HalfScope {
+        /// Label of the scope.
+        label: String,
+    },
+    /// An edge leads into a scope or out of it past its entry and exit.
+    #[error("the edge from `{src}` to `{dst}` goes past the border of a scope")]
+    Crosses {
+        /// Label of the source.
+        src: String,
+        /// Label of the destination.
+        dst: String,
+    },
+    /// A node or memlet names a container that was removed.
+    #[error("`{label}` uses a container that was removed")]
+    Dangling {
+        /// Label of the node, or of the source of the edge.
+        label: String,
+    },
+    /// The program was valid before the edits, and would not be after them.
+    #[error("the edits would make the program wrong: {reason}")]
+    Invalid {
+        /// The errors that validation finds.
+        reason: String,
     },
     /// The edge would close a cycle.
     #[error("`{dst}` already comes before `{src}`: an edge from `{src}` to `{dst}` would close a cycle")]

@@ -2,39 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edge::{remove_path, tidy};
-use super::nested::{check_conditions, renumber_exits};
-use super::scope::is_before;
+use super::edge::Touched;
+use super::editor::Editor;
+use super::nested::check_conditions;
 use super::substitute::inlined;
-use super::{EditError, atomically, expect_node, expect_state, names, order};
+use super::{EditError, expect_node, names};
 use crate::analysis::symbols::bound_symbols;
 use crate::analysis::{ScopeTree, bound_dimensions, connector_edges};
 use crate::ir::{
-    Access, BlockKind, ContainerId, Edge, EdgeId, Flow, Lifetime, NestedSdfg, Node, NodeId, NodeKind, Sdfg,
-    State, StateId,
+    Access, BlockKind, ContainerId, Edge, EdgeId, Flow, Lifetime, NestedSdfg, Node, NodeId, NodeKind, State,
+    StateId,
 };
-use crate::propagate::propagate_state;
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 use crate::tasklet::Direction;
 
-/// Puts the nodes of a nested SDFG with one state in the place of the call. Its arguments become the containers that they
-/// were bound to, its transients get free names, and its symbols their values. The program means the same as before.
-///
-/// # Errors
-/// [`EditError::ControlFlow`] if the nested SDFG has other control flow, [`EditError::Container`] if a transient cannot live
-/// outside (its size depends on a scope, or its lifetime is longer than an iteration of the scope around),
-/// [`EditError::Inexact`] if a part of a bound subset is no subset, and those of [`substitute`](super::substitute).
-pub fn inline_nested(sdfg: &mut Sdfg, state: StateId, node: NodeId) -> Result<(), EditError> {
-    let found = expect_node(expect_state(sdfg, state)?, node)?;
-    let NodeKind::Nested(nested) = &found.kind else {
-        let (label, found) = (found.label.clone(), found.kind.noun());
-        return Err(EditError::WrongKind { label, found, expected: "nested SDFGs" });
-    };
-    let nested = nested.clone();
-    let body = only_state(&nested, &found.label)?;
-    check_conditions(&nested.sdfg, nested.sdfg.state(body).nodes().map(|(_, node)| node))?;
-    atomically(sdfg, |sdfg| Inliner::new(sdfg, state, node, &nested, body)?.run())
+impl Editor<'_> {
+    /// Puts the nodes of a nested SDFG with one state in the place of the call. Its arguments become the containers that they
+    /// were bound to, its transients get free names, and its symbols their values. The program means the same as before.
+    ///
+    /// # Errors
+    /// [`EditError::ControlFlow`] if the nested SDFG has other control flow, [`EditError::Container`] if a transient cannot live
+    /// outside (its size depends on a scope, or its lifetime is longer than an iteration of the scope around),
+    /// [`EditError::Inexact`] if a part of a bound subset is no subset, and those of [`substitute`](Editor::substitute).
+    pub fn inline_nested(&mut self, state: StateId, node: NodeId) -> Result<(), EditError> {
+        let found = expect_node(self.state(state)?, node)?;
+        let NodeKind::Nested(nested) = &found.kind else {
+            let (label, found) = (found.label.clone(), found.kind.noun());
+            return Err(EditError::WrongKind { label, found, expected: "nested SDFGs" });
+        };
+        let nested = nested.clone();
+        let body = only_state(&nested, &found.label)?;
+        check_conditions(&nested.sdfg, nested.sdfg.state(body).nodes().map(|(_, node)| node))?;
+        self.attempt(|editor| Inliner::new(editor, state, node, &nested, body)?.run())
+    }
 }
 
 fn only_state(nested: &NestedSdfg, label: &str) -> Result<StateId, EditError> {
@@ -63,8 +64,8 @@ enum Meaning {
     Part(Access, Vec<usize>),
 }
 
-struct Inliner<'a> {
-    sdfg: &'a mut Sdfg,
+struct Inliner<'a, 'p> {
+    editor: &'a mut Editor<'p>,
     state: StateId,
     node: NodeId,
     inner: State,
@@ -74,25 +75,25 @@ struct Inliner<'a> {
     outputs: BTreeMap<ContainerId, EdgeId>,
 }
 
-impl<'a> Inliner<'a> {
+impl<'a, 'p> Inliner<'a, 'p> {
     fn new(
-        sdfg: &'a mut Sdfg,
+        editor: &'a mut Editor<'p>,
         state: StateId,
         node: NodeId,
         nested: &NestedSdfg,
         body: StateId,
     ) -> Result<Self, EditError> {
-        let graph = sdfg.state(state);
-        let tree = ScopeTree::of(graph);
+        let enclosing = editor.enclosing(state, node);
+        let (sdfg, graph) = (editor.sdfg(), editor.graph(state));
         let around: BTreeSet<Symbol> =
-            tree.enclosing(node).flat_map(|entry| bound_symbols(graph, entry)).collect();
-        let in_scope = tree.scope_of(node).is_some();
+            enclosing.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
+        let in_scope = !enclosing.is_empty();
         let mut avoid = around.clone();
         avoid.extend(sdfg.symbols().map(|(symbol, _)| symbol.clone()));
         let values: BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
         let inner = inlined(sdfg, nested, body, &values, &avoid)?;
         let mut inliner = Inliner {
-            sdfg,
+            editor,
             state,
             node,
             inner,
@@ -112,7 +113,7 @@ impl<'a> Inliner<'a> {
     }
 
     fn part(&mut self, nested: &NestedSdfg, id: ContainerId) -> Result<Meaning, EditError> {
-        let graph = self.sdfg.state(self.state);
+        let graph = self.editor.graph(self.state);
         let container = nested.sdfg.container(id);
         let refuse = |reason| EditError::Container { container: container.name.clone(), reason };
         let edge = |direction| connector_edges(graph, self.node, direction, &container.name).first().copied();
@@ -153,28 +154,29 @@ impl<'a> Inliner<'a> {
         if let Some(layout) = container.kind.layout() {
             used.extend(layout.strides.iter().flat_map(Expr::free_symbols));
         }
-        if used.iter().any(|symbol| around.contains(symbol) || self.sdfg.symbol_type(symbol).is_none()) {
+        if used
+            .iter()
+            .any(|symbol| around.contains(symbol) || self.editor.sdfg().symbol_type(symbol).is_none())
+        {
             return Err(refuse(&container.name, "its size depends on symbols that the caller does not give"));
         }
-        container.name = names::fresh(&container.name, &mut names::used(self.sdfg));
-        Ok(Meaning::Own(self.sdfg.add_container(container)))
+        container.name = names::fresh(&container.name, self.editor.names());
+        Ok(Meaning::Own(self.editor.put_container(container)))
     }
 
     fn run(mut self) -> Result<(), EditError> {
         let tree = ScopeTree::of(&self.inner);
-        let before = ScopeTree::of(self.sdfg.state(self.state));
+        let inner = std::mem::take(&mut self.inner);
         let dissolved: BTreeMap<NodeId, EdgeId> =
-            self.inner.nodes().filter_map(|(id, _)| Some((id, self.outer_edge(&tree, id)?))).collect();
+            inner.nodes().filter_map(|(id, _)| Some((id, self.outer_edge(&inner, &tree, id)?))).collect();
+        let mut touched = Touched::begin(self.editor, self.state);
         let mut nodes = BTreeMap::new();
-        for (id, node) in self.inner.clone().nodes() {
-            if !dissolved.contains_key(&id) {
-                nodes.insert(id, self.add_node(node));
-            }
-        }
-        renumber_exits(self.sdfg.state_mut(self.state), &nodes);
-        for (id, edge) in self.inner.clone().edges() {
-            let mut copy = self.translated(id, edge)?;
-            let graph = self.sdfg.state(self.state);
+        let kept = inner.nodes().filter(|(id, _)| !dissolved.contains_key(id));
+        let kept: Vec<(NodeId, Node)> = kept.map(|(id, node)| (id, self.outside(node))).collect();
+        self.editor.put_copies(self.state, kept, &mut nodes);
+        for (id, edge) in inner.edges() {
+            let mut copy = self.translated(&inner, id, edge)?;
+            let graph = self.editor.graph(self.state);
             match dissolved.get(&edge.src) {
                 Some(outer) => {
                     let outer = graph.edge(*outer);
@@ -189,23 +191,20 @@ impl<'a> Inliner<'a> {
                 }
                 None => copy.dst = nodes[&edge.dst],
             }
-            self.sdfg.state_mut(self.state).add_edge(copy);
+            self.editor.put_edge(self.state, copy)?;
         }
-        self.keep_order(&nodes.values().copied().collect());
-        let graph = self.sdfg.state_mut(self.state);
-        let mut touched = BTreeSet::new();
+        self.keep_order(&nodes.values().copied().collect())?;
+        let graph = self.editor.graph(self.state);
         for edge in graph.in_edges(self.node).into_iter().chain(graph.out_edges(self.node)) {
-            remove_path(graph, edge, &mut touched);
+            self.editor.remove_path(self.state, edge, &mut touched);
         }
-        graph.remove_node(self.node);
-        tidy(graph, &before, &touched);
-        propagate_state(self.sdfg, self.state);
-        Ok(())
+        self.editor.take_node(self.state, self.node);
+        touched.tidy(self.editor)
     }
 
-    fn add_node(&mut self, node: &Node) -> NodeId {
+    /// A node with the container that its own one is outside.
+    fn outside(&self, node: &Node) -> Node {
         let mut copy = node.clone();
-        let graph = self.sdfg.state_mut(self.state);
         if let NodeKind::Access(container) = &mut copy.kind {
             *container = match self.meanings.get(container) {
                 Some(Meaning::Own(id)) => *id,
@@ -213,23 +212,22 @@ impl<'a> Inliner<'a> {
                 None => *container,
             };
         }
-        copy.label = graph.fresh_label(&copy.label);
-        graph.add_node(copy)
+        copy
     }
 
     /// The edge at the call that edges of an inner access node join directly, if the node is not needed: it is only read
     /// from, or only written to, by what moves data.
-    fn outer_edge(&self, tree: &ScopeTree, id: NodeId) -> Option<EdgeId> {
-        let container = self.inner.node(id).kind.container()?;
+    fn outer_edge(&self, inner: &State, tree: &ScopeTree, id: NodeId) -> Option<EdgeId> {
+        let container = inner.node(id).kind.container()?;
         if tree.scope_of(id).is_some() {
             return None;
         }
-        let (into, out_of) = (self.inner.in_edges(id), self.inner.out_edges(id));
+        let (into, out_of) = (inner.in_edges(id), inner.out_edges(id));
         let moves = |edges: &[EdgeId], reads: bool| {
             edges.iter().all(|edge| {
-                let edge = self.inner.edge(*edge);
+                let edge = inner.edge(*edge);
                 let between_arguments = |id: NodeId| {
-                    let other = self.inner.node(id).kind.container();
+                    let other = inner.node(id).kind.container();
                     other.is_some_and(|other| matches!(self.meanings.get(&other), Some(Meaning::Part(..))))
                 };
                 match &edge.memlet.flow {
@@ -248,18 +246,18 @@ impl<'a> Inliner<'a> {
     }
 
     /// The edge with accesses of what is outside.
-    fn translated(&self, id: EdgeId, edge: &Edge) -> Result<Edge, EditError> {
+    fn translated(&self, inner: &State, id: EdgeId, edge: &Edge) -> Result<Edge, EditError> {
         let mut copy = edge.clone();
         for access in copy.memlet.accesses_mut() {
             match self.meanings.get(&access.container) {
                 Some(Meaning::Own(own)) => access.container = *own,
                 Some(Meaning::Part(bound, kept)) => {
                     let subset = compose(bound.subset(), kept, access.subset()).ok_or_else(|| {
-                        let container = self.sdfg.container(bound.container).name.clone();
+                        let container = self.editor.sdfg().container(bound.container).name.clone();
                         EditError::Inexact { edge: id, container, reason: "a part of a part is no subset" }
                     })?;
                     let free = |subset: &Subset| subset.0.iter().filter(|range| !range.is_index()).count();
-                    let code = [edge.src, edge.dst].map(|end| self.inner.node(end));
+                    let code = [edge.src, edge.dst].map(|end| inner.node(end));
                     if let Some(node) = code.iter().find(|node| node.kind.is_code())
                         && free(&subset) != free(access.subset())
                     {
@@ -275,26 +273,23 @@ impl<'a> Inliner<'a> {
     }
 
     /// What came before the call comes before all of its nodes, and so for what came after.
-    fn keep_order(&mut self, nodes: &BTreeSet<NodeId>) {
-        let graph = self.sdfg.state_mut(self.state);
-        let before: BTreeSet<NodeId> =
-            graph.in_edges(self.node).iter().map(|edge| graph.edge(*edge).src).collect();
-        let after: BTreeSet<NodeId> =
-            graph.out_edges(self.node).iter().map(|edge| graph.edge(*edge).dst).collect();
+    fn keep_order(&mut self, nodes: &BTreeSet<NodeId>) -> Result<(), EditError> {
+        let (state, graph) = (self.state, self.editor.graph(self.state));
+        let before: BTreeSet<NodeId> = graph.each_in_edge(self.node).map(|(_, edge)| edge.src).collect();
+        let after: BTreeSet<NodeId> = graph.each_out_edge(self.node).map(|(_, edge)| edge.dst).collect();
         for node in nodes {
-            let is_first = !graph.in_edges(*node).iter().any(|edge| nodes.contains(&graph.edge(*edge).src));
-            let is_last = !graph.out_edges(*node).iter().any(|edge| nodes.contains(&graph.edge(*edge).dst));
-            for other in before.iter().filter(|_| is_first) {
-                if !is_before(graph, *other, *node) {
-                    order(graph, *other, *node);
-                }
-            }
-            for other in after.iter().filter(|_| is_last) {
-                if !is_before(graph, *node, *other) {
-                    order(graph, *node, *other);
+            let graph = self.editor.graph(state);
+            let is_first = !graph.each_in_edge(*node).any(|(_, edge)| nodes.contains(&edge.src));
+            let is_last = !graph.each_out_edge(*node).any(|(_, edge)| nodes.contains(&edge.dst));
+            let first = before.iter().filter(|_| is_first).map(|other| (*other, *node));
+            let last = after.iter().filter(|_| is_last).map(|other| (*node, *other));
+            for (src, dst) in first.chain(last) {
+                if !self.editor.is_before(state, src, dst) {
+                    self.editor.order(state, src, dst)?;
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{EditError, atomically, connect, derived_label, expect_edge, expect_state, names};
+use super::editor::Editor;
+use super::settle::exactness;
+use super::{EditError, expect_edge, names};
 use crate::analysis::footprint::nonnegative_extents;
 use crate::analysis::symbols::{bound_symbols, scope_parameters};
-use crate::analysis::{ScopeTree, is_leaf, leaf_edges, memlet_path};
+use crate::analysis::{is_leaf, leaf_edges, memlet_path};
 use crate::ir::{
     Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId,
     NodeKind, Place, Sdfg, State, StateId, Storage, Volume,
 };
-use crate::propagate::propagate_state;
 use crate::subset::Range;
 use crate::symbolic::{Expr, Symbol};
 
@@ -24,103 +25,142 @@ pub enum Cover {
     MoreIsDefined,
 }
 
-/// Puts a new transient with this name on the way of an edge: what is read through the edge is copied to it first and read
-/// from there, what is written through the edge is written to it and then copied on. It holds the elements from the first
-/// to the last that pass; subsets inside count from the first. Gives the container and its access node.
-///
-/// The program means the same as before, if nothing else in the scopes that the edge enters touches these elements and
-/// writes have no conflict resolution. With one, the new container accumulates: give it the neutral element first.
-///
-/// # Errors
-/// [`EditError::Inexact`] if more may pass than what is accessed: the copy could read elements that are not defined,
-/// or write others than before. With [`Cover::MoreIsDefined`] only the latter.
-/// [`EditError::Container`] for streams, and if the size depends on a scope around and has no known bound.
-/// [`EditError::CannotCross`] for edges that move nothing between a container and a connector.
-pub fn add_local_copy(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    edge: EdgeId,
-    name: &str,
-    storage: Storage,
-    cover: Cover,
-) -> Result<(ContainerId, NodeId), EditError> {
-    names::check(name)?;
-    if names::used(sdfg).contains(name) {
-        return Err(EditError::NameTaken { name: name.to_owned() });
+impl Editor<'_> {
+    /// Puts a new transient with this name on the way of an edge: what is read through the edge is copied to it first and read
+    /// from there, what is written through the edge is written to it and then copied on. It holds the elements from the first
+    /// to the last that pass; subsets inside count from the first. The edge keeps its id next to what it leads to, or comes from,
+    /// inside. Gives the container and its access node.
+    ///
+    /// The program means the same as before, if nothing else in the scopes that the edge enters touches these elements and
+    /// writes have no conflict resolution. With one, the new container accumulates: give it the neutral element first.
+    ///
+    /// # Errors
+    /// [`EditError::Inexact`] if more may pass than what is accessed: the copy could read elements that are not defined,
+    /// or write others than before. With [`Cover::MoreIsDefined`] only the latter.
+    /// [`EditError::Container`] for streams, and if the size depends on a scope around and has no known bound.
+    /// [`EditError::CannotCross`] for edges that move nothing between a container and a connector.
+    pub fn add_local_copy(
+        &mut self,
+        state: StateId,
+        edge: EdgeId,
+        name: &str,
+        storage: Storage,
+        cover: Cover,
+    ) -> Result<(ContainerId, NodeId), EditError> {
+        names::check(name)?;
+        if self.names().contains(name) {
+            return Err(EditError::NameTaken { name: name.to_owned() });
+        }
+        expect_edge(self.state(state)?, edge)?;
+        self.attempt(|editor| {
+            editor.settle()?;
+            let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
+            let graph = editor.graph(state);
+            let found = graph.edge(edge).clone();
+            let (access, reads) = match &found.memlet.flow {
+                Flow::Read(access) => (access.clone(), true),
+                Flow::Write { to, .. } => (to.clone(), false),
+                Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
+                    let reason = "only what moves between a container and a connector can get a local copy";
+                    return Err(super::subgraph::cannot_cross(graph, edge, reason));
+                }
+            };
+            let may_be_more = reads && cover == Cover::MoreIsDefined;
+            check_exact(editor.sdfg(), graph, edge, &access, may_be_more || exact)?;
+            let around = editor.enclosing_edge(state, edge);
+            let layout = Hull::of(editor.sdfg(), editor.graph(state), &around, &access)?;
+            let kind = match layout.shape.is_empty() {
+                true => ContainerKind::Scalar,
+                false => ContainerKind::Array(Layout::packed(layout.shape.clone())),
+            };
+            let mut container = Container::new(name, editor.sdfg().container(access.container).element, kind);
+            (container.transient, container.storage) = (true, storage);
+            let local = editor.put_container(container);
+            let inside = segments_inside(editor.graph(state), edge, reads);
+            let inner = if reads { found.dst } else { found.src };
+            let origin = editor.graph(state).node(inner).label.clone();
+            let label = editor.derived_label(state, &origin, "local")?;
+            let node = editor.put_node(state, Node { label, kind: NodeKind::Access(local), loc: None });
+            for segment in inside {
+                editor.change_memlet(state, segment, |memlet| {
+                    memlet.declared = false;
+                    for part in memlet.accesses_mut().filter(|part| part.container == access.container) {
+                        part.container = local;
+                        let moved = part.subset().offset(&layout.offset);
+                        *part.subset_mut() = moved;
+                    }
+                });
+            }
+            editor.splice(state, edge, (local, node), (&access, &layout.offset))?;
+            Ok((local, node))
+        })
     }
-    expect_edge(expect_state(sdfg, state)?, edge)?;
-    atomically(sdfg, |sdfg| {
-        let exact = propagate_state(sdfg, state);
-        let graph = sdfg.state(state);
-        let found = graph.edge(edge).clone();
-        let (access, reads) = match &found.memlet.flow {
-            Flow::Read(access) => (access.clone(), true),
-            Flow::Write { to, .. } => (to.clone(), false),
-            Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
-                let reason = "only what moves between a container and a connector can get a local copy";
-                return Err(super::subgraph::cannot_cross(graph, edge, reason));
-            }
-        };
-        let may_be_more = reads && cover == Cover::MoreIsDefined;
-        check_exact(sdfg, graph, edge, &access, may_be_more || exact.get(&edge).copied().unwrap_or(true))?;
-        let layout = Hull::of(sdfg, graph, edge, &access)?;
-        let kind = match layout.shape.is_empty() {
-            true => ContainerKind::Scalar,
-            false => ContainerKind::Array(Layout::packed(layout.shape)),
-        };
-        let mut container = Container::new(name, sdfg.container(access.container).element, kind);
-        (container.transient, container.storage) = (true, storage);
-        let local = sdfg.add_container(container);
-        let inside = segments_inside(sdfg.state(state), edge, reads);
-        let inner = if reads { found.dst } else { found.src };
-        let graph = sdfg.state_mut(state);
-        let label = derived_label(graph, &graph.node(inner).label, "local");
-        let node = graph.add_node(Node { label, kind: NodeKind::Access(local), loc: None });
-        for segment in inside {
-            let memlet = graph.memlet_mut(segment);
-            memlet.declared = false;
-            for part in memlet.accesses_mut().filter(|part| part.container == access.container) {
-                part.container = local;
-                let moved = part.subset().offset(&layout.offset);
-                *part.subset_mut() = moved;
-            }
-        }
-        splice(graph, edge, found, (local, node), (&access, &layout.offset));
-        propagate_state(sdfg, state);
-        Ok((local, node))
-    })
-}
 
-/// Cuts the edge in two at the access node.
-fn splice(
-    graph: &mut State,
-    edge: EdgeId,
-    found: Edge,
-    (local, node): (ContainerId, NodeId),
-    (access, offset): (&Access, &[Expr]),
-) {
-    let here = Access::elements(local, access.subset().offset(offset));
-    graph.remove_edge(edge);
-    let resolution = found.memlet.resolution().cloned();
-    match &found.memlet.flow {
-        Flow::Read(_) => {
-            connect(
-                graph,
-                (found.src, found.src_connector),
-                (node, None),
-                Memlet::copy(access.clone(), here.clone()),
-            );
-            let memlet = Memlet { flow: Flow::Read(here), declared: false, ..found.memlet };
-            connect(graph, (node, None), (found.dst, found.dst_connector), memlet);
-        }
-        Flow::Write { .. } | Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
+    /// Cuts the edge in two at the access node.
+    fn splice(
+        &mut self,
+        state: StateId,
+        edge: EdgeId,
+        (local, node): (ContainerId, NodeId),
+        (access, offset): (&Access, &[Expr]),
+    ) -> Result<(), EditError> {
+        let here = Access::elements(local, access.subset().offset(offset));
+        let found = self.graph(state).edge(edge).clone();
+        let (src, dst) = ((found.src, found.src_connector), (found.dst, found.dst_connector));
+        let volume = found.memlet.volume.clone();
+        if let Flow::Read(_) = &found.memlet.flow {
+            self.move_edge(state, edge, (node, None), dst)?;
+            let copy = Memlet::copy(access.clone(), here.clone());
+            self.put_memlet(state, edge, Memlet { flow: Flow::Read(here), volume, declared: false });
+            self.connect(state, src, (node, None), copy)?;
+        } else {
+            let resolution = found.memlet.resolution().cloned();
+            self.move_edge(state, edge, src, (node, None))?;
             let flow = Flow::Copy { from: here.clone(), to: access.clone(), resolution: resolution.clone() };
             let copy = Memlet { volume: here.volume(), flow, declared: false };
-            connect(graph, (node, None), (found.dst, found.dst_connector), copy);
             let flow = Flow::Write { to: here, resolution };
-            let memlet = Memlet { flow, declared: false, ..found.memlet };
-            connect(graph, (found.src, found.src_connector), (node, None), memlet);
+            self.put_memlet(state, edge, Memlet { flow, volume, declared: false });
+            self.connect(state, (node, None), dst, copy)?;
         }
+        Ok(())
+    }
+
+    /// Entries of the scopes that hold an edge, the innermost first.
+    fn enclosing_edge(&mut self, state: StateId, edge: EdgeId) -> Vec<NodeId> {
+        self.refresh_scopes(state);
+        self.indexed(state, |graph, index| {
+            let src = graph.edge(edge).src;
+            let behind = if graph.node(src).kind.is_scope_entry() { Some(src) } else { index.scope_of(src) };
+            index.enclosing_scope(behind)
+        })
+    }
+
+    /// Lets a state use another container of the same rank in the place of one: its access nodes and memlets.
+    ///
+    /// # Errors
+    /// [`EditError::NoContainer`], and [`EditError::Container`] if the two differ in kind, rank or element type.
+    pub fn replace_container(
+        &mut self,
+        state: StateId,
+        from: ContainerId,
+        to: ContainerId,
+    ) -> Result<(), EditError> {
+        self.state(state)?;
+        check_alike(self.sdfg(), from, to)?;
+        for node in self.accesses_of(state, from) {
+            self.set_kind(state, node, NodeKind::Access(to));
+        }
+        let names_it = |edge: &Edge| edge.memlet.accesses().any(|access| access.container == from);
+        let edges: Vec<EdgeId> =
+            self.graph(state).edges().filter(|(_, edge)| names_it(edge)).map(|(id, _)| id).collect();
+        for edge in edges {
+            self.change_memlet(state, edge, |memlet| {
+                memlet.accesses_mut().filter(|access| access.container == from).for_each(|access| {
+                    access.container = to;
+                });
+            });
+        }
+        Ok(())
     }
 }
 
@@ -182,14 +222,12 @@ struct Hull {
 }
 
 impl Hull {
-    fn of(sdfg: &Sdfg, graph: &State, edge: EdgeId, access: &Access) -> Result<Self, EditError> {
+    /// `around` has the entries of the scopes around the access, the innermost first.
+    fn of(sdfg: &Sdfg, graph: &State, around: &[NodeId], access: &Access) -> Result<Self, EditError> {
         let name = &sdfg.container(access.container).name;
         let refuse = |reason| EditError::Container { container: name.clone(), reason };
-        let tree = ScopeTree::of(graph);
-        let mut around: Vec<NodeId> = tree.enclosing_scope(tree.scope_of_edge(graph, edge)).collect();
-        around.reverse();
         let ranges: Vec<(Symbol, Range)> =
-            around.iter().flat_map(|entry| scope_parameters(graph, *entry)).collect();
+            around.iter().rev().flat_map(|entry| scope_parameters(graph, *entry)).collect();
         let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
         let known = nonnegative_extents(sdfg);
         let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
@@ -225,41 +263,6 @@ fn ends(range: &Range) -> Option<(Expr, Expr)> {
         return None;
     }
     Some(if step > 0 { (range.begin.clone(), range.end.clone()) } else { (&range.end + 1, &range.begin + 1) })
-}
-
-/// Lets a state use another container of the same rank in the place of one: its access nodes and memlets.
-///
-/// # Errors
-/// [`EditError::NoContainer`], and [`EditError::Container`] if the two differ in kind, rank or element type.
-pub fn replace_container(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    from: ContainerId,
-    to: ContainerId,
-) -> Result<(), EditError> {
-    expect_state(sdfg, state)?;
-    check_alike(sdfg, from, to)?;
-    let swap = |id: &mut ContainerId| {
-        if *id == from {
-            *id = to;
-        }
-    };
-    let graph = sdfg.state_mut(state);
-    let nodes: Vec<NodeId> = graph.accesses_of(from).collect();
-    for node in nodes {
-        if let NodeKind::Access(id) = &mut graph.node_mut(node).kind {
-            swap(id);
-        }
-    }
-    let edges: Vec<EdgeId> = graph
-        .edges()
-        .filter(|(_, edge)| edge.memlet.accesses().any(|access| access.container == from))
-        .map(|(id, _)| id)
-        .collect();
-    for edge in edges {
-        graph.memlet_mut(edge).accesses_mut().for_each(|access| swap(&mut access.container));
-    }
-    Ok(())
 }
 
 /// Refuses containers that cannot take each other's place in memlets.

@@ -1,21 +1,33 @@
 //! Editing graphs: the operations that transformations are written with.
 //!
-//! Each operation leaves a graph whose connectors pair up and whose derived memlets are right, or it is refused with an
-//! [`EditError`] and leaves the graph as it was. Whether the program still means the same is for the caller to know: wrapping
-//! nodes in a map runs them many times. Operations that keep the meaning say so.
+//! An [`Editor`] borrows a program, makes a series of edits, and ends it with [`commit`](Editor::commit), or takes everything back
+//! (ADR 0013). Each edit is made or refused with an [`EditError`] that leaves the program as it was. Whether the
+//! program still means the same is for the caller to know: wrapping nodes in a map runs them many times. Operations that keep
+//! the meaning say so.
 //!
-//! Several edits are made whole or not at all by [`atomically`]; a [`Snapshot`] goes back over any number of them. Labels of
-//! what is added follow one rule, [`derived_label`].
+//! Labels of what is added follow one rule, [`derived_label`]. A [`Snapshot`] goes back over any number of series.
 
+mod changes;
+mod contract;
+mod control;
+mod copies;
 mod edge;
+mod editor;
 mod error;
+mod index;
 mod inline;
+mod journal;
 mod label;
 mod local;
 mod names;
 mod nested;
+mod node;
+mod part;
+mod pending;
+mod primitive;
 mod rename;
 mod scope;
+mod settle;
 mod snapshot;
 mod states;
 mod subgraph;
@@ -24,26 +36,16 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 
-pub use edge::{redirect_destination, redirect_source, remove_edge, remove_node, replace_node};
+pub use changes::{Change, ChangeKind, Changes};
+pub(crate) use control::jumps_out;
+pub use editor::Editor;
 pub use error::EditError;
-pub use inline::inline_nested;
 pub use label::{derived_block_label, derived_container_name, derived_label};
-pub use local::{Cover, add_local_copy, replace_container};
-pub use nested::wrap_in_nested;
-pub use rename::{rename_connector, rename_container};
-pub use scope::{unwrap_map, wrap_in_map};
-pub use snapshot::{Snapshot, atomically};
-pub(crate) use states::jumps_out;
-pub use states::{
-    insert_state_after, insert_state_before, merge_states, remove_empty_state, split_state, wrap_in_loop,
-};
-pub use substitute::{rename_symbol, substitute, substitute_in_scope};
+pub use local::Cover;
+pub use snapshot::Snapshot;
+pub(crate) use snapshot::atomically;
 
-use crate::ir::{Edge, EdgeId, Memlet, NodeId, Sdfg, State, StateId};
-
-fn expect_state(sdfg: &Sdfg, state: StateId) -> Result<&State, EditError> {
-    sdfg.get_state(state).ok_or(EditError::NoState(state))
-}
+use crate::ir::{Edge, EdgeId, NodeId, State};
 
 fn expect_node(state: &State, node: NodeId) -> Result<&crate::ir::Node, EditError> {
     state.get_node(node).ok_or(EditError::NoNode(node))
@@ -63,20 +65,4 @@ fn expect_entry(state: &State, entry: NodeId) -> Result<(), EditError> {
         found: node.kind.noun(),
         expected: "scope entries",
     })
-}
-
-/// An edge that only orders, unless there is an edge between the two nodes already.
-fn order(state: &mut State, src: NodeId, dst: NodeId) {
-    if !state.out_edges(src).iter().any(|edge| state.edge(*edge).dst == dst) {
-        connect(state, (src, None), (dst, None), Memlet::order());
-    }
-}
-
-fn connect(
-    state: &mut State,
-    (src, src_connector): (NodeId, Option<String>),
-    (dst, dst_connector): (NodeId, Option<String>),
-    memlet: Memlet,
-) -> EdgeId {
-    state.add_edge(Edge { src, src_connector, dst, dst_connector, memlet, loc: None })
 }

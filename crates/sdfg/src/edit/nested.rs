@@ -2,94 +2,169 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edge::{remove_path, tidy};
+use super::EditError;
+use super::copies::copy_into;
+use super::edge::Touched;
+use super::editor::Editor;
+use super::primitive::End;
 use super::scope::{check_entering, check_leaving};
 use super::subgraph::{Subgraph, cannot_cross};
-use super::{EditError, connect, expect_state, order};
 use crate::analysis::accesses::control_flow_reads;
 use crate::analysis::symbols::{UNDECLARED_SYMBOL, free_symbols, symbol_types_in};
 use crate::analysis::{ScopeTree, consumed_by};
 use crate::ir::{
     Access, Connector, ContainerId, Edge, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId, NodeKind,
-    ScopeExit, Sdfg, State, StateId, Volume,
+    Sdfg, State, StateId, Volume,
 };
-use crate::propagate::propagate_state;
 use crate::subset::Subset;
-use crate::symbolic::Expr;
+use crate::symbolic::{Expr, Symbol};
 
-/// Moves nodes of one scope into an SDFG of their own, which a node with this label calls in their place. Gives that node.
-///
-/// Containers that the nodes share with others become arguments of the same names and are bound as a whole; transients
-/// that only they use move along. Symbols are passed under their own names. The program means the same as before.
-///
-/// # Errors
-/// If the nodes cannot be one ([`EditError::DifferentScopes`], [`EditError::NotConvex`]), if an edge cannot be cut
-/// ([`EditError::CannotCross`]), if a view or reference is used on both sides ([`EditError::Container`]), or if the label
-/// is taken.
-pub fn wrap_in_nested(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    nodes: &BTreeSet<NodeId>,
-    label: &str,
-) -> Result<NodeId, EditError> {
-    let graph = expect_state(sdfg, state)?;
-    if graph.nodes().any(|(_, node)| node.label == label) {
-        return Err(EditError::NameTaken { name: label.to_owned() });
-    }
-    let subgraph = Subgraph::of(graph, nodes)?;
-    subgraph.entering.iter().try_for_each(|edge| check_entering(graph, *edge))?;
-    if let Some(edge) = subgraph.entering.iter().find(|edge| consumed_by(graph, **edge).is_some()) {
-        return Err(cannot_cross(
-            graph,
-            *edge,
-            "the element that a consume scope took is no part of a container",
-        ));
-    }
-    subgraph.leaving.iter().try_for_each(|edge| check_leaving(graph, *edge))?;
-    check_conditions(sdfg, subgraph.nodes.iter().map(|id| graph.node(*id)))?;
-    let tree = ScopeTree::of(graph);
-    let scope = subgraph.scope;
-    let uses = Uses::of(sdfg, state, &subgraph, scope)?;
-    let mut called = called(sdfg, graph, &subgraph, &uses, label);
-    let types = symbol_types_in(sdfg, graph, &tree, scope);
-    let symbols = free_symbols(&called);
-    for symbol in &symbols {
-        called.declare_symbol(symbol.clone(), types.get(symbol).copied().unwrap_or(UNDECLARED_SYMBOL));
-    }
-    let connectors = |all: &BTreeSet<ContainerId>| -> Vec<Connector> {
-        all.iter().map(|id| Connector::new(&sdfg.container(*id).name)).collect()
-    };
-    let nested = NestedSdfg {
-        inputs: connectors(&uses.reads),
-        outputs: connectors(&uses.writes),
-        sdfg: called,
-        symbol_mapping: symbols.into_iter().map(|symbol| (symbol.clone(), Expr::symbol(symbol))).collect(),
-    };
-    let kind = NodeKind::Nested(Box::new(nested));
-    let id = sdfg.state_mut(state).add_node(Node { label: label.to_owned(), kind, loc: None });
-    bind(sdfg, state, &subgraph, &uses, id);
-    let graph = sdfg.state_mut(state);
-    let mut touched = BTreeSet::from([id]);
-    for edge in subgraph.entering.iter().chain(&subgraph.leaving) {
-        remove_path(graph, *edge, &mut touched);
-    }
-    for node in &subgraph.nodes {
-        graph.remove_node(*node);
-    }
-    if let Some((entry, exit)) = scope.and_then(|entry| Some((entry, tree.exit_of(entry)?))) {
-        if graph.in_edges(id).is_empty() {
-            order(graph, entry, id);
+impl Editor<'_> {
+    /// Moves nodes of one scope into an SDFG of their own, which a node with this label calls in their place. Gives that node.
+    ///
+    /// Containers that the nodes share with others become arguments of the same names and are bound as a whole; transients
+    /// that only they use move along. Symbols are passed under their own names. The program means the same as before. Looks
+    /// at all of the program for other uses of the containers.
+    ///
+    /// # Errors
+    /// If the nodes cannot be one ([`EditError::DifferentScopes`], [`EditError::NotConvex`]), if an edge cannot be cut
+    /// ([`EditError::CannotCross`]), if a view or reference is used on both sides ([`EditError::Container`]), or if the label
+    /// is taken.
+    pub fn wrap_in_nested(
+        &mut self,
+        state: StateId,
+        nodes: &BTreeSet<NodeId>,
+        label: &str,
+    ) -> Result<NodeId, EditError> {
+        self.check_label(state, label)?;
+        let subgraph = Subgraph::of(self, state, nodes)?;
+        let graph = self.graph(state);
+        subgraph.entering.iter().try_for_each(|edge| check_entering(graph, *edge))?;
+        if let Some(edge) = subgraph.entering.iter().find(|edge| consumed_by(graph, **edge).is_some()) {
+            return Err(cannot_cross(
+                graph,
+                *edge,
+                "the element that a consume scope took is no part of a container",
+            ));
         }
-        if graph.out_edges(id).is_empty() {
-            order(graph, id, exit);
+        subgraph.leaving.iter().try_for_each(|edge| check_leaving(graph, *edge))?;
+        check_conditions(self.sdfg(), subgraph.nodes.iter().map(|id| graph.node(*id)))?;
+        let sdfg = self.sdfg();
+        let tree = ScopeTree::of(graph);
+        let scope = subgraph.scope;
+        let uses = Uses::of(sdfg, state, &subgraph, scope)?;
+        let mut called = called(sdfg, graph, &subgraph, &uses, label);
+        let types = symbol_types_in(sdfg, graph, &tree, scope);
+        let symbols = free_symbols(&called);
+        for symbol in &symbols {
+            called.declare_symbol(symbol.clone(), types.get(symbol).copied().unwrap_or(UNDECLARED_SYMBOL));
+        }
+        let connectors = |all: &BTreeSet<ContainerId>| -> Vec<Connector> {
+            all.iter().map(|id| Connector::new(&sdfg.container(*id).name)).collect()
+        };
+        let mapping = |symbol: Symbol| (symbol.clone(), Expr::symbol(symbol));
+        let nested = NestedSdfg {
+            inputs: connectors(&uses.reads),
+            outputs: connectors(&uses.writes),
+            sdfg: called,
+            symbol_mapping: symbols.into_iter().map(mapping).collect(),
+        };
+        let kind = NodeKind::Nested(Box::new(nested));
+        self.attempt(|editor| {
+            let mut touched = Touched::begin(editor, state);
+            let id = editor.put_node(state, Node { label: label.to_owned(), kind, loc: None });
+            editor.mark_inside(state, id);
+            if let Some((first, _)) = subgraph.ends(editor, state) {
+                editor.indexed(state, |_, index| index.place_before(id, first));
+            }
+            let around = scope.and_then(|entry| Some((entry, editor.graph(state).exit_of(entry)?)));
+            editor.bind(state, &subgraph, &uses, id, around)?;
+            editor.remove_subgraph(state, &subgraph, &mut touched);
+            if let Some((entry, exit)) = around {
+                if editor.graph(state).each_in_edge(id).next().is_none() {
+                    editor.order(state, entry, id)?;
+                }
+                if editor.graph(state).each_out_edge(id).next().is_none() {
+                    editor.order(state, id, exit)?;
+                }
+            }
+            touched.tidy(editor)?;
+            for moved in &uses.moved {
+                editor.take_container(*moved);
+            }
+            Ok(id)
+        })
+    }
+
+    /// Connects the call with what its nodes were connected with.
+    fn bind(
+        &mut self,
+        state: StateId,
+        subgraph: &Subgraph,
+        uses: &Uses,
+        id: NodeId,
+        around: Option<(NodeId, NodeId)>,
+    ) -> Result<(), EditError> {
+        let mut bound: BTreeSet<(ContainerId, bool)> = BTreeSet::new();
+        let crossing = subgraph.entering.iter().map(|edge| (*edge, true));
+        for (edge, reads) in crossing.chain(subgraph.leaving.iter().map(|edge| (*edge, false))) {
+            let edge = self.graph(state).edge(edge);
+            let access = if reads { edge.memlet.read_access() } else { edge.memlet.write_access() };
+            let container = access.map(|access| access.container);
+            let outside = if reads { edge.src } else { edge.dst };
+            let connector = if reads { edge.src_connector.clone() } else { edge.dst_connector.clone() };
+            let needed = if reads { &uses.reads } else { &uses.writes };
+            match container {
+                Some(container) if needed.contains(&container) && bound.insert((container, reads)) => {
+                    self.bind_one(state, container, (id, reads), (outside, connector))?;
+                }
+                Some(_) | None if reads => self.order(state, outside, id)?,
+                Some(_) | None => self.order(state, id, outside)?,
+            }
+        }
+        // What only access nodes among the nodes used gets access nodes outside.
+        let reads = uses.reads.iter().map(|container| (*container, true));
+        for (container, reads) in reads.chain(uses.writes.iter().map(|container| (*container, false))) {
+            if bound.insert((container, reads)) {
+                let name = self.sdfg().container(container).name.clone();
+                let label = self.free_label(state, &name);
+                let node = Node { label, kind: NodeKind::Access(container), loc: None };
+                let outside = self.put_node(state, node);
+                self.bind_one(state, container, (id, reads), (outside, None))?;
+                if let Some((entry, exit)) = around {
+                    if reads {
+                        self.order(state, entry, outside)?;
+                    } else {
+                        self.order(state, outside, exit)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_one(
+        &mut self,
+        state: StateId,
+        id: ContainerId,
+        (node, reads): (NodeId, bool),
+        outside: End,
+    ) -> Result<EdgeId, EditError> {
+        let container = self.sdfg().container(id);
+        let name = Some(container.name.clone());
+        let full = Subset::full(container.shape());
+        let access =
+            if container.is_stream() { Access::queues(id, full) } else { Access::elements(id, full) };
+        let mut memlet = if reads { Memlet::read(access) } else { Memlet::write(access) };
+        if container.is_stream() {
+            memlet.volume = Volume::Dynamic;
+        }
+        if reads {
+            self.connect(state, outside, (node, name), memlet)
+        } else {
+            self.connect(state, (node, name), outside, memlet)
         }
     }
-    tidy(graph, &tree, &touched);
-    for moved in &uses.moved {
-        sdfg.remove_container(*moved);
-    }
-    propagate_state(sdfg, state);
-    Ok(id)
 }
 
 /// Which containers a subgraph uses, and how.
@@ -200,15 +275,14 @@ fn called(sdfg: &Sdfg, graph: &State, subgraph: &Subgraph, uses: &Uses, label: &
         }
     }
     let mut state = State::new("body");
-    let mut nodes = BTreeMap::new();
-    for id in &subgraph.nodes {
+    let copy = |id: &NodeId| {
         let mut node = graph.node(*id).clone();
         if let NodeKind::Access(container) = &mut node.kind {
             *container = containers.get(container).copied().unwrap_or(*container);
         }
-        nodes.insert(*id, state.add_node(node));
-    }
-    renumber_exits(&mut state, &nodes);
+        (*id, node)
+    };
+    let nodes = copy_into(&mut state, subgraph.nodes.iter().map(copy));
     let mut border = Border { containers: &containers, nodes: BTreeMap::new() };
     for (id, edge) in graph.edges() {
         let mut copy: Edge = edge.clone();
@@ -237,22 +311,6 @@ fn called(sdfg: &Sdfg, graph: &State, subgraph: &Subgraph, uses: &Uses, label: &
     let body = called.body();
     called.add_state(body, state);
     called
-}
-
-/// Lets copied exits end copied entries, under their labels.
-pub(super) fn renumber_exits(state: &mut State, nodes: &BTreeMap<NodeId, NodeId>) {
-    for copy in nodes.values() {
-        let Some(entry) = state.node(*copy).kind.exit_of().and_then(|entry| nodes.get(&entry).copied())
-        else {
-            continue;
-        };
-        let label = state.node(entry).label.clone();
-        let exit = state.node_mut(*copy);
-        exit.label = label;
-        if let NodeKind::MapExit(end) | NodeKind::ConsumeExit(end) = &mut exit.kind {
-            *end = ScopeExit { entry };
-        }
-    }
 }
 
 /// Refuses consume scopes whose condition reads data: the names of containers may change.
@@ -285,66 +343,5 @@ impl Border<'_> {
             let label = state.fresh_label(&sdfg.container(container).name);
             state.add_node(Node { label, kind: NodeKind::Access(inner), loc: None })
         })
-    }
-}
-
-/// Connects the call with what its nodes were connected with.
-fn bind(sdfg: &mut Sdfg, state: StateId, subgraph: &Subgraph, uses: &Uses, id: NodeId) {
-    let graph = sdfg.state(state).clone();
-    let tree = ScopeTree::of(&graph);
-    let around = subgraph.scope.and_then(|entry| Some((entry, tree.exit_of(entry)?)));
-    let mut bound: BTreeSet<(ContainerId, bool)> = BTreeSet::new();
-    let crossing = subgraph.entering.iter().map(|edge| (*edge, true));
-    for (edge, reads) in crossing.chain(subgraph.leaving.iter().map(|edge| (*edge, false))) {
-        let edge = graph.edge(edge);
-        let access = if reads { edge.memlet.read_access() } else { edge.memlet.write_access() };
-        let outside = if reads { edge.src } else { edge.dst };
-        let connector = if reads { &edge.src_connector } else { &edge.dst_connector };
-        let needed = if reads { &uses.reads } else { &uses.writes };
-        match access.map(|access| access.container) {
-            Some(container) if needed.contains(&container) && bound.insert((container, reads)) => {
-                bind_one(sdfg, state, container, (id, reads), (outside, connector.clone()));
-            }
-            Some(_) | None if reads => order(sdfg.state_mut(state), outside, id),
-            Some(_) | None => order(sdfg.state_mut(state), id, outside),
-        }
-    }
-    // What only access nodes among the nodes used gets access nodes outside.
-    let reads = uses.reads.iter().map(|container| (*container, true));
-    for (container, reads) in reads.chain(uses.writes.iter().map(|container| (*container, false))) {
-        if bound.insert((container, reads)) {
-            let graph = sdfg.state(state);
-            let label = graph.fresh_label(&sdfg.container(container).name);
-            let node = Node { label, kind: NodeKind::Access(container), loc: None };
-            let outside = sdfg.state_mut(state).add_node(node);
-            bind_one(sdfg, state, container, (id, reads), (outside, None));
-            if let Some((entry, exit)) = around {
-                let graph = sdfg.state_mut(state);
-                if reads { order(graph, entry, outside) } else { order(graph, outside, exit) }
-            }
-        }
-    }
-}
-
-fn bind_one(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    id: ContainerId,
-    (node, reads): (NodeId, bool),
-    outside: (NodeId, Option<String>),
-) -> EdgeId {
-    let container = sdfg.container(id);
-    let name = Some(container.name.clone());
-    let full = Subset::full(container.shape());
-    let access = if container.is_stream() { Access::queues(id, full) } else { Access::elements(id, full) };
-    let mut memlet = if reads { Memlet::read(access) } else { Memlet::write(access) };
-    if container.is_stream() {
-        memlet.volume = Volume::Dynamic;
-    }
-    let graph = sdfg.state_mut(state);
-    if reads {
-        connect(graph, outside, (node, name), memlet)
-    } else {
-        connect(graph, (node, name), outside, memlet)
     }
 }

@@ -1,67 +1,230 @@
 //! Putting nodes into a map scope, and taking a map away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::subgraph::{Connectors, Subgraph, cannot_cross};
-use super::{EditError, connect, expect_node, expect_state, order};
-use crate::analysis::ScopeTree;
-use crate::analysis::symbols::{bound_symbols, free_symbols_in_scope};
+use super::editor::Editor;
+use super::subgraph::{Connectors, Subgraph, cannot_cross, contents};
+use super::{EditError, expect_node};
+use crate::analysis::symbols::{bound_symbols, free_symbols_inside};
 use crate::ir::{
     Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind, Port,
     ScopeExit, Sdfg, State, StateId,
 };
-use crate::propagate::propagate_state;
 use crate::subset::Range;
 use crate::symbolic::Symbol;
 
-/// Runs nodes of one scope inside of a new map scope with this label. Edges across its border get connectors, one for each
-/// container and end outside, and their memlets outside are derived. Gives the entry.
-///
-/// The map binds its parameters in the nodes, which may use them already. With a range of one iteration the program means
-/// the same as before.
-///
-/// # Errors
-/// If the nodes cannot be one ([`EditError::DifferentScopes`], [`EditError::NotConvex`]), if an edge cannot pass a scope
-/// ([`EditError::CannotCross`]), or if the label is taken.
-pub fn wrap_in_map(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    nodes: &BTreeSet<NodeId>,
-    label: &str,
-    map: Map,
-) -> Result<NodeId, EditError> {
-    let graph = expect_state(sdfg, state)?;
-    let params: BTreeSet<_> = map.params.iter().collect();
-    if params.len() != map.params.len() || map.params.len() != map.ranges.rank() {
-        return Err(EditError::MapShape { params: params.len(), ranges: map.ranges.rank() });
-    }
-    if graph.nodes().any(|(_, node)| node.label == label) {
-        return Err(EditError::NameTaken { name: label.to_owned() });
-    }
-    let subgraph = Subgraph::of(graph, nodes)?;
-    for edge in &subgraph.entering {
-        check_entering(graph, *edge)?;
-    }
-    for edge in &subgraph.leaving {
-        check_leaving(graph, *edge)?;
-    }
-    let graph = sdfg.state_mut(state);
-    let node = |kind| Node { label: label.to_owned(), kind, loc: None };
-    let entry = graph.add_node(node(NodeKind::MapEntry(map)));
-    let exit = graph.add_node(node(NodeKind::MapExit(ScopeExit { entry })));
-    enter_through(sdfg, state, &subgraph, entry);
-    leave_through(sdfg, state, &subgraph, exit);
-    let graph = sdfg.state_mut(state);
-    for id in subgraph.nodes {
-        if graph.in_edges(id).is_empty() {
-            order(graph, entry, id);
+impl Editor<'_> {
+    /// Runs nodes of one scope inside of a new map scope with this label. Edges across its border get connectors, one for each
+    /// container and end outside, and their memlets outside are derived. Edges inside keep their ids. Gives the entry.
+    ///
+    /// The map binds its parameters in the nodes, which may use them already. With a range of one iteration the program means
+    /// the same as before.
+    ///
+    /// # Errors
+    /// If the nodes cannot be one ([`EditError::DifferentScopes`], [`EditError::NotConvex`]), if an edge cannot pass a scope
+    /// ([`EditError::CannotCross`]), or if the label is taken.
+    pub fn wrap_in_map(
+        &mut self,
+        state: StateId,
+        nodes: &BTreeSet<NodeId>,
+        label: &str,
+        map: Map,
+    ) -> Result<NodeId, EditError> {
+        let params: BTreeSet<_> = map.params.iter().collect();
+        if params.len() != map.params.len() || map.params.len() != map.ranges.rank() {
+            return Err(EditError::MapShape { params: params.len(), ranges: map.ranges.rank() });
         }
-        if graph.out_edges(id).is_empty() {
-            order(graph, id, exit);
-        }
+        self.check_label(state, label)?;
+        let subgraph = Subgraph::of(self, state, nodes)?;
+        let graph = self.graph(state);
+        subgraph.entering.iter().try_for_each(|edge| check_entering(graph, *edge))?;
+        subgraph.leaving.iter().try_for_each(|edge| check_leaving(graph, *edge))?;
+        self.attempt(|editor| {
+            let node = |kind| Node { label: label.to_owned(), kind, loc: None };
+            let ends = subgraph.ends(editor, state);
+            let entry = editor.put_node(state, node(NodeKind::MapEntry(map)));
+            let exit = editor.put_node(state, node(NodeKind::MapExit(ScopeExit { entry })));
+            if let Some((first, last)) = ends {
+                editor.indexed(state, |_, index| {
+                    index.place_before(entry, first);
+                    index.place_behind(exit, last);
+                });
+            }
+            editor.leave_through(state, &subgraph, exit)?;
+            editor.enter_through(state, &subgraph, entry)?;
+            for id in subgraph.nodes {
+                if editor.graph(state).each_in_edge(id).next().is_none() {
+                    editor.order(state, entry, id)?;
+                }
+                if editor.graph(state).each_out_edge(id).next().is_none() {
+                    editor.order(state, id, exit)?;
+                }
+            }
+            Ok(entry)
+        })
     }
-    propagate_state(sdfg, state);
-    Ok(entry)
+
+    fn enter_through(&mut self, state: StateId, subgraph: &Subgraph, entry: NodeId) -> Result<(), EditError> {
+        let mut through = Through::default();
+        for id in &subgraph.entering {
+            let found = self.graph(state).edge(*id).clone();
+            let Some(access) = found.memlet.read_access().cloned() else {
+                self.take_edge(state, *id);
+                self.order(state, found.src, entry)?;
+                self.order(state, entry, found.dst)?;
+                continue;
+            };
+            let (name, is_new) =
+                through.connector(self.sdfg(), (found.src, &found.src_connector), &access, None);
+            self.move_edge(
+                state,
+                *id,
+                (entry, Some(Port::Out(&name).into())),
+                (found.dst, found.dst_connector),
+            )?;
+            if is_new {
+                let end = (entry, Some(Port::In(&name).into()));
+                self.connect(state, (found.src, found.src_connector), end, Memlet::read(access))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_through(&mut self, state: StateId, subgraph: &Subgraph, exit: NodeId) -> Result<(), EditError> {
+        let mut through = Through::default();
+        for id in &subgraph.leaving {
+            let found = self.graph(state).edge(*id).clone();
+            let Some(to) = found.memlet.write_access().cloned() else {
+                self.take_edge(state, *id);
+                self.order(state, exit, found.dst)?;
+                self.order(state, found.src, exit)?;
+                continue;
+            };
+            let resolution = found.memlet.resolution().cloned();
+            let end = (found.dst, &found.dst_connector);
+            let (name, is_new) = through.connector(self.sdfg(), end, &to, resolution.as_ref());
+            self.move_edge(
+                state,
+                *id,
+                (found.src, found.src_connector),
+                (exit, Some(Port::In(&name).into())),
+            )?;
+            if is_new {
+                let memlet =
+                    Memlet { volume: to.volume(), flow: Flow::Write { to, resolution }, declared: false };
+                let end = (exit, Some(Port::Out(&name).into()));
+                self.connect(state, end, (found.dst, found.dst_connector), memlet)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a map scope away and leaves its contents where it was, ordered as before. Edges inside keep their ids. The program
+    /// means the same if the map has one iteration.
+    ///
+    /// # Errors
+    /// [`EditError::SymbolBound`] if the contents use a parameter that no scope around binds, and whose range is not what its name
+    /// means around the map (`i = i`): substitute it first, or give it to the map or loop around.
+    pub fn unwrap_map(&mut self, state: StateId, entry: NodeId) -> Result<(), EditError> {
+        let graph = self.state(state)?;
+        let node = expect_node(graph, entry)?;
+        let NodeKind::MapEntry(map) = &node.kind else {
+            return Err(EditError::WrongKind {
+                label: node.label.clone(),
+                found: node.kind.noun(),
+                expected: "map entries",
+            });
+        };
+        let label = node.label.clone();
+        let Some(exit) = graph.exit_of(entry) else { return Err(EditError::NoNode(entry)) };
+        let kept: BTreeSet<Symbol> =
+            map.params.iter().zip(&map.ranges.0).filter(is_itself).map(|(param, _)| param.clone()).collect();
+        let inside = contents(self, state, entry);
+        let enclosing = self.enclosing(state, entry);
+        let graph = self.graph(state);
+        let around: BTreeSet<_> = enclosing.iter().flat_map(|outer| bound_symbols(graph, *outer)).collect();
+        let bound = bound_symbols(graph, entry);
+        let used = self.indexed(state, |graph, index| {
+            free_symbols_inside(graph, entry, &inside, &|id| index.scope_of(id))
+        });
+        let is_lost =
+            |symbol: &Symbol| used.contains(symbol) && !around.contains(symbol) && !kept.contains(symbol);
+        if let Some(symbol) = bound.into_iter().find(is_lost) {
+            return Err(EditError::SymbolBound { label, symbol });
+        }
+        self.attempt(|editor| {
+            let (before, first) = editor.join(state, entry)?;
+            let (last, after) = editor.join(state, exit)?;
+            editor.take_node(state, entry);
+            editor.take_node(state, exit);
+            for (sources, destinations) in [(&before, &first), (&last, &after), (&before, &after)] {
+                for src in sources {
+                    destinations.iter().try_for_each(|dst| editor.keep_order(state, *src, *dst))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Orders two nodes that a scope node between them kept in order, unless they still are.
+    fn keep_order(&mut self, state: StateId, src: NodeId, dst: NodeId) -> Result<(), EditError> {
+        let graph = self.graph(state);
+        let (Some(first), Some(second)) = (graph.get_node(src), graph.get_node(dst)) else { return Ok(()) };
+        // An access node does nothing itself: only what comes before or after it needs an order.
+        let is_first = first.kind.container().is_some() && graph.each_in_edge(src).next().is_none();
+        let is_last = second.kind.container().is_some() && graph.each_out_edge(dst).next().is_none();
+        if is_first || is_last || self.is_before(state, src, dst) {
+            return Ok(());
+        }
+        self.order(state, src, dst)
+    }
+
+    /// Joins the edges at the ports of a scope node past it. Gives the nodes before it and those after it.
+    ///
+    /// The edge inside keeps its id, unless it goes on to several ones outside.
+    fn join(
+        &mut self,
+        state: StateId,
+        node: NodeId,
+    ) -> Result<(BTreeSet<NodeId>, BTreeSet<NodeId>), EditError> {
+        let graph = self.graph(state);
+        let is_entry = graph.node(node).kind.is_scope_entry();
+        let mut ports: BTreeMap<String, [Vec<EdgeId>; 2]> = BTreeMap::new();
+        let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+        for id in graph.in_edges(node) {
+            let edge = graph.edge(id);
+            before.insert(edge.src);
+            if let Some(name) = edge.in_port() {
+                ports.entry(name.to_owned()).or_default()[usize::from(is_entry)].push(id);
+            }
+        }
+        for id in graph.out_edges(node) {
+            let edge = graph.edge(id);
+            after.insert(edge.dst);
+            if let Some(name) = edge.out_port() {
+                ports.entry(name.to_owned()).or_default()[usize::from(!is_entry)].push(id);
+            }
+        }
+        for [inside, outside] in ports.into_values() {
+            for inner in inside {
+                for (at, outer) in outside.iter().enumerate() {
+                    let outer = self.graph(state).edge(*outer).clone();
+                    let inner_edge = self.graph(state).edge(inner).clone();
+                    let (first, second) =
+                        if is_entry { (&outer, &inner_edge) } else { (&inner_edge, &outer) };
+                    let src = (first.src, first.src_connector.clone());
+                    let dst = (second.dst, second.dst_connector.clone());
+                    if at + 1 == outside.len() {
+                        self.move_edge(state, inner, src, dst)?;
+                    } else {
+                        let ((src, src_connector), (dst, dst_connector)) = (src, dst);
+                        self.put_edge(state, Edge { src, src_connector, dst, dst_connector, ..inner_edge })?;
+                    }
+                }
+            }
+        }
+        Ok((before, after))
+    }
 }
 
 /// What enters a scope comes from an access node or from a scope around, and is read there.
@@ -124,133 +287,7 @@ impl Through {
     }
 }
 
-fn enter_through(sdfg: &mut Sdfg, id: StateId, subgraph: &Subgraph, entry: NodeId) {
-    let mut through = Through::default();
-    for edge in &subgraph.entering {
-        let Some(found) = sdfg.state_mut(id).remove_edge(*edge) else { continue };
-        let Some(access) = found.memlet.read_access().cloned() else {
-            order(sdfg.state_mut(id), found.src, entry);
-            order(sdfg.state_mut(id), entry, found.dst);
-            continue;
-        };
-        let (name, is_new) = through.connector(sdfg, (found.src, &found.src_connector), &access, None);
-        let graph = sdfg.state_mut(id);
-        if is_new {
-            let src = (found.src, found.src_connector.clone());
-            connect(graph, src, (entry, Some(Port::In(&name).into())), Memlet::read(access));
-        }
-        graph.add_edge(Edge { src: entry, src_connector: Some(Port::Out(&name).into()), ..found });
-    }
-}
-
-fn leave_through(sdfg: &mut Sdfg, id: StateId, subgraph: &Subgraph, exit: NodeId) {
-    let mut through = Through::default();
-    for edge in &subgraph.leaving {
-        let Some(found) = sdfg.state_mut(id).remove_edge(*edge) else { continue };
-        let Some(to) = found.memlet.write_access().cloned() else {
-            order(sdfg.state_mut(id), exit, found.dst);
-            order(sdfg.state_mut(id), found.src, exit);
-            continue;
-        };
-        let resolution = found.memlet.resolution().cloned();
-        let end = (found.dst, &found.dst_connector);
-        let (name, is_new) = through.connector(sdfg, end, &to, resolution.as_ref());
-        let graph = sdfg.state_mut(id);
-        if is_new {
-            let dst = (found.dst, found.dst_connector.clone());
-            let memlet =
-                Memlet { volume: to.volume(), flow: Flow::Write { to, resolution }, declared: false };
-            connect(graph, (exit, Some(Port::Out(&name).into())), dst, memlet);
-        }
-        graph.add_edge(Edge { dst: exit, dst_connector: Some(Port::In(&name).into()), ..found });
-    }
-}
-
-/// Takes a map scope away and leaves its contents where it was, ordered as before. The program means the same if the map
-/// has one iteration.
-///
-/// # Errors
-/// [`EditError::SymbolBound`] if the contents use a parameter that no scope around binds, and whose range is not what its name
-/// means around the map (`i = i`): substitute it first, or give it to the map or loop around.
-pub fn unwrap_map(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Result<(), EditError> {
-    let graph = expect_state(sdfg, state)?;
-    let node = expect_node(graph, entry)?;
-    let NodeKind::MapEntry(map) = &node.kind else {
-        return Err(EditError::WrongKind {
-            label: node.label.clone(),
-            found: node.kind.noun(),
-            expected: "map entries",
-        });
-    };
-    let tree = ScopeTree::of(graph);
-    let around: BTreeSet<_> = tree.enclosing(entry).flat_map(|outer| bound_symbols(graph, outer)).collect();
-    let used = free_symbols_in_scope(graph, Some(entry));
-    let kept: BTreeSet<&Symbol> =
-        map.params.iter().zip(&map.ranges.0).filter(is_itself).map(|(param, _)| param).collect();
-    let is_lost =
-        |symbol: &Symbol| used.contains(symbol) && !around.contains(symbol) && !kept.contains(symbol);
-    if let Some(symbol) = bound_symbols(graph, entry).into_iter().find(is_lost) {
-        return Err(EditError::SymbolBound { label: node.label.clone(), symbol });
-    }
-    let Some(exit) = tree.exit_of(entry) else { return Err(EditError::NoNode(entry)) };
-    let graph = sdfg.state_mut(state);
-    let before = join(graph, entry);
-    let after = join(graph, exit);
-    for (src, dst) in before.into_iter().chain(after) {
-        let (src, dst) = (end_of(graph, src, entry, exit), end_of(graph, dst, entry, exit));
-        if let (Some(src), Some(dst)) = (src, dst)
-            && !is_before(graph, src, dst)
-        {
-            order(graph, src, dst);
-        }
-    }
-    graph.remove_node(entry);
-    graph.remove_node(exit);
-    propagate_state(sdfg, state);
-    Ok(())
-}
-
 /// Whether a parameter has the value that its name has around the map.
 fn is_itself((param, range): &(&Symbol, &Range)) -> bool {
     **range == Range::index((*param).clone())
-}
-
-/// Neither end of the scope itself: what has nothing on one side has no order to keep.
-fn end_of(state: &State, id: NodeId, entry: NodeId, exit: NodeId) -> Option<NodeId> {
-    (id != entry && id != exit && state.get_node(id).is_some()).then_some(id)
-}
-
-/// Joins the edges at the connectors of a scope node past it. Gives the pairs of nodes that it kept in order.
-fn join(state: &mut State, node: NodeId) -> Vec<(NodeId, NodeId)> {
-    let is_entry = state.node(node).kind.is_scope_entry();
-    let (into, out_of) = (state.in_edges(node), state.out_edges(node));
-    let mut pairs = Vec::new();
-    for first in &into {
-        for second in &out_of {
-            let (first, second) = (state.edge(*first).clone(), state.edge(*second).clone());
-            pairs.push((first.src, second.dst));
-            if first.in_port().is_some() && first.in_port() == second.out_port() {
-                let inner = if is_entry { &second } else { &first };
-                let (memlet, loc) = (inner.memlet.clone(), inner.loc.clone());
-                let Edge { src, src_connector, .. } = first;
-                let Edge { dst, dst_connector, .. } = second;
-                state.add_edge(Edge { src, src_connector, dst, dst_connector, memlet, loc });
-            }
-        }
-    }
-    pairs
-}
-
-pub(super) fn is_before(state: &State, first: NodeId, second: NodeId) -> bool {
-    let mut waiting = vec![first];
-    let mut seen = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if id == second {
-            return true;
-        }
-        if seen.insert(id) {
-            waiting.extend(state.out_edges(id).into_iter().map(|edge| state.edge(edge).dst));
-        }
-    }
-    false
 }

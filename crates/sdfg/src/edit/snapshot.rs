@@ -26,11 +26,15 @@ impl Snapshot {
     }
 }
 
-/// Makes several edits as one: if one of them is refused, none is made.
+/// Makes several raw changes as one: if one of them is refused, none is made. Edits are made so by
+/// [`Editor::attempt`](super::Editor::attempt).
 ///
 /// # Errors
 /// Those of `edits`; the SDFG is then as it was before.
-pub fn atomically<T, E>(sdfg: &mut Sdfg, edits: impl FnOnce(&mut Sdfg) -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn atomically<T, E>(
+    sdfg: &mut Sdfg,
+    edits: impl FnOnce(&mut Sdfg) -> Result<T, E>,
+) -> Result<T, E> {
     let before = Snapshot::of(sdfg);
     let result = edits(sdfg);
     if result.is_err() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::EditError;
-use crate::analysis::ScopeTree;
-use crate::ir::{EdgeId, NodeId, State};
+use super::editor::Editor;
+use crate::ir::{EdgeId, NodeId, State, StateId};
 
 /// Nodes of one scope with all that lies in the scopes among them.
 pub(super) struct Subgraph {
@@ -20,68 +20,111 @@ pub(super) struct Subgraph {
 
 impl Subgraph {
     /// The given nodes; of a scope, its entry is enough.
-    pub(super) fn of(state: &State, nodes: &BTreeSet<NodeId>) -> Result<Self, EditError> {
-        let tree = ScopeTree::of(state);
+    pub(super) fn of(
+        editor: &mut Editor<'_>,
+        state: StateId,
+        nodes: &BTreeSet<NodeId>,
+    ) -> Result<Self, EditError> {
         let mut all = BTreeSet::new();
-        let mut scope = None;
+        let mut place = None;
         for id in nodes {
-            super::expect_node(state, *id)?;
+            super::expect_node(editor.state(state)?, *id)?;
             all.insert(*id);
             // Nodes inside of a scope that is taken as a whole come with it.
-            if tree.enclosing(*id).any(|entry| nodes.contains(&entry)) {
+            if nodes.len() > 1 && editor.enclosing(state, *id).iter().any(|entry| nodes.contains(entry)) {
                 continue;
             }
-            let here = tree.scope_of(*id);
-            let (first, place) = *scope.get_or_insert((*id, here));
-            if place != here {
-                let label = |id: NodeId| state.node(id).label.clone();
+            let here = editor.scope_of(state, *id);
+            let (first, scope) = *place.get_or_insert((*id, here));
+            if scope != here {
+                let label = |id: NodeId| editor.graph(state).node(id).label.clone();
                 return Err(EditError::DifferentScopes { first: label(first), second: label(*id) });
             }
         }
-        let Some((_, scope)) = scope else { return Err(EditError::NoNodes) };
-        let entries: BTreeSet<NodeId> =
-            all.iter().map(|id| state.node(*id).kind.exit_of().unwrap_or(*id)).collect();
-        for (id, _) in state.nodes() {
-            let own = state.node(id).kind.exit_of().is_some_and(|entry| entries.contains(&entry));
-            if own || tree.enclosing(id).any(|entry| entries.contains(&entry)) {
-                all.insert(id);
+        let Some((_, scope)) = place else { return Err(EditError::NoNodes) };
+        for id in all.clone() {
+            let graph = editor.graph(state);
+            let entry = graph.node(id).kind.exit_of().unwrap_or(id);
+            if graph.get_node(entry).is_some_and(|node| node.kind.is_scope_entry()) {
+                all.extend([entry].into_iter().chain(graph.exit_of(entry)));
+                all.extend(contents(editor, state, entry));
             }
         }
-        all.extend(entries);
-        let subgraph = Subgraph::with(state, all, scope);
-        subgraph.check_convex(state)?;
+        let subgraph = Subgraph::with(editor.graph(state), all, scope);
+        subgraph.check_convex(editor, state)?;
         Ok(subgraph)
     }
 
     fn with(state: &State, nodes: BTreeSet<NodeId>, scope: Option<NodeId>) -> Self {
-        let mut subgraph = Subgraph { nodes, scope, entering: Vec::new(), leaving: Vec::new() };
-        for (id, edge) in state.edges() {
-            match (subgraph.nodes.contains(&edge.src), subgraph.nodes.contains(&edge.dst)) {
-                (false, true) => subgraph.entering.push(id),
-                (true, false) => subgraph.leaving.push(id),
-                (true, true) | (false, false) => {}
-            }
+        let (mut entering, mut leaving) = (Vec::new(), Vec::new());
+        for id in &nodes {
+            let into = state.each_in_edge(*id).filter(|(_, edge)| !nodes.contains(&edge.src));
+            entering.extend(into.map(|(edge, _)| edge));
+            let out_of = state.each_out_edge(*id).filter(|(_, edge)| !nodes.contains(&edge.dst));
+            leaving.extend(out_of.map(|(edge, _)| edge));
         }
-        subgraph
+        entering.sort_unstable();
+        leaving.sort_unstable();
+        Subgraph { nodes, scope, entering, leaving }
     }
 
-    fn check_convex(&self, state: &State) -> Result<(), EditError> {
-        let mut waiting: Vec<NodeId> = self.leaving.iter().map(|edge| state.edge(*edge).dst).collect();
-        let mut seen = BTreeSet::new();
-        while let Some(id) = waiting.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            for edge in state.out_edges(id) {
-                let dst = state.edge(edge).dst;
-                if self.nodes.contains(&dst) {
-                    return Err(EditError::NotConvex { outside: state.node(id).label.clone() });
+    fn check_convex(&self, editor: &mut Editor<'_>, state: StateId) -> Result<(), EditError> {
+        editor.indexed(state, |graph, index| {
+            // What comes after the last of the nodes leads back to none of them.
+            let position = |id: NodeId| index.order.as_ref().map_or(0, |order| order.position(id));
+            let last = self.nodes.iter().map(|id| position(*id)).max();
+            let mut waiting: Vec<NodeId> = self.leaving.iter().map(|edge| graph.edge(*edge).dst).collect();
+            let mut seen = BTreeSet::new();
+            while let Some(id) = waiting.pop() {
+                if Some(position(id)) > last || !seen.insert(id) {
+                    continue;
                 }
-                waiting.push(dst);
+                for (_, edge) in graph.each_out_edge(id) {
+                    if self.nodes.contains(&edge.dst) {
+                        return Err(EditError::NotConvex { outside: graph.node(id).label.clone() });
+                    }
+                    waiting.push(edge.dst);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The first and the last of the nodes in topological order.
+    pub(super) fn ends(&self, editor: &mut Editor<'_>, state: StateId) -> Option<(NodeId, NodeId)> {
+        editor.indexed(state, |_, index| {
+            let order = index.order.as_ref()?;
+            let first = self.nodes.iter().min_by_key(|id| order.position(**id))?;
+            let last = self.nodes.iter().max_by_key(|id| order.position(**id))?;
+            Some((*first, *last))
+        })
+    }
+}
+
+/// All nodes in the scope of an entry, in the scopes in it, too; not the entry and the exit themselves.
+pub(super) fn contents(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> BTreeSet<NodeId> {
+    editor.refresh_scopes(state);
+    editor.indexed(state, |graph, index| {
+        let mut found = BTreeSet::new();
+        let mut entries = BTreeSet::from([entry]);
+        let mut waiting = vec![entry];
+        while let Some(id) = waiting.pop() {
+            for (_, edge) in graph.each_out_edge(id) {
+                let is_inside = index.scope_of(edge.dst).is_some_and(|scope| entries.contains(&scope));
+                if !is_inside || !found.insert(edge.dst) {
+                    continue;
+                }
+                if graph.node(edge.dst).kind.is_scope_entry() {
+                    entries.insert(edge.dst);
+                    // An exit without edges into it is reached by no path.
+                    found.extend(graph.exit_of(edge.dst));
+                    waiting.extend(graph.exit_of(edge.dst));
+                }
+                waiting.push(edge.dst);
             }
         }
-        Ok(())
-    }
+        found
+    })
 }
 
 /// Refuses an edge that cannot be cut at a border.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::ir::{Map, NodeKind, Storage};
+use crate::ir::{Map, NodeKind, Sdfg, StateId, Storage};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 use crate::{text, validate};
@@ -61,14 +61,26 @@ impl Program {
         state.edges().find(|(_, edge)| is_found(edge)).unwrap().0
     }
 
+    /// Makes one series of edits.
+    fn edit<T>(
+        &mut self,
+        edits: impl FnOnce(&mut Editor<'_>) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        let mut editor = Editor::of_draft(&mut self.sdfg);
+        let made = edits(&mut editor)?;
+        editor.commit().map(|_| made)
+    }
+
     fn remove_edge(&mut self, src: &str, dst: &str) {
         let edge = self.edge(src, dst);
-        remove_edge(&mut self.sdfg, self.state, edge).unwrap();
+        let state = self.state;
+        self.edit(|e| e.remove_edge(state, edge)).unwrap();
     }
 
     fn remove_node(&mut self, label: &str) {
         let node = self.node(label);
-        remove_node(&mut self.sdfg, self.state, node).unwrap();
+        let state = self.state;
+        self.edit(|e| e.remove_node(state, node)).unwrap();
     }
 
     fn text(&self) -> String {
@@ -127,19 +139,19 @@ fn edges_are_redirected_to_connectors_that_are_there() {
     let mut program = Program::new(STENCIL);
     let (state, edge) = (program.state, program.edge("m.OUT_A", "t.l"));
     let (t, m, b) = (program.node("t"), program.node("m"), program.node("B"));
-    let refusal = redirect_destination(&mut program.sdfg, state, edge, t, Some("x")).unwrap_err();
+    let refusal = program.edit(|e| e.redirect_destination(state, edge, t, Some("x"))).unwrap_err();
     assert_eq!(refusal, EditError::NoConnector { label: "t".to_owned(), connector: "x".to_owned() });
-    let refusal = redirect_destination(&mut program.sdfg, state, edge, m, Some("IN_A"));
+    let refusal = program.edit(|e| e.redirect_destination(state, edge, m, Some("IN_A")));
     assert!(matches!(refusal, Err(EditError::Cycle { .. })), "{refusal:?}");
-    let refusal = redirect_destination(&mut program.sdfg, state, edge, b, Some("x"));
+    let refusal = program.edit(|e| e.redirect_destination(state, edge, b, Some("x")));
     assert!(matches!(refusal, Err(EditError::ConnectorMisplaced { .. })), "{refusal:?}");
-    redirect_destination(&mut program.sdfg, state, edge, t, Some("r")).unwrap();
+    program.edit(|e| e.redirect_destination(state, edge, t, Some("r"))).unwrap();
     assert_eq!(program.sdfg.state(state).edge(edge).dst_connector.as_deref(), Some("r"));
     let edge = program.edge("m.OUT_B", "B");
     let mut again = program.sdfg.state(state).node(b).clone();
     again.label = "again".to_owned();
     let c = program.sdfg.state_mut(state).add_node(again);
-    redirect_destination(&mut program.sdfg, state, edge, c, None).unwrap();
+    program.edit(|e| e.redirect_destination(state, edge, c, None)).unwrap();
     assert_eq!(program.edge("m.OUT_B", "again"), edge);
     assert_eq!(program.lines("m.B -> again").len(), 1);
     // Nothing is left at `B`.
@@ -153,12 +165,12 @@ fn a_redirected_edge_names_what_it_is_led_to() {
     let exit = program.sdfg.state(state).exit_of(m).unwrap();
     // The outer edge of `B` ends at `C`, and so does what the tasklet writes.
     let edge = program.edge("m.OUT_B", "B");
-    redirect_destination(&mut program.sdfg, state, edge, c, None).unwrap();
+    program.edit(|e| e.redirect_destination(state, edge, c, None)).unwrap();
     assert_eq!(program.lines("t.o ->"), ["t.o -> m.B: C[i]"]);
     assert_eq!(program.lines("m.B ->"), ["m.B -> C  # C[1:N - 1] volume(max(0, N - 2))"]);
     // Both outputs pass one connector: the other one goes.
     let edge = program.edge("t.o", "m.IN_B");
-    redirect_destination(&mut program.sdfg, state, edge, exit, Some("IN_C")).unwrap();
+    program.edit(|e| e.redirect_destination(state, edge, exit, Some("IN_C"))).unwrap();
     assert_eq!(program.edge("t.o", "m.IN_C"), edge);
     assert_eq!(program.lines("-> C"), ["m.C -> C  # C[1:N - 1] volume(2*max(0, N - 2))"]);
 }
@@ -169,17 +181,17 @@ fn a_redirected_edge_leaves_no_connector_alone() {
     let before = program.text();
     let (state, m, t, a) = (program.state, program.node("m"), program.node("t"), program.node("A"));
     let edge = program.edge("A", "m.IN_A");
-    let refusal = redirect_destination(&mut program.sdfg, state, edge, m, Some("IN_B"));
+    let refusal = program.edit(|e| e.redirect_destination(state, edge, m, Some("IN_B")));
     assert!(matches!(refusal, Err(EditError::Unpaired { .. })), "{refusal:?}");
     assert_eq!(program.text(), before);
     // Nothing comes in there.
     let edge = program.edge("m.OUT_A", "t.l");
-    let refusal = redirect_source(&mut program.sdfg, state, edge, m, Some("OUT_B"));
+    let refusal = program.edit(|e| e.redirect_source(state, edge, m, Some("OUT_B")));
     assert!(matches!(refusal, Err(EditError::Misplaced { .. })), "{refusal:?}");
     let edge = program.edge("t.o", "m.IN_B");
-    let refusal = redirect_destination(&mut program.sdfg, state, edge, t, Some("l"));
+    let refusal = program.edit(|e| e.redirect_destination(state, edge, t, Some("l")));
     assert!(matches!(refusal, Err(EditError::Cycle { .. })), "{refusal:?}");
-    let refusal = redirect_source(&mut program.sdfg, state, edge, a, None);
+    let refusal = program.edit(|e| e.redirect_source(state, edge, a, None));
     assert!(refusal.is_err());
     assert_eq!(program.text(), before);
 }
@@ -190,11 +202,11 @@ fn a_replacement_has_the_connectors_that_are_used() {
     let (state, t) = (program.state, program.node("t"));
     let NodeKind::Tasklet(mut tasklet) = program.sdfg.state(state).node(t).kind.clone() else { panic!() };
     tasklet.inputs.pop();
-    let refusal = replace_node(&mut program.sdfg, state, t, NodeKind::Tasklet(tasklet)).unwrap_err();
+    let refusal = program.edit(|e| e.replace_node(state, t, NodeKind::Tasklet(tasklet))).unwrap_err();
     assert_eq!(refusal, EditError::NoConnector { label: "t".to_owned(), connector: "r".to_owned() });
     let kind = program.sdfg.state(state).node(t).kind.clone();
     let m = program.node("m");
-    assert!(matches!(replace_node(&mut program.sdfg, state, m, kind), Err(EditError::WrongKind { .. })));
+    assert!(matches!(program.edit(|e| e.replace_node(state, m, kind)), Err(EditError::WrongKind { .. })));
     assert!(program.is_valid());
 }
 
@@ -203,7 +215,7 @@ fn connectors_and_locals_make_room() {
     let mut program = Program::new(STENCIL);
     let state = program.state;
     // `k` is a local and `c` a connector of the tasklet that uses N, `i` the parameter around it.
-    substitute(&mut program.sdfg, &values(&[("N", "k + c + i")])).unwrap();
+    program.edit(|e| e.substitute(&values(&[("N", "k + c + i")]))).unwrap();
     assert!(program.is_valid(), "{}", program.text());
     assert_eq!(program.lines("map m"), ["map m [i_1 = 1:c + i + k - 1] {"]);
     assert_eq!(
@@ -212,10 +224,10 @@ fn connectors_and_locals_make_room() {
     );
     assert_eq!(program.lines("t.c_1"), ["m.A -> t.c_1: A[i_1]"]);
     let t = program.node("t");
-    let taken = rename_connector(&mut program.sdfg, state, t, "l", "k_1");
+    let taken = program.edit(|e| e.rename_connector(state, t, "l", "k_1"));
     assert_eq!(taken, Err(EditError::NameTaken { name: "k_1".to_owned() }));
-    rename_connector(&mut program.sdfg, state, t, "l", "left").unwrap();
-    rename_connector(&mut program.sdfg, state, t, "o", "out").unwrap();
+    program.edit(|e| e.rename_connector(state, t, "l", "left")).unwrap();
+    program.edit(|e| e.rename_connector(state, t, "o", "out")).unwrap();
     assert!(program.is_valid(), "{}", program.text());
     assert_eq!(program.lines("-> t.left"), ["m.A -> t.left: A[i_1 - 1]"]);
 }
@@ -223,13 +235,12 @@ fn connectors_and_locals_make_room() {
 #[test]
 fn substitution_in_a_scope_stays_in_it() {
     let mut program = Program::new(STENCIL);
-    let m = program.node("m");
-    substitute_in_scope(&mut program.sdfg, program.state, Some(m), &values(&[("N", "4"), ("i", "i + 2")]))
-        .unwrap();
+    let (state, m) = (program.state, program.node("m"));
+    program.edit(|e| e.substitute_in_scope(state, Some(m), &values(&[("N", "4"), ("i", "i + 2")]))).unwrap();
     assert_eq!(program.lines("map m"), ["map m [i = 1:N - 1] {"]);
     assert_eq!(program.lines("t.r"), ["m.A -> t.r: A[i + 3]"]);
     assert_eq!(program.lines("c * i64(4)").len(), 1);
-    let refusal = substitute_in_scope(&mut program.sdfg, program.state, Some(m), &values(&[("i", "A")]));
+    let refusal = program.edit(|e| e.substitute_in_scope(state, Some(m), &values(&[("i", "A")])));
     assert_eq!(refusal, Err(EditError::Captured { symbol: Symbol::of("A") }));
 }
 
@@ -251,10 +262,10 @@ sdfg pointer {
 }
 ";
     let mut program = Program::new(source);
-    let refusal = substitute(&mut program.sdfg, &values(&[("N", "1")]));
+    let refusal = program.edit(|e| e.substitute(&values(&[("N", "1")])));
     assert!(matches!(refusal, Err(EditError::DimensionsChange { .. })), "{refusal:?}");
     assert_eq!(text::print(&program.sdfg), text::print(&Program::new(source).sdfg));
-    substitute(&mut program.sdfg, &values(&[("N", "2")])).unwrap();
+    program.edit(|e| e.substitute(&values(&[("N", "2")]))).unwrap();
     assert!(program.is_valid());
 }
 
@@ -272,7 +283,7 @@ sdfg divides {
 }
 ";
     let mut program = Program::new(source);
-    let refusal = substitute(&mut program.sdfg, &values(&[("N", "K // 2")]));
+    let refusal = program.edit(|e| e.substitute(&values(&[("N", "K // 2")])));
     assert!(matches!(refusal, Err(EditError::NotExpressible { .. })), "{refusal:?}");
 }
 
@@ -283,21 +294,21 @@ fn a_map_around_nodes_has_one_connector_for_each_container() {
     let twice = Map::new(vec![Symbol::of("p")], Subset(vec![Range::new(0, 2)]));
     let label = derived_label(program.sdfg.state(state), "m", "tile");
     assert_eq!(label, "m.tile0");
-    let entry = wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([m]), &label, twice.clone()).unwrap();
+    let entry = program.edit(|e| e.wrap_in_map(state, &BTreeSet::from([m]), &label, twice.clone())).unwrap();
     assert_eq!(program.lines("A -> \"m.tile0\""), ["A -> \"m.tile0\".A  # A[0:N] volume(6*max(0, N - 2))"]);
     assert_eq!(derived_label(program.sdfg.state(state), "m", "tile"), "m.tile1");
-    let again = wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([m]), &label, twice.clone());
+    let again = program.edit(|e| e.wrap_in_map(state, &BTreeSet::from([m]), &label, twice.clone()));
     assert_eq!(again, Err(EditError::NameTaken { name: label.clone() }));
     let across = BTreeSet::from([m, program.node("A")]);
-    let refusal = wrap_in_map(&mut program.sdfg, state, &across, "x", twice.clone());
+    let refusal = program.edit(|e| e.wrap_in_map(state, &across, "x", twice.clone()));
     assert!(matches!(refusal, Err(EditError::DifferentScopes { .. })), "{refusal:?}");
     let lonely = BTreeSet::from([program.node("A")]);
-    let refusal = wrap_in_map(&mut program.sdfg, state, &lonely, "x", twice);
+    let refusal = program.edit(|e| e.wrap_in_map(state, &lonely, "x", twice));
     assert!(matches!(refusal, Err(EditError::CannotCross { .. })), "{refusal:?}");
     // `i` is needed, `p` is not.
-    let refusal = unwrap_map(&mut program.sdfg, state, m);
+    let refusal = program.edit(|e| e.unwrap_map(state, m));
     assert_eq!(refusal, Err(EditError::SymbolBound { label: "m".to_owned(), symbol: Symbol::of("i") }));
-    unwrap_map(&mut program.sdfg, state, entry).unwrap();
+    program.edit(|e| e.unwrap_map(state, entry)).unwrap();
     assert_eq!(program.lines("A -> m.A").len(), 1);
     assert!(program.is_valid());
 }
@@ -310,7 +321,7 @@ fn nodes_without_inputs_are_in_the_scope_around_them() {
     assert!(!program.is_valid());
     let (state, t) = (program.state, program.node("t"));
     let map = Map::new(vec![Symbol::of("p")], Subset(vec![Range::new(0, 2)]));
-    wrap_in_map(&mut program.sdfg, state, &BTreeSet::from([t]), "all", map).unwrap();
+    program.edit(|e| e.wrap_in_map(state, &BTreeSet::from([t]), "all", map)).unwrap();
     assert!(program.is_valid(), "{}", program.text());
 }
 
@@ -322,7 +333,7 @@ fn a_container_is_renamed_where_control_flow_reads_it() {
     );
     assert!(program.is_valid(), "{}", program.text());
     let container = program.sdfg.find_container("a").unwrap();
-    rename_container(&mut program.sdfg, container, "other").unwrap();
+    program.edit(|e| e.rename_container(container, "other")).unwrap();
     assert!(program.is_valid(), "{}", program.text());
     assert_eq!(program.lines("-> l if"), ["-> l if other > 0 with (n = other)"]);
     assert_eq!(program.lines("for l"), ["for l: i = other:other + n {"]);
@@ -333,9 +344,9 @@ fn a_container_is_renamed_where_control_flow_reads_it() {
 fn edits_are_made_together_or_not_at_all() {
     let mut program = Program::new(STENCIL);
     let before = program.text();
-    let result: Result<(), EditError> = atomically(&mut program.sdfg, |sdfg| {
-        rename_symbol(sdfg, &Symbol::of("N"), "K")?;
-        rename_symbol(sdfg, &Symbol::of("L"), "K")
+    let result = program.edit(|e| {
+        e.rename_symbol(&Symbol::of("N"), "K")?;
+        e.rename_symbol(&Symbol::of("L"), "K")
     });
     assert_eq!(result, Err(EditError::NoSymbol(Symbol::of("L"))));
     assert_eq!(program.text(), before);
@@ -344,20 +355,15 @@ fn edits_are_made_together_or_not_at_all() {
 #[test]
 fn a_local_copy_counts_from_its_first_element() {
     let mut program = Program::new(STENCIL);
+    let state = program.state;
     let edge = program.edge("A", "m.IN_A");
-    let (_, node) = add_local_copy(
-        &mut program.sdfg,
-        program.state,
-        edge,
-        "near",
-        Storage::Register,
-        Cover::MoreIsDefined,
-    )
-    .unwrap();
+    let (_, node) = program
+        .edit(|e| e.add_local_copy(state, edge, "near", Storage::Register, Cover::MoreIsDefined))
+        .unwrap();
     assert_eq!(program.sdfg.state(program.state).node(node).label, "m.local0");
     assert_eq!(program.lines("transient"), ["transient array near: f64[N] storage(register)"]);
     let edge = program.edge("m.OUT_B", "B");
-    add_local_copy(&mut program.sdfg, program.state, edge, "result", Storage::Default, Cover::Exact).unwrap();
+    program.edit(|e| e.add_local_copy(state, edge, "result", Storage::Default, Cover::Exact)).unwrap();
     assert_eq!(program.lines("array result"), ["transient array result: f64[max(0, N - 2)]"]);
     assert_eq!(program.lines("t.o ->"), ["t.o -> m.B: result[i - 1]"]);
     assert_eq!(program.lines("-> B"), ["\"m.local1\" -> B: result[0:N - 2] -> B[1:N - 1]"]);
@@ -367,10 +373,9 @@ fn a_local_copy_counts_from_its_first_element() {
 #[test]
 fn what_cannot_be_copied_is_not() {
     let mut program = Program::new(&STENCIL.replace(": C[i]", ": C[i] atmost(1)"));
-    let before = program.text();
+    let (state, before) = (program.state, program.text());
     let edge = program.edge("m.OUT_C", "C");
-    let refusal =
-        add_local_copy(&mut program.sdfg, program.state, edge, "near", Storage::Default, Cover::Exact);
+    let refusal = program.edit(|e| e.add_local_copy(state, edge, "near", Storage::Default, Cover::Exact));
     assert!(matches!(refusal, Err(EditError::Inexact { .. })), "{refusal:?}");
     assert_eq!(program.text(), before);
 }
@@ -379,12 +384,12 @@ fn what_cannot_be_copied_is_not() {
 fn a_call_gets_what_its_nodes_used() {
     let mut program = Program::new(STENCIL);
     let (state, t) = (program.state, program.node("t"));
-    let call = wrap_in_nested(&mut program.sdfg, state, &BTreeSet::from([t]), "call").unwrap();
+    let call = program.edit(|e| e.wrap_in_nested(state, &BTreeSet::from([t]), "call")).unwrap();
     let header = "nested call (A) -> (B, C) with (N = N, i = i) sdfg stencil_call {";
     assert_eq!(program.lines("nested"), [header]);
     assert_eq!(program.lines("m.A -> call.A"), ["m.A -> call.A: A[0:N]"]);
     assert!(program.is_valid(), "{}", program.text());
-    inline_nested(&mut program.sdfg, state, call).unwrap();
+    program.edit(|e| e.inline_nested(state, call)).unwrap();
     assert_eq!(program.text(), Program::new(STENCIL).text());
 }
 
@@ -409,7 +414,37 @@ fn what_a_consume_scope_took_enters_no_nested_sdfg() {
     );
     let (state, t) = (program.state, program.node("t"));
     let before = text::print(&program.sdfg);
-    let refused = wrap_in_nested(&mut program.sdfg, state, &BTreeSet::from([t]), "call");
+    let refused = program.edit(|e| e.wrap_in_nested(state, &BTreeSet::from([t]), "call"));
     assert!(matches!(refused, Err(EditError::CannotCross { .. })), "{refused:?}");
     assert_eq!(text::print(&program.sdfg), before);
+}
+
+#[test]
+fn what_waits_for_a_map_waits_without_it() {
+    let mut program = Program::new(
+        "sdfg p {
+           array A: i64[1]
+           array B: i64[1]
+           state s {
+             access A
+             access B
+             access later = A
+             tasklet first () -> (o) { o = 1 }
+             tasklet last () -> (o) { o = 3 }
+             map m [i = 0:1] {
+               tasklet t () -> (o) { o = 2 }
+               t.o -> m.B: B[0]
+             }
+             first.o -> A: A[0]
+             order A -> m
+             m.B -> B
+             order m -> last
+             last.o -> later: A[0]
+           }
+         }",
+    );
+    assert!(program.is_valid());
+    let (state, m) = (program.state, program.node("m"));
+    program.edit(|e| e.unwrap_map(state, m)).unwrap();
+    assert_eq!(program.lines("order"), ["order A -> t", "order t -> last"], "{}", program.text());
 }

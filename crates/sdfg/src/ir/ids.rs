@@ -75,6 +75,18 @@ impl<I: Id, T> Arena<I, T> {
         self.slots.get_mut(id.index())?.take()
     }
 
+    /// Puts an element back under the id that it had, or takes the place of the one that is there.
+    pub(crate) fn restore(&mut self, id: I, element: T) {
+        if let Some(slot) = self.slots.get_mut(id.index()) {
+            *slot = Some(element);
+        }
+    }
+
+    /// Takes back the creation of the latest element, so that the next one gets its id.
+    pub(crate) fn take_back(&mut self) -> Option<T> {
+        self.slots.pop().flatten()
+    }
+
     /// The element, unless it was removed or belongs to another arena.
     pub fn get(&self, id: I) -> Option<&T> {
         self.slots.get(id.index())?.as_ref()

@@ -27,6 +27,7 @@ pub use port::Port;
 pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
 pub use revision::Revision;
 pub use schedule::{BlockShape, ForeignAttribute, Schedule, ScheduleAttributes, ScheduleKind, Sharing, Team};
+pub(crate) use sdfg::Part;
 pub use sdfg::{FloatMode, Sdfg};
 pub use source::SourceLoc;
 pub use state::{Edge, State};

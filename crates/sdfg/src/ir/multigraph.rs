@@ -67,6 +67,35 @@ impl<N, E> Multigraph<N, E> {
         }
     }
 
+    /// Puts a removed node back under its id, without edges.
+    pub(super) fn restore_node(&mut self, id: NodeId, node: N) {
+        let index = self.graph.add_node((id, node));
+        self.nodes.restore(id, index);
+    }
+
+    /// Puts a removed edge back under its id.
+    ///
+    /// # Panics
+    /// If an end is not a node of this graph.
+    pub(super) fn restore_edge(&mut self, id: EdgeId, src: NodeId, dst: NodeId, edge: E) {
+        let index = self.graph.add_edge(self.nodes[src], self.nodes[dst], (id, edge));
+        self.edges.restore(id, index);
+    }
+
+    /// Takes back the creation of the latest node, which has no edges any more and may be removed already.
+    pub(super) fn take_back_node(&mut self) {
+        if let Some(index) = self.nodes.take_back() {
+            self.graph.remove_node(index);
+        }
+    }
+
+    /// Takes back the creation of the latest edge, which may be removed already.
+    pub(super) fn take_back_edge(&mut self) {
+        if let Some(index) = self.edges.take_back() {
+            self.graph.remove_edge(index);
+        }
+    }
+
     /// The node, if present.
     pub fn node(&self, id: NodeId) -> Option<&N> {
         self.graph.node_weight(*self.nodes.get(id)?).map(|(_, node)| node)

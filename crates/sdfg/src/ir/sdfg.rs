@@ -62,7 +62,58 @@ pub struct Sdfg {
     revision: Revision,
 }
 
+/// One part of an SDFG as it was; without contents it had not been made yet. By it edits are taken back.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// A container.
+    Container(ContainerId, Option<Container>),
+    /// A region.
+    Region(RegionId, Option<Region>),
+    /// A block.
+    Block(BlockId, Option<Block>),
+    /// A transition.
+    Transition(TransitionId, Option<Transition>),
+    /// A state with all that is in it.
+    State(StateId, Option<Arc<State>>),
+    /// All declared symbols.
+    Symbols(IndexMap<Symbol, ScalarType>),
+}
+
 impl Sdfg {
+    /// Makes a part what it was. One that had not been made must be the latest of its kind; its id is free then.
+    pub(crate) fn restore(&mut self, part: Part) {
+        fn put<I: super::ids::Id, T>(arena: &mut Arena<I, T>, id: I, earlier: Option<T>) {
+            match earlier {
+                Some(element) => arena.restore(id, element),
+                None => drop(arena.take_back()),
+            }
+        }
+        self.revision = Revision::next();
+        match part {
+            Part::Container(id, earlier) => put(&mut self.containers, id, earlier),
+            Part::Region(id, earlier) => put(&mut self.regions, id, earlier),
+            Part::Block(id, earlier) => put(&mut self.blocks, id, earlier),
+            Part::Transition(id, earlier) => put(&mut self.transitions, id, earlier),
+            Part::State(id, earlier) => put(&mut self.states, id, earlier),
+            Part::Symbols(symbols) => self.symbols = symbols,
+        }
+    }
+
+    /// The declared symbols as a part that can be restored.
+    pub(crate) fn symbols_part(&self) -> Part {
+        Part::Symbols(self.symbols.clone())
+    }
+
+    /// A state, shared until one of its holders changes it.
+    pub(crate) fn shared_state(&self, id: StateId) -> Option<Arc<State>> {
+        self.states.get(id).cloned()
+    }
+
+    /// Puts another state in the place of one.
+    pub(crate) fn replace_state(&mut self, id: StateId, state: State) {
+        self.restore(Part::State(id, Some(Arc::new(state))));
+    }
+
     /// An SDFG without containers and with an empty body.
     pub fn new(name: impl Into<String>) -> Self {
         let mut regions = Arena::new();

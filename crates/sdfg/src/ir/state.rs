@@ -117,6 +117,34 @@ impl State {
         self.ports.insert(id, edge);
     }
 
+    /// Puts a removed node back under its id, without edges.
+    pub(crate) fn restore_node(&mut self, id: NodeId, node: Node) {
+        self.revision = Revision::next();
+        if let Some(entry) = node.kind.exit_of() {
+            self.exits.entry(entry).or_insert(id);
+        }
+        self.graph.restore_node(id, node);
+    }
+
+    /// Puts a removed edge back under its id.
+    pub(crate) fn restore_edge(&mut self, id: EdgeId, edge: Edge) {
+        self.revision = Revision::next();
+        self.ports.insert(id, &edge);
+        self.graph.restore_edge(id, edge.src, edge.dst, edge);
+    }
+
+    /// Takes back the creation of the latest node.
+    pub(crate) fn take_back_node(&mut self, id: NodeId) {
+        self.remove_node(id);
+        self.graph.take_back_node();
+    }
+
+    /// Takes back the creation of the latest edge.
+    pub(crate) fn take_back_edge(&mut self, id: EdgeId) {
+        self.remove_edge(id);
+        self.graph.take_back_edge();
+    }
+
     /// Removes an edge.
     pub fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
         self.revision = Revision::next();

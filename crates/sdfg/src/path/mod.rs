@@ -33,7 +33,7 @@ pub(crate) use similar::did_you_mean;
 
 use std::fmt;
 
-use crate::ir::{BlockId, Edge, EdgeId, NodeId, Port, Sdfg, State, Transition, TransitionId};
+use crate::ir::{BlockId, Edge, EdgeId, Node, NodeId, Port, Sdfg, State, Transition, TransitionId};
 use crate::syntax::{is_name, quote};
 
 /// The place of an element: `laplace/step/lap.o` is connector `o` of node `lap` in state `step` of SDFG `laplace`.
@@ -126,7 +126,14 @@ impl End {
 
     /// A node of a state as the text form writes it at the end of an edge: ports of scopes by their names.
     pub(crate) fn of(state: &State, node: NodeId, connector: Option<&str>) -> Self {
-        let Some(found) = state.get_node(node) else { return End::node(node.to_string()) };
+        match state.get_node(node) {
+            Some(found) => End::at(found, connector),
+            None => End::node(node.to_string()),
+        }
+    }
+
+    /// As [`of`](End::of), for a node that need not be in a state any more.
+    pub(crate) fn at(found: &Node, connector: Option<&str>) -> Self {
         let is_scope = found.kind.is_scope_entry() || found.kind.exit_of().is_some();
         let shown = |name: &str| match Port::parse(name) {
             Some(port) if is_scope => ConnectorName::Plain(port.name().to_owned()),

@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use crate::analysis::ScopeTree;
 use crate::analysis::footprint::nonnegative_extents;
 use crate::analysis::loops::counted_loops_around;
+use crate::analysis::symbols::scope_parameters;
 use crate::ir::{BlockKind, EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
 use crate::symbolic::{Assumptions, remembering};
 
-use scope::Scope;
+pub(crate) use scope::Scope;
 
 /// What propagation derived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,12 +104,24 @@ fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet,
     let mut derived = Vec::new();
     let mut exactness: BTreeMap<EdgeId, bool> = BTreeMap::new();
     for entry in tree.entries().into_iter().rev() {
-        let Some(scope) = Scope::of(sdfg, &state, &tree, entry, known) else { continue };
-        for (edge, memlet, exact) in scope.segments(&exactness) {
+        let around = known_around(&state, &tree, entry, known);
+        let Some(scope) = Scope::of(sdfg, &state, entry, around) else { continue };
+        for (edge, memlet, exact) in scope.segments(&exactness, &|_| true) {
             *state.memlet_mut(edge) = memlet.clone();
             exactness.insert(edge, exact);
             derived.push((edge, memlet, exact));
         }
     }
     derived
+}
+
+/// What is known of symbols around a scope.
+fn known_around(state: &State, tree: &ScopeTree, entry: NodeId, known: &Assumptions) -> Assumptions {
+    let mut around = known.clone();
+    let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
+    enclosing.reverse();
+    for (symbol, range) in enclosing.into_iter().flat_map(|scope| scope_parameters(state, scope)) {
+        range.constrain(symbol, &mut around);
+    }
+    around
 }

@@ -4,7 +4,6 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::nested::footprint;
-use crate::analysis::ScopeTree;
 use crate::analysis::symbols::scope_parameters;
 use crate::ir::{
     Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Port, Sdfg, State, Volume,
@@ -17,7 +16,7 @@ use crate::symbolic::{Assumptions, Atom, Expr, Symbol, Term};
 const MOST_OPERANDS: usize = 4;
 
 /// A scope with the symbols that it defines.
-pub(super) struct Scope<'a> {
+pub(crate) struct Scope<'a> {
     sdfg: &'a Sdfg,
     state: &'a State,
     entry: NodeId,
@@ -42,21 +41,9 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of an entry; `None` if it has no exit.
-    pub(super) fn of(
-        sdfg: &'a Sdfg,
-        state: &'a State,
-        tree: &ScopeTree,
-        entry: NodeId,
-        known: &Assumptions,
-    ) -> Option<Self> {
-        let exit = tree.exit_of(entry)?;
-        let mut around = known.clone();
-        let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
-        enclosing.reverse();
-        for (symbol, range) in enclosing.into_iter().flat_map(|scope| scope_parameters(state, scope)) {
-            range.constrain(symbol, &mut around);
-        }
+    /// The scope of an entry, with what is known of symbols around it; `None` if it has no exit.
+    pub(crate) fn of(sdfg: &'a Sdfg, state: &'a State, entry: NodeId, around: Assumptions) -> Option<Self> {
+        let exit = state.exit_of(entry)?;
         let mut known = around.clone();
         for (symbol, range) in scope_parameters(state, entry) {
             range.constrain(symbol, &mut known);
@@ -85,18 +72,23 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Derived memlets of the edges outside, each with whether it is exact. `inner` tells it of the edges inside.
-    pub(super) fn segments(&self, inner: &BTreeMap<EdgeId, bool>) -> Vec<(EdgeId, Memlet, bool)> {
+    /// Derived memlets of the edges outside at the connectors that are wanted, each with whether it is exact. `inner` tells it
+    /// of the edges inside.
+    pub(crate) fn segments(
+        &self,
+        inner: &BTreeMap<EdgeId, bool>,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Vec<(EdgeId, Memlet, bool)> {
         let mut segments = Vec::new();
         for edge in self.state.in_edges(self.entry) {
-            let Some(name) = self.state.edge(edge).in_port() else { continue };
+            let Some(name) = self.state.edge(edge).in_port().filter(|name| wanted(name)) else { continue };
             let inside = self.state.edges_at(self.entry, Port::Out(name));
             if let Some((access, volume, exact)) = self.union(inside, false, inner) {
                 segments.push((edge, Flow::Read(access), volume, exact));
             }
         }
         for edge in self.state.out_edges(self.exit) {
-            let Some(name) = self.state.edge(edge).out_port() else { continue };
+            let Some(name) = self.state.edge(edge).out_port().filter(|name| wanted(name)) else { continue };
             let inside = self.state.edges_at(self.exit, Port::In(name));
             if let Some((to, volume, exact)) = self.union(inside, true, inner) {
                 segments.push((edge, Flow::Write { to, resolution: self.resolution(inside) }, volume, exact));

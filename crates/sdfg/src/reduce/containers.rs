@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::code::rewrite;
 use super::dataflow::{remove_edge, remove_node};
-use super::step::Change;
-use crate::edit;
+use super::step::{Change, edited};
 use crate::ir::{BlockKind, ContainerId, ContainerKind, Edge, Flow, Layout, NodeId, NodeKind, Sdfg, StateId};
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ExpressionKind};
@@ -85,7 +84,7 @@ pub(super) fn without_symbols(sdfg: &Sdfg) -> Vec<Change> {
         for value in [1, 2, 4] {
             let values = BTreeMap::from([(symbol.clone(), Expr::int(value))]);
             let what = format!("{value} in the place of the symbol `{symbol}`");
-            changes.push(Change::new(what, move |sdfg| edit::substitute(sdfg, &values).ok()));
+            changes.push(Change::new(what, move |sdfg| edited(sdfg, |editor| editor.substitute(&values))));
         }
     }
     for (state, graph) in sdfg.states() {
@@ -106,7 +105,8 @@ fn fix_mapped(sdfg: &mut Sdfg, state: StateId, node: NodeId, symbol: &Symbol, va
     sdfg.get_state(state)?.get_node(node)?;
     let NodeKind::Nested(nested) = &mut sdfg.state_mut(state).node_mut(node).kind else { return None };
     nested.symbol_mapping.retain(|(other, _)| other != symbol);
-    edit::substitute(&mut nested.sdfg, &BTreeMap::from([(symbol.clone(), Expr::int(value))])).ok()
+    let values = BTreeMap::from([(symbol.clone(), Expr::int(value))]);
+    edited(&mut nested.sdfg, |editor| editor.substitute(&values))
 }
 
 /// Containers with one dimension less; an array without dimensions is a scalar.

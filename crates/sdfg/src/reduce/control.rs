@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::step::Change;
-use crate::edit;
+use super::step::{Change, edited};
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg, TransitionId};
 use crate::symbolic::Expr;
 
@@ -126,7 +125,7 @@ fn keep_part(sdfg: &mut Sdfg, id: BlockId, part: RegionId) -> Option<()> {
         && let Ok(value) = Expr::from_expression(&value)
     {
         // Where something else assigns the symbol, too, it stays.
-        let _ = edit::substitute(sdfg, &BTreeMap::from([(symbol, value)]));
+        edited(sdfg, |editor| editor.substitute(&BTreeMap::from([(symbol, value)])));
     }
     Some(())
 }
@@ -159,7 +158,7 @@ pub(super) fn merged(sdfg: &Sdfg) -> Vec<Change> {
             let (first, second) = (transition.src, transition.dst);
             let label = |id| &sdfg.block(id).label;
             let what = format!("`{}` and `{}` in one state", label(first), label(second));
-            Change::new(what, move |sdfg| edit::merge_states(sdfg, first, second).ok())
+            Change::new(what, move |sdfg| edited(sdfg, |editor| editor.merge_states(first, second)))
         })
         .collect()
 }

@@ -1,8 +1,7 @@
 //! Less dataflow: states, nodes, edges and calls.
 
 use super::repair::{Types, repair};
-use super::step::Change;
-use crate::edit;
+use super::step::{Change, edited};
 use crate::ir::{EdgeId, Node, NodeId, NodeKind, Sdfg, State, StateId};
 
 /// States without their contents.
@@ -47,7 +46,7 @@ fn without(sdfg: &Sdfg, is_meant: impl Fn(&Node) -> bool) -> Vec<Change> {
 /// Removes a node, and what stood at the other ends of its edges goes on without it.
 pub(super) fn remove_node(sdfg: &mut Sdfg, state: StateId, node: NodeId) -> Option<()> {
     let types = Types::of(sdfg, sdfg.get_state(state)?);
-    edit::remove_node(sdfg, state, node).ok()?;
+    edited(sdfg, |editor| editor.remove_node(state, node))?;
     repair(sdfg, state, &types);
     Some(())
 }
@@ -68,7 +67,7 @@ pub(super) fn without_edges(sdfg: &Sdfg) -> Vec<Change> {
 /// Removes the path of an edge, and what stood at its ends goes on without it.
 pub(super) fn remove_edge(sdfg: &mut Sdfg, state: StateId, edge: EdgeId) -> Option<()> {
     let types = Types::of(sdfg, sdfg.get_state(state)?);
-    edit::remove_edge(sdfg, state, edge).ok()?;
+    edited(sdfg, |editor| editor.remove_edge(state, edge))?;
     repair(sdfg, state, &types);
     Some(())
 }
@@ -80,7 +79,9 @@ pub(super) fn inlined(sdfg: &Sdfg) -> Vec<Change> {
         for (id, node) in graph.nodes() {
             if let NodeKind::Nested(_) = node.kind {
                 let what = format!("the nested SDFG `{}` in the place of its call", node.label);
-                changes.push(Change::new(what, move |sdfg| edit::inline_nested(sdfg, state, id).ok()));
+                changes.push(Change::new(what, move |sdfg| {
+                    edited(sdfg, |editor| editor.inline_nested(state, id))
+                }));
             }
         }
     }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::dataflow::remove_edge;
-use super::step::Change;
+use super::step::{Change, edited};
 use crate::analysis::is_leaf;
-use crate::edit;
 use crate::ir::{Consume, EdgeId, Flow, Map, Memlet, NodeId, NodeKind, ScopeExit, Sdfg, StateId, Volume};
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -40,7 +39,7 @@ fn unwrap(sdfg: &mut Sdfg, state: StateId, entry: NodeId) -> Option<()> {
     while !map_mut(sdfg, state, entry)?.params.is_empty() {
         fix_first(sdfg, state, entry, 0)?;
     }
-    edit::unwrap_map(sdfg, state, entry).ok()
+    edited(sdfg, |editor| editor.unwrap_map(state, entry))
 }
 
 /// Makes a map over the processing elements of a consume scope; its stream passes like everything else.
@@ -99,7 +98,7 @@ fn fix_first(sdfg: &mut Sdfg, state: StateId, entry: NodeId, at: usize) -> Optio
     }
     let values = BTreeMap::from([(map.params.remove(at), map.ranges.0.remove(at).begin)]);
     map.ranges = map.ranges.substitute(&values);
-    edit::substitute_in_scope(sdfg, state, Some(entry), &values).ok()
+    edited(sdfg, |editor| editor.substitute_in_scope(state, Some(entry), &values))
 }
 
 /// Maps with fewer iterations, and innermost memlets of fewer elements or simpler places.

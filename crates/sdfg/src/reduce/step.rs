@@ -1,5 +1,6 @@
 //! Steps: one simplification each, at some place among the nested SDFGs of a program.
 
+use crate::edit::{EditError, Editor};
 use crate::ir::{NodeId, NodeKind, Sdfg, StateId};
 use crate::propagate::propagate;
 
@@ -20,6 +21,17 @@ impl Change {
     pub(super) fn new(what: impl Into<String>, apply: impl Fn(&mut Sdfg) -> Option<()> + 'static) -> Self {
         Change { what: what.into(), apply: Box::new(apply) }
     }
+}
+
+/// Makes edits; `None` if one of them is refused. What comes of them need not be valid.
+pub(super) fn edited<T>(
+    sdfg: &mut Sdfg,
+    edits: impl FnOnce(&mut Editor<'_>) -> Result<T, EditError>,
+) -> Option<T> {
+    let mut editor = Editor::of_draft(sdfg);
+    let made = edits(&mut editor).ok()?;
+    editor.commit().ok()?;
+    Some(made)
 }
 
 /// A change at its place.

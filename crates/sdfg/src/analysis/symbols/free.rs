@@ -126,6 +126,41 @@ pub fn free_symbols_in_scope(state: &State, root: Option<NodeId>) -> BTreeSet<Sy
     free
 }
 
+/// Symbols that occur among the nodes inside the scope of `root`, as [`free_symbols_in_scope`], for callers who know them and
+/// the scope that each lies in.
+pub(crate) fn free_symbols_inside(
+    state: &State,
+    root: NodeId,
+    inside: &BTreeSet<NodeId>,
+    scope_of: &dyn Fn(NodeId) -> Option<NodeId>,
+) -> BTreeSet<Symbol> {
+    let mut free = BTreeSet::new();
+    let bound_at = |scope: Option<NodeId>| -> BTreeSet<Symbol> {
+        let scopes = std::iter::successors(scope, |entry| scope_of(*entry)).take(inside.len() + 1);
+        scopes.take_while(|entry| *entry != root).flat_map(|entry| bound_symbols(state, entry)).collect()
+    };
+    let mut bound: BTreeMap<Option<NodeId>, BTreeSet<Symbol>> = BTreeMap::new();
+    for id in inside.iter().copied().chain([root]) {
+        let kind = &state.node(id).kind;
+        let behind = if kind.is_scope_entry() { Some(id) } else { scope_of(id) };
+        let here = bound.entry(behind).or_insert_with(|| bound_at(behind));
+        for (_, edge) in state.each_out_edge(id) {
+            visit_memlet(&edge.memlet, &mut |symbol| {
+                if !here.contains(symbol) && !free.contains(symbol) {
+                    free.insert(symbol.clone());
+                }
+            });
+        }
+        if id != root {
+            let around = scope_of(id);
+            let here = bound.entry(around).or_insert_with(|| bound_at(around));
+            let used = symbols_of_node(state, id, kind);
+            free.extend(used.into_iter().filter(|symbol| !here.contains(symbol)));
+        }
+    }
+    free
+}
+
 /// Gives the symbols in an access, volume or binding, as often as they occur.
 fn visit_memlet(memlet: &Memlet, visit: &mut dyn FnMut(&Symbol)) {
     for range in memlet.accesses().flat_map(|access| &access.subset().0) {

@@ -17,6 +17,7 @@ use crate::subset::Range;
 use crate::symbolic::{Expr, Symbol};
 
 pub use defined::DefinedSymbols;
+pub(crate) use free::free_symbols_inside;
 pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state, free_symbols_with};
 
 /// The type of a symbol that nothing declares.

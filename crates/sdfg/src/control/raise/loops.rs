@@ -8,7 +8,7 @@ use super::{
 };
 use crate::analysis::region_graph::{one_is_taken, tried_transitions};
 use crate::analysis::{DominatorTree, RegionGraph};
-use crate::edit::{atomically, derived_block_label, insert_state_after, jumps_out};
+use crate::edit::{Editor, atomically, derived_block_label, jumps_out};
 use crate::ir::{Block, BlockId, BlockKind, Loop, RegionId, Sdfg, TransitionId};
 use crate::symbolic::Symbol;
 use crate::syntax::{BinaryOp, Expression, UnaryOp};
@@ -51,7 +51,9 @@ fn with_guard_behind(
     header: BlockId,
     nodes: &BTreeSet<BlockId>,
 ) -> Option<Shape> {
-    let guard = insert_state_after(sdfg, working).ok()?;
+    let mut editor = Editor::of_draft(sdfg);
+    let guard = editor.insert_state_after(working).ok()?;
+    editor.commit().ok()?;
     let graph = RegionGraph::of(sdfg, sdfg.block(guard).region);
     let nodes = nodes.iter().copied().chain([guard]).collect();
     Shape::of(sdfg, &graph, header, &nodes)

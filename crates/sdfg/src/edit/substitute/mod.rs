@@ -9,124 +9,200 @@ mod tasklet;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{EditError, names, snapshot::atomically};
-use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols};
+use super::editor::Editor;
+use super::rename::{values_of, values_of_mut};
+use super::{EditError, names};
+use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols, free_symbols, free_symbols_of_state};
 use crate::ir::{
-    BlockKind, Container, ContainerId, ContainerKind, Distribution, NestedSdfg, NodeId, Sdfg, State, StateId,
+    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, NestedSdfg, NodeId, NodeKind,
+    Sdfg, State, StateId, TransitionId,
 };
 use crate::symbolic::{Expr, Symbol};
 
 use replacement::Replacements;
 pub(super) use tasklet::{names_of, rename_in_tasklet};
 
-/// Replaces symbols of an SDFG by expressions, all at once. Symbols of nested SDFGs keep their names and get their values
-/// by the symbol mapping of the call.
-///
-/// Declarations of replaced symbols are taken back. Symbols that only the expressions mention are declared, with the type
-/// of the symbol that they stand for.
-///
-/// # Errors
-/// [`EditError::AssignedSymbol`] for symbols that a loop or transition assigns, [`EditError::Captured`] if an expression
-/// mentions one or the name of a container, [`EditError::NotExpressible`] if code cannot hold the expression, and
-/// [`EditError::DimensionsChange`] if a memlet at a code node loses a dimension.
-pub fn substitute(sdfg: &mut Sdfg, values: &BTreeMap<Symbol, Expr>) -> Result<(), EditError> {
-    let assigned = assigned_symbols(sdfg);
-    let replacements = Replacements::new(sdfg, values);
-    if let Some(symbol) = replacements.symbols().find(|symbol| assigned.contains(symbol)) {
-        return Err(EditError::AssignedSymbol(symbol.clone()));
-    }
-    if let Some(symbol) = replacements.inserted().into_iter().find(|symbol| assigned.contains(symbol)) {
-        return Err(EditError::Captured { symbol });
-    }
-    atomically(sdfg, |sdfg| {
-        let mut types = Vec::new();
-        for symbol in replacements.symbols() {
-            let ty = sdfg.symbol_type(symbol);
-            let inserted = values.get(symbol).map(Expr::free_symbols).unwrap_or_default();
-            types.extend(inserted.into_iter().map(|inner| (inner, ty.unwrap_or(UNDECLARED_SYMBOL))));
+impl Editor<'_> {
+    /// Replaces symbols of an SDFG by expressions, all at once. Symbols of nested SDFGs keep their names and get their values
+    /// by the symbol mapping of the call.
+    ///
+    /// Declarations of replaced symbols are taken back. Symbols that only the expressions mention are declared, with the type
+    /// of the symbol that they stand for.
+    ///
+    /// # Errors
+    /// [`EditError::AssignedSymbol`] for symbols that a loop or transition assigns, [`EditError::Captured`] if an expression
+    /// mentions one or the name of a container, [`EditError::NotExpressible`] if code cannot hold the expression, and
+    /// [`EditError::DimensionsChange`] if a memlet at a code node loses a dimension.
+    pub fn substitute(&mut self, values: &BTreeMap<Symbol, Expr>) -> Result<(), EditError> {
+        let assigned = assigned_symbols(self.sdfg());
+        let replacements = Replacements::new(self.sdfg(), values);
+        if let Some(symbol) = replacements.symbols().find(|symbol| assigned.contains(symbol)) {
+            return Err(EditError::AssignedSymbol(symbol.clone()));
         }
-        everywhere(sdfg, &replacements)?;
-        let kept = replacements.inserted();
-        for symbol in replacements.symbols().filter(|symbol| !kept.contains(symbol)) {
-            sdfg.undeclare_symbol(symbol);
+        if let Some(symbol) = replacements.inserted().into_iter().find(|symbol| assigned.contains(symbol)) {
+            return Err(EditError::Captured { symbol });
         }
-        for (symbol, ty) in types {
-            if sdfg.symbol_type(&symbol).is_none() {
-                sdfg.declare_symbol(symbol, ty);
+        self.attempt(|editor| {
+            let mut types = Vec::new();
+            for symbol in replacements.symbols() {
+                let ty = editor.sdfg().symbol_type(symbol);
+                let inserted = values.get(symbol).map(Expr::free_symbols).unwrap_or_default();
+                types.extend(inserted.into_iter().map(|inner| (inner, ty.unwrap_or(UNDECLARED_SYMBOL))));
             }
-        }
-        Ok(())
-    })
-}
-
-/// Replaces symbols by expressions inside the scope of `entry`, or with `None` in the whole state. The ranges of the
-/// scope itself stay as they are, so that a transformation may first change what an entry binds and then tell its
-/// contents.
-///
-/// # Errors
-/// As [`substitute`]; symbols that control flow assigns may be replaced here.
-pub fn substitute_in_scope(
-    sdfg: &mut Sdfg,
-    state: StateId,
-    entry: Option<NodeId>,
-    values: &BTreeMap<Symbol, Expr>,
-) -> Result<(), EditError> {
-    let found = sdfg.get_state(state).ok_or(EditError::NoState(state))?;
-    if let Some(entry) = entry {
-        super::expect_entry(found, entry)?;
-    }
-    let replacements = Replacements::new(sdfg, values);
-    no_containers(sdfg, &replacements)?;
-    let changed = state::substituted(sdfg, found, entry, &replacements, &BTreeSet::new())?;
-    *sdfg.state_mut(state) = changed;
-    Ok(())
-}
-
-/// Gives a symbol another name, where it is declared, assigned and used. Parameters of scopes that have the old name
-/// hide the symbol and keep it.
-///
-/// # Errors
-/// [`EditError::NoSymbol`], [`EditError::InvalidName`], and [`EditError::NameTaken`] if a container or another symbol of
-/// the SDFG has the name.
-pub fn rename_symbol(sdfg: &mut Sdfg, from: &Symbol, to: &str) -> Result<(), EditError> {
-    names::check(to)?;
-    let new = Symbol::new(to).map_err(|_| EditError::InvalidName { name: to.to_owned() })?;
-    let assigned = assigned_symbols(sdfg);
-    let free = crate::analysis::symbols::free_symbols(sdfg);
-    if !free.contains(from) && !assigned.contains(from) {
-        return Err(EditError::NoSymbol(from.clone()));
-    }
-    if free.contains(&new) || assigned.contains(&new) || sdfg.find_container(to).is_some() {
-        return Err(EditError::NameTaken { name: to.to_owned() });
-    }
-    let mut replacements =
-        Replacements::new(sdfg, &BTreeMap::from([(from.clone(), Expr::symbol(new.clone()))]));
-    replacements.same_type(from, &new);
-    atomically(sdfg, |sdfg| {
-        everywhere(sdfg, &replacements)?;
-        let declared: Vec<_> = sdfg.symbols().map(|(symbol, ty)| (symbol.clone(), ty)).collect();
-        for (symbol, _) in &declared {
-            sdfg.undeclare_symbol(symbol);
-        }
-        for (symbol, ty) in declared {
-            sdfg.declare_symbol(if symbol == *from { new.clone() } else { symbol }, ty);
-        }
-        for block in blocks(sdfg) {
-            if let BlockKind::Loop(repeated) = &mut sdfg.block_mut(block).kind
-                && repeated.symbol.as_ref() == Some(from)
-            {
-                repeated.symbol = Some(new.clone());
-            }
-        }
-        for id in transitions(sdfg) {
-            for (symbol, _) in &mut sdfg.transition_mut(id).assignments {
-                if symbol == from {
-                    *symbol = new.clone();
+            editor.replace_everywhere(&replacements)?;
+            let kept = replacements.inserted();
+            for symbol in replacements.symbols().filter(|symbol| !kept.contains(symbol)) {
+                if editor.sdfg().symbol_type(symbol).is_some() {
+                    editor.put_symbol(symbol, None);
                 }
             }
+            for (symbol, ty) in types {
+                if editor.sdfg().symbol_type(&symbol).is_none() {
+                    editor.put_symbol(&symbol, Some(ty));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces symbols by expressions inside the scope of `entry`, or with `None` in the whole state. The ranges of the
+    /// scope itself stay as they are, so that a transformation may first change what an entry binds and then tell its
+    /// contents.
+    ///
+    /// # Errors
+    /// As [`substitute`](Editor::substitute); symbols that control flow assigns may be replaced here.
+    pub fn substitute_in_scope(
+        &mut self,
+        state: StateId,
+        entry: Option<NodeId>,
+        values: &BTreeMap<Symbol, Expr>,
+    ) -> Result<(), EditError> {
+        let found = self.state(state)?;
+        if let Some(entry) = entry {
+            super::expect_entry(found, entry)?;
+        }
+        let replacements = Replacements::new(self.sdfg(), values);
+        no_containers(self.sdfg(), &replacements)?;
+        let changed = state::substituted(self.sdfg(), found, entry, &replacements, &BTreeSet::new())?;
+        self.replace_graph(state, changed);
+        Ok(())
+    }
+
+    /// Gives a symbol another name, where it is declared, assigned and used. Parameters of scopes that have the old name
+    /// hide the symbol and keep it.
+    ///
+    /// # Errors
+    /// [`EditError::NoSymbol`], [`EditError::InvalidName`], and [`EditError::NameTaken`] if a container or another symbol of
+    /// the SDFG has the name.
+    pub fn rename_symbol(&mut self, from: &Symbol, to: &str) -> Result<(), EditError> {
+        names::check(to)?;
+        let new = Symbol::new(to).map_err(|_| EditError::InvalidName { name: to.to_owned() })?;
+        let sdfg = self.sdfg();
+        let assigned = assigned_symbols(sdfg);
+        let free = free_symbols(sdfg);
+        if !free.contains(from) && !assigned.contains(from) {
+            return Err(EditError::NoSymbol(from.clone()));
+        }
+        if free.contains(&new) || assigned.contains(&new) || sdfg.find_container(to).is_some() {
+            return Err(EditError::NameTaken { name: to.to_owned() });
+        }
+        let mut replacements =
+            Replacements::new(sdfg, &BTreeMap::from([(from.clone(), Expr::symbol(new.clone()))]));
+        replacements.same_type(from, &new);
+        self.attempt(|editor| {
+            editor.replace_everywhere(&replacements)?;
+            let declared: Vec<_> =
+                editor.sdfg().symbols().map(|(symbol, ty)| (symbol.clone(), ty)).collect();
+            if declared.iter().any(|(symbol, _)| symbol == from) {
+                let renamed = declared.into_iter().map(|(symbol, ty)| {
+                    (if symbol == *from { new.clone() } else { symbol }, ty)
+                });
+                editor.put_symbols(renamed.collect());
+            }
+            for block in blocks(editor.sdfg()) {
+                let counts = |kind: &BlockKind| matches!(kind, BlockKind::Loop(of) if of.symbol.as_ref() == Some(from));
+                if counts(&editor.sdfg().block(block).kind) {
+                    editor.set_block(block, |block| {
+                        if let BlockKind::Loop(repeated) = &mut block.kind {
+                            repeated.symbol = Some(new.clone());
+                        }
+                    });
+                }
+            }
+            for id in transitions(editor.sdfg()) {
+                if editor.sdfg().transition(id).assignments.iter().any(|(symbol, _)| symbol == from) {
+                    editor.set_transition(id, |transition| {
+                        let assigned = transition.assignments.iter_mut().map(|(symbol, _)| symbol);
+                        assigned.filter(|symbol| *symbol == from).for_each(|symbol| *symbol = new.clone());
+                    });
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces in containers, control flow and states.
+    fn replace_everywhere(&mut self, replacements: &Replacements) -> Result<(), EditError> {
+        if replacements.is_empty() {
+            return Ok(());
+        }
+        let sdfg = self.sdfg();
+        no_containers(sdfg, replacements)?;
+        let mut changed = Vec::new();
+        for (id, state) in sdfg.states().filter(|(_, state)| uses(state, replacements)) {
+            changed.push((id, state::substituted(sdfg, state, None, replacements, &BTreeSet::new())?));
+        }
+        for (id, state) in changed {
+            self.replace_graph(id, state);
+        }
+        self.replace_in_control(replacements)?;
+        let containers: Vec<ContainerId> = self.sdfg().containers().map(|(id, _)| id).collect();
+        for id in containers {
+            let before = self.sdfg().container(id);
+            let mut after = before.clone();
+            shape(&mut after, replacements);
+            if after.kind != before.kind || after.distribution != before.distribution {
+                self.set_container(id, |container| *container = after);
+            }
         }
         Ok(())
-    })
+    }
+
+    fn replace_in_control(&mut self, replacements: &Replacements) -> Result<(), EditError> {
+        for id in blocks(self.sdfg()) {
+            let sdfg = self.sdfg();
+            let found = sdfg.block(id);
+            let mut kind = found.kind.clone();
+            for value in values_of_mut(&mut kind) {
+                replacements.control(sdfg, value, &found.label)?;
+            }
+            if values_of(&kind) != values_of(&found.kind) {
+                self.set_block(id, |block| block.kind = kind);
+            }
+        }
+        for id in transitions(self.sdfg()) {
+            let sdfg = self.sdfg();
+            let found = sdfg.transition(id);
+            let mut transition = found.clone();
+            let label = &sdfg.block(transition.src).label;
+            let values = transition.assignments.iter_mut().map(|(_, value)| value);
+            for value in values.chain(&mut transition.condition) {
+                replacements.control(sdfg, value, label)?;
+            }
+            if transition.assignments != found.assignments || transition.condition != found.condition {
+                self.set_transition(id, |found| *found = transition);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a state may hold one of the symbols that are replaced. The names of properties of library nodes are not known to
+/// be symbols before they are.
+fn uses(state: &State, replacements: &Replacements) -> bool {
+    let free = free_symbols_of_state(state);
+    replacements.symbols().any(|symbol| free.contains(symbol))
+        || state.nodes().any(|(_, node)| matches!(node.kind, NodeKind::Library(_)))
 }
 
 /// The state of a nested SDFG with symbols replaced by expressions of the caller. Scopes get other names for what they bind
@@ -162,27 +238,6 @@ fn no_containers(sdfg: &Sdfg, replacements: &Replacements) -> Result<(), EditErr
     }
 }
 
-/// Replaces in containers, control flow and states.
-fn everywhere(sdfg: &mut Sdfg, replacements: &Replacements) -> Result<(), EditError> {
-    if replacements.is_empty() {
-        return Ok(());
-    }
-    no_containers(sdfg, replacements)?;
-    let mut changed = Vec::new();
-    for (id, state) in sdfg.states() {
-        changed.push((id, state::substituted(sdfg, state, None, replacements, &BTreeSet::new())?));
-    }
-    for (id, state) in changed {
-        *sdfg.state_mut(id) = state;
-    }
-    control_flow(sdfg, replacements)?;
-    let containers: Vec<ContainerId> = sdfg.containers().map(|(id, _)| id).collect();
-    for id in containers {
-        shape(sdfg.container_mut(id), replacements);
-    }
-    Ok(())
-}
-
 fn shape(container: &mut Container, replacements: &Replacements) {
     let expr = |expr: &mut Expr| replacements.expr(expr);
     match &mut container.kind {
@@ -200,43 +255,10 @@ fn shape(container: &mut Container, replacements: &Replacements) {
     }
 }
 
-fn control_flow(sdfg: &mut Sdfg, replacements: &Replacements) -> Result<(), EditError> {
-    for id in blocks(sdfg) {
-        let mut kind = sdfg.block(id).kind.clone();
-        let label = sdfg.block(id).label.clone();
-        match &mut kind {
-            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => continue,
-            BlockKind::Loop(repeated) => {
-                let values =
-                    [repeated.init.as_mut(), Some(&mut repeated.condition), repeated.update.as_mut()];
-                for value in values.into_iter().flatten() {
-                    replacements.control(sdfg, value, &label)?;
-                }
-            }
-            BlockKind::Branch(branch) => {
-                for (condition, _) in &mut branch.arms {
-                    replacements.control(sdfg, condition, &label)?;
-                }
-            }
-        }
-        sdfg.block_mut(id).kind = kind;
-    }
-    for id in transitions(sdfg) {
-        let mut transition = sdfg.transition(id).clone();
-        let label = sdfg.block(transition.src).label.clone();
-        let values = transition.assignments.iter_mut().map(|(_, value)| value);
-        for value in values.chain(&mut transition.condition) {
-            replacements.control(sdfg, value, &label)?;
-        }
-        *sdfg.transition_mut(id) = transition;
-    }
-    Ok(())
-}
-
-fn blocks(sdfg: &Sdfg) -> Vec<crate::ir::BlockId> {
+fn blocks(sdfg: &Sdfg) -> Vec<BlockId> {
     sdfg.blocks().map(|(id, _)| id).collect()
 }
 
-fn transitions(sdfg: &Sdfg) -> Vec<crate::ir::TransitionId> {
+fn transitions(sdfg: &Sdfg) -> Vec<TransitionId> {
     sdfg.transitions().map(|(id, _)| id).collect()
 }
