@@ -61,7 +61,7 @@ fn once(build: Build, level: OptLevel) -> Result<[f64; 4], Error> {
         *part = start.elapsed().as_secs_f64() * 1e3;
         start = Instant::now();
     };
-    let program = build()?;
+    let (program, _) = build()?;
     lap(&mut parts[0]);
     let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
     let options = CompileOptions { level, ..CompileOptions::default() };

@@ -63,7 +63,8 @@ fn demo(path: Option<&Path>, folder: &Path) -> Result<(), Error> {
     }
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
 
-    let program = timed("build and check the program", pipeline)?;
+    let (program, warnings) = timed("build and check the program", pipeline)?;
+    eprint!("{warnings}");
     let crop = picture.middle(CROP);
     let expected = timed("interpret it on the middle of the picture", || interpret(&program, &crop))?;
     let object =

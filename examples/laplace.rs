@@ -38,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // 2. Check. `build` validates: what it returns is proof that the graph is well formed. With an error in it, such as an
     //    index outside of A, the answer is a list of diagnostics with carets.
-    let program = b.build()?;
+    let (program, warnings) = b.build()?;
+    print!("{warnings}"); // with carets; nothing if there are none
     println!("The program as text, as it would stand in a file:\n\n{}", sdfg::text::print(program.sdfg()));
 
     // 3. Interpret. The interpreter is the definition of what a program means. It is slow, and traps on what is undefined.

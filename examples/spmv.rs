@@ -43,7 +43,7 @@ fn multiply(path: &Path, repeats: Option<usize>) -> Result<(), Box<dyn Error>> {
         .with("x", Tensor::vector(&(0..matrix.columns).map(factor).collect::<Vec<_>>()))
         .with("b", Tensor::vector(&vec![0.0; matrix.rows as usize]))
         .with_symbol("H", i64::from(matrix.rows));
-    let program = spmv()?;
+    let (program, _) = spmv()?;
     let library = Library::load(&sdfg_codegen::compile(&program, &CompileOptions::default())?)?;
 
     let mut native = arguments.clone();

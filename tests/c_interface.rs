@@ -104,25 +104,25 @@ fn c_program_with(program: &Validated, source: &str, lowering: &LowerOptions) {
 /// `NAME_create`, `NAME_run`, `NAME_error`, `NAME_destroy`, and every status that a caller can cause.
 #[test]
 fn one_handle_many_calls() {
-    c_program(&jacobi2d().expect("it is valid"), "jacobi2d");
+    c_program(&jacobi2d().expect("it is valid").0, "jacobi2d");
 }
 
 /// The call without a handle.
 #[test]
 fn one_shot() {
-    c_program(&laplace().expect("it is valid"), "laplace");
+    c_program(&laplace().expect("it is valid").0, "laplace");
 }
 
 /// Complex arguments have one layout and one type name in both languages.
 #[test]
 fn complex_arguments() {
-    c_program(&butterfly().expect("it is valid"), "butterfly");
+    c_program(&butterfly().expect("it is valid").0, "butterfly");
 }
 
 /// Two threads of a process run two handles at the same time, each with a team of its own.
 #[test]
 fn two_handles_at_once() {
-    c_program(&jacobi2d().expect("it is valid"), "two_handles");
+    c_program(&jacobi2d().expect("it is valid").0, "two_handles");
 }
 
 /// Keeps `0, 1, 2, ...` from run to run.
@@ -157,7 +157,7 @@ fn refused_calls() {
 /// What streams and tasks need of the runtime is in every form of the program.
 #[test]
 fn streams() {
-    c_program(&systolic().expect("it is valid"), "systolic");
+    c_program(&systolic().expect("it is valid").0, "systolic");
 }
 
 /// Takes `N` elements from one stream and pushes each of them and its double to another one.

@@ -26,7 +26,7 @@ fn check(sdfg: &Sdfg) -> usize {
 
 #[test]
 fn every_element_of_the_examples_has_a_path_of_its_own() {
-    let counts: Vec<usize> = ALL.iter().map(|(_, build)| check(build().unwrap().sdfg())).collect();
+    let counts: Vec<usize> = ALL.iter().map(|(_, build)| check(build().unwrap().0.sdfg())).collect();
     assert!(counts.iter().all(|count| *count > 10), "{counts:?}");
 }
 

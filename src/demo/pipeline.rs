@@ -3,7 +3,7 @@
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F32, U8};
 use sdfg::ir::ScheduleKind::CpuMulticore;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// Unsharp masking, with the outlines that a Sobel operator finds drawn darker.
 ///
@@ -12,7 +12,7 @@ use sdfg::validate::{Rejected, Validated};
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn pipeline() -> Result<Validated, Rejected> {
+pub fn pipeline() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("sharpen");
     b.symbol("H");
     b.symbol("W");

@@ -4,13 +4,13 @@ use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F64, I64};
 use sdfg::ir::FloatMode;
 use sdfg::ir::ScheduleKind::CpuMulticore;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// A state machine (SC'19 paper, figure 10a): the sum is doubled if it is at most 5, else halved.
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn branching() -> Result<Validated, Rejected> {
+pub fn branching() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("branching");
     b.scalar("A", F64);
     b.scalar("B", F64);
@@ -35,7 +35,7 @@ pub fn branching() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn mandelbrot() -> Result<Validated, Rejected> {
+pub fn mandelbrot() -> Result<(Validated, Warnings), Rejected> {
     let mut inner = SdfgBuilder::new("escape");
     for symbol in ["x", "y", "W", "H", "limit"] {
         inner.symbol(symbol);

@@ -4,13 +4,13 @@ use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{Complex128, F64, I64, U8, U32};
 use sdfg::ir::ConflictResolution::Sum;
 use sdfg::ir::ScheduleKind::{CpuMulticore, Sequential};
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// Sparse matrix-vector product `b = A x` with `A` in compressed rows (SC'19 paper, figure 4).
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn spmv() -> Result<Validated, Rejected> {
+pub fn spmv() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("spmv");
     b.symbol("H");
     b.symbol("W");
@@ -54,7 +54,7 @@ pub fn spmv() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn blas() -> Result<Validated, Rejected> {
+pub fn blas() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("blas");
     for size in ["M", "N", "K"] {
         b.symbol(size);
@@ -76,7 +76,7 @@ pub fn blas() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn matmul() -> Result<Validated, Rejected> {
+pub fn matmul() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("matmul");
     for size in ["M", "N", "K"] {
         b.symbol(size);
@@ -102,7 +102,7 @@ pub fn matmul() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn histogram() -> Result<Validated, Rejected> {
+pub fn histogram() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("histogram");
     b.symbol("H");
     b.symbol("W");
@@ -128,7 +128,7 @@ pub fn histogram() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn triangular_solve() -> Result<Validated, Rejected> {
+pub fn triangular_solve() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("triangular_solve");
     b.symbol("N");
     b.array("L", F64, ["N", "N"]);
@@ -160,7 +160,7 @@ pub fn triangular_solve() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn butterfly() -> Result<Validated, Rejected> {
+pub fn butterfly() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("butterfly");
     b.symbol("H");
     b.array("x", Complex128, ["2 * H"]);

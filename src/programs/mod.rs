@@ -8,15 +8,15 @@ mod streams;
 pub use control::{branching, mandelbrot};
 pub use linear_algebra::{blas, butterfly, histogram, matmul, spmv, triangular_solve};
 pub use stencils::{jacobi2d, laplace};
-pub use streams::{fibonacci, query, systolic};
+pub use streams::{fibonacci, query, quicksort, systolic};
 
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// A function that makes a program.
-pub type Build = fn() -> Result<Validated, Rejected>;
+pub type Build = fn() -> Result<(Validated, Warnings), Rejected>;
 
 /// Every example program by name, alphabetically.
-pub const ALL: [(&str, Build); 13] = [
+pub const ALL: [(&str, Build); 14] = [
     ("blas", blas),
     ("branching", branching),
     ("butterfly", butterfly),
@@ -27,6 +27,7 @@ pub const ALL: [(&str, Build); 13] = [
     ("mandelbrot", mandelbrot),
     ("matmul", matmul),
     ("query", query),
+    ("quicksort", quicksort),
     ("spmv", spmv),
     ("systolic", systolic),
     ("triangular_solve", triangular_solve),

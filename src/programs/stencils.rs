@@ -3,13 +3,13 @@
 use sdfg::builder::{SdfgBuilder, StateBuilder};
 use sdfg::dtype::ScalarType::F64;
 use sdfg::ir::ScheduleKind::CpuMulticore;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// One-dimensional Laplace operator over time (SC'19 paper, figure 2). Time steps alternate between the two rows of `A`.
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn laplace() -> Result<Validated, Rejected> {
+pub fn laplace() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("laplace");
     b.symbol("N");
     b.symbol("T");
@@ -33,7 +33,7 @@ pub fn laplace() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn jacobi2d() -> Result<Validated, Rejected> {
+pub fn jacobi2d() -> Result<(Validated, Warnings), Rejected> {
     let average = |s: &mut StateBuilder<'_>, from: &str, to: &str| {
         s.map_scope("cells", [("i", "1:N - 1"), ("j", "1:N - 1")]).schedule(CpuMulticore).body(|s| {
             s.tasklet("average")

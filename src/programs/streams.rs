@@ -1,17 +1,18 @@
 //! Streams and consume scopes.
 
 use sdfg::builder::SdfgBuilder;
+use sdfg::dtype::ElementType;
 use sdfg::dtype::ScalarType::{F64, I64};
 use sdfg::ir::ConflictResolution::Sum;
 use sdfg::ir::ScheduleKind::Unrolled;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 /// The Fibonacci recurrence without memory (SC'19 paper, figure 8): processing elements take numbers from a stream and push the
 /// two below.
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn fibonacci() -> Result<Validated, Rejected> {
+pub fn fibonacci() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("fibonacci");
     b.symbol("P");
     b.scalar("N", I64);
@@ -40,7 +41,7 @@ pub fn fibonacci() -> Result<Validated, Rejected> {
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn query() -> Result<Validated, Rejected> {
+pub fn query() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("query");
     b.symbol("N");
     b.array("column", F64, ["N"]);
@@ -68,11 +69,56 @@ pub fn query() -> Result<Validated, Rejected> {
     b.build()
 }
 
+/// Sorts in place: processing elements take ranges from a stream, split them around an element and push both sides, which they hand on by that.
+///
+/// # Errors
+/// Never, unless the builder or validation is wrong.
+pub fn quicksort() -> Result<(Validated, Warnings), Rejected> {
+    const SPLIT: &str = "begin = lane(range, 0)
+last = lane(range, 1) - 1
+if begin < last:
+    pivot = a[last]
+    middle = begin
+    for i in range(begin, last):
+        if a[i] < pivot:
+            smaller = a[i]
+            o[i] = a[middle]
+            o[middle] = smaller
+            middle = middle + 1
+    o[last] = a[middle]
+    o[middle] = pivot
+    rest = lanes(begin, middle)
+    rest = lanes(middle + 1, last + 1)";
+    let mut b = SdfgBuilder::new("quicksort");
+    b.symbol("N");
+    b.symbol("P");
+    b.array("A", F64, ["N"]);
+    let pair = ElementType::vector(I64, 2).unwrap_or(ElementType::scalar(I64));
+    let stream = b.stream("ranges", pair, [""; 0]);
+    b.state("begin", |s| {
+        s.tasklet("whole").output("range", "ranges").code("range = lanes(0, N)");
+    });
+    b.state("sort", |s| {
+        s.consume("workers", stream, "p", "P").body(|s| {
+            s.tasklet("split")
+                .input("range", "ranges")
+                .input("a", "A[0:N]")
+                .dynamic()
+                .output("o", "A[0:N]")
+                .dynamic()
+                .output("rest", "ranges")
+                .dynamic()
+                .code(SPLIT);
+        });
+    });
+    b.build()
+}
+
 /// A chain of `P` processing elements joined by streams (SC'19 paper, figure 7). Element `p` adds `p + 1`.
 ///
 /// # Errors
 /// Never, unless the builder or validation is wrong.
-pub fn systolic() -> Result<Validated, Rejected> {
+pub fn systolic() -> Result<(Validated, Warnings), Rejected> {
     let mut element = SdfgBuilder::new("element");
     element.symbol("N");
     element.symbol("p");

@@ -15,7 +15,7 @@ use sdfg_programs::trusted;
 /// The program from the builder and from its text, each with a word for messages.
 pub(crate) fn forms(name: &str) -> [(&'static str, Validated); 2] {
     let (_, build) = ALL.into_iter().find(|(known, _)| *known == name).expect("a program of the list");
-    let built = build().unwrap_or_else(|rejected| panic!("{name} from the builder: {rejected}"));
+    let (built, _) = build().unwrap_or_else(|rejected| panic!("{name} from the builder: {rejected}"));
     let path = format!("{}/programs/{name}.sdft", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let parsed = sdfg::text::parse(&path, &source).unwrap_or_else(|errors| panic!("{path}: {errors:?}"));

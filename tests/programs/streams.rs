@@ -47,6 +47,19 @@ fn query() {
     });
 }
 
+/// Ranges that one processing element pushes and another one takes: who takes an element comes after who pushed it.
+#[test]
+fn quicksort() {
+    let cases = [(0_i64, 1_i64), (1, 2), (2, 3), (30, 1), (60, 4), (200, 2)].map(|(n, processors)| {
+        Arguments::new().with("A", filled(&[n], |p| scattered(p, 40) / 4.0)).with_symbol("P", processors)
+    });
+    everywhere("quicksort", &cases, |before, after| {
+        let mut expected: Vec<f64> = elements(before, "A");
+        expected.sort_by(f64::total_cmp);
+        assert_eq!(elements::<f64>(after, "A"), expected);
+    });
+}
+
 /// A chain of queues keeps the order of its elements, and element `p` of the chain adds `p + 1`.
 #[test]
 fn systolic() {

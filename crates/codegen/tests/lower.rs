@@ -419,3 +419,53 @@ fn arguments_of_c_functions_use_what_they_name() {
     // Not `failed`, which is set later, nor what the function writes.
     assert!(text.contains("external t fill(<N>, <2 * N>, &A[0]) -> info[0]\n"), "{text}");
 }
+
+#[test]
+fn what_iterations_hand_on_is_told() {
+    let text = plan(&program("quicksort"));
+    assert!(text.contains("handed over A\n"), "{text}");
+    // Here iterations only combine.
+    assert!(!plan(&program("fibonacci")).contains("handed over"));
+    // No consume scope takes what this loop pushes.
+    assert!(!plan(&program("query")).contains("handed over"));
+}
+
+/// Who takes an element may read what was combined before its push: that is not put off to the end of the loop that pushes.
+#[test]
+fn loops_that_push_combine_at_once() {
+    let countdown = |out: &str, code: &str, push: &str, leave: &str| {
+        format!(
+            "sdfg p {{
+  symbol K: i64
+  array count: i64[8]
+  transient stream S: i64
+  state fill {{ access S; tasklet t () -> (s) {{ s = 7 }}; t.s -> S: S }}
+  state work {{ access S; access more = S; access count
+    consume c [p = 0:4] {{
+      map each [k = 0:K] schedule(sequential) {{
+        tasklet t (x) -> ({out}) {{ {code} }}
+        each.S -> t.x: S
+        t.one -> each.count: count[0] wcr(sum)
+        {push}
+      }}
+      c.stream -> each.S
+      each.count -> c.count
+      {leave}
+    }}
+    S -> c.stream
+    order c -> more
+    c.count -> count }}
+}}"
+        )
+    };
+    let pushes = countdown(
+        "one, next",
+        "one = 1; next = x - 1",
+        "t.next -> each.S: S",
+        "each.S -> c.S\n    }\n    c.S -> more\n    {",
+    );
+    let text = plan(&pushes.replace("\n    {\n    }", ""));
+    assert!(!text.contains("count_sum"), "{text}");
+    let text = plan(&countdown("one", "one = x", "", ""));
+    assert!(text.contains("count_sum"), "{text}");
+}

@@ -107,8 +107,8 @@ fn programs_come_back() {
         let sdfg = validate(sdfg).unwrap().sdfg().clone();
         counts.add(&round_trip(&name, &sdfg));
     }
-    // One calls BLAS, one has a container with the name of a word of Python.
-    assert!(counts.refused.keys().eq(["D301", "D304"]), "{counts:?}");
+    // One calls BLAS, one has a container with the name of a word of Python, one has pairs in a stream.
+    assert!(counts.refused.keys().eq(["D301", "D302", "D304"]), "{counts:?}");
     assert!(counts.exact >= 5 && counts.exact + counts.settled >= 11, "{counts:?}");
 }
 

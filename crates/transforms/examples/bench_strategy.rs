@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sdfg::symbolic::Symbol;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{
     ConfigurationRule, Costs, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule, Problem,
@@ -275,7 +275,13 @@ impl Problem for Counted<'_> {
 }
 
 /// A program, the values of its symbols, ranks, and whether dimensions are only cut into divisors.
-type Case = (&'static str, fn() -> Result<Validated, Rejected>, &'static [(&'static str, i64)], u32, bool);
+type Case = (
+    &'static str,
+    fn() -> Result<(Validated, Warnings), Rejected>,
+    &'static [(&'static str, i64)],
+    u32,
+    bool,
+);
 
 /// Costs of programs: what merging layouts and asking for costs only when they are needed gain.
 fn programs() {
@@ -294,7 +300,7 @@ fn programs() {
         ("transformer", transformer::transformer, transformer::SIZES, 64, true),
     ];
     for (name, build, sizes, ranks, divisors_only) in cases {
-        let program = build().expect("a program");
+        let (program, _) = build().expect("a program");
         let values = sizes.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();

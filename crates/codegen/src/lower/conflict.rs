@@ -50,6 +50,7 @@ pub(super) struct Closed {
     /// As the loop's.
     pub(super) bank: Option<Symbol>,
     pub(super) locals: Vec<BufferId>,
+    pub(super) handed_over: Vec<BufferId>,
     pub(super) independent: bool,
 }
 
@@ -148,7 +149,11 @@ impl<'g> Lowering<'g> {
         let records = self.records_by_buffer(&open);
         let independent = self.is_independent(&records, &[&open]);
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let sums = if self.options.checked { Vec::new() } else { self.accumulated(body, &open, &records) };
+        let sums = if self.options.checked || !self.may_put_off(body) {
+            Vec::new()
+        } else {
+            self.accumulated(body, &open, &records)
+        };
         for (target, resolution) in sums {
             let element = self.plan.buffer(target.buffer).element;
             let Some(value) = identity(&resolution, element) else { continue };
@@ -201,10 +206,13 @@ impl<'g> Lowering<'g> {
                 collected: Vec::new(),
                 bank: None,
                 locals: Vec::new(),
+                handed_over: Vec::new(),
                 independent: false,
             };
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
+        let handed_over = self.handed_over(body, outermost);
+        let may_put_off = self.may_put_off(body);
         let mut locals = outermost.locals.clone();
         let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
         locals.extend(self.buffers_from(outermost.n_buffers).filter(on_stack));
@@ -217,7 +225,9 @@ impl<'g> Lowering<'g> {
             if !combines || self.is_made_inside(*buffer, outermost) || self.distinct(records, &dimensions) {
                 continue;
             }
-            match self.private(*buffer, records, outermost, &mut locals) {
+            let private =
+                if may_put_off { self.private(*buffer, records, outermost, &mut locals) } else { None };
+            match private {
                 Some((private, first)) => {
                     touches(body, &mut |mut touch| {
                         if touch.buffer() == *buffer
@@ -245,7 +255,8 @@ impl<'g> Lowering<'g> {
         let n_buffers = outermost.n_buffers;
         let collected = self.collected(body, n_buffers);
         let bank = self.bank_accumulators(&mut privates, body);
-        Closed { privates, collected, bank, locals, independent: independent && atomic.is_empty() }
+        let independent = independent && atomic.is_empty();
+        Closed { privates, collected, bank, locals, handed_over, independent }
     }
 
     /// The buffers that were added since there were `n`.

@@ -94,6 +94,7 @@ impl<'g> Lowering<'g> {
                     privates: closed.privates,
                     collected: closed.collected,
                     locals: closed.locals,
+                    handed_over: closed.handed_over,
                     part,
                     ..Team::default()
                 };

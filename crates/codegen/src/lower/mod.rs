@@ -24,6 +24,7 @@ mod drain;
 mod error;
 mod fan_out;
 mod frame;
+mod handover;
 mod memory;
 mod nested;
 mod options;
@@ -101,6 +102,8 @@ struct Lowering<'g> {
     checks: Vec<Check>,
     /// For each group of tasks around the current place, how many buffers there were before it.
     tasks: Vec<usize>,
+    /// How many consume scopes the program has: streams order accesses by these alone.
+    n_consume_scopes: usize,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
@@ -129,6 +132,7 @@ impl<'g> Lowering<'g> {
             records: Vec::new(),
             checks: Vec::new(),
             tasks: Vec::new(),
+            n_consume_scopes: handover::n_consume_scopes(sdfg),
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),

@@ -48,6 +48,9 @@ pub struct Team {
     pub collected: Vec<Collected>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
+    /// Buffers of which a thread may leave elements to other threads by what it pushes: who takes that reads and writes them, while the
+    /// loop runs.
+    pub handed_over: Vec<BufferId>,
     /// What each thread does is timed as this region, if any.
     pub part: Option<RegionId>,
     /// What the function of the loop is given.
@@ -80,6 +83,7 @@ impl Team {
             private.target.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
         }
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
+        self.handed_over.iter().for_each(|buffer| visit(Part::Contests(*buffer)));
         self.collected.iter().for_each(|collected| collected.parts(visit));
         visit(Part::Outlined(&self.captures));
     }
@@ -113,6 +117,10 @@ impl Team {
         for local in &self.locals {
             let name = to.name(*local);
             to.line(format_args!("local {name}"))?;
+        }
+        for buffer in &self.handed_over {
+            let name = to.name(*buffer);
+            to.line(format_args!("handed over {name}"))?;
         }
         self.collected.iter().try_for_each(|collected| collected.print(to))?;
         for private in &self.privates {

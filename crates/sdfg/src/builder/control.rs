@@ -2,8 +2,10 @@
 //!
 //! Blocks go on with the next one of their region in the order of the calls, unless transitions are given.
 
-use super::input::{self, IntoExpression, LoopRange};
+use super::input::{self, InputError, IntoExpression, LoopRange};
+use super::order::Frame;
 use super::{OpenRegion, SdfgBuilder, StateBuilder};
+use crate::diagnostic::Element;
 use crate::ir::{
     Block, BlockId, BlockKind, Branch, Loop, RegionId, SourceLoc, State, StateId, Transition, TransitionId,
 };
@@ -16,10 +18,50 @@ impl SdfgBuilder {
     pub fn state(&mut self, label: &str, build: impl FnOnce(&mut StateBuilder<'_>)) -> BlockId {
         let mut state = State::new(self.sdfg.fresh_block_label(label));
         state.loc = Some(SourceLoc::caller());
-        let mut builder = StateBuilder::new(self, state);
+        let mut builder = StateBuilder::new(self, state, Frame::default());
         build(&mut builder);
-        let state = builder.close();
-        self.add_state(state).0
+        let (state, frame) = builder.close();
+        let (block, state) = self.add_state(state);
+        self.closed.insert(state, Some(frame));
+        block
+    }
+
+    /// Adds to a state that an earlier call made. The calls go on in its program order: what they add is ordered after
+    /// what it could disturb, and containers stay local.
+    ///
+    /// ```
+    /// use sdfg::builder::SdfgBuilder;
+    /// use sdfg::dtype::ScalarType::F64;
+    ///
+    /// let mut b = SdfgBuilder::new("twice");
+    /// b.scalar("x", F64);
+    /// let state = b.state("double", |s| {
+    ///     s.tasklet("double").input("a", "x").output("o", "x").code("o = 2.0 * a");
+    /// });
+    /// b.extend_state(state, |s| {
+    ///     s.tasklet("increment").input("a", "x").output("o", "x").code("o = a + 1.0");
+    /// });
+    /// let (program, _) = b.build()?;
+    /// assert!(sdfg::text::print(program.sdfg()).contains("x_1 -> increment.a: x"));
+    /// # Ok::<(), sdfg::validate::Rejected>(())
+    /// ```
+    #[track_caller]
+    pub fn extend_state(&mut self, state: BlockId, build: impl FnOnce(&mut StateBuilder<'_>)) {
+        let kind = self.sdfg.get_block(state).map(|block| &block.kind);
+        let Some(&BlockKind::State(id)) = kind else {
+            let program = self.sdfg.name.clone();
+            return self.note(Element::Scope, InputError::NotAState { program });
+        };
+        let Some(frame) = self.closed.insert(id, None).unwrap_or_else(|| Some(Frame::default())) else {
+            let label = self.sdfg.block(state).label.clone();
+            return self.note(Element::Block(label.clone()), InputError::StateIsOpen { label });
+        };
+        let graph = std::mem::replace(self.sdfg.state_mut(id), State::new(""));
+        let mut builder = StateBuilder::new(self, graph, frame);
+        build(&mut builder);
+        let (graph, frame) = builder.close();
+        *self.sdfg.state_mut(id) = graph;
+        self.closed.insert(id, Some(frame));
     }
 
     /// Adds `for symbol in range`: a text `begin:end` or `begin:end:step` with a constant step, as in `"0:T"`. The
@@ -120,7 +162,37 @@ impl SdfgBuilder {
         self.add_block(label, BlockKind::Branch(Branch { arms, otherwise: None }))
     }
 
-    /// Adds a branch with two arms. For more, branch again in the second one.
+    /// Begins a branch with any number of arms, the first of which whose condition holds is run. It is added by
+    /// [`otherwise`](BranchBuilder::otherwise), or by [`finish`](BranchBuilder::finish) if nothing runs otherwise.
+    ///
+    /// ```
+    /// use sdfg::builder::SdfgBuilder;
+    /// use sdfg::dtype::ScalarType::I64;
+    ///
+    /// let mut b = SdfgBuilder::new("sign");
+    /// b.scalar("x", I64);
+    /// b.scalar("sign", I64);
+    /// let set = |b: &mut SdfgBuilder, value: i64| {
+    ///     b.state("set", |s| {
+    ///         s.tasklet("set").output("o", "sign").code(&format!("o = {value}"));
+    ///     });
+    /// };
+    /// b.branch("by_sign")
+    ///     .arm("x > 0", |b| set(b, 1))
+    ///     .arm("x < 0", |b| set(b, -1))
+    ///     .otherwise(|b| set(b, 0));
+    /// let (program, _) = b.build()?;
+    /// assert!(sdfg::text::print(program.sdfg()).contains("} elif x < 0 {"));
+    /// # Ok::<(), sdfg::validate::Rejected>(())
+    /// ```
+    #[track_caller]
+    #[must_use = "the branch is added by `otherwise` or `finish`"]
+    pub fn branch(&mut self, label: &str) -> BranchBuilder<'_> {
+        let loc = SourceLoc::caller();
+        BranchBuilder { builder: self, label: label.to_owned(), arms: Vec::new(), loc }
+    }
+
+    /// Adds a branch with two arms. For more, see [`branch`](SdfgBuilder::branch).
     #[track_caller]
     pub fn if_else(
         &mut self,
@@ -162,9 +234,9 @@ impl SdfgBuilder {
         let is_free = |block: &BlockId| !open.explicit.contains(block) && !open.pending.contains_key(block);
         let before = match open.blocks.last().copied().filter(is_free) {
             Some(last) => last,
-            None => self.empty_state("assign"),
+            None => self.empty_state("assign", SourceLoc::caller()),
         };
-        self.open().pending.insert(before, vec![(symbol, value)]);
+        self.open().pending.insert(before, (symbol, value, SourceLoc::caller()));
     }
 
     /// Adds a transition after the ones that the source has. Once a block has one, it goes on by its transitions only,
@@ -229,9 +301,10 @@ impl SdfgBuilder {
     /// Joins successive blocks.
     pub(super) fn close_region(&mut self, mut open: OpenRegion) {
         if let Some(last) = open.blocks.last().copied()
-            && open.pending.contains_key(&last)
+            && let Some((_, _, loc)) = open.pending.get(&last)
         {
-            let state = State::new(self.sdfg.fresh_block_label("end"));
+            let mut state = State::new(self.sdfg.fresh_block_label("end"));
+            state.loc = Some(loc.clone());
             open.blocks.push(self.sdfg.add_state(open.region, state).0);
         }
         for pair in open.blocks.windows(2) {
@@ -243,16 +316,23 @@ impl SdfgBuilder {
             if jumps || open.explicit.contains(&src) {
                 continue;
             }
-            let assignments = open.pending.remove(&src).unwrap_or_default();
-            self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc: None });
+            let (assignments, loc) = match open.pending.remove(&src) {
+                Some((symbol, value, loc)) => (vec![(symbol, value)], Some(loc)),
+                None => (Vec::new(), self.sdfg.block(src).loc.clone()),
+            };
+            self.sdfg.add_transition(Transition { src, dst, condition: None, assignments, loc });
         }
     }
 
     #[track_caller]
     fn add_block(&mut self, label: &str, kind: BlockKind) -> BlockId {
+        self.add_block_at(label, kind, SourceLoc::caller())
+    }
+
+    fn add_block_at(&mut self, label: &str, kind: BlockKind, loc: SourceLoc) -> BlockId {
         let label = self.sdfg.fresh_block_label(label);
         let region = self.open().region;
-        let id = self.sdfg.add_block(region, Block { label, kind, region, loc: Some(SourceLoc::caller()) });
+        let id = self.sdfg.add_block(region, Block { label, kind, region, loc: Some(loc) });
         self.open().blocks.push(id);
         id
     }
@@ -264,9 +344,52 @@ impl SdfgBuilder {
         added
     }
 
-    fn empty_state(&mut self, label: &str) -> BlockId {
-        let state = State::new(self.sdfg.fresh_block_label(label));
+    fn empty_state(&mut self, label: &str, loc: SourceLoc) -> BlockId {
+        let mut state = State::new(self.sdfg.fresh_block_label(label));
+        state.loc = Some(loc);
         self.add_state(state).0
+    }
+}
+
+/// A branch whose arms are being given.
+#[derive(Debug)]
+pub struct BranchBuilder<'b> {
+    builder: &'b mut SdfgBuilder,
+    label: String,
+    arms: Vec<(Expression, RegionId)>,
+    loc: SourceLoc,
+}
+
+impl BranchBuilder<'_> {
+    /// Adds what runs if a condition holds and those of the arms before do not.
+    #[track_caller]
+    #[must_use = "the branch is added by `otherwise` or `finish`"]
+    pub fn arm(mut self, condition: impl IntoExpression, then: impl FnOnce(&mut SdfgBuilder)) -> Self {
+        let condition = self.builder.checked(condition.into_expression(), || Expression::bool(false));
+        self.arms.push((condition, self.builder.region(then)));
+        self
+    }
+
+    /// Adds the branch with what runs if no condition holds.
+    #[track_caller]
+    pub fn otherwise(self, build: impl FnOnce(&mut SdfgBuilder)) -> BlockId {
+        let otherwise = Some(self.builder.region(build));
+        self.add(otherwise)
+    }
+
+    /// Adds the branch; if no condition holds, nothing is run.
+    #[track_caller]
+    pub fn finish(self) -> BlockId {
+        self.add(None)
+    }
+
+    #[track_caller]
+    fn add(self, otherwise: Option<RegionId>) -> BlockId {
+        let BranchBuilder { builder, label, arms, loc } = self;
+        if arms.is_empty() {
+            builder.note(Element::Block(label.clone()), InputError::NoArms);
+        }
+        builder.add_block_at(&label, BlockKind::Branch(Branch { arms, otherwise }), loc)
     }
 }
 

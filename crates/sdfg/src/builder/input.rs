@@ -32,7 +32,9 @@ pub enum InputError {
         reason: ParseExprError,
     },
     /// A name that cannot be one.
-    #[error("`{name}` cannot be a name: letters, digits and underscores, not a digit first")]
+    #[error(
+        "`{name}` cannot be a name: letters, digits and underscores, not a digit first, and no word of the language"
+    )]
     InvalidName {
         /// The name.
         name: String,
@@ -66,6 +68,39 @@ pub enum InputError {
     /// An attribute that the schedule of a scope does not have.
     #[error("{0}")]
     ForeignAttribute(ForeignAttribute),
+    /// A conflict resolution of what is read.
+    #[error("`{connector}` is an input: only a write has a conflict resolution")]
+    ResolutionOnInput {
+        /// The connector that was given last.
+        connector: String,
+    },
+    /// A property of a memlet where the connector is connected to a code node.
+    #[error("`{connector}` is connected to a code node: one value moves, and nothing more can be said of it")]
+    ValueConnector {
+        /// The connector that was given last.
+        connector: String,
+    },
+    /// A block to extend that is no state of the program.
+    #[error("this block is no state of `{program}`")]
+    NotAState {
+        /// The program.
+        program: String,
+    },
+    /// A state to extend while another closure adds to it.
+    #[error("`{label}` is being extended by a closure that has not ended")]
+    StateIsOpen {
+        /// The state.
+        label: String,
+    },
+    /// A container to set that is no reference.
+    #[error("`{name}` is no reference")]
+    NotAReference {
+        /// The container.
+        name: String,
+    },
+    /// A branch without arms.
+    #[error("the branch has no arm")]
+    NoArms,
     /// A declaration with a name that is taken.
     #[error("`{name}` is declared already")]
     NameTaken {
@@ -86,7 +121,19 @@ impl InputError {
             InputError::ForeignAttribute(_) => {
                 Some("leave it out, or choose a schedule that it belongs to".to_owned())
             }
+            InputError::ResolutionOnInput { .. } => {
+                Some("call it right behind the `output` that it is for".to_owned())
+            }
+            InputError::ValueConnector { .. } => {
+                Some("call it right behind an `input` or `output` with a memlet".to_owned())
+            }
+            InputError::NotAReference { .. } => {
+                Some("declare it with `reference`; a view is bound with `bind`".to_owned())
+            }
+            InputError::NoArms => Some("add one with `arm`".to_owned()),
             InputError::NotSymbolic { .. }
+            | InputError::NotAState { .. }
+            | InputError::StateIsOpen { .. }
             | InputError::InvalidName { .. }
             | InputError::NotAMemlet { .. }
             | InputError::NotALoopRange { .. }

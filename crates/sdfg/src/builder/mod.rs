@@ -31,8 +31,9 @@
 //!         });
 //!     });
 //! });
-//! let program = b.build()?;
+//! let (program, warnings) = b.build()?;
 //! assert_eq!(program.sdfg().name, "laplace");
+//! assert!(warnings.is_empty(), "{warnings}");
 //! # Ok::<(), sdfg::validate::Rejected>(())
 //! ```
 
@@ -48,7 +49,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use control::TransitionBuilder;
+pub use control::{BranchBuilder, TransitionBuilder};
 pub use input::{InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoNested, IntoRange};
 pub use node::{CodeNodeBuilder, LibraryBody, NestedBody, ReduceBuilder, TaskletBuilderBody};
 pub use scope::{ConsumeBuilder, MapBuilder};
@@ -57,13 +58,14 @@ pub use state::StateBuilder;
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath};
 use crate::dtype::{ElementType, ScalarType};
 use crate::ir::{
-    BlockId, Container, ContainerId, ContainerKind, FloatMode, Layout, RegionId, Sdfg, SourceLoc,
+    BlockId, Container, ContainerId, ContainerKind, FloatMode, Layout, RegionId, Sdfg, SourceLoc, StateId,
 };
 use crate::propagate::propagate;
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::Expression;
-use crate::validate::{Rejected, Validated, validate};
+use crate::validate::{Rejected, Validated, Warnings, validate};
 use crate::value::Value;
+use order::Frame;
 
 /// No connectors: the inputs of a mapped tasklet that only writes.
 pub const NO_CONNECTORS: [(&str, &str); 0] = [];
@@ -75,6 +77,10 @@ pub struct SdfgBuilder {
     errors: Vec<Diagnostic>,
     /// The regions that are open, the body of the SDFG first.
     regions: Vec<OpenRegion>,
+    /// What the calls for each state have left, for calls that add to it; `None` while a closure does.
+    closed: BTreeMap<StateId, Option<Frame>>,
+    /// What each reference was set to, by calls in any state.
+    targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
 }
 
 /// A region to which blocks are added, and what its blocks go on with.
@@ -85,8 +91,8 @@ struct OpenRegion {
     blocks: Vec<BlockId>,
     /// Blocks with transitions that the user gave, and blocks that end the region.
     explicit: BTreeSet<BlockId>,
-    /// Assignments on the way from a block to the next one.
-    pending: BTreeMap<BlockId, Vec<(Symbol, Expression)>>,
+    /// The assignment on the way from a block to the next one, with the call that made it.
+    pending: BTreeMap<BlockId, (Symbol, Expression, SourceLoc)>,
 }
 
 impl OpenRegion {
@@ -102,7 +108,13 @@ impl SdfgBuilder {
         let mut sdfg = Sdfg::new(name);
         sdfg.loc = Some(SourceLoc::caller());
         let body = OpenRegion::new(sdfg.body());
-        SdfgBuilder { sdfg, errors: Vec::new(), regions: vec![body] }
+        SdfgBuilder {
+            sdfg,
+            errors: Vec::new(),
+            regions: vec![body],
+            closed: BTreeMap::new(),
+            targets: BTreeMap::new(),
+        }
     }
 
     /// Declares an `i64` symbol that the caller gives a value.
@@ -179,6 +191,80 @@ impl SdfgBuilder {
         id
     }
 
+    /// Declares one queue that the caller passes: it begins with the elements that the call gives, and what it holds at
+    /// the end is a result.
+    ///
+    /// ```
+    /// use sdfg::builder::SdfgBuilder;
+    /// use sdfg::dtype::ScalarType::F64;
+    /// use sdfg::interpret::{Arguments, Interpreter, Options};
+    /// use sdfg::tensor::Tensor;
+    ///
+    /// let mut b = SdfgBuilder::new("halves");
+    /// b.queue_argument("numbers", F64);
+    /// b.state("halve", |s| {
+    ///     s.tasklet("halve").input("x", "numbers").output("y", "numbers").code("y = x / 2.0");
+    /// });
+    /// let (program, _) = b.build()?;
+    /// let mut arguments = Arguments::new().with("numbers", Tensor::new(&[2], &[3.0, 4.0])?);
+    /// Interpreter::new(&program)?.run(&mut arguments, &Options::default())?;
+    /// let left: Vec<f64> = arguments.get("numbers").unwrap().to_vec()?;
+    /// assert_eq!(left, [4.0, 1.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn queue_argument(&mut self, name: &str, element: impl Into<ElementType>) -> ContainerId {
+        self.declare(name, element.into(), ContainerKind::Stream { shape: Vec::new(), capacity: None })
+    }
+
+    /// Declares a reference, which names whatever part of a container [`StateBuilder::set`] said last while running.
+    ///
+    /// ```
+    /// use sdfg::builder::SdfgBuilder;
+    /// use sdfg::dtype::ScalarType::{F64, I64};
+    /// use sdfg::interpret::{Arguments, Interpreter, Options};
+    /// use sdfg::tensor::Tensor;
+    ///
+    /// let mut b = SdfgBuilder::new("larger_half");
+    /// b.array("A", F64, ["8"]);
+    /// b.scalar("second", I64);
+    /// b.scalar("first", F64);
+    /// b.reference("half", F64, ["4"]);
+    /// b.state("front", |s| {
+    ///     s.set("half", "A[0:4]");
+    /// });
+    /// b.if_then("choose", "second > 0", |b| {
+    ///     b.state("back", |s| {
+    ///         s.set("half", "A[4:8]");
+    ///     });
+    /// });
+    /// b.state("read", |s| {
+    ///     s.tasklet("read").input("x", "half[0]").output("y", "first").code("y = x");
+    /// });
+    /// let (program, _) = b.build()?;
+    /// let numbers: Vec<f64> = (0..8).map(f64::from).collect();
+    /// let mut arguments = Arguments::new()
+    ///     .with("A", Tensor::new(&[8], &numbers)?)
+    ///     .with("second", Tensor::new(&[], &[1_i64])?)
+    ///     .with("first", Tensor::new(&[], &[0.0])?);
+    /// Interpreter::new(&program)?.run(&mut arguments, &Options::default())?;
+    /// let first: Vec<f64> = arguments.get("first").unwrap().to_vec()?;
+    /// assert_eq!(first, [4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn reference(
+        &mut self,
+        name: &str,
+        element: impl Into<ElementType>,
+        shape: impl IntoIterator<Item = impl IntoExpr>,
+    ) -> ContainerId {
+        let shape = self.shape(shape);
+        let id = self.declare(name, element.into(), ContainerKind::Reference(Layout::packed(shape)));
+        self.sdfg.container_mut(id).transient = true;
+        id
+    }
+
     /// Declares a view; [`StateBuilder::bind`] says in each state what it views.
     #[track_caller]
     pub fn view(
@@ -222,12 +308,28 @@ impl SdfgBuilder {
         &self.sdfg
     }
 
-    /// Derives outer memlets and checks the program.
+    /// Derives outer memlets and checks the program; with it come the warnings, which printing shows with carets.
+    ///
+    /// ```
+    /// use sdfg::builder::SdfgBuilder;
+    /// use sdfg::dtype::ScalarType::F64;
+    ///
+    /// let mut b = SdfgBuilder::new("unset");
+    /// b.transient_scalar("x", F64);
+    /// b.scalar("y", F64);
+    /// b.state("copy", |s| s.copy("x", "y"));
+    /// let (program, warnings) = b.build()?;
+    /// assert_eq!(program.sdfg().name, "unset");
+    /// assert!(warnings.to_string().contains("`x` is read and never written"));
+    /// # Ok::<(), sdfg::validate::Rejected>(())
+    /// ```
     ///
     /// # Errors
     /// Every mistake in the calls; or if there is none, everything that validation finds.
-    pub fn build(self) -> Result<Validated, Rejected> {
-        self.finish().and_then(validate)
+    pub fn build(self) -> Result<(Validated, Warnings), Rejected> {
+        let program = self.finish().and_then(validate)?;
+        let warnings = Warnings::of(&program);
+        Ok((program, warnings))
     }
 
     /// As [`build`](SdfgBuilder::build) without validation, for programs that are wrong on purpose.
@@ -252,6 +354,7 @@ impl SdfgBuilder {
 
     #[track_caller]
     fn declare(&mut self, name: &str, element: ElementType, kind: ContainerKind) -> ContainerId {
+        self.check_name(name, || Element::Container(name.to_owned()));
         let taken = Symbol::new(name).is_ok_and(|symbol| self.sdfg.symbol_type(&symbol).is_some());
         if self.sdfg.find_container(name).is_some() || taken {
             self.note(Element::Container(name.to_owned()), InputError::NameTaken { name: name.to_owned() });
@@ -259,6 +362,14 @@ impl SdfgBuilder {
         let mut container = Container::new(name, element, kind);
         container.loc = Some(SourceLoc::caller());
         self.sdfg.add_container(container)
+    }
+
+    /// Notes a name that no text form could hold.
+    #[track_caller]
+    fn check_name(&mut self, name: &str, element: impl FnOnce() -> Element) {
+        if Symbol::new(name).is_err() {
+            self.note(element(), InputError::InvalidName { name: name.to_owned() });
+        }
     }
 
     #[track_caller]
@@ -296,8 +407,12 @@ impl SdfgBuilder {
             | InputError::ForeignAttribute(_)
             | InputError::NoConnector => Code::Syntax,
             InputError::InvalidName { .. } => Code::InvalidName,
-            InputError::UnknownContainer { .. } => Code::UnknownReference,
-            InputError::CopyPassesThrough => Code::FlowMismatch,
+            InputError::UnknownContainer { .. } | InputError::NotAState { .. } => Code::UnknownReference,
+            InputError::CopyPassesThrough
+            | InputError::ResolutionOnInput { .. }
+            | InputError::ValueConnector { .. }
+            | InputError::NotAReference { .. } => Code::FlowMismatch,
+            InputError::StateIsOpen { .. } | InputError::NoArms => Code::MalformedRegion,
             InputError::NameTaken { .. } => Code::DuplicateName,
         };
         let path = ElementPath::sdfg(&self.sdfg.name).to(element);

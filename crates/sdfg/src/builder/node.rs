@@ -55,7 +55,7 @@ impl LibraryBody {
 }
 
 #[derive(Debug)]
-struct Port {
+pub(super) struct Port {
     connector: Connector,
     is_output: bool,
     link: Link,
@@ -80,11 +80,6 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
         CodeNodeBuilder { state, label: label.to_owned(), ports: Vec::new(), body, loc: SourceLoc::caller() }
     }
 
-    pub(super) fn located(mut self, loc: SourceLoc) -> Self {
-        self.loc = loc;
-        self
-    }
-
     /// Adds an input connector that reads from a container.
     #[track_caller]
     #[must_use]
@@ -100,8 +95,10 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
     }
 
     /// Adds an input connector that gets one value straight from an output of an earlier node of this scope.
+    #[track_caller]
     #[must_use]
     pub fn input_from(mut self, connector: &str, node: NodeId, output: &str) -> Self {
+        self.state.check_connector(connector);
         let link = Link::Output { node, connector: output.to_owned() };
         self.ports.push(Port { connector: Connector::new(connector), is_output: false, link });
         self
@@ -109,26 +106,34 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
 
     /// Adds an output connector of a type, whose value later nodes get by
     /// [`input_from`](CodeNodeBuilder::input_from).
+    #[track_caller]
     #[must_use]
     pub fn output_value(mut self, connector: &str, element: impl Into<ElementType>) -> Self {
+        self.state.check_connector(connector);
         let connector = Connector { name: connector.to_owned(), element: Some(element.into()) };
         self.ports.push(Port { connector, is_output: true, link: Link::Inputs });
         self
     }
 
-    /// Combines with the old value by a conflict resolution.
+    /// Combines what the output that was given last writes with the old value, by a conflict resolution. Behind an input it
+    /// is a mistake.
     #[track_caller]
     #[must_use]
     pub fn resolve(mut self, how: ConflictResolution) -> Self {
-        match self.ports.last_mut().map(|port| &mut port.link) {
-            Some(Link::Container { resolution, .. }) => *resolution = Some(how),
-            Some(Link::Unknown) => {}
-            Some(Link::Output { .. } | Link::Inputs) | None => self.misplaced(),
+        let Some(port) = self.ports.last_mut() else { return self.note(InputError::NoConnector) };
+        if !port.is_output {
+            let connector = port.connector.name.clone();
+            return self.note(InputError::ResolutionOnInput { connector });
+        }
+        match &mut port.link {
+            Link::Container { resolution, .. } => *resolution = Some(how),
+            Link::Unknown => {}
+            Link::Output { .. } | Link::Inputs => return self.misplaced(),
         }
         self
     }
 
-    /// Combines with the old value by a function, as in `"lambda old, new: old + new"`.
+    /// As [`resolve`](CodeNodeBuilder::resolve), by a function, as in `"lambda old, new: old + new"`.
     #[track_caller]
     #[must_use]
     pub fn resolve_by(self, function: &str) -> Self {
@@ -166,11 +171,11 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
     }
 
     /// Declares the element type of the connector that was given last.
+    #[track_caller]
     #[must_use]
     pub fn of_type(mut self, element: impl Into<ElementType>) -> Self {
-        if let Some(port) = self.ports.last_mut() {
-            port.connector.element = Some(element.into());
-        }
+        let Some(port) = self.ports.last_mut() else { return self.note(InputError::NoConnector) };
+        port.connector.element = Some(element.into());
         self
     }
 
@@ -179,25 +184,26 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
         match self.ports.last_mut().map(|port| &mut port.link) {
             Some(Link::Container { volume, .. }) => *volume = Some(new),
             Some(Link::Unknown) => {}
-            Some(Link::Output { .. } | Link::Inputs) | None => self.misplaced(),
+            Some(Link::Output { .. } | Link::Inputs) | None => return self.misplaced(),
         }
         self
     }
 
     #[track_caller]
     fn port(mut self, connector: &str, access: impl IntoAccess, is_output: bool) -> Self {
-        let link = match self.state.access_to(access) {
-            Some(access) => Link::Container { access, resolution: None, volume: None },
-            None => Link::Unknown,
-        };
-        self.ports.push(Port { connector: Connector::new(connector), is_output, link });
+        let port = self.state.container_port(connector, access, is_output);
+        self.ports.push(port);
         self
     }
 
+    /// Notes that what was said of a memlet was said of no memlet.
     #[track_caller]
-    fn misplaced(&mut self) {
-        let element = Element::Block(self.state.state.label.clone());
-        self.state.program.note(element, InputError::NoConnector);
+    fn misplaced(self) -> Self {
+        let error = match self.ports.last() {
+            Some(port) => InputError::ValueConnector { connector: port.connector.name.clone() },
+            None => InputError::NoConnector,
+        };
+        self.note(error)
     }
 
     #[track_caller]
@@ -216,7 +222,7 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
     fn add(self, kind: NodeKind) -> NodeId {
         let CodeNodeBuilder { state, label, ports, body: _, loc } = self;
         let node = state.add(&label, kind, loc.clone());
-        state.open_unit(node, node);
+        state.open_unit(node, node, &loc);
         for port in ports {
             let name = Some(port.connector.name);
             match port.link {
@@ -246,7 +252,54 @@ impl<'s, 'b, B> CodeNodeBuilder<'s, 'b, B> {
     }
 }
 
-impl CodeNodeBuilder<'_, '_, TaskletBuilderBody> {
+impl StateBuilder<'_> {
+    /// A connector with its container; notes what is wrong with them.
+    #[track_caller]
+    pub(super) fn container_port(
+        &mut self,
+        connector: &str,
+        access: impl IntoAccess,
+        is_output: bool,
+    ) -> Port {
+        self.check_connector(connector);
+        let link = match self.access_to(access) {
+            Some(access) => Link::Container { access, resolution: None, volume: None },
+            None => Link::Unknown,
+        };
+        Port { connector: Connector::new(connector), is_output, link }
+    }
+
+    #[track_caller]
+    fn check_connector(&mut self, connector: &str) {
+        let label = &self.state.label;
+        self.program.check_name(connector, || Element::Block(label.clone()));
+    }
+
+    /// The code of a tasklet, or a stand-in and a note of the mistakes.
+    #[track_caller]
+    pub(super) fn tasklet_body(&mut self, code: &str, dialect: Dialect) -> TaskletBody {
+        match Code::parse(code, dialect) {
+            Ok(code) => TaskletBody::Code(code),
+            Err(errors) => {
+                let element = Element::Block(self.state.label.clone());
+                self.program.note(element, InputError::Syntax { text: code.to_owned(), errors });
+                no_code()
+            }
+        }
+    }
+}
+
+impl<'s, 'b> CodeNodeBuilder<'s, 'b, TaskletBuilderBody> {
+    /// A tasklet with connectors that were read by the call at `loc`.
+    pub(super) fn with_ports(
+        state: &'s mut StateBuilder<'b>,
+        label: &str,
+        ports: Vec<Port>,
+        loc: SourceLoc,
+    ) -> Self {
+        CodeNodeBuilder { state, label: label.to_owned(), ports, body: TaskletBuilderBody, loc }
+    }
+
     /// Gives the code, in the tasklet language, and adds the tasklet.
     #[track_caller]
     pub fn code(self, code: &str) -> NodeId {
@@ -256,14 +309,7 @@ impl CodeNodeBuilder<'_, '_, TaskletBuilderBody> {
     /// Gives the code with the arithmetic of another dialect and adds the tasklet.
     #[track_caller]
     pub fn code_in(self, code: &str, dialect: Dialect) -> NodeId {
-        let body = match Code::parse(code, dialect) {
-            Ok(code) => TaskletBody::Code(code),
-            Err(errors) => {
-                let element = Element::Block(self.state.state.label.clone());
-                self.state.program.note(element, InputError::Syntax { text: code.to_owned(), errors });
-                no_code()
-            }
-        };
+        let body = self.state.tasklet_body(code, dialect);
         self.add_tasklet(body)
     }
 
@@ -283,7 +329,7 @@ impl CodeNodeBuilder<'_, '_, TaskletBuilderBody> {
         self.add_tasklet(body)
     }
 
-    fn add_tasklet(self, body: TaskletBody) -> NodeId {
+    pub(super) fn add_tasklet(self, body: TaskletBody) -> NodeId {
         let (inputs, outputs) = (self.connectors(false), self.connectors(true));
         self.add(NodeKind::Tasklet(Tasklet { inputs, outputs, body }))
     }
@@ -402,7 +448,7 @@ impl<'s, 'b> ReduceBuilder<'s, 'b> {
         let ReduceBuilder { state, label, reduce, ends, loc } = self;
         let node = state.add(&label, NodeKind::Reduce(reduce), loc.clone());
         let Some((from, to)) = ends else { return node };
-        state.open_unit(node, node);
+        state.open_unit(node, node, &loc);
         let source = state.source_of(from.container, &loc);
         state.join(source, (node, None), Memlet::read(from), loc.clone());
         let destination = state.destination_of(to.container, &loc);

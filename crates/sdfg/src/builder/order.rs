@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StateBuilder;
-use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc};
+use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc, State};
 use crate::subset::Subset;
 
 /// A scope to which nodes are added; the outermost frame is the state.
@@ -52,6 +52,8 @@ struct Unit {
     first: NodeId,
     last: NodeId,
     touched: BTreeMap<ContainerId, Touch>,
+    /// The call.
+    loc: SourceLoc,
 }
 
 /// How a unit accesses a container.
@@ -88,10 +90,10 @@ impl StateBuilder<'_> {
     }
 
     /// Adds an access node to the frame that is the home of its container.
-    fn add_access(&mut self, container: ContainerId, home: usize) -> NodeId {
+    fn add_access(&mut self, container: ContainerId, home: usize, loc: &SourceLoc) -> NodeId {
         let label = self.state.fresh_label(&self.program.sdfg.container(container).name);
         let kind = NodeKind::Access(container);
-        let node = self.state.add_node(Node { label, kind, loc: Some(SourceLoc::caller()) });
+        let node = self.state.add_node(Node { label, kind, loc: Some(loc.clone()) });
         self.frames[home].nodes.push(node);
         node
     }
@@ -103,9 +105,9 @@ impl StateBuilder<'_> {
     }
 
     /// Begins a unit of the innermost frame: a scope, or a node.
-    pub(super) fn open_unit(&mut self, first: NodeId, last: NodeId) {
+    pub(super) fn open_unit(&mut self, first: NodeId, last: NodeId, loc: &SourceLoc) {
         let depth = self.depth();
-        self.frames[depth].unit = Some(Unit { first, last, touched: BTreeMap::new() });
+        self.frames[depth].unit = Some(Unit { first, last, touched: BTreeMap::new(), loc: loc.clone() });
     }
 
     /// Ends the unit of the innermost frame: orders it after the earlier units that it could disturb or depends on.
@@ -115,11 +117,11 @@ impl StateBuilder<'_> {
         for (container, touch) in unit.touched {
             let mut history = self.frames[depth].histories.remove(&container).unwrap_or_default();
             if let Some(before) = history.node.or(history.writer) {
-                self.order_once(before, unit.first);
+                self.order_once(before, unit.first, &unit.loc);
             }
             if touch.writes {
                 for reader in history.readers.drain(..) {
-                    self.order_once(reader, unit.first);
+                    self.order_once(reader, unit.first, &unit.loc);
                 }
                 history = History { node: touch.after, writer: Some(unit.last), readers: Vec::new() };
             } else {
@@ -153,13 +155,13 @@ impl StateBuilder<'_> {
     /// Where the open unit of the innermost frame reads a container from.
     pub(super) fn source_of(&mut self, container: ContainerId, loc: &SourceLoc) -> End {
         let home = self.touch(container, |touch| touch.reads = true);
-        if let Some(target) = self.aliased(container, home) {
+        for target in self.aliased(container, home) {
             self.touch(target, |touch| touch.reads = true);
         }
         let node = match self.touched(home, container).and_then(|touch| touch.before) {
             Some(node) => node,
             None => {
-                let node = self.add_access(container, home);
+                let node = self.add_access(container, home, loc);
                 if let Some(touch) = self.touched(home, container) {
                     touch.before = Some(node);
                 }
@@ -185,15 +187,15 @@ impl StateBuilder<'_> {
         let node = match self.touched(home, container).and_then(|touch| touch.after) {
             Some(node) => node,
             None => {
-                let node = self.add_access(container, home);
+                let node = self.add_access(container, home, loc);
                 if let Some(touch) = self.touched(home, container) {
                     touch.after = Some(node);
                 }
                 node
             }
         };
-        if let Some(target) = self.aliased(container, home) {
-            self.write_through(node, target, home);
+        for target in self.aliased(container, home) {
+            self.write_through(node, target, home, loc);
         }
         let mut end = (node, None);
         for inner in home + 1..self.frames.len() {
@@ -210,28 +212,31 @@ impl StateBuilder<'_> {
         end
     }
 
-    /// What a view that was bound in a frame names, if that is at home in the same frame.
-    fn aliased(&self, view: ContainerId, home: usize) -> Option<ContainerId> {
-        let target = self.frames[home].aliases.get(&view).copied();
-        target.filter(|target| self.home(*target) == home)
+    /// What an alias names that was bound in a frame, and what a reference may name that was set elsewhere; of these, what
+    /// is at home in the same frame.
+    fn aliased(&self, alias: ContainerId, home: usize) -> Vec<ContainerId> {
+        let bound = self.frames[home].aliases.get(&alias).copied();
+        let elsewhere = self.program.targets.get(&alias).filter(|_| bound.is_none());
+        let all = bound.into_iter().chain(elsewhere.into_iter().flatten().copied());
+        all.filter(|target| self.home(*target) == home).collect()
     }
 
     /// Notes that the open unit writes a container by way of a view: what comes later finds the new contents behind the
     /// access node of the view.
-    fn write_through(&mut self, view: NodeId, target: ContainerId, home: usize) {
+    fn write_through(&mut self, view: NodeId, target: ContainerId, home: usize, loc: &SourceLoc) {
         self.touch(target, |touch| touch.writes = true);
         if self.touched(home, target).is_some_and(|touch| touch.after.is_some()) {
             return;
         }
-        let node = self.add_access(target, home);
+        let node = self.add_access(target, home, loc);
         if let Some(touch) = self.touched(home, target) {
             touch.after = Some(node);
         }
-        self.join((view, None), (node, None), Memlet::order(), SourceLoc::caller());
+        self.join((view, None), (node, None), Memlet::order(), loc.clone());
     }
 
     /// An access node that a copy may start from: everything that must come before the copy comes before it.
-    fn copy_source(&mut self, from: ContainerId, to: ContainerId) -> NodeId {
+    fn copy_source(&mut self, from: ContainerId, to: ContainerId, loc: &SourceLoc) -> NodeId {
         let depth = self.depth();
         let mut earlier = BTreeSet::new();
         if let Some(history) = self.frames[depth].histories.get(&to) {
@@ -241,9 +246,9 @@ impl StateBuilder<'_> {
         match latest {
             Some(node) if earlier.iter().all(|before| *before == node || self.leads(*before, node)) => node,
             Some(_) | None => {
-                let node = self.add_access(from, depth);
+                let node = self.add_access(from, depth, loc);
                 for before in latest.into_iter().chain(earlier) {
-                    self.order_once(before, node);
+                    self.order_once(before, node, loc);
                 }
                 node
             }
@@ -257,8 +262,8 @@ impl StateBuilder<'_> {
         match (self.home(source) == depth, self.home(target) == depth) {
             (false, false) => return false,
             (false, true) => {
-                let node = self.add_access(target, depth);
-                self.open_unit(node, node);
+                let node = self.add_access(target, depth, &loc);
+                self.open_unit(node, node, &loc);
                 self.touch(target, |touch| touch.writes = true);
                 if let Some(touch) = self.touched(depth, target) {
                     touch.after = Some(node);
@@ -267,9 +272,9 @@ impl StateBuilder<'_> {
                 self.join(end, (node, None), memlet, loc);
             }
             (true, local_target) => {
-                let node = self.copy_source(source, target);
-                let after = local_target.then(|| self.add_access(target, depth));
-                self.open_unit(node, after.unwrap_or(node));
+                let node = self.copy_source(source, target, &loc);
+                let after = local_target.then(|| self.add_access(target, depth, &loc));
+                self.open_unit(node, after.unwrap_or(node), &loc);
                 self.touch(source, |touch| touch.reads = true);
                 if let Some(touch) = self.touched(depth, source) {
                     touch.before = Some(node);
@@ -295,8 +300,8 @@ impl StateBuilder<'_> {
         if depth > 0 {
             self.frames[depth].locals.insert(alias);
         }
-        let node = self.add_access(alias, depth);
-        self.open_unit(node, node);
+        let node = self.add_access(alias, depth, &loc);
+        self.open_unit(node, node, &loc);
         self.touch(alias, |touch| touch.writes = true);
         if let Some(touch) = self.touched(depth, alias) {
             touch.after = Some(node);
@@ -310,12 +315,12 @@ impl StateBuilder<'_> {
     }
 
     /// The access node of the latest contents of a container, which is made if there is none.
-    pub(super) fn latest(&mut self, container: ContainerId) -> NodeId {
+    pub(super) fn latest(&mut self, container: ContainerId, loc: &SourceLoc) -> NodeId {
         let home = self.home(container);
         if let Some(node) = self.frames[home].histories.get(&container).and_then(|history| history.node) {
             return node;
         }
-        let node = self.add_access(container, home);
+        let node = self.add_access(container, home, loc);
         self.frames[home].histories.entry(container).or_default().node = Some(node);
         node
     }
@@ -323,26 +328,28 @@ impl StateBuilder<'_> {
     /// Ends the innermost scope: every node in it follows the entry and leads to the exit.
     pub(super) fn close_frame(&mut self) {
         let Some(Frame { scope: Some((entry, exit)), nodes, .. }) = self.frames.pop() else { return };
+        let loc =
+            |node: NodeId, state: &State| state.node(node).loc.clone().unwrap_or_else(SourceLoc::caller);
         for node in &nodes {
             if self.state.in_edges(*node).is_empty() {
-                self.order_once(entry, *node);
+                self.order_once(entry, *node, &loc(*node, &self.state));
             }
         }
         for node in &nodes {
             if self.state.out_edges(*node).is_empty() {
-                self.order_once(*node, exit);
+                self.order_once(*node, exit, &loc(*node, &self.state));
             }
         }
         if nodes.is_empty() {
-            self.order_once(entry, exit);
+            self.order_once(entry, exit, &loc(entry, &self.state));
         }
         self.close_unit();
     }
 
     /// Orders two nodes unless they are ordered already.
-    pub(super) fn order_once(&mut self, before: NodeId, after: NodeId) {
+    pub(super) fn order_once(&mut self, before: NodeId, after: NodeId, loc: &SourceLoc) {
         if before != after && !self.leads(before, after) {
-            self.join((before, None), (after, None), Memlet::order(), SourceLoc::caller());
+            self.join((before, None), (after, None), Memlet::order(), loc.clone());
         }
     }
 

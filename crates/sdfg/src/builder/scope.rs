@@ -51,8 +51,9 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
     #[track_caller]
     #[must_use = "the scope is added by `body`"]
     pub fn bind(mut self, symbol: &str, element: impl IntoAccess) -> Self {
+        let symbol = self.state.program.checked(input::symbol(symbol), || Symbol::of("unnamed"));
         if let Some(access) = self.state.access_to(element) {
-            self.symbols.push((symbol.to_owned(), access));
+            self.symbols.push((symbol.to_string(), access));
         }
         self
     }
@@ -117,7 +118,7 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
         }
         let exit = |entry| NodeKind::MapExit(ScopeExit { entry });
         let (entry, exit) = add_pair(state, &label, NodeKind::MapEntry(map), exit, &loc);
-        state.open_unit(entry, exit);
+        state.open_unit(entry, exit, &loc);
         for (symbol, access) in symbols {
             let end = state.source_of(access.container, &loc);
             state.join(end, (entry, Some(symbol)), Memlet::read(access), loc.clone());
@@ -188,7 +189,7 @@ impl<'s, 'b> ConsumeBuilder<'s, 'b> {
         let ConsumeBuilder { state, label, consume, stream, loc } = self;
         let exit = |entry| NodeKind::ConsumeExit(ScopeExit { entry });
         let (entry, exit) = add_pair(state, &label, NodeKind::ConsumeEntry(consume), exit, &loc);
-        state.open_unit(entry, exit);
+        state.open_unit(entry, exit, &loc);
         state.frames.push(Frame::of_scope(entry, exit, stream));
         build(state);
         state.close_frame();

@@ -12,6 +12,7 @@ use crate::ir::{
     SourceLoc, State, Volume,
 };
 use crate::symbolic::Expr;
+use crate::tasklet::Dialect;
 
 /// Adds nodes and memlets to a state, or to a scope of it while the closure of the scope runs.
 #[derive(Debug)]
@@ -23,12 +24,14 @@ pub struct StateBuilder<'b> {
 }
 
 impl<'b> StateBuilder<'b> {
-    pub(super) fn new(program: &'b mut SdfgBuilder, state: State) -> Self {
-        StateBuilder { program, state, frames: vec![Frame::default()] }
+    pub(super) fn new(program: &'b mut SdfgBuilder, state: State, frame: Frame) -> Self {
+        StateBuilder { program, state, frames: vec![frame] }
     }
 
-    pub(super) fn close(self) -> State {
-        self.state
+    /// The state, and what the calls have left of their order.
+    pub(super) fn close(mut self) -> (State, Frame) {
+        self.frames.truncate(1);
+        (self.state, self.frames.pop().unwrap_or_default())
     }
 
     /// The builder of the whole program, to declare containers and symbols.
@@ -94,17 +97,18 @@ impl<'b> StateBuilder<'b> {
         code: &str,
         outputs: impl IntoIterator<Item = (&'r str, impl IntoAccess)>,
     ) -> NodeId {
+        // Everything is read here: inside the closure of the scope, the place of this call would not be known.
         let loc = SourceLoc::caller();
+        let mut ports = Vec::new();
+        for (connector, access) in inputs {
+            ports.push(self.container_port(connector, access, false));
+        }
+        for (connector, access) in outputs {
+            ports.push(self.container_port(connector, access, true));
+        }
+        let body = self.tasklet_body(code, Dialect::Python);
         MapBuilder::new(self, label, ranges).body(|scope| {
-            let mut tasklet =
-                CodeNodeBuilder::new(scope, &format!("{label}_body"), TaskletBuilderBody).located(loc);
-            for (connector, access) in inputs {
-                tasklet = tasklet.input(connector, access);
-            }
-            for (connector, access) in outputs {
-                tasklet = tasklet.output(connector, access);
-            }
-            tasklet.code(code);
+            CodeNodeBuilder::with_ports(scope, &format!("{label}_body"), ports, loc).add_tasklet(body);
         })
     }
 
@@ -161,6 +165,23 @@ impl<'b> StateBuilder<'b> {
         }
     }
 
+    /// Makes a reference name a part of a container, for the calls that follow in this scope and for what runs after. Calls
+    /// in other states are ordered as if they accessed all that earlier calls have set the reference to. See
+    /// [`SdfgBuilder::reference`].
+    #[track_caller]
+    pub fn set(&mut self, reference: impl IntoContainer, target: impl IntoAccess) -> Option<NodeId> {
+        let reference = self.container(reference)?;
+        let target = self.access_to(target)?;
+        let declared = self.program.sdfg.container(reference);
+        if !matches!(declared.kind, ContainerKind::Reference(_)) {
+            let name = declared.name.clone();
+            self.program.note(Element::Container(name.clone()), InputError::NotAReference { name });
+            return None;
+        }
+        self.program.targets.entry(reference).or_default().insert(target.container);
+        Some(self.add_binding(reference, target, SourceLoc::caller()))
+    }
+
     /// Makes a view name a part of a container, for the calls that follow in this scope.
     #[track_caller]
     pub fn bind(&mut self, view: impl IntoContainer, target: impl IntoAccess) -> Option<NodeId> {
@@ -209,7 +230,7 @@ impl<'b> StateBuilder<'b> {
     #[track_caller]
     pub fn access(&mut self, container: impl IntoContainer) -> Option<NodeId> {
         let container = self.container(container)?;
-        Some(self.latest(container))
+        Some(self.latest(container, &SourceLoc::caller()))
     }
 
     /// Orders two nodes of the same scope.

@@ -61,6 +61,7 @@ codes! {
     SymbolType = "V104" "a symbol is not an integer",
     NonIntegral = "V105" "a size, bound or index is not always an integer",
     DuplicateAssignment = "V106" "a transition assigns a symbol twice",
+    FixedSymbol = "V107" "a symbol that sizes an argument is assigned",
 
     AliasNotTransient = "V201" "a view or reference is not transient",
     BadShape = "V202" "an array has no dimensions, or a negative extent",

@@ -45,7 +45,9 @@ pub(super) fn bind(
             (ContainerKind::Stream { .. }, _) => {
                 let mut stream = Stream::new(1, size, capacity, machine.options.ranks > 1);
                 // All that the caller gives, also beyond the bound.
-                data.chunks_exact(size).for_each(|element| stream.push(0, element));
+                for element in data.chunks_exact(size) {
+                    stream.push(0, element, None);
+                }
                 let handle = machine.store.allocate_stream(stream);
                 Binding::Queues(handle)
             }
@@ -194,7 +196,7 @@ pub(super) fn give_back(
         }
         Binding::Queues(handle) => {
             let (mut data, mut next) = (Vec::new(), Vec::new());
-            while machine.store.pop(handle, 0, &mut next).unwrap_or(false) {
+            while machine.store.pop(handle, 0, &mut next).is_ok_and(|taken| taken.is_some()) {
                 data.extend_from_slice(&next);
             }
             machine.store.release_stream(handle);

@@ -3,8 +3,10 @@
 
 use super::access::Part;
 use super::evaluate::encode_as;
+use super::handover::Origin;
 use super::machine::{At, Call, Machine};
-use super::program::{EndCode, InputCode, OutputCode, TaskletCode, WriteCode};
+use super::program::{EndCode, InputCode, Item, OutputCode, TaskletCode, WriteCode};
+use super::shadow::Point;
 use super::trap::{Site, Trap, TrapKind};
 use crate::dtype::ElementType;
 use crate::tasklet::{Access, CompiledCode, ConnectorId, Frame as CodeFrame, Trap as CodeTrap};
@@ -17,6 +19,18 @@ pub(super) struct Push<'p> {
     /// How many its tasklet pushed before it.
     pub(super) number: i64,
     pub(super) element: Vec<u8>,
+    pub(super) origin: Origin,
+}
+
+/// What code that ran leaves to be done.
+#[derive(Debug)]
+pub(super) struct Ran<'p> {
+    /// What is to be pushed.
+    pub(super) pushes: Vec<Push<'p>>,
+    /// How often each output was pushed to, if there are pushes.
+    pub(super) pushed: Vec<i64>,
+    /// Where accesses happen that come after all pushes.
+    pub(super) at: At,
 }
 
 /// A pointer connector while its tasklet runs.
@@ -29,9 +43,12 @@ struct Pointer {
 struct Connectors<'m, 'p, 'c> {
     machine: &'m mut Machine<'p>,
     call: &'c Call,
+    item: &'p Item,
     code: &'p TaskletCode,
     site: &'p Site,
     at: At,
+    /// Whether an access after a push is to be told from one before it, and is not yet.
+    is_split: bool,
     /// By input, then by output.
     pointers: Vec<Pointer>,
     pushes: Vec<Push<'p>>,
@@ -68,6 +85,25 @@ impl<'p> Connectors<'_, 'p, '_> {
 }
 
 impl Connectors<'_, '_, '_> {
+    /// Where a push happens. What the code accesses after it has a point of its own, at a later position of an execution
+    /// that stands for the rest of the tasklet.
+    fn origin_of_push(&mut self) -> Result<Origin, Box<Trap>> {
+        if !self.machine.notes_origins {
+            return Ok(Origin::UNKNOWN);
+        }
+        let item = self.item.number;
+        if !self.is_split && accesses_elements(self.code) {
+            let instance = self.machine.enter_instance(self.at, item, false, self.site)?;
+            self.at = At { instance, position: 0 };
+            self.is_split = true;
+        }
+        let At { instance, position } = self.at;
+        if self.is_split {
+            self.at.position += 1;
+        }
+        Ok(Origin { point: Point { instance, position, item }, after_own: true })
+    }
+
     /// The element that an index names among those that were taken from queues.
     fn taken<'a>(
         &self,
@@ -149,11 +185,13 @@ impl Access for Connectors<'_, '_, '_> {
         self.pushed[number] += 1;
         let mut element = vec![0; output.element.size()];
         encode_as(output.element, lanes, &mut element);
+        let origin = self.origin_of_push()?;
         let ends = push_ends(&output.form);
         self.pushes.extend(ends.into_iter().map(|end| Push {
             end,
             number: number_of_push,
             element: element.clone(),
+            origin,
         }));
         Ok(())
     }
@@ -166,6 +204,12 @@ fn writes_of(output: &OutputCode) -> Vec<&WriteCode> {
         OutputCode::Several(outputs) => outputs.iter().flat_map(writes_of).collect(),
         OutputCode::Push { .. } | OutputCode::Register(_) | OutputCode::Nothing => Vec::new(),
     }
+}
+
+/// Whether code accesses elements of containers while it runs or when it is done.
+fn accesses_elements(code: &TaskletCode) -> bool {
+    code.inputs.iter().any(|input| matches!(input.form, InputCode::Pointer(_)))
+        || code.outputs.iter().any(|output| !writes_of(&output.form).is_empty())
 }
 
 /// The queues of a stream output.
@@ -181,27 +225,29 @@ fn push_ends(output: &OutputCode) -> Vec<&EndCode> {
 }
 
 impl<'p> Machine<'p> {
-    /// Runs code that accesses memory or streams. The answer is what is to be pushed, and how often each output was pushed
-    /// to if there are pushes.
+    /// Runs code that accesses memory or streams.
     #[expect(clippy::too_many_arguments, reason = "one call from one place")]
     pub(super) fn run_with_memory(
         &mut self,
         call: &Call,
+        item: &'p Item,
         code: &'p TaskletCode,
         compiled: &CompiledCode,
         frame: &mut CodeFrame,
         at: At,
         popped: &[Vec<u8>],
-        site: &'p Site,
-    ) -> Result<(Vec<Push<'p>>, Vec<i64>), Box<Trap>> {
+    ) -> Result<Ran<'p>, Box<Trap>> {
+        let site = &self.program.items[item.number as usize].site;
         let pointers = self.pointers(call, code)?;
         let steps = self.code_steps();
         let mut connectors = Connectors {
             machine: self,
             call,
+            item,
             code,
             site,
             at,
+            is_split: false,
             pointers,
             pushes: Vec::new(),
             popped,
@@ -210,12 +256,12 @@ impl<'p> Machine<'p> {
             element: Vec::new(),
         };
         let run = compiled.run(frame, &mut connectors, steps);
-        let (pushes, pushed) = (connectors.pushes, connectors.pushed);
+        let Connectors { pushes, pushed, at, .. } = connectors;
         run.map_err(|trap| match trap {
             CodeTrap::Access(trap) => trap,
             CodeTrap::StepLimit => self.code_limit(site),
         })?;
-        Ok((pushes, pushed))
+        Ok(Ran { pushes, pushed, at })
     }
 
     fn pointers(&mut self, call: &Call, code: &TaskletCode) -> Result<Vec<Pointer>, Box<Trap>> {

@@ -107,6 +107,8 @@ pub(super) struct Machine<'p> {
     pub(super) options: &'p Options<'p>,
     pub(super) store: Store,
     pub(super) instances: Instances,
+    /// Whether it is noted where elements are pushed: the consume scopes that take them order accesses.
+    pub(super) notes_origins: bool,
     pub(super) shuffler: Option<Shuffler>,
     pub(super) persistent: Vec<Option<Handle>>,
     pub(super) counts: Counts,
@@ -197,6 +199,7 @@ impl<'p> Machine<'p> {
             options,
             store,
             instances,
+            notes_origins: options.check_conflicts && program.consumes(),
             shuffler,
             persistent,
             counts,
@@ -462,6 +465,22 @@ impl<'p> Machine<'p> {
             // Four thousand million scopes: the numbers of the race detector are used up.
             self.trap(TrapKind::StepLimit { limit: u64::from(u32::MAX) }, site)
         })
+    }
+
+    /// As [`Machine::enter_instance`], for a consume scope.
+    pub(super) fn enter_consume_instance(
+        &mut self,
+        at: At,
+        item: u32,
+        site: &Site,
+    ) -> Result<u32, Box<Trap>> {
+        if !self.notes_origins {
+            return self.enter_instance(at, item, true, site);
+        }
+        self.check_memory(site)?;
+        let parent = Point { instance: at.instance, position: at.position, item };
+        let entered = self.instances.enter_consume(parent);
+        entered.ok_or_else(|| self.trap(TrapKind::StepLimit { limit: u64::from(u32::MAX) }, site))
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 //! Memory of a running program: buffers of elements, with what is known of each element, and streams.
 
+use super::handover::Origin;
 use super::program::{Memory, Program};
 use super::ranks::{Elsewhere, Placement, Rank};
 use super::shadow::{Cells, Instances, Stamp};
@@ -348,7 +349,7 @@ impl Store {
         }
     }
 
-    /// Takes the oldest element of a queue; false if there is none.
+    /// Takes the oldest element of a queue, and tells where it was pushed; `None` if there is none.
     ///
     /// # Errors
     /// [`Fault::Gone`].
@@ -357,11 +358,12 @@ impl Store {
         handle: &Handle,
         queue: usize,
         element: &mut Vec<u8>,
-    ) -> Result<bool, Fault> {
-        let taken = self.stream(handle)?.pop(queue, element);
-        if taken {
-            self.used = self.used.saturating_sub(element.len() as u64);
-        }
+    ) -> Result<Option<Origin>, Fault> {
+        let stream = self.stream(handle)?;
+        let before = stream.bytes_of(queue);
+        let taken = stream.pop(queue, element);
+        let freed = before - stream.bytes_of(queue);
+        self.used = self.used.saturating_sub(freed);
         Ok(taken)
     }
 
@@ -369,13 +371,19 @@ impl Store {
     ///
     /// # Errors
     /// [`Fault::Gone`].
-    pub(super) fn push(&mut self, handle: &Handle, queue: usize, element: &[u8]) -> Result<bool, Fault> {
+    pub(super) fn push(
+        &mut self,
+        handle: &Handle,
+        queue: usize,
+        element: &[u8],
+        origin: Option<Origin>,
+    ) -> Result<bool, Fault> {
         let stream = self.stream(handle)?;
         if stream.is_full(queue) {
             return Ok(false);
         }
-        stream.push(queue, element);
-        self.used += element.len() as u64;
+        let more = stream.push(queue, element, origin);
+        self.used += more;
         Ok(true)
     }
 

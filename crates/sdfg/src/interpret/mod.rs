@@ -21,6 +21,7 @@ mod dataflow;
 mod evaluate;
 mod external;
 mod formula;
+mod handover;
 mod index;
 mod iteration;
 mod machine;

@@ -525,6 +525,20 @@ impl Program {
         }
     }
 
+    /// Whether a path leads from one item of a body to another one.
+    pub(super) fn leads(&self, from: u32, to: u32) -> bool {
+        let (Some(from), Some(to)) = (self.items.get(from as usize), self.items.get(to as usize)) else {
+            return false;
+        };
+        from.body == to.body && self.bodies[from.body].reaches(from.index, to.index)
+    }
+
+    /// Whether it has consume scopes, whose elements may order accesses.
+    pub(super) fn consumes(&self) -> bool {
+        let items = self.bodies.iter().flat_map(|body| &body.items);
+        items.into_iter().any(|item| matches!(item.form, ItemForm::Consume(_)))
+    }
+
     pub(super) fn kind(&self, access: AccessId) -> AccessKind {
         self.accesses[access.0 as usize].kind
     }

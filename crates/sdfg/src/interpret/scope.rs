@@ -252,7 +252,7 @@ impl<'p> Machine<'p> {
             let elements = i128::from(elements);
             return Err(self.trap(TrapKind::OutOfMemory { container, elements }, site));
         }
-        let instance = self.enter_instance(at, item.number, true, site)?;
+        let instance = self.enter_consume_instance(at, item.number, site)?;
         let frame = ConsumeFrame {
             code,
             item,
@@ -287,7 +287,7 @@ impl<'p> Machine<'p> {
         let call = activity.call();
         let mut element = Vec::new();
         let queue = self.queue(call, &code.stream, 0)?;
-        if !self.pop(call, &code.stream, queue, &mut element)? {
+        let Some(origin) = self.pop(call, &code.stream, queue, &mut element)? else {
             if code.condition.is_none() && !is_working {
                 return Ok(Step::Continue);
             }
@@ -295,7 +295,7 @@ impl<'p> Machine<'p> {
             activity.frames.push(Frame::Consume(frame));
             let wait = self.wait_for(activity.call(), &code.stream, queue, false, site)?;
             return Ok(Step::AwaitStream(wait));
-        }
+        };
         let place = match &mut self.shuffler {
             Some(shuffler) => shuffler.below(idle.len()),
             None => idle.iter().position(|i| *i > frame.last || frame.last == usize::MAX).unwrap_or(0),
@@ -305,6 +305,7 @@ impl<'p> Machine<'p> {
         frame.busy[worker] = true;
         frame.at.position = frame.at.position.wrapping_add(1);
         let at = frame.at;
+        self.instances.take(at.instance, origin);
         call.symbols[code.element as usize] = Some(worker as i64);
         call.registers[code.register as usize] = element;
         if self.program.bodies[code.body].waits_for_streams {

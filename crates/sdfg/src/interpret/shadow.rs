@@ -1,5 +1,7 @@
 //! Race detection: which accesses of an element nothing orders (`docs/semantics.md`, "Conflicts").
 //!
+//! Consume scopes that push what is still to be done order more than that (`handover`).
+//!
 //! An access happens at a *point* of a series-parallel tree: in an item of a dataflow body, at a position (iteration
 //! or step) of an instance (one execution of a scope, or one call of an SDFG). Two points are unordered if their paths
 //! part at different iterations of one scope, or at items of one body that no path joins. Every element keeps the few
@@ -7,8 +9,10 @@
 //!
 //! - an access that is ordered before a new one is dropped if the new one conflicts with all that the old one does;
 //! - of accesses of one kind in different iterations of one scope, two are enough, because every later access differs
-//!   from at least one of them.
+//!   from at least one of them. This holds of iterations that streams order, too: an access descends from one of two
+//!   unordered iterations at most, since each has one giver.
 
+use super::handover::Handovers;
 use super::program::{AccessId, Program};
 
 /// Where in the tree an access happens.
@@ -60,21 +64,25 @@ impl AccessKind {
 
 /// One execution of a scope or one call of an SDFG.
 #[derive(Clone, Copy, Debug)]
-struct Instance {
-    parent: Point,
-    depth: u32,
+pub(super) struct Instance {
+    pub(super) parent: Point,
+    pub(super) depth: u32,
     /// Whether its positions are unordered.
-    concurrent: bool,
+    pub(super) concurrent: bool,
+    /// The number among executions of consume scopes, from 1, where what they take is noted; else 0.
+    pub(super) consume: u32,
 }
 
 /// All executions since the last time that everything before was ordered before everything after.
 #[derive(Debug)]
 pub(super) struct Instances {
     base: u32,
-    live: Vec<Instance>,
+    pub(super) live: Vec<Instance>,
+    pub(super) handovers: Handovers,
 }
 
-const NOWHERE: Point = Point { instance: 0, position: 0, item: 0 };
+/// A point of no execution.
+pub(super) const NOWHERE: Point = Point { instance: 0, position: 0, item: 0 };
 const EMPTY: Stamp = Stamp { instance: 0, position: 0, access: AccessId(0) };
 
 /// Where two points part.
@@ -87,7 +95,7 @@ struct Parting {
 
 impl Instances {
     pub(super) fn new() -> Self {
-        Instances { base: 1, live: Vec::new() }
+        Instances { base: 1, live: Vec::new(), handovers: Handovers::default() }
     }
 
     /// The outermost call; everything that was recorded before is forgotten, because it is ordered before.
@@ -96,6 +104,7 @@ impl Instances {
     pub(super) fn restart(&mut self) -> Option<u32> {
         self.base = self.base.checked_add(u32::try_from(self.live.len()).ok()?)?;
         self.live.clear();
+        self.handovers.clear();
         self.enter(NOWHERE, false)
     }
 
@@ -103,13 +112,13 @@ impl Instances {
     pub(super) fn enter(&mut self, parent: Point, concurrent: bool) -> Option<u32> {
         let number = self.base.checked_add(u32::try_from(self.live.len()).ok()?)?;
         let depth = self.get(parent.instance).map_or(0, |instance| instance.depth + 1);
-        self.live.push(Instance { parent, depth, concurrent });
+        self.live.push(Instance { parent, depth, concurrent, consume: 0 });
         Some(number)
     }
 
     /// Bytes that are kept.
     pub(super) fn bytes(&self) -> u64 {
-        (self.live.len() * size_of::<Instance>()) as u64
+        (self.live.len() * size_of::<Instance>()) as u64 + self.handovers.bytes()
     }
 
     /// Where an execution was started; `None` for the outermost call, and for what is forgotten.
@@ -117,7 +126,7 @@ impl Instances {
         self.get(instance).map(|instance| instance.parent).filter(|parent| parent.instance != 0)
     }
 
-    fn get(&self, instance: u32) -> Option<&Instance> {
+    pub(super) fn get(&self, instance: u32) -> Option<&Instance> {
         self.live.get(instance.checked_sub(self.base)? as usize)
     }
 
@@ -255,7 +264,7 @@ fn same_scope(instances: &Instances, program: &Program, old: Stamp, new: Stamp) 
     old.instance == new.instance
         && kind != AccessKind::WRITE
         && program.kind(old.access) == kind
-        && instances.get(new.instance).is_some_and(|instance| instance.concurrent)
+        && instances.get(new.instance).is_some_and(|instance| instance.concurrent && instance.consume == 0)
 }
 
 impl Cell {
@@ -279,7 +288,8 @@ impl Cell {
             }
             let old_kind = program.kind(old.access);
             let old_at = program.point(old);
-            let parting = instances.parting(program, old_at, at);
+            let mut parting = instances.parting(program, old_at, at);
+            parting.unordered = parting.unordered && !instances.is_handed_over(program, old_at, at);
             if parting.unordered && kind.conflicts(old_kind) {
                 return Some(old);
             }
@@ -288,7 +298,7 @@ impl Cell {
             } else if !parting.unordered && kind.covers(old_kind) {
                 continue;
             }
-            if parting.iterations && old_kind == kind && shared.is_none() {
+            if parting.iterations && parting.unordered && old_kind == kind && shared.is_none() {
                 shared = Some((old, parting.instance));
             }
             kept.push(old);

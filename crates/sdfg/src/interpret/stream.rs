@@ -2,10 +2,20 @@
 
 use std::collections::VecDeque;
 
+use super::handover::Origin;
+
 /// The elements that wait in one queue, as bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     bytes: VecDeque<u8>,
+    /// Where the elements were pushed, as far as that is noted: of so many from the front.
+    origins: VecDeque<Origin>,
+}
+
+impl Queue {
+    fn bytes(&self) -> u64 {
+        (self.bytes.len() + self.origins.len() * size_of::<Origin>()) as u64
+    }
 }
 
 /// An array of queues with its bound.
@@ -39,7 +49,12 @@ impl Stream {
 
     /// Bytes of all elements.
     pub(super) fn bytes(&self) -> u64 {
-        self.queues.iter().map(|queue| queue.bytes.len() as u64).sum()
+        self.queues.iter().map(Queue::bytes).sum()
+    }
+
+    /// Bytes of the elements of one queue.
+    pub(super) fn bytes_of(&self, queue: usize) -> u64 {
+        self.queues.get(queue).map_or(0, Queue::bytes)
     }
 
     /// Whether a push has to wait.
@@ -47,30 +62,40 @@ impl Stream {
         self.capacity.is_some_and(|capacity| self.queues[queue].bytes.len() / self.size >= capacity)
     }
 
-    /// Takes the oldest element into `element`; false if there is none.
-    pub(super) fn pop(&mut self, queue: usize, element: &mut Vec<u8>) -> bool {
-        if self.queues[queue].bytes.is_empty() {
-            return false;
+    /// Takes the oldest element into `element`, and tells where it was pushed; `None` if there is none.
+    pub(super) fn pop(&mut self, queue: usize, element: &mut Vec<u8>) -> Option<Origin> {
+        let queue = &mut self.queues[queue];
+        if queue.bytes.is_empty() {
+            return None;
         }
         element.clear();
-        element.extend(self.queues[queue].bytes.drain(..self.size));
-        true
+        element.extend(queue.bytes.drain(..self.size));
+        Some(queue.origins.pop_front().unwrap_or(Origin::UNKNOWN))
     }
 
-    /// Adds an element behind the others. The caller has made sure that there is room.
-    pub(super) fn push(&mut self, queue: usize, element: &[u8]) {
-        self.queues[queue].bytes.extend(element);
+    /// Adds an element behind the others, with where it is pushed if that is to be noted. The caller has made sure that there is
+    /// room. The answer is how many bytes more are in use.
+    pub(super) fn push(&mut self, queue: usize, element: &[u8], origin: Option<Origin>) -> u64 {
+        let queue = &mut self.queues[queue];
+        let before = queue.origins.len();
+        if let Some(origin) = origin {
+            queue.origins.resize(queue.bytes.len() / self.size, Origin::UNKNOWN);
+            queue.origins.push_back(origin);
+        }
+        queue.bytes.extend(element);
+        (element.len() + (queue.origins.len() - before) * size_of::<Origin>()) as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::shadow::Point;
     use super::*;
 
     #[test]
     fn a_bound_may_be_larger_than_any_memory() {
         let mut stream = Stream::new(1, 8, Some(usize::MAX), false);
-        stream.push(0, &[0; 8]);
+        stream.push(0, &[0; 8], None);
         assert!(!stream.is_full(0));
     }
 
@@ -78,12 +103,17 @@ mod tests {
     fn elements_leave_in_the_order_in_which_they_came() {
         let mut stream = Stream::new(2, 2, Some(2), false);
         let mut element = Vec::new();
-        assert!(!stream.pop(1, &mut element));
-        stream.push(1, &[1, 2]);
-        stream.push(1, &[3, 4]);
+        assert_eq!(stream.pop(1, &mut element), None);
+        stream.push(1, &[1, 2], None);
+        let point = Point { instance: 1, position: 2, item: 3 };
+        stream.push(1, &[3, 4], Some(Origin { point, after_own: true }));
         assert!(stream.is_full(1) && stream.len(0) == Some(0));
-        assert!(stream.pop(1, &mut element));
+        assert_eq!(stream.pop(1, &mut element), Some(Origin::UNKNOWN));
         assert_eq!(element, [1, 2]);
         assert!(!stream.is_full(1));
+        stream.push(1, &[5, 6], None);
+        assert_eq!(stream.pop(1, &mut element), Some(Origin { point, after_own: true }));
+        assert_eq!(stream.pop(1, &mut element), Some(Origin::UNKNOWN));
+        assert_eq!((element, stream.bytes()), (vec![5, 6], 0));
     }
 }

@@ -1,6 +1,6 @@
 //! Tasklets: inputs in, code, outputs out (`docs/semantics.md`, "Connectors").
 
-use super::connectors::Push;
+use super::connectors::{Push, Ran};
 use super::evaluate::{decode, encode_as, symbol_value};
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
 use super::program::{
@@ -45,7 +45,7 @@ impl<'p> Machine<'p> {
         let pushes = self.compute(call, item, code, at, &[])?;
         for push in pushes {
             let queue = self.queue(call, push.end, push.number)?;
-            self.push(call, push.end, queue, &push.element)?;
+            self.push(call, push.end, queue, &push.element, push.origin)?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl<'p> Machine<'p> {
         }
         while let Some(push) = frame.pushes.pop() {
             let queue = self.queue(activity.call(), push.end, push.number)?;
-            if !self.push(activity.call(), push.end, queue, &push.element)? {
+            if !self.push(activity.call(), push.end, queue, &push.element, push.origin)? {
                 let wait = self.wait_for(activity.call(), push.end, queue, true, site.clone())?;
                 frame.pushes.push(push);
                 activity.frames.push(Frame::Tasklet(frame));
@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
                 return Ok(None);
             }
             let queue = self.queue(call, &pop.end, done)?;
-            if !self.pop(call, &pop.end, queue, &mut next)? {
+            if self.pop(call, &pop.end, queue, &mut next)?.is_none() {
                 return Ok(waits.then_some(queue));
             }
             taken.extend_from_slice(&next);
@@ -147,19 +147,19 @@ impl<'p> Machine<'p> {
         let mut frame = self.frames[number].take().unwrap_or_else(|| Box::new(compiled.frame()));
         self.set_symbols(call, &code.symbols, &mut frame, site)?;
         self.set_inputs(call, code, at, popped, &mut frame, site)?;
-        let (pushes, pushed) = if code.accesses_memory {
-            self.run_with_memory(call, code, compiled, &mut frame, at, popped, site)?
+        let ran = if code.accesses_memory {
+            self.run_with_memory(call, item, code, compiled, &mut frame, at, popped)?
         } else {
             let run = compiled.run(&mut frame, &mut NoAccess, self.code_steps());
             run.map_err(|_| self.code_limit(site))?;
-            (Vec::new(), Vec::new())
+            Ran { pushes: Vec::new(), pushed: Vec::new(), at }
         };
         for (i, output) in code.outputs.iter().enumerate() {
-            let count = pushed.get(i).copied().unwrap_or(0);
-            self.output(call, output, &output.form, &frame, at, count, site)?;
+            let count = ran.pushed.get(i).copied().unwrap_or(0);
+            self.output(call, output, &output.form, &frame, ran.at, count, site)?;
         }
         self.frames[number] = Some(frame);
-        Ok(pushes)
+        Ok(ran.pushes)
     }
 
     /// Reads the inputs that the code has as values.

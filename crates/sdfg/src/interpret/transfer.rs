@@ -1,9 +1,11 @@
 //! Copies between containers, and the ends of queues (`docs/semantics.md`, "Copies" and "Streams").
 
 use super::access::{self, Part};
+use super::handover::Origin;
 use super::machine::{Activity, At, Call, Frame, Machine, Step};
 use super::memory::Handle;
 use super::program::{CopyCode, CopySource, CountCode, EndCode, Item};
+use super::shadow::Point;
 use super::trap::{Trap, TrapKind};
 
 /// In a copy that may wait for a stream.
@@ -50,18 +52,18 @@ impl<'p> Machine<'p> {
         Err(self.trap(kind, self.site(end.access)))
     }
 
-    /// Takes the oldest element of a queue; false if there is none.
+    /// Takes the oldest element of a queue, and tells where it was pushed; `None` if there is none.
     pub(super) fn pop(
         &mut self,
         call: &Call,
         end: &EndCode,
         queue: usize,
         element: &mut Vec<u8>,
-    ) -> Result<bool, Box<Trap>> {
+    ) -> Result<Option<Origin>, Box<Trap>> {
         let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
         self.check_rank(call, end, handle)?;
         let taken = self.store.pop(handle, queue, element).map_err(|_| self.unbound(end.access))?;
-        if taken {
+        if taken.is_some() {
             self.counts.moved[end.access.0 as usize] += 1;
             self.changed(handle.stream_number());
         }
@@ -75,10 +77,12 @@ impl<'p> Machine<'p> {
         end: &EndCode,
         queue: usize,
         element: &[u8],
+        origin: Origin,
     ) -> Result<bool, Box<Trap>> {
         let Some(handle) = access::queues(call, end) else { return Err(self.unbound(end.access)) };
         self.check_rank(call, end, handle)?;
-        if !self.store.push(handle, queue, element).map_err(|_| self.unbound(end.access))? {
+        let origin = self.notes_origins.then_some(origin);
+        if !self.store.push(handle, queue, element, origin).map_err(|_| self.unbound(end.access))? {
             return Ok(false);
         }
         self.check_memory(self.site(end.access))?;
@@ -236,7 +240,7 @@ impl<'p> Machine<'p> {
                 CopySource::Register(register) => element.clone_from(&call.registers[*register as usize]),
                 CopySource::Queue(end) => {
                     let queue = self.queue_of(call, end, &frame.from, frame.done)?;
-                    if !self.pop(call, end, queue, &mut element)? {
+                    if self.pop(call, end, queue, &mut element)?.is_none() {
                         let waits = matches!(code.count, CountCode::Exact(_));
                         return Ok(waits.then_some(true));
                     }
@@ -247,7 +251,11 @@ impl<'p> Machine<'p> {
         let Some(element) = &frame.element else { return Ok(None) };
         if code.to_queue {
             let queue = self.queue_of(call, &code.to.end, &frame.to, frame.done)?;
-            if !self.push(call, &code.to.end, queue, element)? {
+            let At { instance, position } = frame.at;
+            let point = Point { instance, position, item: frame.item.number };
+            // What the copy still has to read is not ordered before what it pushes now.
+            let origin = Origin { point, after_own: false };
+            if !self.push(call, &code.to.end, queue, element, origin)? {
                 return Ok(Some(true));
             }
         } else {

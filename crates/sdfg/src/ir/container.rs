@@ -1,9 +1,11 @@
 //! Containers: what holds data (paper section 3.1, Appendix A.1 "data" and "stream").
 
+use std::collections::BTreeSet;
+
 use super::source::SourceLoc;
 use super::storage::{Distribution, Lifetime, Storage};
 use crate::dtype::ElementType;
-use crate::symbolic::Expr;
+use crate::symbolic::{Expr, Symbol};
 use crate::value::Value;
 
 /// A named, typed holder of data.
@@ -105,6 +107,19 @@ impl ContainerKind {
             }
             ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
         }
+    }
+
+    /// Symbols that decide how large it is and where elements lie, or how many queues there are and what they hold.
+    pub fn size_symbols(&self) -> BTreeSet<Symbol> {
+        let mut sizes: Vec<&Expr> = self.shape().iter().collect();
+        match self {
+            ContainerKind::Scalar => {}
+            ContainerKind::Stream { capacity, .. } => sizes.extend(capacity),
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                sizes.extend(layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+            }
+        }
+        sizes.into_iter().flat_map(Expr::free_symbols).collect()
     }
 
     /// Where elements lie, for change; `None` for scalars and streams.

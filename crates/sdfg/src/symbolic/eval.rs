@@ -94,7 +94,8 @@ impl Expr {
     }
 
     /// Why evaluation fails whatever the values of the symbols are, where the form of the expression shows it: a part
-    /// divides by zero or calls a function that nothing computes, or all of it is a constant that does not fit.
+    /// divides by zero, calls a function that nothing computes or is a power of numbers that is never computed, or all of it is
+    /// a constant that does not fit.
     pub(crate) fn never_evaluates(&self) -> Option<EvalError> {
         if let Some(value) = self.as_rational() {
             let overflows = value.is_integer() && value.numer().to_i64().is_none();
@@ -114,13 +115,23 @@ impl Atom {
             {
                 return Some(EvalError::DivisionByZero);
             }
+            Atom::Pow(base, exponent) => {
+                // Smaller powers of constants are constants.
+                if let (Some(base), Some(exponent)) = (base.as_rational(), exponent.as_rational()) {
+                    let fraction = !exponent.is_integer();
+                    return Some(match (fraction, base.is_zero()) {
+                        (true, _) => EvalError::NotIntegral { value: exponent },
+                        (false, true) => EvalError::NegativeExponent,
+                        (false, false) => EvalError::Overflow,
+                    });
+                }
+            }
             Atom::Symbol(_)
             | Atom::FloorDiv(..)
             | Atom::CeilDiv(..)
             | Atom::Mod(..)
             | Atom::Min(_)
             | Atom::Max(_)
-            | Atom::Pow(..)
             | Atom::Sum(_) => {}
         }
         self.operands().flat_map(Expr::atoms).find_map(Atom::never_evaluates)

@@ -10,7 +10,8 @@ use num_traits::{One, Signed, ToPrimitive};
 
 use crate::syntax::{BinaryOp, Expression, ExpressionKind, ParseError, Span, UnaryOp, parse_expression};
 
-use super::{Assumptions, Atom, Expr, SIZE_LIMIT, Symbol, Term};
+use super::limits::POWER_BITS;
+use super::{Assumptions, Atom, EvalError, Expr, SIZE_LIMIT, Symbol, Term};
 
 /// A text that is no symbolic expression or subset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +76,9 @@ pub enum NotPureKind {
     /// A step or tile that is no use.
     #[error("the step of a range cannot be 0, and its tile is at least 1")]
     InvalidStep,
+    /// A power of constants that no 64 bits hold, nor any number that is computed with.
+    #[error("this power of numbers is too large: it has more than {POWER_BITS} bits")]
+    PowerTooLarge,
     /// More parts than [`SIZE_LIMIT`](super::SIZE_LIMIT) when products are multiplied out.
     #[error(
         "this expression is too large: more than {SIZE_LIMIT} parts; give parts of it names, as symbols that a transition assigns"
@@ -197,13 +201,22 @@ fn binary(span: Span, op: BinaryOp, left: &Expression, right: &Expression) -> Re
         },
         BinaryOp::FloorDivide => a.floor_div(&b),
         BinaryOp::Modulo => a.modulo(&b),
-        BinaryOp::Power => a.pow(&b),
-        BinaryOp::ShiftLeft => a * Expr::int(2).pow(&b),
-        BinaryOp::ShiftRight => a.floor_div(&Expr::int(2).pow(&b)),
+        BinaryOp::Power => power(span, &a, &b)?,
+        BinaryOp::ShiftLeft => a * power(span, &Expr::int(2), &b)?,
+        BinaryOp::ShiftRight => a.floor_div(&power(span, &Expr::int(2), &b)?),
         BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor | BinaryOp::And | BinaryOp::Or => {
             return Err(NotPure::at(span, NotPureKind::Bitwise));
         }
     })
+}
+
+/// `base ** exponent`, unless both are numbers whose power is beyond all that is computed with.
+fn power(span: Span, base: &Expr, exponent: &Expr) -> Result<Expr, NotPure> {
+    let power = base.pow(exponent);
+    if power.never_evaluates() == Some(EvalError::Overflow) && !power.is_constant() {
+        return Err(NotPure::at(span, NotPureKind::PowerTooLarge));
+    }
+    Ok(power)
 }
 
 fn call(name: &str, arguments: Vec<Expr>) -> Result<Expr, NotPureKind> {

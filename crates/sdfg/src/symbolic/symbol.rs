@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::syntax::is_name;
+
 /// The name of an integer: a size, an iteration variable or a value that an interstate edge assigns.
 ///
-/// A name is an identifier, `[A-Za-z_][A-Za-z0-9_]*`. Symbols compare, order and hash by their text, and clone
+/// A name is an identifier, `[A-Za-z_][A-Za-z0-9_]*`, and no word of the language. Symbols compare, order and hash by their text, and clone
 /// without copying it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(Arc<str>);
@@ -18,7 +20,7 @@ pub struct Symbol(Arc<str>);
 /// A text that cannot name a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{name}` is not a symbol name: expected a letter or underscore, then letters, digits or underscores"
+    "`{name}` is not a symbol name: expected a letter or underscore, then letters, digits or underscores, and no word of the language"
 )]
 pub struct InvalidSymbol {
     /// The rejected text.
@@ -26,12 +28,12 @@ pub struct InvalidSymbol {
 }
 
 impl Symbol {
-    /// Checks that `name` is an identifier and makes a symbol of it.
+    /// Checks that `name` is an identifier that expressions can hold and makes a symbol of it.
     ///
     /// # Errors
-    /// [`InvalidSymbol`] when it is not an identifier.
+    /// [`InvalidSymbol`] when it is not an identifier, or a word such as `if`, which no text reads as a name.
     pub fn new(name: &str) -> Result<Symbol, InvalidSymbol> {
-        if is_identifier(name) {
+        if is_identifier(name) && is_name(name) {
             Ok(Symbol(Arc::from(name)))
         } else {
             Err(InvalidSymbol { name: name.to_owned() })
@@ -41,7 +43,7 @@ impl Symbol {
     /// The symbol of a name that the program text fixes, such as `Symbol::of("N")`.
     ///
     /// # Panics
-    /// When `name` is not an identifier; use [`Symbol::new`] for names that come from input.
+    /// When `name` is not the name of a symbol; use [`Symbol::new`] for names that come from input.
     #[must_use]
     #[track_caller]
     pub fn of(name: &str) -> Symbol {

@@ -16,6 +16,10 @@ const MAX_DEPTH: u32 = 200;
 /// nesting, since a long sum is as high as it has terms.
 const MAX_HEIGHT: u32 = 600;
 
+/// A place in the tokens to which a cursor goes back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(usize);
+
 /// A reading position in the tokens of a source text.
 #[derive(Clone, Debug)]
 pub struct Cursor<'s> {
@@ -44,6 +48,12 @@ impl<'s> Cursor<'s> {
     /// # Errors
     /// Lexical errors hide the others, which mostly follow from them.
     pub fn finish<T>(mut self, value: T) -> Result<T, Vec<ParseError>> {
+        let errors = self.take_errors();
+        if errors.is_empty() { Ok(value) } else { Err(errors) }
+    }
+
+    /// Takes the errors out, as [`Cursor::finish`] gives them.
+    pub(crate) fn take_errors(&mut self) -> Vec<ParseError> {
         let lexical = |e: &ParseError| {
             matches!(
                 e.kind,
@@ -59,7 +69,7 @@ impl<'s> Cursor<'s> {
             self.errors.retain(lexical);
         }
         self.errors.sort_by_key(|e| e.span);
-        if self.errors.is_empty() { Ok(value) } else { Err(self.errors) }
+        std::mem::take(&mut self.errors)
     }
 
     /// Keeps an error and goes on.
@@ -91,6 +101,16 @@ impl<'s> Cursor<'s> {
             }
         }
         token
+    }
+
+    /// The current place, for [`Cursor::rewind`].
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.position)
+    }
+
+    /// Goes back to an earlier place.
+    pub(crate) fn rewind(&mut self, mark: Mark) {
+        self.position = mark.0;
     }
 
     /// The text of a token of this source.

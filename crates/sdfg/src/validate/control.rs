@@ -6,6 +6,7 @@ use super::decided::{holds, is_wide, number};
 use super::site::{Findings, Program};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
+use crate::symbolic::Symbol;
 use crate::syntax::Expression;
 
 /// Checks the control flow of one SDFG, without its code.
@@ -15,12 +16,8 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
         if let BlockKind::Loop(repeated) = &block.kind
             && let Some(symbol) = &repeated.symbol
         {
-            assigned_name(
-                program,
-                symbol.as_str(),
-                &|message| program.block_error(Code::ContainerAsSymbol, id, message),
-                findings,
-            );
+            let error = |code, message| program.block_error(code, id, message);
+            assigned_name(program, symbol, &error, findings);
         }
     }
     for (id, transition) in program.sdfg.transitions() {
@@ -170,19 +167,25 @@ fn assignments(program: &Program<'_>, id: TransitionId, transition: &Transition,
         if !seen.insert(symbol) {
             findings.push(error(Code::DuplicateAssignment, format!("`{symbol}` is assigned twice")));
         }
-        assigned_name(program, symbol.as_str(), &|message| error(Code::ContainerAsSymbol, message), findings);
+        assigned_name(program, symbol, &error, findings);
     }
 }
 
-/// What is assigned is no container.
+/// What is assigned is no container, and does not size an argument.
 fn assigned_name(
     program: &Program<'_>,
-    name: &str,
-    error: &dyn Fn(String) -> Diagnostic,
+    symbol: &Symbol,
+    error: &dyn Fn(Code, String) -> Diagnostic,
     findings: &mut Findings,
 ) {
-    if program.sdfg.find_container(name).is_some() {
-        let message = format!("`{name}` is a container, control flow assigns symbols");
-        findings.push(error(message).suggest("write the container in a tasklet, or choose another name"));
+    if program.sdfg.find_container(symbol.as_str()).is_some() {
+        let message = format!("`{symbol}` is a container, control flow assigns symbols");
+        let error = error(Code::ContainerAsSymbol, message);
+        findings.push(error.suggest("write the container in a tasklet, or choose another name"));
+    }
+    if let Some(argument) = program.sized_by(symbol) {
+        let message =
+            format!("`{symbol}` sizes the argument `{argument}`, whose size is fixed when it is passed");
+        findings.push(error(Code::FixedSymbol, message).suggest("assign a symbol of another name"));
     }
 }

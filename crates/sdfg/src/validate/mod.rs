@@ -58,6 +58,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
@@ -97,6 +98,45 @@ impl Validated {
     /// The program for change: the proof ends, and the program is copied if it is shared.
     pub fn into_sdfg(self) -> Sdfg {
         Arc::try_unwrap(self.program).map_or_else(|shared| shared.sdfg.clone(), |checked| checked.sdfg)
+    }
+}
+
+/// What looks unintended in a program. Printing it shows each warning with carets, and nothing if there is none.
+#[must_use = "warnings tell of likely mistakes: print them, or say that they do not matter"]
+#[derive(Clone, Debug)]
+pub struct Warnings {
+    program: Validated,
+}
+
+impl Warnings {
+    /// Those of a program.
+    pub fn of(program: &Validated) -> Self {
+        Warnings { program: program.clone() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.program.warnings().is_empty()
+    }
+
+    /// Each by itself.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.program.warnings().iter()
+    }
+}
+
+impl<'w> IntoIterator for &'w Warnings {
+    type Item = &'w Diagnostic;
+    type IntoIter = std::slice::Iter<'w, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Warnings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&render_built(self.program.warnings(), self.program.sdfg(), Style::Plain))
     }
 }
 

@@ -121,13 +121,9 @@ fn parameters(site: &Site<'_>, id: NodeId, parameters: &[Symbol], frames: &Frame
             continue;
         }
         let of_scope = outer.parameters.iter().any(|parameter| parameter.symbol == *symbol);
-        let of_shape = site
-            .sdfg
-            .arguments()
-            .find(|(_, container)| container.shape().iter().any(|extent| extent.depends_on(symbol)));
-        let hidden = match (of_scope, of_shape) {
+        let hidden = match (of_scope, site.sized.get(symbol)) {
             (true, _) => "the parameter of an outer scope".to_owned(),
-            (false, Some((_, container))) => format!("the symbol in the shape of `{}`", container.name),
+            (false, Some(argument)) => format!("the symbol in the shape of `{argument}`"),
             (false, None) => continue,
         };
         let message = format!("the parameter `{symbol}` hides {hidden}");
@@ -161,8 +157,16 @@ fn symbol_connectors(site: &Site<'_>, id: NodeId, findings: &mut Findings) {
         let edge = site.state.edge(edge_id);
         let Some(connector) = edge.given_symbol() else { continue };
         let error = |message: String| site.edge_error(Code::SymbolConnector, edge_id, message);
-        if Symbol::new(connector).is_err() {
-            findings.push(error(format!("`{connector}` cannot name a symbol")));
+        match Symbol::new(connector) {
+            Err(_) => findings.push(error(format!("`{connector}` cannot name a symbol"))),
+            Ok(symbol) => {
+                if let Some(argument) = site.sized.get(&symbol) {
+                    let message =
+                        format!("the symbol `{symbol}` hides the symbol in the shape of `{argument}`");
+                    let error = site.edge_error(Code::ShadowedSymbol, edge_id, message);
+                    findings.push(error.suggest("choose another name"));
+                }
+            }
         }
         if let Some(problem) = one_integer(site, edge, &error) {
             findings.push(problem);

@@ -68,6 +68,8 @@ pub(super) struct Program<'a> {
     pub(super) device: Device,
     /// Symbols that its control flow assigns.
     pub(super) assigned: BTreeSet<Symbol>,
+    /// Symbols in the sizes of arguments, each with one of these.
+    sized: BTreeMap<Symbol, String>,
     /// Empty while the structure is checked.
     pub(super) shared: Shared,
     /// The call that runs it, of a nested one whose meaning is checked.
@@ -92,6 +94,12 @@ impl<'a> Program<'a> {
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
         let (executions, homes) = (OnceCell::new(), OnceCell::new());
+        let mut sized = BTreeMap::new();
+        for (_, container) in sdfg.arguments() {
+            for symbol in container.kind.size_symbols() {
+                sized.entry(symbol).or_insert_with(|| container.name.clone());
+            }
+        }
         let shared = Shared::new();
         let meetings = Rc::default();
         Program {
@@ -100,6 +108,7 @@ impl<'a> Program<'a> {
             depth,
             device,
             assigned,
+            sized,
             shared,
             call: None,
             meetings,
@@ -163,7 +172,13 @@ impl<'a> Program<'a> {
             path: self.path.enter(label),
             device: self.device,
             assigned: &self.assigned,
+            sized: &self.sized,
         }
+    }
+
+    /// An argument that is sized by a symbol.
+    pub(super) fn sized_by(&self, symbol: &Symbol) -> Option<&str> {
+        self.sized.get(symbol).map(String::as_str)
     }
 
     /// How often each block runs.
@@ -220,6 +235,8 @@ pub(super) struct Site<'a> {
     pub(super) device: Device,
     /// Symbols that control flow of the SDFG assigns.
     pub(super) assigned: &'a BTreeSet<Symbol>,
+    /// Symbols in the sizes of arguments of the SDFG, each with one of these.
+    pub(super) sized: &'a BTreeMap<Symbol, String>,
 }
 
 impl<'a> Site<'a> {

@@ -4,7 +4,7 @@
 //! convolution with padding reads have a border of zeros.
 
 use sdfg::builder::SdfgBuilder;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 use crate::network::{Layer, arguments, softmax, symbols, transients};
 
@@ -17,7 +17,7 @@ pub(crate) const SIZES: &[(&str, i64)] =
 type Convolution<'c> = (u32, &'c str, &'c str, &'c str, &'c str, &'c str, u32);
 
 /// The forward pass, from images `I` to probabilities `O`.
-pub(crate) fn alexnet() -> Result<Validated, Rejected> {
+pub(crate) fn alexnet() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("alexnet");
     symbols(&mut b, &["B", "Q", "C", "R", "F", "K"]);
     arguments(&mut b, &["I[B, 3, 32 * Q + 24 + R, 32 * Q + 24 + R]"]);

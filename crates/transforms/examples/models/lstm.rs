@@ -2,7 +2,7 @@
 //! use it): a loop over words, then the probabilities of each next word.
 
 use sdfg::builder::SdfgBuilder;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 use crate::network::{Layer, arguments, softmax, symbols, transients};
 
@@ -11,7 +11,7 @@ use crate::network::{Layer, arguments, softmax, symbols, transients};
 pub(crate) const SIZES: &[(&str, i64)] = &[("B", 20), ("T", 35), ("D", 1500), ("H", 1500), ("V", 10_000)];
 
 /// From embedded words `X` to probabilities `O`; `h1`, `c1`, `h2` and `c2` are the states, before and after.
-pub(crate) fn lstm() -> Result<Validated, Rejected> {
+pub(crate) fn lstm() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("lstm");
     symbols(&mut b, &["B", "T", "D", "H", "V"]);
     arguments(&mut b, &["X[T, B, D]", "Wv[V, H]", "bv[V]", "O[T, B, V]"]);

@@ -14,12 +14,12 @@ use std::error::Error;
 use std::time::Instant;
 
 use sdfg::symbolic::Symbol;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{Limits, Options, StrategyFile, search};
 
 /// A model by its name, with the values of its symbols.
-type Named = (&'static str, fn() -> Result<Validated, Rejected>, &'static [(&'static str, i64)]);
+type Named = (&'static str, fn() -> Result<(Validated, Warnings), Rejected>, &'static [(&'static str, i64)]);
 
 const MODELS: [Named; 3] = [
     ("alexnet", alexnet::alexnet, alexnet::SIZES),
@@ -37,14 +37,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             .ok_or("there are alexnet, lstm and transformer")?;
         let set: Vec<String> =
             sizes.iter().map(|(symbol, value)| format!("--set {symbol}={value}")).collect();
-        print!("# sdfg strategy {name}.sdft -p 8 {}\n{}", set.join(" "), sdfg::text::print(build()?.sdfg()));
+        print!(
+            "# sdfg strategy {name}.sdft -p 8 {}\n{}",
+            set.join(" "),
+            sdfg::text::print(build()?.0.sdfg())
+        );
         return Ok(());
     }
     let ranks = numbers.first().map_or(Ok(8), |number| number.parse())?;
     for (name, build, sizes) in MODELS {
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();
-        let model = Model::new(&build()?, &values(sizes), &machine, &ModelOptions::default())?;
+        let model = Model::new(&build()?.0, &values(sizes), &machine, &ModelOptions::default())?;
         let modelled = start.elapsed();
         let start = Instant::now();
         let solution = search(&model, &Options::default(), &())?;

@@ -1,7 +1,7 @@
 //! A Transformer (Vaswani et al., 2017): an encoder layer, and a decoder layer that attends to it, down to probabilities of words.
 
 use sdfg::builder::SdfgBuilder;
-use sdfg::validate::{Rejected, Validated};
+use sdfg::validate::{Rejected, Validated, Warnings};
 
 use crate::network::{Layer, arguments, softmax, symbols, transients};
 
@@ -11,7 +11,7 @@ pub(crate) const SIZES: &[(&str, i64)] =
     &[("B", 64), ("N", 256), ("M", 256), ("H", 8), ("K", 64), ("F", 2048), ("V", 32_000)];
 
 /// From embedded words `X` of a source and `Z` of a target to probabilities `O` of the target's next words.
-pub(crate) fn transformer() -> Result<Validated, Rejected> {
+pub(crate) fn transformer() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("transformer");
     symbols(&mut b, &["B", "N", "M", "H", "K", "F", "V"]);
     arguments(

@@ -98,7 +98,7 @@ fn check_strategy(program: &Validated, sizes: &Sizes, ranks: u32) -> (StrategyFi
 
 #[test]
 fn alexnet_computes_what_it_should_and_has_a_strategy() {
-    let program = alexnet::alexnet().expect("a program");
+    let (program, _) = alexnet::alexnet().expect("a program");
     let small = [("B", 1), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)];
     let arrays = inputs(&program, &small);
     let results = interpreted(&program, &small, &arrays);
@@ -111,7 +111,7 @@ fn alexnet_computes_what_it_should_and_has_a_strategy() {
 
 #[test]
 fn the_lstm_computes_what_it_should_and_has_a_strategy() {
-    let program = lstm::lstm().expect("a program");
+    let (program, _) = lstm::lstm().expect("a program");
     let small = [("B", 2), ("T", 3), ("D", 4), ("H", 3), ("V", 5)];
     let arrays = inputs(&program, &small);
     let results = interpreted(&program, &small, &arrays);
@@ -125,7 +125,7 @@ fn the_lstm_computes_what_it_should_and_has_a_strategy() {
 
 #[test]
 fn the_transformer_computes_what_it_should_and_has_a_strategy() {
-    let program = transformer::transformer().expect("a program");
+    let (program, _) = transformer::transformer().expect("a program");
     let small = [("B", 2), ("N", 4), ("M", 3), ("H", 2), ("K", 3), ("F", 5), ("V", 4)];
     let arrays = inputs(&program, &small);
     let results = interpreted(&program, &small, &arrays);

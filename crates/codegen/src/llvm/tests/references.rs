@@ -49,3 +49,42 @@ fn what_a_reference_may_name_is_not_noalias() {
         }
     }
 }
+
+/// Iterations of a consume scope leave each other what they wrote before they pushed: the optimiser must not keep it in registers. Nobody
+/// writes what they only read.
+#[test]
+fn what_iterations_hand_on_is_not_noalias() {
+    let source = "sdfg p {
+  array A: i64[8]
+  array B: i64[8]
+  transient stream S: i64
+  state fill { access S; tasklet t () -> (s) { s = 7 }; t.s -> S: S }
+  state work { access S; access more = S; access A; access B; access after = A
+    consume c [p = 0:4] {
+      tasklet t (x, a, b) -> (o, next) {
+        o[0] = a[0] + b[x]
+        if x > 0: next = x - 1
+      }
+      c.stream -> t.x: S
+      c.A -> t.a: A[0:8] dynamic
+      c.B -> t.b: B[0:8] dynamic
+      t.o -> c.A: A[0:8] dynamic
+      t.next -> c.S: S dynamic
+    }
+    S -> c.stream
+    A -> c.A
+    B -> c.B
+    c.S -> more
+    c.A -> after }
+}";
+    let program = sdfg::text::parse("program.sdft", source).unwrap();
+    let plan = lower(&validate(program).unwrap(), &Target::cpu(), &LowerOptions::default()).unwrap();
+    let text = llvm_ir(&plan, &CompileOptions::default(), false).unwrap();
+    let is_definition = |line: &&str| line.starts_with("define") && line.contains("@p.parallel0(");
+    let definition = text.lines().find(is_definition).unwrap();
+    let parameters: Vec<&str> = definition.split(['(', ',', ')']).collect();
+    for (name, is_alone) in [("%A", false), ("%B", true)] {
+        let parameter = parameters.iter().find(|parameter| parameter.ends_with(name)).unwrap();
+        assert_eq!(parameter.contains("noalias"), is_alone, "{definition}");
+    }
+}

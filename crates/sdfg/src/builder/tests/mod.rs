@@ -1,5 +1,6 @@
 //! Programs made with the builder, as text: what the calls add, in which order, and which mistakes they report.
 
+mod mistakes;
 mod order;
 
 use super::*;
@@ -10,7 +11,7 @@ const F64: ScalarType = ScalarType::F64;
 
 fn shown(builder: SdfgBuilder) -> String {
     match builder.build() {
-        Ok(program) => text::print(program.sdfg()),
+        Ok((program, _)) => text::print(program.sdfg()),
         Err(rejected) => panic!("{rejected}"),
     }
 }

@@ -119,7 +119,7 @@ fn accesses_through_a_view_are_ordered_with_those_of_what_it_names() {
         s.tasklet("around").output("o", "A[1]").code("o = 9");
         s.tasklet("again").input("a", "V[0]").output("o", "out[2]").code("o = a");
     });
-    let program = b.build().unwrap();
+    let (program, _) = b.build().unwrap();
     for order in [Order::Fixed, Order::Random(1), Order::Random(2), Order::Random(3)] {
         let mut arguments = Arguments::new()
             .with("A", Tensor::vector(&[1_i64, 2, 3, 4]))
@@ -142,7 +142,7 @@ proptest! {
         }
         b.state("s", |s| build(&steps, s));
         let program = match b.build() {
-            Ok(program) => program,
+            Ok((program, _)) => program,
             Err(rejected) => return Err(TestCaseError::fail(rejected.to_string())),
         };
         let start: Contents = [[1, 2, 3, 4], [10, 20, 30, 40], [100, 200, 300, 400]];

@@ -144,6 +144,28 @@ pub(super) const PAGES: &[Page] = &[
         },
     },
     Page {
+        code: Code::FixedSymbol,
+        why: "The caller made the arguments before the call, so their sizes and strides are fixed. With another value of a \
+              symbol in them, indices would be looked up where the elements are not.",
+        action: "Assign a symbol of another name, which begins with the value of this one.",
+        example: Example::Programs {
+            bad: "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state a { }
+  -> b with (N = N + 1)
+  state b { }
+}",
+            good: "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state a { }
+  -> b with (n = N + 1)
+  state b { }
+}",
+        },
+    },
+    Page {
         code: Code::AliasNotTransient,
         why: "A view or reference has no memory of its own; it names that of another container. The caller has nothing to \
               pass for it.",

@@ -6,7 +6,7 @@ use super::Context;
 use crate::analysis::ScopeTree;
 use crate::analysis::accesses::control_flow_reads;
 use crate::analysis::symbols::assigned_symbols;
-use crate::ir::{ContainerId, ContainerKind, Lifetime, NodeId, StateId};
+use crate::ir::{ContainerId, Lifetime, NodeId, StateId};
 use crate::symbolic::Symbol;
 
 /// The allocation of the containers of an SDFG.
@@ -73,7 +73,7 @@ pub(super) fn lifetimes(context: &Context<'_>) -> Lifetimes {
             }
             None => {
                 lifetimes.call.push(number);
-                if size_symbols(&container.kind).iter().any(|symbol| assigned.contains(symbol)) {
+                if container.kind.size_symbols().iter().any(|symbol| assigned.contains(symbol)) {
                     lifetimes.late.insert(number);
                 }
             }
@@ -93,16 +93,4 @@ fn innermost(uses: &BTreeSet<Use>, trees: &BTreeMap<StateId, ScopeTree>) -> Opti
         uses.iter().all(|(_, scope)| tree.enclosing_scope(*scope).any(|outer| outer == *candidate))
     })?;
     Some((*state, Some(common)))
-}
-
-fn size_symbols(kind: &ContainerKind) -> BTreeSet<Symbol> {
-    let mut symbols: BTreeSet<Symbol> =
-        kind.shape().iter().flat_map(|extent| extent.free_symbols()).collect();
-    if let Some(layout) = kind.layout() {
-        symbols.append(&mut layout.total_size.free_symbols());
-    }
-    if let ContainerKind::Stream { capacity: Some(capacity), .. } = kind {
-        symbols.append(&mut capacity.free_symbols());
-    }
-    symbols
 }

@@ -1,5 +1,6 @@
 //! The interpreter on whole programs in text form.
 
+mod handovers;
 mod memory;
 mod orders;
 mod programs;

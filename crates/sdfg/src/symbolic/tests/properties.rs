@@ -165,3 +165,16 @@ fn huge_powers_are_not_computed() {
     assert_eq!(power.eval(&|_| Some(1)), Ok(1));
     assert_eq!((Expr::sym("N") + 1).pow(&huge).eval(&|_| Some(0)), Ok(1));
 }
+
+#[test]
+fn powers_of_numbers_that_are_never_computed_have_no_value() {
+    let tower = Expr::int(2).pow(&Expr::int(65_536));
+    assert_eq!(tower.never_evaluates(), Some(EvalError::Overflow));
+    assert_eq!((Expr::sym("N") + Expr::int(2).pow(&tower)).never_evaluates(), Some(EvalError::Overflow));
+    assert_eq!(Expr::int(2).pow(&Expr::sym("N")).never_evaluates(), None);
+    assert_eq!(Expr::sym("N").pow(&tower).never_evaluates(), Some(EvalError::Overflow));
+    for text in ["2 ** 2 ** 65536", "1 << 2 ** 65536", "N % 3 ** 3 ** 30"] {
+        let error = text.parse::<Expr>().unwrap_err().to_string();
+        assert!(error.contains("this power of numbers is too large"), "{error}");
+    }
+}

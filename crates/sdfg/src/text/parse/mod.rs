@@ -13,6 +13,8 @@ mod node;
 mod outer;
 mod terms;
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use node::dialect_name;
@@ -46,6 +48,8 @@ pub(super) fn parse_underived(name: &str, source: &str) -> Result<Sdfg, Vec<Pars
         line_starts: line_starts(source),
         faults: Vec::new(),
         depth: 0,
+        is_cut_off: false,
+        column: Cell::new((0, 0)),
     };
     parser.skip_line_ends();
     let parsed = parser.sdfg();
@@ -95,6 +99,10 @@ struct Parser<'s> {
     faults: Vec<Fault>,
     /// Braces that are open.
     depth: u32,
+    /// Whether the text ended within braces, which has been reported: what follows from it is not told.
+    is_cut_off: bool,
+    /// An offset and the characters before it on its line: columns of long lines are counted on from there.
+    column: Cell<(u32, u32)>,
 }
 
 fn line_starts(source: &str) -> Vec<u32> {
@@ -104,18 +112,18 @@ fn line_starts(source: &str) -> Vec<u32> {
 
 impl Parser<'_> {
     fn report(&mut self, fault: Fault) {
-        self.faults.push(fault);
+        if !self.is_cut_off {
+            self.faults.push(fault);
+        }
     }
 
     /// The graph, or every error by place. What follows a lexical error on its line hardly means anything and is left
     /// out.
-    fn finish(self, sdfg: Option<Sdfg>) -> Result<Sdfg, Vec<ParseError>> {
+    fn finish(mut self, sdfg: Option<Sdfg>) -> Result<Sdfg, Vec<ParseError>> {
+        let lexical: Vec<Fault> = self.cursor.take_errors().into_iter().map(Fault::from).collect();
         let line = |span: Span| self.line_starts.partition_point(|start| *start <= span.start);
-        let lexical: Vec<Fault> = match self.cursor.clone().finish(()) {
-            Ok(()) => Vec::new(),
-            Err(errors) => errors.into_iter().map(Fault::from).collect(),
-        };
-        let hidden = |fault: &Fault| lexical.iter().any(|l| line(l.span) == line(fault.span));
+        let lexical_lines: BTreeSet<usize> = lexical.iter().map(|fault| line(fault.span)).collect();
+        let hidden = |fault: &Fault| lexical_lines.contains(&line(fault.span));
         let mut errors: Vec<ParseError> = self
             .faults
             .iter()
@@ -134,11 +142,16 @@ impl Parser<'_> {
     fn loc(&self, span: Span) -> SourceLoc {
         let line = self.line_starts.partition_point(|start| *start <= span.start).max(1);
         let line_start = self.line_starts[line - 1];
-        let before = self.cursor.source().get(line_start as usize..span.start as usize).unwrap_or("");
+        let known = self.column.get();
+        let (from, counted) =
+            if (line_start..=span.start).contains(&known.0) { known } else { (line_start, 0) };
+        let more = self.cursor.source().get(from as usize..span.start as usize).unwrap_or("");
+        let before = counted.saturating_add(u32::try_from(more.chars().count()).unwrap_or(u32::MAX));
+        self.column.set((span.start, before));
         SourceLoc {
             file: Arc::clone(&self.file),
             line: u32::try_from(line).unwrap_or(u32::MAX),
-            column: u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX),
+            column: before.saturating_add(1),
             span: Some(span),
         }
     }
@@ -160,7 +173,10 @@ impl Parser<'_> {
     fn braces(&mut self, mut statement: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<bool> {
         let open = self.cursor.expect(Punctuation::OpenBrace)?;
         if self.depth == MAX_DEPTH {
-            return Err(Fault::new(open.span, ParseErrorKind::TooDeep { limit: MAX_DEPTH }));
+            self.report(Fault::new(open.span, ParseErrorKind::TooDeep { limit: MAX_DEPTH }));
+            self.skip_braces();
+            self.is_cut_off |= self.cursor.at_end();
+            return Ok(false);
         }
         self.depth += 1;
         let mut complete = true;
@@ -171,7 +187,9 @@ impl Parser<'_> {
             }
             if self.cursor.at_end() {
                 let kind = ParseErrorKind::Syntax(syntax::ParseErrorKind::UnmatchedBrace);
-                break Err(Fault::new(open.span, kind));
+                self.report(Fault::new(open.span, kind));
+                self.is_cut_off = true;
+                break Ok(false);
             }
             let result = statement(self).and_then(|()| self.expect_statement_end());
             if let Err(fault) = result {
@@ -212,13 +230,25 @@ impl Parser<'_> {
         }
     }
 
+    /// Moves behind the brace that closes the one that was just passed.
+    fn skip_braces(&mut self) {
+        let mut open = 1_u32;
+        while open > 0 && !self.cursor.at_end() {
+            match self.cursor.advance().kind {
+                TokenKind::Punctuation(Punctuation::OpenBrace) => open += 1,
+                TokenKind::Punctuation(Punctuation::CloseBrace) => open -= 1,
+                _ => {}
+            }
+        }
+    }
+
     /// Moves over the arrows that follow a faulty block: without it they belong to nothing.
     fn skip_arrows(&mut self) {
         loop {
-            let before = self.cursor.clone();
+            let before = self.cursor.mark();
             self.skip_line_ends();
             if !self.cursor.at(Punctuation::Arrow) {
-                self.cursor = before;
+                self.cursor.rewind(before);
                 return;
             }
             self.skip_statement();

@@ -106,7 +106,9 @@ impl Found<'_, '_> {
         };
         match self.between {
             Between::Iterations(entry) => match self.site.state.node(entry).kind {
-                NodeKind::ConsumeEntry(_) => format!("iterations of a consume scope are not ordered, {last}"),
+                NodeKind::ConsumeEntry(_) => format!(
+                    "iterations of a consume scope are not ordered unless one takes what the other pushed, {last}"
+                ),
                 NodeKind::MapEntry(_)
                 | NodeKind::Access(_)
                 | NodeKind::Tasklet(_)

@@ -43,11 +43,15 @@ fn the_programs_of_the_repository_are_valid() {
         if path.extension().is_some_and(|extension| extension == "sdft") {
             let source = std::fs::read_to_string(&path).unwrap();
             let found = findings(&source);
-            assert!(found.is_empty(), "{}\n{}", path.display(), shown(&source, &found));
+            // Which ranges it hands on is decided by the elements that it sorts.
+            let expected: &[Code] =
+                if path.ends_with("quicksort.sdft") { &[Code::PossibleConflict] } else { &[] };
+            let codes: Vec<Code> = found.iter().map(|diagnostic| diagnostic.code).collect();
+            assert_eq!(codes, expected, "{}\n{}", path.display(), shown(&source, &found));
             checked += 1;
         }
     }
-    assert!(checked >= 13, "{checked} programs");
+    assert!(checked >= 14, "{checked} programs");
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! Elements that one thread leaves to another one: a consume scope takes an element after it was pushed, so that it may read and write
+//! what the pusher wrote before (`docs/semantics.md`, "Streams").
+//!
+//! Two decisions follow from it. A combination is not put off to the end of a loop that pushes, since who takes the element may read
+//! the result meanwhile. And what passes from thread to thread is no thread's own while the loop runs.
+
+use sdfg::ir::{NodeKind, Sdfg};
+
+use super::Lowering;
+use super::conflict::OpenLoop;
+use crate::plan::{BufferId, Statement, Touch, any_statement, touches};
+
+/// How many consume scopes a program has, with those of its nested SDFGs.
+pub(super) fn n_consume_scopes(sdfg: &Sdfg) -> usize {
+    let nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
+    nodes
+        .map(|(_, node)| match &node.kind {
+            NodeKind::ConsumeEntry(_) => 1,
+            NodeKind::Nested(nested) => n_consume_scopes(&nested.sdfg),
+            NodeKind::Access(_)
+            | NodeKind::Tasklet(_)
+            | NodeKind::MapEntry(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => 0,
+        })
+        .sum()
+}
+
+impl Lowering<'_> {
+    /// Whether what the iterations of a loop combine may reach its target when the loop ends; the loop is closed.
+    pub(super) fn may_put_off(&self, body: &mut [Statement]) -> bool {
+        // Where a single scope hands elements to itself, the records of its loop hold every access.
+        let is_its_own = self.n_consume_scopes == 1 && is_consume(body) && self.is_alone();
+        self.n_consume_scopes == 0 || is_its_own || !pushes(body)
+    }
+
+    /// Buffers of which the threads that share a loop may leave elements to each other, or to others, while it runs; the loop is closed.
+    pub(super) fn handed_over(&self, body: &mut [Statement], outermost: &OpenLoop) -> Vec<BufferId> {
+        if self.n_consume_scopes == 0 {
+            return Vec::new();
+        }
+        let is_alone = self.is_alone();
+        let consumes = any_statement(body, &|statement| matches!(statement, Statement::Consume(_)));
+        let takes_part = if is_alone { consumes && pushes(body) } else { consumes || pushes(body) };
+        if !takes_part {
+            return Vec::new();
+        }
+        // What a scope by itself only reads was written before it began, and what it combines is contested anyway.
+        let only_writes = is_alone && is_consume(body);
+        let mut found = Vec::new();
+        touches(body, &mut |mut touch| {
+            let buffer = touch.buffer();
+            let is_older = buffer.index() < outermost.n_buffers;
+            let is_left_out = is_queue(&touch) || only_writes && (touch.reads() || touch.combines());
+            if is_older && !is_left_out && !found.contains(&buffer) {
+                found.push(buffer);
+            }
+        });
+        found
+    }
+
+    /// Whether nothing else runs beside what is being lowered.
+    fn is_alone(&self) -> bool {
+        self.tasks.is_empty() && !self.loops.iter().any(|open| open.parallel || open.tasks)
+    }
+}
+
+/// Whether the body of a loop is a processing element.
+fn is_consume(body: &[Statement]) -> bool {
+    matches!(body, [Statement::Consume(_)])
+}
+
+fn pushes(body: &mut [Statement]) -> bool {
+    let mut found = false;
+    touches(body, &mut |touch| found |= matches!(touch, Touch::PushTo(_)));
+    found
+}
+
+fn is_queue(touch: &Touch<'_>) -> bool {
+    match touch {
+        Touch::PushTo(_) | Touch::TakeFrom(_) | Touch::Length(_) => true,
+        Touch::Load(_)
+        | Touch::View(_)
+        | Touch::Store(..)
+        | Touch::ViewMut(..)
+        | Touch::CopyFrom(_)
+        | Touch::CopyTo { .. }
+        | Touch::Pointer(_)
+        | Touch::Merge(_)
+        | Touch::Name(_) => false,
+    }
+}
