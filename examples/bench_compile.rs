@@ -1,11 +1,15 @@
 //! How long programs take from the builder to code that can be called: `cargo xtask bench compile`.
 //!
 //! For every example program that compiles natively: medians over interleaved rounds, at the default level and at the
-//! quick one, with the parts of the time. Reductions are expanded on the way.
+//! quick one, with the parts of the time. Reductions are expanded on the way. Then chains of states, each of which should take a time in
+//! proportion to their number, but for LLVM.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::time::Instant;
 
+use sdfg::builder::SdfgBuilder;
+use sdfg::dtype::ScalarType::F64;
+use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::lower;
@@ -50,7 +54,50 @@ fn main() -> Result<(), Error> {
         }
     }
     println!("slowest: {:.2} ms at level 3 (goal 60), {:.2} ms at level quick (goal 25)", worst[0], worst[1]);
+    println!("\nmicroseconds for each state of a chain");
+    println!("{:>8} {}", "states", CHAIN_PARTS.map(|part| format!("{part:>10}")).join(" "));
+    for states in [2500, 5000, 10_000, 20_000, 40_000] {
+        let parts = chain(states)?.map(|part| format!("{:10.2}", part * 1e3 / states as f64));
+        println!("{states:8} {}", parts.join(" "));
+    }
     Ok(())
+}
+
+const CHAIN_PARTS: [&str; 6] = ["build", "check", "print", "parse", "interpret", "lower"];
+
+/// Milliseconds of each part for a chain of states, all of one label to begin with.
+fn chain(states: usize) -> Result<[f64; 6], Error> {
+    let mut parts = [0.0; 6];
+    let mut start = Instant::now();
+    let mut lap = |part: usize| {
+        parts[part] = start.elapsed().as_secs_f64() * 1e3;
+        start = Instant::now();
+    };
+    let mut b = SdfgBuilder::new("chain");
+    b.array("A", F64, ["16"]);
+    for number in 0..states {
+        b.state("step", |s| {
+            s.tasklet("t").output("a", format!("A[{}]", number % 16).as_str()).code("a = 1.0");
+        });
+    }
+    let sdfg = b.finish()?;
+    lap(0);
+    let program = validate(sdfg)?;
+    lap(1);
+    let text = sdfg::text::print(program.sdfg());
+    lap(2);
+    let again = sdfg::text::parse("chain.sdft", &text).map_err(|errors| format!("{errors:?}"))?;
+    lap(3);
+    if again.blocks().count() != states {
+        return Err("the chain reads back as another one".into());
+    }
+    let mut arguments = Arguments::new().with("A", sdfg::tensor::Tensor::new(&[16], &[0.0; 16])?);
+    Interpreter::new(&program)?.run(&mut arguments, &Options::default())?;
+    lap(4);
+    let options = CompileOptions::default();
+    lower(&program, &options.target(), &options.lowering())?;
+    lap(5);
+    Ok(parts)
 }
 
 /// Milliseconds of each part of one compilation.

@@ -98,17 +98,54 @@ fn loops_with_stores_in_two_branches_agree_at_every_level() {
 
 /// Random loops that have nothing of what they are for would show nothing.
 #[test]
-fn random_loops_have_stores_in_branches_and_references_that_branches_set() {
+fn random_loops_have_stores_in_branches_and_aliases_that_branches_exchange() {
     let programs = || (0..200).map(random_loops);
     let count = |of: fn(&str) -> bool| programs().filter(|(_, loops)| of(loops)).count();
     assert!(programs().all(|(ty, loops)| loop_program("p", ty, &loops).is_ok()));
     for (least, found) in [
         (100, count(|loops| loops.contains("} else {"))),
-        (20, count(|loops| loops.lines().any(|line| line.starts_with("    ") && line.contains(" -> ")))),
+        (20, count(|loops| exchanges(loops, ["r", "x"]))),
+        (20, count(|loops| exchanges(loops, ["p", "q"]))),
+        (30, count(has_offset_stores_in_branches)),
         (60, count(|loops| loops.contains("s = ") || loops.contains("t = "))),
+        (30, count(expands_a_scalar)),
         (10, count(|loops| loops.contains("ip["))),
         (20, count(|loops| loops.contains("map "))),
     ] {
         assert!(found >= least, "{found} and not {least}");
     }
+}
+
+/// Whether a branch gives one of two names another target.
+fn exchanges(loops: &str, names: [&str; 2]) -> bool {
+    loops.lines().any(|line| {
+        let target = line.strip_prefix("    ").and_then(|inside| inside.trim_start().split_once(" -> "));
+        target.is_some_and(|(name, _)| names.contains(&name))
+    })
+}
+
+/// Whether branches store to several containers, away from the iteration's own element.
+fn has_offset_stores_in_branches(loops: &str) -> bool {
+    let targets =
+        loops.lines().filter(|line| line.starts_with("    ")).filter_map(|line| line.split_once("] = "));
+    let stored: std::collections::BTreeSet<&str> = targets
+        .filter(|(target, _)| target.contains("[i + "))
+        .filter_map(|(target, _)| target.trim().split_once('['))
+        .map(|(name, _)| name)
+        .collect();
+    stored.len() > 1
+}
+
+/// Whether an iteration makes a scalar that a later line of it reads.
+fn expands_a_scalar(loops: &str) -> bool {
+    ["s", "t"].into_iter().any(|scalar| {
+        let assigned = loops.lines().position(|line| {
+            line.starts_with("  ") && line.trim_start().starts_with(&format!("{scalar} = "))
+        });
+        let reads = |line: &str| {
+            let value = line.split_once(" = ").map_or("", |(_, value)| value);
+            value.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scalar)
+        };
+        assigned.is_some_and(|at| loops.lines().skip(at + 1).any(reads))
+    })
 }

@@ -151,10 +151,16 @@ impl Writer {
         }
     }
 
-    /// A reference gets another target, or two exchange theirs.
+    /// A reference or a view gets another target, or two exchange theirs.
     fn exchange(&mut self) {
         let (first, second) = (self.rng.pick(&self.arrays), self.rng.pick(&self.arrays));
-        match self.rng.below(3) {
+        match self.rng.below(6) {
+            3 => self.line(&format!("p -> {first}")),
+            4 => self.line(&format!("q -> {second}")),
+            5 => {
+                self.line(&format!("p -> {first}"));
+                self.line(&format!("q -> {second}"));
+            }
             0 => self.line(&format!("r -> {first}")),
             1 => self.line(&format!("x -> {second}")),
             _ => {

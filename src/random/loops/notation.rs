@@ -7,6 +7,7 @@
 //!   }
 //!   k = ip[i] % N          a symbol from data, for indices
 //!   r -> a                 a reference set to an array, from its first element on
+//!   p -> c                 a view of another array, up to the end of these braces
 //!   break                  and `continue`
 //! }
 //! map i = 0:N as simd {    a map with one tasklet: what stands inside is its code
@@ -17,9 +18,9 @@
 //!
 //! Arrays are `a` to `e` of `2 * N + 8` elements, `u`, `v` and `w` of two dimensions of `N + 4`, and `ip` of integers. `s` and `t` are
 //! scalars: they begin with 1, and an array has them at the end. `p` is a view of `a` and `q` of `c`, both from the second
-//! element on. `r` and `x` are references, which are set to `a` and `b` first. Symbols are `i`, `j` and `k`.
+//! element on, unless a line says otherwise: branches exchange views so, each state binding its own. `r` and `x` are references, which are set to `a` and `b` first. Symbols are `i`, `j` and `k`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use sdfg::dtype::ScalarType;
@@ -45,14 +46,15 @@ const CONTAINERS: [(&str, &str, &str); 15] = [
     ("x", LENGTH, "reference"),
 ];
 
-/// What a view is a part of, and what a reference is set to first.
-fn base(name: &str) -> Option<&'static str> {
-    match name {
-        "p" | "r" => Some("a"),
-        "q" => Some("c"),
-        "x" => Some("b"),
-        _ => None,
-    }
+/// The indentation of a program's blocks.
+const OUTERMOST: usize = 1;
+
+/// What the views are parts of, and what the references are set to, in the beginning.
+const BASES: [(&str, &str); 4] = [("p", "a"), ("q", "c"), ("r", "a"), ("x", "b")];
+
+/// The container of this name as the list has it.
+fn declared(name: &str) -> Option<&'static str> {
+    CONTAINERS.iter().map(|(container, ..)| *container).find(|container| *container == name)
 }
 
 fn is_view(name: &str) -> bool {
@@ -68,7 +70,14 @@ fn is_scalar(name: &str) -> bool {
 /// # Errors
 /// A message about a line that is not in the notation.
 pub fn program(name: &str, ty: ScalarType, source: &str) -> Result<String, String> {
-    let mut writer = Writer { ty, text: String::new(), depth: 1, labels: 0, used: BTreeSet::new() };
+    let mut writer = Writer {
+        ty,
+        text: String::new(),
+        depth: OUTERMOST,
+        labels: 0,
+        used: BTreeSet::new(),
+        bases: vec![BASES.into()],
+    };
     let mut lines = source.lines().filter(|line| !line.trim().is_empty());
     while let Some(line) = lines.next() {
         let line = line.trim();
@@ -167,9 +176,31 @@ struct Writer {
     labels: usize,
     /// Containers that the program has.
     used: BTreeSet<&'static str>,
+    /// What views are parts of, for each of the braces that are open.
+    bases: Vec<BTreeMap<&'static str, &'static str>>,
 }
 
 impl Writer {
+    /// What a view is a part of here, and what a reference is set to first.
+    fn base(&self, name: &str) -> Option<&'static str> {
+        self.bases.last().and_then(|bases| bases.get(name)).copied()
+    }
+
+    /// Braces: what views are parts of inside is forgotten behind them.
+    fn open(&mut self) {
+        self.depth += 1;
+        self.bases.extend(self.bases.last().cloned());
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        if self.depth == OUTERMOST {
+            return Err("braces are closed that were not open".to_owned());
+        }
+        self.depth -= 1;
+        self.bases.pop();
+        Ok(())
+    }
+
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}{line}", "  ".repeat(self.depth));
     }
@@ -180,31 +211,39 @@ impl Writer {
     }
 
     fn note(&mut self, name: &str) {
-        for (container, ..) in CONTAINERS {
-            if container == name && self.used.insert(container) {
-                base(name).into_iter().for_each(|base| self.note(base));
-            }
-        }
+        self.used.extend(declared(name));
+        // A view is of another container in other braces.
+        self.used.extend(self.base(name));
     }
 
     fn statement(&mut self, line: &str) -> Result<(), String> {
         if let Some(range) = line.strip_prefix("for ") {
             let label = self.label("l");
             self.line(&format!("for {label}: {range}"));
-            self.depth += 1;
+            self.open();
         } else if let Some(condition) = line.strip_prefix("if ") {
             let label = self.label("b");
             self.condition(condition)?;
             self.line(&format!("if {label}: {condition}"));
-            self.depth += 1;
+            self.open();
         } else if line.starts_with('}') {
             self.condition(line)?;
-            self.depth -= 1;
+            self.close()?;
             self.line(line);
-            self.depth += usize::from(line.ends_with('{'));
+            if line.ends_with('{') {
+                self.open();
+            }
         } else if matches!(line, "break" | "continue") {
             let label = self.label("j");
             self.line(&format!("{line} {label}"));
+        } else if let Some((view, target)) = line.split_once(" -> ").filter(|(alias, _)| is_view(alias)) {
+            let names = declared(view).zip(declared(target));
+            let (view, target) = names.ok_or_else(|| format!("`{line}` names no container"))?;
+            if let Some(bases) = self.bases.last_mut() {
+                bases.insert(view, target);
+            }
+            self.note(view);
+            self.note(target);
         } else if let Some((reference, target)) = line.split_once(" -> ") {
             self.note(reference);
             self.note(target);
@@ -264,7 +303,7 @@ impl Writer {
             self.line(&format!("from_{} -> one.in{n}: {}", input.name, input.memlet()));
         }
         self.line(&format!("one.out -> to_{output}: {}", target.memlet()));
-        if let Some(base) = base(output).filter(|_| is_view(output)) {
+        if let Some(base) = self.base(output).filter(|_| is_view(output)) {
             self.line(&format!("access viewed_{output} = {base}"));
             self.line(&format!("bind to_{output} -> viewed_{output}: {base}[1:{LENGTH}]"));
         }
@@ -293,7 +332,7 @@ impl Writer {
         let names: BTreeSet<&str> = inputs.iter().map(|input| input.name).collect();
         for name in names {
             self.line(&format!("access from_{name} = {name}"));
-            if let Some(base) = base(name).filter(|_| is_view(name)) {
+            if let Some(base) = self.base(name).filter(|_| is_view(name)) {
                 self.line(&format!("access base_{name} = {base}"));
                 self.line(&format!("bind base_{name} -> from_{name}: {base}[1:{LENGTH}]"));
             }
@@ -375,7 +414,7 @@ impl Writer {
             self.line(&format!("state first_{scalar} {{ access {scalar}; tasklet one () -> (out) {{ out = {ty}(1) }}; one.out -> {scalar} }}"));
         }
         for reference in ["r", "x"] {
-            if let Some(target) = base(reference).filter(|_| self.used.contains(reference)) {
+            if let Some(target) = self.base(reference).filter(|_| self.used.contains(reference)) {
                 self.set(reference, target);
             }
         }
@@ -405,8 +444,17 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_statements_are_refused() {
-        for line in ["a[i]", "a = 1", "1 = a[i]", "map i = 0:N {"] {
+        for line in ["a[i]", "a = 1", "1 = a[i]", "map i = 0:N {", "p -> z", "}\n}\np -> a"] {
             assert!(program("p", ScalarType::F64, line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn views_are_of_what_the_braces_around_say() {
+        let text = "for i = 0:N {\n  p -> b\n  if d[i] < 0 {\n    p -> e\n    p[i] = 1\n  } else {\n    p[i] = 2\n  }\n}\np[0] = 3\n";
+        let program = program("p", ScalarType::F64, text).unwrap();
+        let viewed: Vec<&str> =
+            program.lines().filter_map(|line| line.trim().strip_prefix("access viewed_p = ")).collect();
+        assert_eq!(viewed, ["e", "b", "a"]);
     }
 }

@@ -135,6 +135,9 @@ impl<'g> Lowering<'g> {
     ) {
         let sdfg = frame.sdfg;
         let is_reference = |id: &ContainerId| matches!(sdfg.container(*id).kind, ContainerKind::Reference(_));
+        if !sdfg.containers().any(|(id, _)| is_reference(&id)) {
+            return;
+        }
         for (id, _) in sdfg.containers().filter(|(id, _)| is_reference(id)) {
             if frame.homes.get(&id).copied() == lifetime {
                 self.declare_reference(frame, id, brackets);

@@ -208,7 +208,7 @@ fn jump_target(sdfg: &Sdfg, jump: &Block) -> Step {
     };
     let outer = |block: &BlockId| sdfg.region(sdfg.block(*block).region).parent;
     // A wrong graph may have a region that contains itself.
-    let around = std::iter::successors(sdfg.region(jump.region).parent, outer).take(sdfg.blocks().count());
+    let around = std::iter::successors(sdfg.region(jump.region).parent, outer).take(sdfg.n_created_blocks());
     let innermost = around.into_iter().find(|block| matches!(sdfg.block(*block).kind, BlockKind::Loop(_)));
     match innermost {
         Some(repeated) if leaves => Step::Done(repeated),

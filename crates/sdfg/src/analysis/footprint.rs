@@ -4,7 +4,7 @@
 //! truth: their subsets are carried through the scopes and counted loops around. An access through a view or reference
 //! counts for the alias, as in `AccessSets`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
@@ -13,7 +13,7 @@ use super::memlet_path::{is_leaf, memlet_root};
 use super::scope_tree::ScopeTree;
 use super::symbols::{assigned_symbols, assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{
-    Access, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
+    Access, Block, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
     TaskletBody,
 };
 use crate::subset::{Approx, Range, Subset};
@@ -47,7 +47,8 @@ impl Footprint {
     /// What one execution of a node accesses, in symbols of the place of the node: for an entry or exit what all
     /// iterations of its scope do, for an access node what the leaf edges at it move.
     pub fn of_node(sdfg: &Sdfg, state: StateId, node: NodeId) -> Self {
-        let place = Place::of(sdfg, state);
+        let places = Places::of(sdfg);
+        let place = Place::of(sdfg, &places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
         let kind = &graph.node(node).kind;
@@ -72,7 +73,11 @@ impl Footprint {
 
     /// What one execution of a state accesses.
     pub fn of_state(sdfg: &Sdfg, state: StateId) -> Self {
-        let place = Place::of(sdfg, state);
+        Footprint::of_state_among(sdfg, &Places::of(sdfg), state)
+    }
+
+    fn of_state_among(sdfg: &Sdfg, places: &Places, state: StateId) -> Self {
+        let place = Place::of(sdfg, places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
         for (edge, _) in graph.edges() {
@@ -84,8 +89,8 @@ impl Footprint {
 
     /// What the leaves of a state access, each carried out to the scope that holds the access node at its root: what one
     /// iteration of that scope does.
-    pub(super) fn at_roots(sdfg: &Sdfg, state: StateId) -> Self {
-        let place = Place::of(sdfg, state);
+    pub(super) fn at_roots(sdfg: &Sdfg, places: &Places, state: StateId) -> Self {
+        let place = Place::of(sdfg, places, state);
         let mut found = Footprint::default();
         for (edge, _) in place.graph.edges() {
             let root = memlet_root(place.graph, edge);
@@ -98,16 +103,16 @@ impl Footprint {
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let table = ExecutionTable::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols_of(sdfg, region).into_iter().collect();
-        let known = nonnegative_extents(sdfg);
+        let places = Places::of(sdfg);
         let mut found = Footprint::default();
         for (block, state) in states_in(sdfg, region) {
             let executions = table.within(sdfg, block, region);
             let once = executions.frequency == Frequency::Once;
-            let footprint = Footprint::of_state(sdfg, state);
+            let footprint = Footprint::of_state_among(sdfg, &places, state);
             let carry = |part: Part| {
                 // A graph that was not validated may name what is not there.
                 let shape = sdfg.get_container(part.container)?.shape();
-                let mut subset = image(&part.subset, &executions.loops, &changes, shape, &known);
+                let mut subset = image(&part.subset, &executions.loops, &changes, shape, &places.known);
                 if !once {
                     subset = Approx::Over(subset.into_inner());
                 }
@@ -155,6 +160,28 @@ impl Footprint {
     }
 }
 
+/// What is known of all states of an SDFG: made once, as each of them asks.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// What shapes say of the symbols in them.
+    pub(super) known: Assumptions,
+    blocks: BTreeMap<StateId, BlockId>,
+}
+
+impl Places {
+    pub(super) fn of(sdfg: &Sdfg) -> Self {
+        let block = |(id, block): (BlockId, &Block)| match block.kind {
+            BlockKind::State(state) => Some((state, id)),
+            BlockKind::Loop(_)
+            | BlockKind::Branch(_)
+            | BlockKind::Break
+            | BlockKind::Continue
+            | BlockKind::Return => None,
+        };
+        Places { known: nonnegative_extents(sdfg), blocks: sdfg.blocks().rev().filter_map(block).collect() }
+    }
+}
+
 /// A state with what is known of the symbols in it.
 struct Place<'a> {
     sdfg: &'a Sdfg,
@@ -165,12 +192,11 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(sdfg: &'a Sdfg, state: StateId) -> Self {
+    fn of(sdfg: &'a Sdfg, places: &Places, state: StateId) -> Self {
         let graph = sdfg.state(state);
-        let mut known = nonnegative_extents(sdfg);
-        let is_own = |block: &BlockKind| matches!(block, BlockKind::State(id) if *id == state);
-        if let Some((block, _)) = sdfg.blocks().find(|(_, block)| is_own(&block.kind)) {
-            for (symbol, range) in counted_loops_around(sdfg, block) {
+        let mut known = places.known.clone();
+        if let Some(block) = places.blocks.get(&state) {
+            for (symbol, range) in counted_loops_around(sdfg, *block) {
                 range.constrain(symbol, &mut known);
             }
         }

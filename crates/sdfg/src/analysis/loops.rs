@@ -53,7 +53,7 @@ pub fn counted_range(sdfg: &Sdfg, repeated: &Loop) -> Option<(Symbol, Range)> {
 pub fn counted_loops_around(sdfg: &Sdfg, block: BlockId) -> Vec<(Symbol, Range)> {
     let parent = |block: &BlockId| sdfg.region(sdfg.block(*block).region).parent;
     // A wrong graph may have a region that contains itself.
-    let around = std::iter::successors(parent(&block), parent).take(sdfg.blocks().count());
+    let around = std::iter::successors(parent(&block), parent).take(sdfg.n_created_blocks());
     let mut loops: Vec<(Symbol, Range)> = around
         .filter_map(|block| match &sdfg.block(block).kind {
             BlockKind::Loop(repeated) => counted_range(sdfg, repeated),

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accesses::{AccessSets, alias_targets, consume_condition_reads, control_flow_reads};
-use super::footprint::{Footprint, Part, nonnegative_extents};
+use super::footprint::{Footprint, Part, Places};
 use super::memlet_path::memlet_root;
 use super::scope_tree::ScopeTree;
 use crate::ir::{
@@ -24,6 +24,8 @@ pub(super) struct Containers {
     targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
     /// Transients whose lifetime begins in a state or in a scope: they keep nothing from block to block.
     confined: BTreeSet<ContainerId>,
+    /// What is known of the symbols in states.
+    places: Places,
 }
 
 /// One end of an edge that writes memory of a container, or a read with what it may see.
@@ -76,7 +78,7 @@ impl Containers {
             }
             targets.insert(*alias, found);
         }
-        let mut containers = Containers { targets, confined: BTreeSet::new() };
+        let mut containers = Containers { targets, confined: BTreeSet::new(), places: Places::of(sdfg) };
         containers.confined = confined(sdfg);
         containers
     }
@@ -138,8 +140,8 @@ impl StateEffects {
     pub(super) fn of(sdfg: &Sdfg, id: StateId, containers: &Containers) -> Self {
         let state = sdfg.state(id);
         let order = Order { state, tree: ScopeTree::of(state), behind: RefCell::new(BTreeMap::new()) };
-        let known = nonnegative_extents(sdfg);
-        let footprint = Footprint::at_roots(sdfg, id);
+        let known = &containers.places.known;
+        let footprint = Footprint::at_roots(sdfg, &containers.places, id);
         let mut effects = StateEffects::default();
         for part in &footprint.writes {
             effects.add_write(&order, part, containers);
@@ -151,7 +153,7 @@ impl StateEffects {
             }
             let whole = Subset::full(sdfg.container(write.container).shape());
             let stream = sdfg.container(write.container).is_stream();
-            if !stream && write.covers.as_ref().is_some_and(|part| part.covers(&whole, &known).is_proved()) {
+            if !stream && write.covers.as_ref().is_some_and(|part| part.covers(&whole, known).is_proved()) {
                 effects.overwritten.insert(write.container);
             }
         }
@@ -172,7 +174,7 @@ impl StateEffects {
         for (edge, container, subset) in reads {
             for named in containers.named_by(container) {
                 let through_alias = named != container;
-                let read = effects.read(&order, edge, named, (!through_alias).then_some(&subset), &known);
+                let read = effects.read(&order, edge, named, (!through_alias).then_some(&subset), known);
                 effects.reads.push(read);
             }
         }

@@ -5,9 +5,11 @@
 
 pub mod container;
 pub mod ids;
+mod labels;
 pub mod memlet;
 pub mod multigraph;
 pub mod node;
+mod outgoing;
 pub mod port;
 pub mod region;
 pub mod revision;

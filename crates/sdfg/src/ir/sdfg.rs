@@ -6,6 +6,8 @@ use indexmap::IndexMap;
 
 use super::container::Container;
 use super::ids::{Arena, BlockId, ContainerId, RegionId, StateId, TransitionId};
+use super::labels::Labels;
+use super::outgoing::{Flow, Outgoing};
 use super::region::{Block, BlockKind, Region, Transition};
 use super::revision::Revision;
 use super::source::SourceLoc;
@@ -60,6 +62,8 @@ pub struct Sdfg {
     states: Arena<StateId, Arc<State>>,
     body: RegionId,
     revision: Revision,
+    pub(super) outgoing: Outgoing,
+    pub(super) labels: Labels,
 }
 
 /// One part of an SDFG as it was; without contents it had not been made yet. By it edits are taken back.
@@ -92,7 +96,10 @@ impl Sdfg {
         match part {
             Part::Container(id, earlier) => put(&mut self.containers, id, earlier),
             Part::Region(id, earlier) => put(&mut self.regions, id, earlier),
-            Part::Block(id, earlier) => put(&mut self.blocks, id, earlier),
+            Part::Block(id, earlier) => {
+                self.labels.forget();
+                put(&mut self.blocks, id, earlier);
+            }
             Part::Transition(id, earlier) => put(&mut self.transitions, id, earlier),
             Part::State(id, earlier) => put(&mut self.states, id, earlier),
             Part::Symbols(symbols) => self.symbols = symbols,
@@ -130,6 +137,8 @@ impl Sdfg {
             states: Arena::new(),
             body,
             revision: Revision::default(),
+            outgoing: Outgoing::default(),
+            labels: Labels::default(),
         }
     }
 
@@ -267,6 +276,7 @@ impl Sdfg {
         block.region = region;
         let inner = block.kind.regions();
         let id = self.blocks.insert(block);
+        self.labels.add(&self.blocks[id].label, id);
         for part in inner {
             self.regions[part].parent = Some(id);
         }
@@ -315,6 +325,7 @@ impl Sdfg {
     /// Removes a block with its transitions and all that is in it. A region whose start it was has none then.
     pub fn remove_block(&mut self, id: BlockId) -> Option<Block> {
         self.revision = Revision::next();
+        self.labels.forget();
         let mut waiting = vec![id];
         let region = self.blocks.get(id)?.region;
         for transition in self.regions[region].transitions.clone() {
@@ -362,6 +373,7 @@ impl Sdfg {
     /// If it is absent: that is a fault of the calling code.
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
         self.revision = Revision::next();
+        self.labels.forget();
         &mut self.blocks[id]
     }
 
@@ -389,8 +401,17 @@ impl Sdfg {
 
     /// Transitions out of a block, in the order in which they are tried.
     pub fn transitions_from(&self, block: BlockId) -> Vec<TransitionId> {
-        let region = &self.regions[self.blocks[block].region];
-        region.transitions.iter().copied().filter(|id| self.transitions[*id].src == block).collect()
+        self.outgoing.of(block, self.revision, self.flow())
+    }
+
+    /// What transitions are looked for in.
+    pub(super) fn flow(&self) -> Flow<'_> {
+        (&self.regions, &self.blocks, &self.transitions)
+    }
+
+    /// How many blocks were ever added: no more are around another.
+    pub(crate) fn n_created_blocks(&self) -> usize {
+        self.blocks.created()
     }
 
     /// All blocks, in order of creation.
@@ -432,11 +453,11 @@ impl Sdfg {
 
     /// The block with this label.
     pub fn find_block(&self, label: &str) -> Option<BlockId> {
-        self.blocks().find(|(_, block)| block.label == label).map(|(id, _)| id)
+        self.labels.find(label, &self.blocks)
     }
 
     /// `wanted`, or if a block has this label, `wanted_1`, `wanted_2`, ... whichever is free first.
     pub fn fresh_block_label(&self, wanted: &str) -> String {
-        fresh(wanted, |label| self.find_block(label).is_some())
+        self.labels.fresh(wanted, &self.blocks)
     }
 }

@@ -170,10 +170,11 @@ impl Element {
 
 /// How many transitions between the same blocks are tried earlier.
 fn transitions_before(sdfg: &Sdfg, id: TransitionId, transition: &Transition) -> usize {
-    let region = sdfg.get_block(transition.src).and_then(|block| sdfg.get_region(block.region));
-    let earlier = region.into_iter().flat_map(|region| &region.transitions).take_while(|other| **other != id);
-    let others = earlier.filter_map(|other| sdfg.get_transition(*other));
-    others.filter(|other| (other.src, other.dst) == (transition.src, transition.dst)).count()
+    if sdfg.get_block(transition.src).is_none_or(|block| sdfg.get_region(block.region).is_none()) {
+        return 0;
+    }
+    let earlier = sdfg.transitions_from(transition.src).into_iter().take_while(|other| *other != id);
+    earlier.filter(|other| sdfg.transition(*other).dst == transition.dst).count()
 }
 
 /// How many edges with the same ends are older. Looks at the edges of that end which has fewer.

@@ -11,7 +11,7 @@ use super::direction::roots;
 use super::storage::Device;
 use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
-use crate::analysis::{connector_edges, homes};
+use crate::analysis::{bound_alias, connector_edges, homes};
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
     BlockId, BlockKind, Container, ContainerId, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State, StateId,
@@ -79,6 +79,7 @@ pub(super) struct Program<'a> {
     labels: BTreeMap<StateId, BlockId>,
     executions: OnceCell<ExecutionTable>,
     homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
+    bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
 }
 
 impl<'a> Program<'a> {
@@ -93,7 +94,7 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        let (executions, homes) = (OnceCell::new(), OnceCell::new());
+        let (executions, homes, bindings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let mut sized = BTreeMap::new();
         for (_, container) in sdfg.arguments() {
             for symbol in container.kind.size_symbols() {
@@ -115,6 +116,7 @@ impl<'a> Program<'a> {
             labels,
             executions,
             homes,
+            bindings,
         }
     }
 
@@ -184,6 +186,30 @@ impl<'a> Program<'a> {
     /// How often each block runs.
     pub(super) fn executions(&self) -> &ExecutionTable {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
+    }
+
+    /// The edges that bind an alias, in the order of their states.
+    pub(super) fn bindings_of(&self, alias: ContainerId) -> &[(StateId, EdgeId)] {
+        self.bindings().get(&alias).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many aliases are bound.
+    pub(super) fn n_bound_aliases(&self) -> usize {
+        self.bindings().len()
+    }
+
+    fn bindings(&self) -> &BTreeMap<ContainerId, Vec<(StateId, EdgeId)>> {
+        self.bindings.get_or_init(|| {
+            let mut found: BTreeMap<ContainerId, Vec<(StateId, EdgeId)>> = BTreeMap::new();
+            for (id, state) in self.sdfg.states() {
+                for (edge, _) in state.edges() {
+                    if let Some((alias, _)) = bound_alias(state, edge) {
+                        found.entry(alias).or_default().push((id, edge));
+                    }
+                }
+            }
+            found
+        })
     }
 
     /// The scope whose iterations each have an instance of a transient.

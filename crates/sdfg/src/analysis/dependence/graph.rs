@@ -148,7 +148,7 @@ fn loops_within(sdfg: &Sdfg, repeated: BlockId, state: StateId) -> Option<Vec<Bl
     let is_block = |kind: &BlockKind| matches!(kind, BlockKind::State(own) if *own == state);
     let (block, _) = sdfg.blocks().find(|(_, block)| is_block(&block.kind))?;
     let parent = |block: &BlockId| sdfg.region(sdfg.block(*block).region).parent;
-    let around = std::iter::successors(parent(&block), parent).take(sdfg.blocks().count());
+    let around = std::iter::successors(parent(&block), parent).take(sdfg.n_created_blocks());
     let mut loops = Vec::new();
     for block in around {
         if matches!(sdfg.block(block).kind, BlockKind::Loop(_)) {

@@ -336,7 +336,9 @@ impl Parser<'_> {
 
     /// `i = i + 1`, or nothing.
     fn loop_update(&mut self, header: &mut LoopHeader) -> Parsed<()> {
-        if self.cursor.at(Punctuation::OpenBrace) || self.cursor.at_word("unroll") {
+        let assigns = self.cursor.peek_nth(1).kind == TokenKind::Punctuation(Punctuation::Assign);
+        // A symbol may be called `unroll`, too.
+        if self.cursor.at(Punctuation::OpenBrace) || (self.cursor.at_word("unroll") && !assigns) {
             return Ok(());
         }
         let span = self.cursor.peek().span;

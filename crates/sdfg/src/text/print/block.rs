@@ -1,8 +1,10 @@
 //! Control flow: regions, blocks and the arrows between them.
 
+use std::collections::BTreeMap;
+
 use super::super::names::written;
 use super::{PrintedElement, Printer, list};
-use crate::ir::{Block, BlockId, BlockKind, Loop, Region, RegionId, Sdfg, Transition, TransitionId};
+use crate::ir::{Block, BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
 impl Printer {
@@ -24,12 +26,18 @@ impl Printer {
             self.begin_line();
             self.push(&format!("start {}\n", written(&block.label)));
         }
+        let mut leaving: BTreeMap<BlockId, Vec<(TransitionId, &Transition)>> = BTreeMap::new();
+        for id in &region.transitions {
+            if let Some(transition) = sdfg.get_transition(*id) {
+                leaving.entry(transition.src).or_default().push((*id, transition));
+            }
+        }
         for (position, (id, block)) in blocks.iter().enumerate() {
             self.begin_line();
             self.block(sdfg, *id, block);
             self.text.push('\n');
             let next = blocks.get(position + 1).map(|(id, _)| *id);
-            self.arrows(sdfg, region, *id, block, next);
+            self.arrows(sdfg, leaving.get(id).map_or(&[], Vec::as_slice), block, next);
         }
         self.regions.pop();
     }
@@ -79,15 +87,15 @@ impl Printer {
     }
 
     /// The transitions of a block, where they are not the ones that it has without a text.
-    fn arrows(&mut self, sdfg: &Sdfg, region: &Region, id: BlockId, block: &Block, next: Option<BlockId>) {
-        let transitions: Vec<(TransitionId, &Transition)> = region
-            .transitions
-            .iter()
-            .filter_map(|transition| Some((*transition, sdfg.get_transition(*transition)?)))
-            .filter(|(_, transition)| transition.src == id)
-            .collect();
+    fn arrows(
+        &mut self,
+        sdfg: &Sdfg,
+        transitions: &[(TransitionId, &Transition)],
+        block: &Block,
+        next: Option<BlockId>,
+    ) {
         let jump = matches!(block.kind, BlockKind::Break | BlockKind::Continue | BlockKind::Return);
-        let implied = match transitions.as_slice() {
+        let implied = match transitions {
             [] => jump || next.is_none(),
             [(_, only)] => {
                 !jump && Some(only.dst) == next && only.condition.is_none() && only.assignments.is_empty()
@@ -102,7 +110,7 @@ impl Printer {
             self.push("-> end\n");
         }
         for (id, transition) in transitions {
-            self.line(&arrow(sdfg, transition), PrintedElement::Transition(id));
+            self.line(&arrow(sdfg, transition), PrintedElement::Transition(*id));
         }
     }
 }

@@ -5,13 +5,10 @@
 //! reference when its edge is reached: where more than one edge may have bound it, any of the targets may be meant, but
 //! throughout a state that does not bind it the same one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::super::frame::Frames;
-use super::super::site::Site;
-use crate::analysis::symbols::assigned_symbols;
+use super::super::site::{Program, Site};
 use crate::analysis::{bound_alias, bound_dimensions};
-use crate::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Layout, NodeId};
+use crate::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Layout, NodeId, StateId};
 use crate::subset::{Approx, Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Symbol};
 
@@ -44,11 +41,9 @@ struct Binding<'a> {
 
 /// The aliases of an SDFG as one state sees them.
 pub(super) struct Aliases<'s, 'a> {
+    program: &'s Program<'a>,
     site: &'s Site<'a>,
     frames: &'s Frames,
-    bindings: BTreeMap<ContainerId, Vec<Binding<'a>>>,
-    /// Symbols that may have another value where an alias is used than where it was bound.
-    changing: BTreeSet<Symbol>,
 }
 
 /// How the elements of an alias lie in its target.
@@ -61,24 +56,31 @@ enum Shape {
 }
 
 impl<'s, 'a> Aliases<'s, 'a> {
-    pub(super) fn of(site: &'s Site<'a>, frames: &'s Frames) -> Self {
-        let mut bindings: BTreeMap<ContainerId, Vec<Binding<'a>>> = BTreeMap::new();
-        for (id, state) in site.sdfg.states() {
-            for (edge, _) in state.edges() {
-                let Some((alias, target)) = bound_alias(state, edge) else { continue };
-                let is_view = site
-                    .sdfg
-                    .get_container(alias)
-                    .is_some_and(|alias| matches!(alias.kind, ContainerKind::View(_)));
-                let here = (id == site.id).then(|| frames.scopes.scope_of_edge(site.state, edge));
-                // A view of another state is bound again by each state that uses it.
-                if here.is_some() || !is_view {
-                    bindings.entry(alias).or_default().push(Binding { edge, target, here });
-                }
-            }
-        }
-        let changing = assigned_symbols(site.sdfg).into_iter().collect();
-        Aliases { site, frames, bindings, changing }
+    pub(super) fn of(program: &'s Program<'a>, site: &'s Site<'a>, frames: &'s Frames) -> Self {
+        Aliases { program, site, frames }
+    }
+
+    /// The edges that may have bound an alias.
+    fn bindings(&self, alias: ContainerId) -> Vec<Binding<'a>> {
+        let all = self.program.bindings_of(alias);
+        let is_view = self
+            .site
+            .sdfg
+            .get_container(alias)
+            .is_some_and(|alias| matches!(alias.kind, ContainerKind::View(_)));
+        // A view of another state is bound again by each state that uses it. They are in the order of the states.
+        let of_this = || {
+            let begin = all.partition_point(|(state, _)| *state < self.site.id);
+            let end = all.partition_point(|(state, _)| *state <= self.site.id);
+            &all[begin..end]
+        };
+        let binding = |(state, edge): &(StateId, EdgeId)| {
+            let (_, target) = bound_alias(self.site.sdfg.state(*state), *edge)?;
+            let is_here = *state == self.site.id;
+            let here = is_here.then(|| self.frames.scopes.scope_of_edge(self.site.state, *edge));
+            Some(Binding { edge: *edge, target, here })
+        };
+        if is_view { of_this() } else { all }.iter().filter_map(binding).collect()
     }
 
     /// The memory that a subset of a container names at a place in `scope`; nothing if no edge binds an alias.
@@ -98,14 +100,14 @@ impl<'s, 'a> Aliases<'s, 'a> {
                 continue;
             }
             // Aliases of each other are an error; nothing is looked for behind them.
-            if depth > self.bindings.len() {
+            if depth > self.program.n_bound_aliases() {
                 continue;
             }
-            let bindings = self.bindings.get(&at.container).map_or(&[][..], Vec::as_slice);
+            let bindings = self.bindings(at.container);
             let is_packed = declared.kind.layout().is_some_and(Layout::is_packed);
             let is_bound_before = is_packed && bindings.iter().all(|binding| binding.here.is_none());
             let before = is_bound_before.then_some((Bound::Before(at.container), 0));
-            for binding in bindings {
+            for binding in &bindings {
                 let place = binding.here.filter(|place| bindings.len() == 1 && self.is_around(*place, scope));
                 let next = match place {
                     Some(place) => self.follow(&at, declared, binding, place),
@@ -126,8 +128,9 @@ impl<'s, 'a> Aliases<'s, 'a> {
     /// What a part of an alias may be, if it is this edge that has bound it.
     fn one_of_many(&self, at: &Resolved, alias: &Container, binding: &Binding<'_>) -> Resolved {
         let symbols = binding.target.subset().free_symbols();
-        let is_fixed =
-            |symbol: &Symbol| self.site.sdfg.symbol_type(symbol).is_some() && !self.changing.contains(symbol);
+        let is_fixed = |symbol: &Symbol| {
+            self.site.sdfg.symbol_type(symbol).is_some() && !self.program.assigned.contains(symbol)
+        };
         if !symbols.iter().all(is_fixed) {
             return self.anywhere(binding.target.container);
         }

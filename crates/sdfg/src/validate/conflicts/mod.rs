@@ -49,7 +49,7 @@ enum Between {
 
 /// Checks every pair of accesses of a state.
 pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
-    let touches = touch::touches(site, frames);
+    let touches = touch::touches(program, site, frames);
     let has_conflict =
         |all: &Vec<Touch<'_>>| all.iter().any(|own| all.iter().any(|other| own.clashes_with(other)));
     if !touches.values().any(has_conflict) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::frame::Frames;
-use super::super::site::Site;
+use super::super::site::{Program, Site};
 use super::alias::{Aliases, Bound, Resolved};
 use super::call;
 use crate::analysis::dependence::{IteratedAccess, Iterations};
@@ -73,8 +73,12 @@ impl Touch<'_> {
 }
 
 /// The accesses of a state by container, writes first. Queues are not among them: pushes and pops never conflict.
-pub(super) fn touches<'a>(site: &Site<'a>, frames: &Frames) -> BTreeMap<ContainerId, Vec<Touch<'a>>> {
-    let mut list = List { aliases: Aliases::of(site, frames), site, frames, found: BTreeMap::new() };
+pub(super) fn touches<'a>(
+    program: &Program<'a>,
+    site: &Site<'a>,
+    frames: &Frames,
+) -> BTreeMap<ContainerId, Vec<Touch<'a>>> {
+    let mut list = List { aliases: Aliases::of(program, site, frames), site, frames, found: BTreeMap::new() };
     for (id, edge) in site.state.edges() {
         let node = |kind: &NodeKind| matches!(kind, NodeKind::Nested(_));
         let calls = match edge.memlet.flow {
