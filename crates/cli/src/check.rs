@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use sdfg::diagnostic::Diagnostic;
 use sdfg::diagnostic::wire::Report;
 use sdfg::validate::validate;
+use sdfg_codegen::lower::{Refusal, Target, refusals};
 use sdfg_dace::Finding;
 
 use crate::failure::Failure;
@@ -53,14 +54,16 @@ impl Check {
                     continue;
                 }
             };
-            let (found, told) = diagnose(&source);
+            let (found, told, refused) = diagnose(&source);
             let errors = found.iter().filter(|finding| finding.is_error()).count();
             let refusals = told.iter().filter(|finding| finding.is_error).count();
-            let warnings = found.len() - errors + told.len() - refusals;
+            let warnings = found.len() - errors + told.len() - refusals + refused.len();
             let errors = errors + refusals;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
             rendered.push_str(&source.render_told(&told));
             reports.extend(told.iter().map(report));
+            rendered.push_str(&source.render_refused(&refused));
+            reports.extend(refused.iter().map(of_refusal));
             rendered.push_str(&source.render(&found, terminal));
             reports.extend(source.pinpoint(found).iter().map(Report::from));
             summary.push_str(&format!("{}: {}\n", source.name, counted(errors, warnings)));
@@ -70,8 +73,8 @@ impl Check {
                 if !reports.is_empty() {
                     terminal.message(&rendered);
                 }
-                // Findings about files of DaCe's say all that there is to say.
-                if let Some(first) = reports.iter().find(|report| !report.code.starts_with('D')) {
+                // Findings about files of DaCe's and about targets say all that there is to say.
+                if let Some(first) = reports.iter().find(|report| !report.code.starts_with(['D', 'T'])) {
                     terminal.note(&format!("`sdfg explain {}` tells more", first.code));
                 }
                 output::print(summary.as_bytes())?;
@@ -98,19 +101,20 @@ impl Check {
     }
 }
 
-/// What is wrong with a program, and what a file of DaCe's holds that is not supported or not honoured.
-fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>) {
+/// What is wrong with a program, what a file of DaCe's holds that is not supported or not honoured, and what native code of a
+/// program that is right will be refused for.
+fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>, Vec<Refusal>) {
     let (graph, told) = match source.import() {
         Some(Ok(import)) => (Ok(import.sdfg), import.report.findings),
-        Some(Err(refused)) => return (Vec::new(), refused.report.findings),
+        Some(Err(refused)) => return (Vec::new(), refused.report.findings, Vec::new()),
         None => (source.diagnosed(), Vec::new()),
     };
-    let found = match graph.map(validate) {
-        Err(syntax) => syntax,
-        Ok(Ok(validated)) => validated.warnings().to_vec(),
-        Ok(Err(rejected)) => rejected.diagnostics,
+    let (found, refused) = match graph.map(validate) {
+        Err(syntax) => (syntax, Vec::new()),
+        Ok(Ok(validated)) => (validated.warnings().to_vec(), refusals(validated.sdfg(), &Target::cpu())),
+        Ok(Err(rejected)) => (rejected.diagnostics, Vec::new()),
     };
-    (found, told)
+    (found, told, refused)
 }
 
 /// A finding about a file of DaCe's as tools read it.
@@ -124,6 +128,21 @@ fn report(finding: &Finding) -> Report {
         excerpt: None,
         notes: Vec::new(),
         suggestion: None,
+        related: Vec::new(),
+    }
+}
+
+/// A refusal to come as tools read it.
+fn of_refusal(refusal: &Refusal) -> Report {
+    Report {
+        code: refusal.lacks.code(),
+        severity: "warning",
+        message: refusal.message(),
+        path: refusal.path.to_string(),
+        location: None,
+        excerpt: None,
+        notes: Vec::new(),
+        suggestion: Some("`sdfg interpret` runs it".to_owned()),
         related: Vec::new(),
     }
 }

@@ -7,6 +7,7 @@ use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
+use sdfg_codegen::lower::Refusal;
 use sdfg_dace::{Finding, Import, Refused};
 
 use crate::failure::Failure;
@@ -163,6 +164,15 @@ impl Source {
             format!("{severity}[{}]: {}: {}: {}\n", finding.code, self.name, finding.path, finding.message)
         };
         told.iter().map(line).collect()
+    }
+
+    /// What native code of the program will be refused for, each with the name of the file.
+    pub(crate) fn render_refused(&self, refused: &[Refusal]) -> String {
+        let line = |refusal: &Refusal| {
+            let (code, path) = (refusal.lacks.code(), &refusal.path);
+            format!("warning[{code}]: {}: {path}: {}\n", self.name, refusal.message())
+        };
+        refused.iter().map(line).collect()
     }
 
     /// Findings with carets under the source.

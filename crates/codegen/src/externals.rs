@@ -159,7 +159,7 @@ fn argument(plan: &mut Plan, name: String, element: ElementType, size: Option<Ex
     let allocation = Allocation::Argument(plan.arguments.len());
     let scalar = size.is_none();
     let size = size.unwrap_or(Expr::one());
-    plan.buffers.push(Buffer { name: name.clone(), element, size: size.clone(), allocation, defined: None });
+    plan.buffers.push(Buffer::new(name.clone(), element, size.clone(), allocation));
     let (shape, strides) =
         if scalar { (Vec::new(), Vec::new()) } else { (vec![size.clone()], vec![Expr::one()]) };
     plan.arguments.push(Argument {

@@ -2,7 +2,7 @@
 
 use sdfg::validate::validate;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
-use sdfg_codegen::plan::Statement;
+use sdfg_codegen::plan::{LevelKind, Space, Start, Statement};
 
 fn try_plan(source: &str) -> Result<String, LowerError> {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -132,9 +132,10 @@ fn work_that_depends_on_data_is_estimated() {
         let plan = lower(&validated, &Target::cpu(), &LowerOptions::default())
             .unwrap_or_else(|error| panic!("{error}"));
         let found = plan.body.into_iter().rev().find_map(|statement| match statement {
-            Statement::Loop(shared) => {
-                shared.team().map(|team| team.work.as_ref().map(|work| work.to_string()))
-            }
+            Statement::Loop(shared) => shared.team().map(|team| match &team.start {
+                Start::Worth(work) => Some(work.to_string()),
+                Start::Always | Start::Never => None,
+            }),
             _ => None,
         });
         found.unwrap_or_else(|| panic!("no shared loop in {source}"))
@@ -161,9 +162,11 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
   state s { access A; access v; A -> v }
 }";
     let refused = try_plan(storage);
-    assert!(
-        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("`gpu_global`")),
-        "{refused:?}"
+    let message = refused.unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "p/container v: `v` in storage `gpu_global` is not supported in native code: a cpu has no memory `device` (T002); \
+         `sdfg interpret` runs it"
     );
     let refused = try_plan(&program("matmul"));
     assert!(
@@ -172,6 +175,58 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
     );
     let message = refused.map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("call `sdfg_library::expand` before compiling"), "{message}");
+}
+
+/// What a target lacks is found before anything is lowered, all of it, in nested SDFGs too.
+#[test]
+fn what_the_target_lacks_is_refused_at_once() {
+    let source = "sdfg p {
+  array A: f64[4]
+  state s {
+    access A
+    access out = A
+    nested call (x) -> (x) sdfg inner {
+      array x: f64[4]
+      transient array t: f64[4] storage(gpu_global)
+      state step {
+        access x
+        access t
+        access u = t
+        access y = x
+        map g [i = 0:4] schedule(gpu_grid) {
+          tasklet k (a) -> (b) { b = a }
+          g.t -> k.a: t[i]
+          k.b -> g.u: t[i]
+        }
+        x -> t
+        t -> g.t
+        g.u -> u
+        u -> y
+      }
+    }
+    A -> call.x
+    call.x -> out
+  }
+}";
+    let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let lacks = |target: &Target| match lower(&validated, target, &LowerOptions::default()) {
+        Err(LowerError::Refused(refused)) => {
+            let told = refused.iter().map(|refusal| (refusal.lacks.code(), refusal.path.to_string()));
+            told.collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let (memory, schedule) = ("p/s/call/container t".to_owned(), "p/s/call/step/g".to_owned());
+    assert_eq!(lacks(&Target::cpu()), [("T002", memory), ("T001", schedule.clone())]);
+    let mut with_memory = Target::cpu();
+    with_memory.spaces.insert(Space::DeviceGlobal);
+    assert_eq!(lacks(&with_memory), [("T001", schedule)]);
+    let with_both = Target {
+        levels: with_memory.levels.iter().copied().chain([LevelKind::Grid]).collect(),
+        ..with_memory
+    };
+    assert_eq!(sdfg_codegen::lower::refusals(validated.sdfg(), &with_both), []);
 }
 
 /// A program whose reference `R` names `A`, with a map in which something happens to both.

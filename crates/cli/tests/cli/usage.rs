@@ -122,6 +122,13 @@ fn info_tells_which_transients_share_memory() {
     ]);
     bench.file("device.sdft", source.replace("first: i64[N]", "first: i64[N] storage(gpu_global)"));
     bench.run(&["info", "device.sdft"]).prints(&["memory: not known", "`gpu_global`"]);
+    // What no code can be made of is told before anybody tries.
+    let told = bench.run(&["check", "device.sdft"]);
+    told.prints(&["device.sdft: 1 warning"]);
+    let warning =
+        "warning[T002]: device.sdft: chain/container first: `first` in storage `gpu_global` is not supported";
+    assert!(told.stderr.contains(warning), "{told:#?}");
+    bench.run(&["compile", "device.sdft"]).fails(1, &["a cpu has no memory `device` (T002)"]);
 }
 
 #[test]

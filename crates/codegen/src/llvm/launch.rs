@@ -28,7 +28,7 @@ impl<'ctx> Emitter<'ctx> {
 impl<'ctx> Function<'_, 'ctx> {
     /// Whether so much work, as an unsigned number, is too little for a team.
     pub(super) fn is_little(&self, work: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        let threshold = self.emitter.i64().const_int(self.emitter.options.parallel_threshold, false);
+        let threshold = self.emitter.i64().const_int(self.emitter.plan.threshold, false);
         self.compare(IntPredicate::ULT, work, threshold)
     }
 

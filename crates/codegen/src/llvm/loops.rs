@@ -2,13 +2,12 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use sdfg::symbolic::Symbol;
 
 use super::emitter::Emit;
 use super::function::{Function, Jumps};
 use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
-use crate::plan::{BANKS, Level, Loop, LoopDimension, While};
+use crate::plan::{Bank, Level, Loop, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// A loop, by its level.
@@ -35,7 +34,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.counted_dimension(self.only_dimension(each)?, hints, || self.statements(&each.body))
     }
 
-    fn banked_loop(&self, each: &Loop, bank: &Symbol) -> Emit<()> {
+    fn banked_loop(&self, each: &Loop, bank: &Bank) -> Emit<()> {
         let dimension = self.only_dimension(each)?;
         let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
         let count = self.extent(dimension, begin)?;
@@ -58,12 +57,12 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn in_turns(
         &self,
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
-        bank: &Symbol,
+        bank: &Bank,
         body: &dyn Fn(IntValue<'ctx>) -> Emit<()>,
     ) -> Emit<()> {
-        self.in_groups((begin, end), BANKS, &|numbers| {
+        self.in_groups((begin, end), bank.count, &|numbers| {
             numbers.iter().zip(0..).try_for_each(|(number, n)| {
-                self.set_variable(bank, self.emitter.constant(n))?;
+                self.set_variable(&bank.variable, self.emitter.constant(n))?;
                 body(*number)
             })
         })

@@ -111,7 +111,8 @@ pub struct CompileOptions {
     /// cannot be estimated, as with an inner loop until convergence, is always run by a team.
     pub parallel_threshold: u64,
     /// Give the same bits with every number of threads: parts of sums are combined in a fixed order, and loops whose threads
-    /// would combine values in any order are run by one. Processors and options that differ may still round differently.
+    /// would combine values in any order are run by one. Processors and options that differ may still round differently. A choice of
+    /// lowering, as [`parallel_threshold`](Self::parallel_threshold) is.
     pub reproducible: bool,
     /// Look at every access while the program runs: what is out of bounds, was never written or has an index without a value ends
     /// the run with a status and a message. This is a choice of lowering ([`CompileOptions::lowering`]): of a plan that is

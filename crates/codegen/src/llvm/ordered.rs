@@ -1,13 +1,8 @@
-//! Shared loops whose results do not depend on the number of threads, bit by bit.
-//!
-//! Sums of floating-point numbers depend on their order. So iterations are cut into chunks, always the same ones; each
-//! chunk has accumulators of its own, which are combined into their targets in the order of the chunks, whichever thread ran
-//! them. A loop that combines into shared elements atomically, in whatever order threads come, is run by one thread.
+//! Shared loops whose chunks are done with in the order of iterations: their accumulators are combined and their streams filled in the order
+//! of the chunks, whichever thread ran them.
 
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AtomicOrdering, IntPredicate};
-use sdfg::dtype::{ElementType, ScalarKind};
-use sdfg::ir::ConflictResolution;
 
 use super::emitter::Emit;
 use super::function::Function;
@@ -15,78 +10,27 @@ use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
 use super::sharing::Space;
 use super::stream::Collector;
-use crate::plan::{Plan, Realisation, Resolved, touches};
-
-/// How many chunks a loop is cut into, if it has so many iterations: enough for the threads of today's machines.
-const CHUNKS: i64 = 64;
-
-/// Iterations whose elements are moved on together: a hundred thousand bytes or so.
-const PIECE: i64 = 1 << 15;
-
-/// Whether the order matters in which new values are combined into an element.
-fn is_ordered(resolution: &ConflictResolution, element: ElementType) -> bool {
-    match resolution {
-        // Of several values, the last one stays; of a function of the user nothing is known.
-        ConflictResolution::Replace | ConflictResolution::Custom(_) => true,
-        ConflictResolution::Sum
-        | ConflictResolution::Product
-        | ConflictResolution::Min
-        | ConflictResolution::Max
-        | ConflictResolution::And
-        | ConflictResolution::Or
-        | ConflictResolution::Xor
-        | ConflictResolution::BitAnd
-        | ConflictResolution::BitOr
-        | ConflictResolution::BitXor
-        | ConflictResolution::MinLocation
-        | ConflictResolution::MaxLocation => {
-            matches!(element.lane().kind(), ScalarKind::Float | ScalarKind::Complex)
-        }
-    }
-}
-
-/// Whether the accumulators of a loop are to be combined in a fixed order.
-pub(super) fn has_ordered_accumulators(plan: &Plan, parallel: TeamLoop<'_>) -> bool {
-    let is_private_ordered =
-        |private: &crate::plan::Private| is_ordered(&private.resolution, plan.buffer(private.buffer).element);
-    parallel.team.privates.iter().any(is_private_ordered)
-}
-
-/// Whether threads combine into shared elements in an order that matters.
-pub(super) fn has_ordered_atomics(plan: &Plan, parallel: TeamLoop<'_>) -> bool {
-    let mut found = false;
-    // The walk may change what it visits: it is given a copy.
-    let mut body = parallel.each.body.clone();
-    touches(&mut body, &mut |mut touch| {
-        let element = plan.buffer(touch.buffer()).element;
-        if let Some(Resolved::Combine { resolution, realisation: Realisation::Atomic, .. }) =
-            touch.write_mut()
-        {
-            found |= is_ordered(resolution, element);
-        }
-    });
-    found
-}
+use crate::plan::InOrder;
 
 impl<'ctx> Function<'_, 'ctx> {
-    /// The part of one thread: every so many chunks one of its own, each merged when its turn has come: what it pushed to streams and, if so
-    /// asked, its accumulators.
+    /// The part of one thread: every so many chunks one of its own, each merged when its turn has come: what it pushed to streams and, if each
+    /// has some, its accumulators.
     pub(super) fn share_in_order(
         &self,
         parallel: TeamLoop<'_>,
         space: &Space<'ctx>,
         collectors: &[Collector<'ctx>],
-        accumulates: bool,
+        order: InOrder,
     ) -> Emit<()> {
-        let privates = if accumulates { parallel.team.privates.as_slice() } else { &[] };
+        let privates = if order.accumulators { parallel.team.privates.as_slice() } else { &[] };
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
         let turn = self.parameter(3)?.into_pointer_value();
         let constant = |value| self.emitter.constant(value);
         let total = self.larger(space.total(), constant(0))?;
-        let mut most = constant(CHUNKS);
-        if !accumulates {
+        let mut most = constant(i64::from(order.chunks));
+        if !order.accumulators {
             // The order of elements does not depend on where chunks begin. What is moved on at once should still be in the cache.
-            let pieces = self.builder.build_int_unsigned_div(total, constant(PIECE), "")?;
+            let pieces = self.builder.build_int_unsigned_div(total, constant(i64::from(order.piece)), "")?;
             let pieces =
                 if collectors.iter().any(|each| each.drain.is_some()) { pieces } else { constant(1) };
             most = self.larger(most, pieces)?;

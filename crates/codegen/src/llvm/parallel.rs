@@ -18,9 +18,8 @@ use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
 use super::metadata::LoopHints;
 use super::options::OptLevel;
-use super::ordered::{has_ordered_accumulators, has_ordered_atomics};
 use super::sharing::Space;
-use crate::plan::{Allocation, BANKS, BufferId, Loop, Private, Team};
+use crate::plan::{Allocation, Banks, BufferId, InOrder, Loop, Private, Start, Team};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
@@ -49,33 +48,33 @@ impl<'ctx> Function<'_, 'ctx> {
         let counter = self.shared_counter(parallel)?;
         let of_loop = Outlined { name: &name, team, counter, captured: &captured };
         let is_quick = self.emitter.options.level == OptLevel::Quick;
-        if self.emitter.options.reproducible && has_ordered_atomics(self.emitter.plan, parallel) {
-            self.run_alone(&of_loop)?;
-        } else {
-            let work = match &parallel.team.work {
-                // Never less than any threshold.
-                None => self.emitter.i64().const_all_ones(),
-                Some(work) => self.larger(self.size(work)?, self.emitter.constant(0))?,
-            };
-            match &parallel.team.threads {
-                None if is_quick => self.run_by_team(&of_loop, work, self.emitter.i32().const_zero())?,
-                threads => {
-                    // A loop with little work costs no more than a call.
-                    let (alone, together, done) =
-                        (self.block("alone"), self.block("together"), self.block("done"));
-                    self.branch(self.is_little(work)?, alone, together)?;
-                    self.enter(alone);
-                    self.run_alone(&of_loop)?;
-                    self.jump(done)?;
-                    self.enter(together);
-                    let threads = match threads {
-                        None => self.emitter.i32().const_zero(),
-                        Some(threads) => self.asked_threads(parallel, threads)?,
-                    };
-                    self.run_by_team(&of_loop, self.emitter.i64().const_all_ones(), threads)?;
-                    self.jump(done)?;
-                    self.enter(done);
-                }
+        let work = match &parallel.team.start {
+            Start::Never => None,
+            // Never less than any threshold.
+            Start::Always => Some(self.emitter.i64().const_all_ones()),
+            Start::Worth(work) => Some(self.larger(self.size(work)?, self.emitter.constant(0))?),
+        };
+        match (work, &parallel.team.threads) {
+            (None, _) => self.run_alone(&of_loop)?,
+            (Some(work), None) if is_quick => {
+                self.run_by_team(&of_loop, work, self.emitter.i32().const_zero())?;
+            }
+            (Some(work), threads) => {
+                // A loop with little work costs no more than a call.
+                let (alone, together, done) =
+                    (self.block("alone"), self.block("together"), self.block("done"));
+                self.branch(self.is_little(work)?, alone, together)?;
+                self.enter(alone);
+                self.run_alone(&of_loop)?;
+                self.jump(done)?;
+                self.enter(together);
+                let threads = match threads {
+                    None => self.emitter.i32().const_zero(),
+                    Some(threads) => self.asked_threads(parallel, threads)?,
+                };
+                self.run_by_team(&of_loop, self.emitter.i64().const_all_ones(), threads)?;
+                self.jump(done)?;
+                self.enter(done);
             }
         }
         if fallible { self.fail_as_others_did() } else { Ok(()) }
@@ -107,8 +106,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// What threads count in that ask for their next iterations or wait for their turn to merge; null if none do.
     fn shared_counter(&self, parallel: TeamLoop<'_>) -> Emit<PointerValue<'ctx>> {
-        let takes_turns = self.emitter.options.reproducible || !parallel.team.collected.is_empty();
-        if parallel.team.sharing == Sharing::Static && !takes_turns {
+        if parallel.team.sharing == Sharing::Static && parallel.team.in_order.is_none() {
             return Ok(self.emitter.pointer().const_null());
         }
         let counter = self.slot(self.emitter.i64(), "counter")?;
@@ -232,19 +230,19 @@ impl<'ctx> Function<'_, 'ctx> {
         self.bind_stack_buffers(accumulators.chain(&parallel.team.captures.stack))?;
         self.declare_all(&parallel.each.body)?;
         let space = Space::new(self, parallel)?;
-        if self.emitter.options.reproducible && has_ordered_accumulators(self.emitter.plan, parallel) {
-            return self.share_in_order(parallel, &space, &collectors, true);
+        let in_order = parallel.team.in_order;
+        if let Some(order @ InOrder { accumulators: true, .. }) = in_order {
+            return self.share_in_order(parallel, &space, &collectors, order);
         }
         for private in &parallel.team.privates {
             self.initialise(private)?;
         }
-        let keeps_order = parallel.team.sharing == Sharing::Static && parallel.team.chunk.is_none();
-        let collects_in_order = !collectors.is_empty() && (keeps_order || self.emitter.options.reproducible);
-        if collects_in_order {
-            self.share_in_order(parallel, &space, &collectors, false)?;
-        } else {
-            self.share(parallel, &space)?;
-            collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
+        match in_order {
+            Some(order) => self.share_in_order(parallel, &space, &collectors, order)?,
+            None => {
+                self.share(parallel, &space)?;
+                collectors.iter().try_for_each(|collector| self.append_collected(collector))?;
+            }
         }
         if !parallel.team.privates.is_empty() {
             // A thread that is alone shares its targets with nobody.
@@ -257,14 +255,13 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
-    /// Memory of this thread: on the stack if it is small, else allocated.
+    /// Memory of this thread: on its stack or allocated.
     fn thread_buffer(&self, id: BufferId) -> Emit<()> {
-        const STACK_LIMIT: u64 = 16 << 10;
         let buffer = self.emitter.plan.buffer(id);
-        let elements = buffer.size.as_int().and_then(|size| u32::try_from(size).ok());
-        if let Some(elements) = elements
-            && u64::from(elements) * buffer.element.size() as u64 <= STACK_LIMIT
-        {
+        if buffer.space == crate::plan::Space::Stack {
+            let elements = buffer.size.as_int().and_then(|size| u32::try_from(size).ok());
+            let message = || self.emitter.defect(format!("`{}` has no constant size", buffer.name));
+            let elements = elements.ok_or_else(message)?;
             let pointer = self.stack_buffer(id, elements)?;
             self.bind_buffer(id, Base::Fixed(pointer));
             return Ok(());
@@ -292,10 +289,10 @@ impl<'ctx> Function<'_, 'ctx> {
         let extents =
             private.target.extents.iter().map(|extent| self.index(extent)).collect::<Emit<Vec<_>>>()?;
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
-        let Some(stride) = private.bank_stride else {
+        let Some(Banks { count, stride }) = private.banks else {
             return self.merge_dimension(private, &extents, &mut Vec::new(), (zero, zero));
         };
-        let banks = self.emitter.constant(i64::from(BANKS));
+        let banks = self.emitter.constant(i64::from(count));
         self.counted_loop(zero, banks, one, false, LoopHints::default(), |bank| {
             let first = self.multiply(bank, self.emitter.constant(stride))?;
             self.merge_dimension(private, &extents, &mut Vec::new(), (first, zero))

@@ -13,9 +13,6 @@ use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
 use crate::plan::LoopDimension;
 
-/// Iterations of a loop around a thread's part that one pass over it serves: as many streams of memory as a processor follows with ease.
-const JAMMED: u32 = 4;
-
 /// What writes the statements of one iteration.
 type Body<'f> = &'f dyn Fn() -> Emit<()>;
 
@@ -184,10 +181,12 @@ impl<'ctx> Function<'_, 'ctx> {
         let body = || self.statements(&parallel.each.body);
         match around.split_first() {
             None => part(&body),
-            Some((innermost, [])) if parallel.team.jammed => self.run_jammed(innermost, &body, part),
-            Some((outermost, inner)) => self.counted_dimension(outermost, LoopHints::default(), || {
-                self.run_around(parallel, inner, part)
-            }),
+            Some((outermost, inner)) => match parallel.team.jam {
+                Some(jam) if inner.is_empty() => self.run_jammed(outermost, jam, &body, part),
+                _ => self.counted_dimension(outermost, LoopHints::default(), || {
+                    self.run_around(parallel, inner, part)
+                }),
+            },
         }
     }
 
@@ -195,6 +194,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn run_jammed(
         &self,
         around: &LoopDimension,
+        jam: u32,
         body: Body<'_>,
         part: &dyn Fn(Body<'_>) -> Emit<()>,
     ) -> Emit<()> {
@@ -205,7 +205,7 @@ impl<'ctx> Function<'_, 'ctx> {
             self.set_variable(&around.variable, value)?;
             body()
         };
-        self.in_groups((self.emitter.constant(0), count), JAMMED, &|numbers| {
+        self.in_groups((self.emitter.constant(0), count), jam, &|numbers| {
             part(&|| numbers.iter().try_for_each(|number| at(*number)))
         })
     }

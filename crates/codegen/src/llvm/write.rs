@@ -21,9 +21,14 @@ impl<'ctx> Function<'_, 'ctx> {
             Resolved::Store => self.store(place, value),
             Resolved::Combine { resolution, custom, realisation } => match realisation {
                 Realisation::Plain => self.combine_plain(place, value, resolution, custom.as_deref()),
-                Realisation::Atomic => {
+                Realisation::Atomic | Realisation::Locked => {
                     let replaces = matches!(resolution, ConflictResolution::Replace);
                     self.look_at(place, if replaces { Access::Write } else { Access::Update })?;
+                    if *realisation == Realisation::Locked {
+                        self.critical("GOMP_critical_start")?;
+                        self.combine_plain(place, value, resolution, custom.as_deref())?;
+                        return self.critical("GOMP_critical_end");
+                    }
                     self.combine_atomic(place, value, resolution, custom.as_deref())
                 }
             },
@@ -134,7 +139,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// One atomic step. Where every lane, or every part of a complex sum, is combined on its own, each is a step of its
-    /// own; what is left takes the lock of the OpenMP runtime.
+    /// own.
     fn combine_atomic(
         &self,
         place: &Place<'ctx>,
@@ -169,11 +174,7 @@ impl<'ctx> Function<'_, 'ctx> {
             ([Lane::Int(_) | Lane::Float(_)], _) => {
                 self.compare_exchange(place.address, value, resolution, custom)
             }
-            _ => {
-                self.critical("GOMP_critical_start")?;
-                self.combine_plain(place, value, resolution, custom)?;
-                self.critical("GOMP_critical_end")
-            }
+            _ => Err(self.emitter.defect("what no atomic step combines takes a lock")),
         }
     }
 

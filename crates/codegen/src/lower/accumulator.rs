@@ -119,14 +119,13 @@ impl Lowering<'_> {
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
         let shape = RootShape::packed(vec![size.clone()]);
-        let own =
-            self.push_buffer(Buffer { name, element, size: size.clone(), allocation, defined: None }, shape);
+        let own = self.push_buffer(Buffer::new(name, element, size.clone(), allocation), shape);
         if !on_stack {
             locals.push(own);
         }
         let origin = Location { buffer, offset: first.clone() };
         let target = Strided { origin, extents: vec![size], strides: vec![Stride::Even(Expr::one())] };
-        Some((Private { buffer: own, bank_stride: None, target, resolution }, first))
+        Some((Private { buffer: own, banks: None, target, resolution }, first))
     }
 
     /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.

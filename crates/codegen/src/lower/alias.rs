@@ -197,7 +197,8 @@ impl<'g> Lowering<'g> {
         defined: Option<BufferId>,
     ) -> BufferId {
         let allocation = Allocation::Reference(BTreeSet::new());
-        self.push_buffer(Buffer { name, element, size, allocation, defined }, RootShape::packed(Vec::new()))
+        let buffer = Buffer { defined, ..Buffer::new(name, element, size, allocation) };
+        self.push_buffer(buffer, RootShape::packed(Vec::new()))
     }
 
     /// Whether every edge that sets a reference gives it the strides of its own layout, and these do not change.

@@ -4,19 +4,20 @@
 //! sum before it is in memory. With a bank for each of a few iterations in turn, it is there already.
 
 use sdfg::dtype::ScalarType;
-use sdfg::symbolic::{Expr, Symbol};
+use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use crate::plan::{BANKS, BufferId, Level, Loop, Private, Statement, Touch, any_statement, touches};
+use crate::plan::{Bank, Banks, BufferId, Level, Loop, Private, Statement, Touch, any_statement, touches};
 
 impl Lowering<'_> {
-    /// Gives accumulators banks where that pays. Returns the variable that numbers them where the body itself picks elements; inner loops
+    /// Gives accumulators banks where that pays. Returns the banks of the body where that itself picks elements; inner loops
     /// that do are given theirs.
     pub(super) fn bank_accumulators(
         &mut self,
         privates: &mut [Private],
         body: &mut [Statement],
-    ) -> Option<Symbol> {
+    ) -> Option<Bank> {
+        let count = self.target.team.banks;
         let most_bytes = i64::try_from(self.target.banked_bytes()).unwrap_or(i64::MAX);
         // A line between two banks is not used. Without, banks of a power of two bytes would have the same element at addresses that are
         // equal in their low bits, by which processors guess whether a load waits for a store.
@@ -26,12 +27,12 @@ impl Lowering<'_> {
             let buffer = self.plan.buffer(private.buffer);
             let Some(size) = buffer.size.as_int().filter(|n| *n > 1) else { continue };
             let element = buffer.element.size() as i64;
-            if size > most_bytes / element / i64::from(BANKS) {
+            if size > most_bytes / element / i64::from(count) {
                 continue;
             }
             let stride = size + gap_bytes / element;
             let Some(bank) = self.bank_loop(body, private.buffer, &mut of_body) else { continue };
-            let offset = Expr::symbol(bank) * Expr::int(stride);
+            let offset = Expr::symbol(bank.variable) * Expr::int(stride);
             touches(body, &mut |mut touch| {
                 if touch.buffer() == private.buffer
                     && let Some(location) = touch.location_mut()
@@ -40,29 +41,32 @@ impl Lowering<'_> {
                 }
             });
             let buffer = &mut self.plan.buffers[private.buffer.index()];
-            buffer.size = Expr::int(stride * i64::from(BANKS));
-            private.bank_stride = Some(stride);
+            buffer.size = Expr::int(stride * i64::from(count));
+            private.banks = Some(Banks { count, stride });
         }
         of_body
     }
 
-    /// The variable for the banks of an accumulator: that of the one innermost loop in which code picks elements of it, which is all that
+    /// The banks of an accumulator: those of the one innermost loop in which code picks elements of it, which is all that
     /// happens to it.
     fn bank_loop(
         &mut self,
         body: &mut [Statement],
         accumulator: BufferId,
-        of_body: &mut Option<Symbol>,
-    ) -> Option<Symbol> {
+        of_body: &mut Option<Bank>,
+    ) -> Option<Bank> {
         if !only_picked(body, accumulator) {
             return None;
         }
         if !any_statement(body, &repeats) {
-            return Some(of_body.get_or_insert_with(|| self.new_variable("bank", ScalarType::I64)).clone());
+            return Some(of_body.get_or_insert_with(|| self.new_bank()).clone());
         }
         let Level::Sequential { bank } = &mut innermost_loop(body, accumulator)?.level else { return None };
-        let new = || self.new_variable("bank", ScalarType::I64);
-        Some(bank.get_or_insert_with(new).clone())
+        Some(bank.get_or_insert_with(|| self.new_bank()).clone())
+    }
+
+    fn new_bank(&mut self) -> Bank {
+        Bank { variable: self.new_variable("bank", ScalarType::I64), count: self.target.team.banks }
     }
 }
 

@@ -89,10 +89,11 @@ impl Lowering<'_> {
         let (size, allocation) = (size.clone(), allocation.clone());
         let name = format!("{name}_defined");
         let name = self.take_name(&name);
-        let (element, defined) = (ElementType::scalar(ScalarType::U8), None);
+        let element = ElementType::scalar(ScalarType::U8);
         let root = RootShape::packed(vec![size.clone()]);
-        let defined = self.push_buffer(Buffer { name, element, size, allocation, defined }, root);
+        let defined = self.push_buffer(Buffer::new(name, element, size, allocation), root);
         self.plan.buffers[of.index()].defined = Some(defined);
+        self.storages[defined.index()] = self.storages[of.index()];
     }
 
     /// The statement that makes every element of a transient undefined, where its lifetime begins.

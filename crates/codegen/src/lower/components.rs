@@ -16,7 +16,7 @@ use sdfg::symbolic::Expr;
 use super::Lowering;
 use super::dataflow::Graph;
 use super::scalar::less;
-use crate::plan::{BufferId, If, Loop, LoopDimension, Plan, Statement, Team, any_statement, touches};
+use crate::plan::{BufferId, If, Loop, LoopDimension, Plan, Start, Statement, Team, any_statement, touches};
 
 /// The nodes of a state, each with its statements, in topological order.
 pub(super) type Lowered = Vec<(NodeId, Vec<Statement>)>;
@@ -111,14 +111,14 @@ impl<'g> Lowering<'g> {
         let variable = self.new_variable("component", ScalarType::I64);
         let number = Expr::symbol(variable.clone());
         let end = Expr::int(shared.len() as i64);
-        let work = saved(shared.iter().map(|(work, _)| work));
+        let start = saved(shared.iter().map(|(work, _)| work)).map_or(Start::Always, Start::Worth);
         let mut bodies: Vec<Vec<Statement>> = shared.into_iter().map(|(_, body)| body).collect();
         let otherwise = bodies.pop().unwrap_or_default();
         let arm = |(k, body)| (less(&number, &Expr::int(k as i64 + 1)), body);
         let arms = bodies.into_iter().enumerate().map(arm).collect();
         // A thread that is done takes the next one.
         let (label, sharing) = (format!("{label}_components"), Sharing::Dynamic);
-        let team = Team { label, sharing, work, ..Team::default() };
+        let team = Team { label, sharing, start, ..Team::default() };
         let dimension = LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() };
         let body = vec![Statement::If(If { arms, otherwise })];
         Statement::Loop(Loop::shared(vec![dimension], team, body))

@@ -14,7 +14,7 @@ use super::access::{AccessKind, Record};
 use super::accumulator::set_constant;
 use super::scalar::less;
 use crate::plan::{
-    Allocation, BufferId, Collected, Copy, If, Location, LoopDimension, Private, Realisation, Resolved,
+    Allocation, Bank, BufferId, Collected, Copy, If, Location, LoopDimension, Private, Realisation, Resolved,
     Statement, TaskKind, Tasks, identity, touches,
 };
 
@@ -48,7 +48,7 @@ pub(super) struct Closed {
     pub(super) privates: Vec<Private>,
     pub(super) collected: Vec<Collected>,
     /// As the loop's.
-    pub(super) bank: Option<Symbol>,
+    pub(super) bank: Option<Bank>,
     pub(super) locals: Vec<BufferId>,
     pub(super) handed_over: Vec<BufferId>,
     pub(super) independent: bool,
@@ -246,10 +246,11 @@ impl<'g> Lowering<'g> {
             }
         }
         touches(body, &mut |mut touch| {
-            if atomic.contains(&touch.buffer())
-                && let Some(Resolved::Combine { realisation, .. }) = touch.write_mut()
+            let buffer = touch.buffer();
+            if atomic.contains(&buffer)
+                && let Some(Resolved::Combine { resolution, realisation, .. }) = touch.write_mut()
             {
-                *realisation = Realisation::Atomic;
+                *realisation = self.target.realisation(resolution, self.plan.buffer(buffer).element);
             }
         });
         let n_buffers = outermost.n_buffers;

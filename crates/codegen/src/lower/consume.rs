@@ -85,14 +85,18 @@ impl<'g> Lowering<'g> {
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
                 // One processing element needs no team.
                 let work = dimension.end.is_one().then(Expr::zero);
+                let sharing = of_schedule.sharing;
+                let (start, in_order) =
+                    self.ordered(&mut body, &closed, work, (sharing, of_schedule.chunk.is_some()));
                 let team = Team {
                     label: label.clone(),
-                    sharing: of_schedule.sharing,
+                    sharing,
                     chunk: translate(&of_schedule.chunk),
                     threads: translate(&of_schedule.threads),
-                    work,
+                    start,
                     privates: closed.privates,
                     collected: closed.collected,
+                    in_order,
                     locals: closed.locals,
                     handed_over: closed.handed_over,
                     part,
@@ -137,8 +141,7 @@ impl<'g> Lowering<'g> {
         let name = self.take_name(&format!("{label}_scope"));
         let (element, size) = (ElementType::scalar(ScalarType::I64), Expr::int(2));
         let root = RootShape::packed(vec![size.clone()]);
-        let buffer = self
-            .push_buffer(Buffer { name, element, size, allocation: Allocation::Stack, defined: None }, root);
+        let buffer = self.push_buffer(Buffer::new(name, element, size, Allocation::Stack), root);
         for offset in [Expr::zero(), Expr::one()] {
             statements.push(set_constant(&Location { buffer, offset }, Value::I64(0), element));
         }
@@ -189,7 +192,7 @@ impl<'g> Lowering<'g> {
         }
         let (name, size) = (self.take_name(&format!("{label}_batch")), Expr::int(size));
         let root = RootShape::packed(vec![size.clone()]);
-        let buffer = Buffer { name, element, size, allocation: Allocation::Stack, defined: None };
+        let buffer = Buffer::new(name, element, size, Allocation::Stack);
         Some(self.push_buffer(buffer, root))
     }
 }

@@ -2,6 +2,8 @@
 
 use sdfg::tasklet::TypeError;
 
+use super::capability::Refusal;
+
 use crate::plan::PlanError;
 
 /// Why a valid program cannot be lowered for a target.
@@ -15,6 +17,9 @@ pub enum LowerError {
         /// Where it is.
         path: String,
     },
+    /// The target lacks what the program asks for.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused(Vec<Refusal>),
     /// A node that stands for several others is still there.
     #[error(
         "{path}: {noun} `{operation}` has not been expanded: call `sdfg_library::expand` before compiling"

@@ -57,9 +57,8 @@ impl<'g> Lowering<'g> {
         };
         let size = self.size_of(frame, container);
         let name = self.take_name(&container.name);
-        let defined = None;
-        let id =
-            self.push_buffer(Buffer { name, element: container.element, size, allocation, defined }, root);
+        let id = self.push_buffer(Buffer::new(name, container.element, size, allocation), root);
+        self.storages[id.index()] = container.storage;
         self.add_defined(id);
         id
     }
@@ -78,6 +77,7 @@ impl<'g> Lowering<'g> {
         let id = BufferId(u32::try_from(self.plan.buffers.len()).unwrap_or(u32::MAX));
         self.plan.buffers.push(buffer);
         self.roots.push(root);
+        self.storages.push(Storage::Default);
         id
     }
 
@@ -87,7 +87,6 @@ impl<'g> Lowering<'g> {
         frame: &Frame<'g>,
         container: &Container,
     ) -> Result<BufferId, LowerError> {
-        check_storage(frame, container)?;
         if container.is_stream() {
             if !container.shape().is_empty() {
                 let what = format!("an argument that is an array of streams, `{}`", container.name);
@@ -142,7 +141,6 @@ impl<'g> Lowering<'g> {
             let what = format!("`{}`, whose size depends on symbols that the program sets,", container.name);
             return Err(LowerError::Unsupported { what, path: frame.path.clone() });
         }
-        check_storage(frame, container)?;
         let mut kept = Vec::with_capacity(symbols.len());
         for symbol in symbols {
             let variable = self.new_variable(symbol.as_str(), ScalarType::I64);
@@ -261,7 +259,6 @@ impl<'g> Lowering<'g> {
         brackets: &mut Brackets,
     ) -> Result<(), LowerError> {
         let container = frame.sdfg.container(id);
-        check_storage(frame, container)?;
         let size = self.size_of(frame, container);
         for symbol in &size.free_symbols() {
             if !self.plan.variables.contains_key(symbol) {
@@ -361,8 +358,7 @@ impl<'g> Lowering<'g> {
         let root = RootShape::packed(shape);
         let name = self.take_name(name);
         let allocation = self.placement(&size, element);
-        let buffer =
-            self.push_buffer(Buffer { name, element, size, allocation, defined: None }, root.clone());
+        let buffer = self.push_buffer(Buffer::new(name, element, size, allocation), root.clone());
         let mut brackets = Brackets::default();
         self.place(buffer, &mut brackets);
         (Bound::whole(buffer, element, &root.shape, &root.strides, &Expr::zero()), brackets)
@@ -414,26 +410,6 @@ fn size_symbols(kind: &ContainerKind) -> BTreeSet<Symbol> {
         sizes.push(capacity);
     }
     sizes.into_iter().flat_map(Expr::free_symbols).collect()
-}
-
-/// Refuses memory that code of the host does not reach.
-fn check_storage(frame: &Frame<'_>, container: &Container) -> Result<(), LowerError> {
-    match container.storage {
-        Storage::Default
-        | Storage::Register
-        | Storage::CpuHeap
-        | Storage::CpuThreadLocal
-        | Storage::CpuPinned => Ok(()),
-        Storage::GpuGlobal
-        | Storage::GpuShared
-        | Storage::FpgaGlobal
-        | Storage::FpgaLocal
-        | Storage::FpgaRegister
-        | Storage::File => Err(LowerError::Unsupported {
-            what: format!("`{}` in storage `{}`", container.name, container.storage.name()),
-            path: frame.path.clone(),
-        }),
-    }
 }
 
 /// What an SDFG reads and writes; uses of a view count as uses of what it views.

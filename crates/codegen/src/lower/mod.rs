@@ -11,6 +11,7 @@ mod alias;
 mod arena;
 mod bank;
 mod bound;
+mod capability;
 mod captures;
 mod check;
 mod components;
@@ -28,9 +29,11 @@ mod handover;
 mod memory;
 mod nested;
 mod options;
+mod ordered;
 mod profile;
 mod scalar;
 mod scope;
+mod space;
 mod stream;
 mod target;
 mod tasklet;
@@ -41,11 +44,12 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{ContainerKind, Sdfg};
+use sdfg::ir::{ContainerKind, Sdfg, Storage};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
 
+pub use capability::{Capability, Refusal, refusals};
 #[cfg(feature = "llvm")]
 pub(crate) use captures::capture;
 pub use error::LowerError;
@@ -69,15 +73,21 @@ use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, RegionKi
 /// Lowers a program for a target.
 ///
 /// # Errors
-/// [`LowerError`] for constructs that the target does not support and for nodes that are not expanded.
+/// [`LowerError::Refused`] with everything that the target lacks, before anything is lowered; other [`LowerError`]s for constructs that
+/// lowering does not support and for nodes that are not expanded.
 pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Result<Plan, LowerError> {
     let sdfg = program.sdfg();
+    let refused = refusals(sdfg, target);
+    if !refused.is_empty() {
+        return Err(LowerError::Refused(refused));
+    }
     let mut lowering = Lowering::new(sdfg, target, options);
     let mut frame = lowering.outermost(sdfg)?;
     let timer = lowering.timer(RegionKind::Program, &sdfg.name);
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
-    let mut plan = lowering.plan;
+    let Lowering { mut plan, storages, .. } = lowering;
+    space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
     capture(&mut plan);
     if cfg!(debug_assertions) {
@@ -96,6 +106,8 @@ struct Lowering<'g> {
     n_targets: u32,
     /// Shapes of buffers in their own dimensions.
     roots: Vec<RootShape>,
+    /// What memory the graph asks for, of buffers.
+    storages: Vec<Storage>,
     /// Every access so far, in order.
     records: Vec<Record>,
     /// Checks of accesses that are being lowered.
@@ -116,6 +128,7 @@ impl<'g> Lowering<'g> {
     fn new(sdfg: &'g Sdfg, target: &'g Target, options: &'g LowerOptions) -> Self {
         let plan = Plan {
             checked: options.checked,
+            threshold: options.threshold,
             debug: options.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
             profile: options
                 .instrumentation
@@ -129,6 +142,7 @@ impl<'g> Lowering<'g> {
             names: BTreeMap::new(),
             n_targets: 0,
             roots: Vec::new(),
+            storages: Vec::new(),
             records: Vec::new(),
             checks: Vec::new(),
             tasks: Vec::new(),

@@ -189,19 +189,23 @@ impl<'g> Lowering<'g> {
             frame.unbind(&map.params[d], old);
         }
         let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
-        let jammed = dimensions.len() == 1
+        let is_jammed = dimensions.len() == 1
             && repeated.last().is_some_and(|around| is_short(&body) && combines_again(&mut body, around));
+        let sharing = of_schedule.sharing;
+        let (start, in_order) =
+            self.ordered(&mut body, &closed, work, (sharing, of_schedule.chunk.is_some()));
         let team = Team {
             label: nest.node.label.clone(),
             around: repeated,
-            jammed,
+            jam: is_jammed.then_some(self.target.team.jam),
             bank: closed.bank,
-            sharing: of_schedule.sharing,
+            sharing,
             chunk: translate(&of_schedule.chunk),
             threads: translate(&of_schedule.threads),
-            work,
+            start,
             privates: closed.privates,
             collected: closed.collected,
+            in_order,
             locals: closed.locals,
             handed_over: closed.handed_over,
             part,

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::LevelKind;
+use sdfg::dtype::ElementType;
+use sdfg::ir::ConflictResolution;
+
+use crate::plan::{LevelKind, Realisation, Space};
 
 /// Bytes of the vectors that every 64-bit processor has: SSE2 on x86-64, Advanced SIMD on AArch64.
 pub(crate) const BASELINE_VECTOR: u64 = 16;
@@ -16,6 +19,10 @@ pub struct Target {
     pub name: &'static str,
     /// Levels that run loops.
     pub levels: BTreeSet<LevelKind>,
+    /// Memories that code reaches.
+    pub spaces: BTreeSet<Space>,
+    /// Bytes of the largest number that one atomic step combines; what is larger takes a lock.
+    pub atomic_bytes: u64,
     /// Bytes of vectors, ascending; none without vectors.
     pub vector_bytes: Vec<u64>,
     /// Memory near a thread.
@@ -42,11 +49,21 @@ pub struct Caches {
 pub struct StackLimits {
     /// Largest transient that is put there.
     pub transient: u64,
+    /// Largest buffer there of which each thread of a team has its own.
+    pub of_thread: u64,
 }
 
 /// How work is cut up for threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamLimits {
+    /// Accumulators of a thread for one target whose elements code picks, so that neighbouring iterations do not wait for each other.
+    pub banks: u32,
+    /// Iterations around a thread's part that one pass serves: streams of memory that a processor follows at once.
+    pub jam: u32,
+    /// Chunks into which a loop is cut whose accumulators are combined in a fixed order: enough for the threads of a machine.
+    pub chunks: u32,
+    /// Iterations whose elements are moved on together when streams are emptied in a fixed order.
+    pub piece: u32,
     /// The most elements that a processing element takes from a stream at a time.
     pub batch: u32,
 }
@@ -58,11 +75,13 @@ impl Target {
         Target {
             name: "cpu",
             levels: [LevelKind::Team, LevelKind::Sequential, LevelKind::Unrolled].into(),
+            spaces: [Space::HostHeap, Space::Stack, Space::Constant].into(),
+            atomic_bytes: 8,
             vector_bytes: vec![BASELINE_VECTOR],
             caches: Caches { first: 32 << 10, second: 1 << 20, line: 64 },
             // A page is small against any thread's stack.
-            stack: StackLimits { transient: 4 << 10 },
-            team: TeamLimits { batch: 32 },
+            stack: StackLimits { transient: 4 << 10, of_thread: 16 << 10 },
+            team: TeamLimits { banks: 8, jam: 4, chunks: 64, piece: 1 << 15, batch: 32 },
         }
     }
 
@@ -70,6 +89,20 @@ impl Target {
     /// half of a second-level cache.
     pub(super) fn private_bytes(&self) -> u64 {
         self.caches.second / 2
+    }
+
+    /// How the combination with elements that other threads combine into, too, is made safe: an atomic step for each lane or part
+    /// that is combined on its own, or a lock where there is none such.
+    pub(crate) fn realisation(&self, resolution: &ConflictResolution, element: ElementType) -> Realisation {
+        use ConflictResolution::{Custom, MaxLocation, MinLocation, Sum};
+        let lane = element.lane();
+        let takes_all = element.lanes() > 1 && matches!(resolution, MinLocation | MaxLocation | Custom(_));
+        let takes_parts = lane.is_complex() && !matches!(resolution, Sum);
+        if takes_all || takes_parts || lane.component().size() as u64 > self.atomic_bytes {
+            Realisation::Locked
+        } else {
+            Realisation::Atomic
+        }
     }
 
     /// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.

@@ -304,10 +304,7 @@ impl<'g> Lowering<'g> {
     pub(super) fn cell(&mut self, name: &str, element: ElementType) -> crate::plan::BufferId {
         let name = self.take_name(name);
         let root = RootShape::packed(Vec::new());
-        self.push_buffer(
-            Buffer { name, element, size: Expr::one(), allocation: Allocation::Stack, defined: None },
-            root,
-        )
+        self.push_buffer(Buffer::new(name, element, Expr::one(), Allocation::Stack), root)
     }
 
     /// What a write does to the old value; atomics come later, where loops are closed.

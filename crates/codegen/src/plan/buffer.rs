@@ -8,6 +8,7 @@ use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
 use super::parts::Part;
+use super::space::Space;
 
 /// A buffer of a [`Plan`](super::Plan), by position in [`Plan::buffers`](super::Plan::buffers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +32,8 @@ pub struct Buffer {
     pub size: Expr,
     /// Where the memory comes from.
     pub allocation: Allocation,
+    /// Which memory it is.
+    pub space: Space,
     /// In a checked plan, bytes that say of each element whether it was written; of the same size and allocation;
     /// those of a reference are a reference.
     pub defined: Option<BufferId>,
@@ -121,6 +124,24 @@ pub struct Tiled {
     pub between: Expr,
     /// Elements of memory between neighbours at one position.
     pub within: Expr,
+}
+
+impl Buffer {
+    /// Memory of a host: where that of a kind usually lies.
+    pub fn new(name: String, element: ElementType, size: Expr, allocation: Allocation) -> Self {
+        let space = match &allocation {
+            Allocation::Stack => Space::Stack,
+            Allocation::Constant(_) => Space::Constant,
+            Allocation::Argument(_)
+            | Allocation::Handle
+            | Allocation::Persistent
+            | Allocation::Thread
+            | Allocation::Dynamic
+            | Allocation::Queues { .. }
+            | Allocation::Reference(_) => Space::HostHeap,
+        };
+        Buffer { name, element, size, allocation, space, defined: None }
+    }
 }
 
 impl Location {

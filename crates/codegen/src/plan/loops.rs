@@ -8,7 +8,7 @@ use super::compute::Scalar;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
-use super::team::Team;
+use super::team::{Bank, Team};
 
 /// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
 /// step. The sign of `step` is known: it is a nonzero constant, or positive.
@@ -56,7 +56,7 @@ pub enum Level {
     /// One thread, one iteration after the other.
     Sequential {
         /// Accumulators that take turns from iteration to iteration.
-        bank: Option<Symbol>,
+        bank: Option<Bank>,
     },
     /// One thread, with a copy of the body for every iteration.
     Unrolled,
@@ -163,7 +163,7 @@ impl Loop {
         match &self.level {
             Level::Team(team) => {
                 team.around.iter().for_each(|dimension| dimension.parts(visit));
-                team.bank.iter().for_each(|bank| visit(Part::Counts(bank)));
+                team.bank.iter().for_each(|bank| visit(Part::Counts(&bank.variable)));
                 visit(Part::Body(&self.body));
                 team.parts(visit);
             }
@@ -172,7 +172,7 @@ impl Loop {
                 visit(Part::Body(&self.body));
             }
             Level::Sequential { bank } => {
-                bank.iter().for_each(|bank| visit(Part::Counts(bank)));
+                bank.iter().for_each(|bank| visit(Part::Counts(&bank.variable)));
                 visit(Part::Body(&self.body));
             }
             Level::Rank | Level::Lane | Level::Unrolled | Level::Pipelined { .. } | Level::Replicated => {
@@ -225,8 +225,8 @@ pub(super) fn ranges(dimensions: &[LoopDimension]) -> String {
 }
 
 /// The variable of banks in the text of plans.
-pub(super) fn banks(bank: Option<&Symbol>) -> String {
-    bank.map_or(String::new(), |bank| format!(" banks {bank}"))
+pub(super) fn banks(bank: Option<&Bank>) -> String {
+    bank.map_or(String::new(), |bank| format!(" banks {} of {}", bank.variable, bank.count))
 }
 
 impl LoopDimension {

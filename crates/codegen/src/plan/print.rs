@@ -7,7 +7,7 @@ use std::fmt;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::Environment;
 
-use super::buffer::{Allocation, BufferId, Location, QueueOwner, Strided};
+use super::buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Strided};
 use super::capture::Captures;
 use super::code;
 use super::compute::{Binding, Scalar};
@@ -50,12 +50,14 @@ impl fmt::Display for Plan {
                 }
                 Allocation::Constant(_) => "constant".to_owned(),
             };
-            writeln!(f, "  buffer {}: {}[{}] in {place}", buffer.name, buffer.element, buffer.size)?;
+            let Buffer { name, element, size, space, .. } = buffer;
+            writeln!(f, "  buffer {name}: {element}[{size}] in {place}, {space}")?;
         }
         for slot in &self.slots {
             let names: Vec<&str> = slot.buffers.iter().map(|id| self.buffer(*id).name.as_str()).collect();
             writeln!(f, "  slot {}", names.join(", "))?;
         }
+        writeln!(f, "  threshold {}", self.threshold)?;
         let mut printer = Printer { plan: self, f, depth: 1 };
         printer.captures(&self.captures)?;
         printer.statements(&self.body)?;
@@ -185,6 +187,7 @@ pub(super) fn resolved(write: &Resolved) -> String {
             let realisation = match realisation {
                 Realisation::Plain => "",
                 Realisation::Atomic => " atomic",
+                Realisation::Locked => " locked",
             };
             let custom = custom.as_ref().map(|custom| format!(" <{}>", code::expression(custom)));
             format!(" {}{}{realisation}", resolution.name(), custom.unwrap_or_default())

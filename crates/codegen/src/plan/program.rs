@@ -43,6 +43,8 @@ pub struct Plan {
     pub body: Vec<Statement>,
     /// What the function of the body is given.
     pub captures: Captures,
+    /// Innermost iterations from which on a team is started for a loop.
+    pub threshold: u64,
     /// Where the functions of external tasklets come from, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
     /// What is timed; without, the code has no timers.
@@ -118,6 +120,7 @@ impl Plan {
             variables: IndexMap::new(),
             body: Vec::new(),
             captures: Captures::default(),
+            threshold: Plan::DEFAULT_THRESHOLD,
             externals: Vec::new(),
             profile: None,
             debug: None,

@@ -14,10 +14,6 @@ use super::profile::RegionId;
 use super::stream::Collected;
 use super::walk::Touch;
 
-/// Accumulators of a thread for one target where the code picks the elements: an element that is combined into again and again is
-/// then only waited for after as many iterations.
-pub const BANKS: u32 = 8;
-
 /// How a team of threads shares a loop, which is never inside of another team's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Team {
@@ -26,26 +22,27 @@ pub struct Team {
     /// Loops around the share of a thread, outermost first: each thread runs all of their iterations, and in each of them its part of the
     /// iteration space. Their bounds do not use its variables.
     pub around: Vec<LoopDimension>,
-    /// Whether a pass over a thread's part serves several iterations of the innermost loop around it: they combine into the same
+    /// How many iterations of the innermost loop around it a pass over a thread's part serves, if several: they combine into the same
     /// elements, which are then loaded and stored once for all of them. There is one dimension then.
-    pub jammed: bool,
-    /// A variable that says into which of [`BANKS`] accumulators an iteration combines: neighbouring ones of the innermost dimension into
-    /// different ones.
-    pub bank: Option<Symbol>,
+    pub jam: Option<u32>,
+    /// Accumulators that take turns from iteration to iteration of the innermost dimension.
+    pub bank: Option<Bank>,
     /// How iterations are handed out.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.
     pub chunk: Option<Expr>,
     /// Number of threads; `None` is that of the handle.
     pub threads: Option<Expr>,
-    /// The work as an estimated number of innermost iterations; little work is done by the calling thread alone. `None` is unknown,
-    /// and done by a team.
-    pub work: Option<Expr>,
+    /// When a team is started. The calling thread runs the loop alone otherwise.
+    pub start: Start,
     /// Per-thread accumulators.
     pub privates: Vec<Private>,
-    /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later: in the order of iterations, if
-    /// the sharing is static without a chunk. The loop does nothing else with them; they have one queue, without a bound.
+    /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later. The loop does nothing
+    /// else with them; they have one queue, without a bound.
     pub collected: Vec<Collected>,
+    /// How the loop is cut into chunks that are done with in the order of iterations; without, a thread is done when it has no more
+    /// iterations, whichever comes first.
+    pub in_order: Option<InOrder>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// Buffers of which a thread may leave elements to other threads by what it pushes: who takes that reads and writes them, while the
@@ -57,14 +54,57 @@ pub struct Team {
     pub captures: Captures,
 }
 
-/// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target,
-/// in order of threads if so asked, after its last one.
+/// When a team is started for a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Start {
+    /// For as much work as this, an estimated number of innermost iterations, if it reaches [`Plan::threshold`](super::Plan::threshold).
+    Worth(Expr),
+    /// Always: nobody knows how much work there is.
+    #[default]
+    Always,
+    /// Never: what threads do in any order would be seen in the results.
+    Never,
+}
+
+/// Chunks of a loop that are always the same ones, whatever the number of threads, and are done with in the order of iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InOrder {
+    /// Whether each chunk has accumulators of its own, which are combined into their targets when its turn comes; else each thread has some
+    /// for all of its chunks, and only streams are filled in order.
+    pub accumulators: bool,
+    /// How many chunks there are, if there are so many iterations.
+    pub chunks: u32,
+    /// Iterations whose elements are moved on together where only streams are filled, so that they are still in the cache.
+    pub piece: u32,
+}
+
+/// Accumulators of a thread for one target where the code picks the elements: an element that is combined into again and again is
+/// then only waited for after as many iterations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// A variable that says into which of them an iteration combines: neighbouring ones into different ones.
+    pub variable: Symbol,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// Accumulators one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Banks {
+    /// How many there are.
+    pub count: u32,
+    /// The distance in elements from one to the next.
+    pub stride: i64,
+}
+
+/// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target after
+/// its last one; or, [in order](InOrder), as often for each chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
-    /// The accumulator, or [`BANKS`] of them one after the other, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
+    /// The accumulator, or the memory of its banks, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
     pub buffer: BufferId,
-    /// The distance in elements from one of [`BANKS`] accumulators to the next; without, there is one.
-    pub bank_stride: Option<i64>,
+    /// How its banks lie; without, there is one accumulator.
+    pub banks: Option<Banks>,
     /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
     pub target: Strided,
     /// How; it has an identity.
@@ -74,7 +114,11 @@ pub struct Private {
 impl Team {
     /// What belongs to the team itself; the loops around its shares are told with the iteration space.
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
-        let expressions = [&self.chunk, &self.threads, &self.work].into_iter().flatten();
+        let work = match &self.start {
+            Start::Worth(work) => Some(work),
+            Start::Always | Start::Never => None,
+        };
+        let expressions = self.chunk.iter().chain(&self.threads).chain(work);
         expressions.for_each(|expression| visit(Part::Evaluates(expression)));
         for private in &self.privates {
             visit(Part::Owns(private.buffer));
@@ -100,13 +144,18 @@ impl Team {
     pub(super) fn heading(&self, shared: &str, independent: &str) -> String {
         let mut text = format!("team {} {shared}", self.label);
         if !self.around.is_empty() {
-            let jammed = if self.jammed { " jammed" } else { "" };
-            text.push_str(&format!(" in {}{jammed}", ranges(&self.around)));
+            text.push_str(&format!(" in {}", ranges(&self.around)));
+            text.extend(self.jam.map(|jam| format!(" jam {jam}")));
         }
         let bank = banks(self.bank.as_ref());
         text.push_str(&format!(" {}{independent}{bank}", self.sharing.name()));
-        for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads), ("work", &self.work)] {
+        for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads)] {
             text.extend(value.iter().map(|value| format!(" {word} {value}")));
+        }
+        match &self.start {
+            Start::Worth(work) => text.push_str(&format!(" work {work}")),
+            Start::Always => {}
+            Start::Never => text.push_str(" alone"),
         }
         text
     }
@@ -114,6 +163,11 @@ impl Team {
     /// What each of its threads has, a line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.captures(&self.captures)?;
+        if let Some(InOrder { accumulators, chunks, piece }) = self.in_order {
+            let how =
+                if accumulators { " with accumulators".to_owned() } else { format!(" or pieces of {piece}") };
+            to.line(format_args!("in order by {chunks} chunks{how}"))?;
+        }
         for local in &self.locals {
             let name = to.name(*local);
             to.line(format_args!("local {name}"))?;
@@ -126,7 +180,7 @@ impl Team {
         for private in &self.privates {
             let (name, target) = (to.name(private.buffer), to.strided(&private.target));
             let resolution = private.resolution.name();
-            let banks = private.bank_stride.map(|stride| format!(" in banks of {stride}"));
+            let banks = private.banks.map(|Banks { count, stride }| format!(" in {count} banks of {stride}"));
             to.line(format_args!("private {name} {resolution} into {target}{}", banks.unwrap_or_default()))?;
         }
         Ok(())

@@ -31,15 +31,19 @@ pub enum Resolved {
 pub enum Realisation {
     /// Load, combine, store: no other thread writes the element meanwhile.
     Plain,
-    /// One atomic step; other threads combine into the same element.
+    /// One atomic step, or one for each lane or part that is combined on its own; other threads combine into the same element.
     Atomic,
+    /// As `Plain`, under a lock that all such writes of the process take: no atomic step is large enough.
+    Locked,
 }
 
 impl Resolved {
     /// A custom resolution is a function of its two values alone: it uses nothing.
     pub(super) fn parts<'a>(&'a self, buffer: BufferId, visit: &mut dyn FnMut(Part<'a>)) {
         match self {
-            Resolved::Combine { realisation: Realisation::Atomic, .. } => visit(Part::Contests(buffer)),
+            Resolved::Combine { realisation: Realisation::Atomic | Realisation::Locked, .. } => {
+                visit(Part::Contests(buffer));
+            }
             Resolved::Store | Resolved::Combine { realisation: Realisation::Plain, .. } => {}
         }
     }

@@ -10,13 +10,15 @@ use super::plans::{
 };
 use super::trusted;
 use crate::llvm::CompileOptions;
+use crate::lower::Target;
 use crate::plan::{
     Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Stride, Strided,
     Team,
 };
 
-fn atomic(resolution: ConflictResolution) -> Resolved {
-    Resolved::Combine { resolution, custom: None, realisation: Realisation::Atomic }
+fn atomic(resolution: ConflictResolution, element: ElementType) -> Resolved {
+    let realisation = Target::cpu().realisation(&resolution, element);
+    Resolved::Combine { resolution, custom: None, realisation }
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn scatter(ty: ElementType, resolution: ConflictResolution) -> Plan {
     let out = array(&mut plan, "out", ty, &Expr::one());
     let x = array(&mut plan, "x", ty, &n);
     plan.variables.insert(symbol("i"), ScalarType::I64);
-    let write = atomic(resolution);
+    let write = atomic(resolution, ty);
     let bindings =
         vec![("x", load(x, Expr::sym("i"))), ("o", Binding::Store { to: at(out, Expr::zero()), write })];
     let body = tasklet(&plan, "o = x", bindings, &[]);
@@ -176,12 +178,7 @@ fn accumulators_of_threads_are_merged() {
             extents: vec![Expr::int(4), Expr::int(4)],
             strides: [4, 1].map(|stride| Stride::Even(Expr::int(stride))).to_vec(),
         };
-        team.privates.push(Private {
-            buffer: own,
-            bank_stride: None,
-            target,
-            resolution: ConflictResolution::Sum,
-        });
+        team.privates.push(Private { buffer: own, banks: None, target, resolution: ConflictResolution::Sum });
         let mut counted = shared(vec![range("i", Expr::zero(), n)], team, vec![body]);
         counted.independent = false;
         plan.body.push(Statement::Loop(counted));

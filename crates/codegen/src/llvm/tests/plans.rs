@@ -72,13 +72,7 @@ pub(super) fn local(
     allocation: Allocation,
 ) -> BufferId {
     let (element, buffer) = (element.into(), BufferId(plan.buffers.len() as u32));
-    plan.buffers.push(Buffer {
-        name: name.to_owned(),
-        element,
-        size: size.clone(),
-        allocation,
-        defined: None,
-    });
+    plan.buffers.push(Buffer::new(name.to_owned(), element, size.clone(), allocation));
     buffer
 }
 
@@ -204,8 +198,9 @@ pub(super) fn captured(mut plan: Plan) -> Plan {
 /// Compiles at a level, with every parallel loop run by a team.
 pub(super) fn library_at(plan: &Plan, level: OptLevel) -> Library {
     let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
+    let plan = captured(Plan { threshold: options.parallel_threshold, ..plan.clone() });
     // SAFETY: the sources of these tests have no constructors.
-    unsafe { Library::load_external(&compile(&captured(plan.clone()), &options).unwrap()) }.unwrap()
+    unsafe { Library::load_external(&compile(&plan, &options).unwrap()) }.unwrap()
 }
 
 pub(super) fn library(plan: &Plan) -> Library {

@@ -18,12 +18,9 @@ const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 fn plan(sizes: &[&str], body: Vec<Statement>) -> Plan {
     let symbol =
         |name: &str| SymbolArgument { name: Symbol::of(name), ty: ScalarType::I64, non_negative: true };
-    let buffer = |(at, size): (usize, &&str)| Buffer {
-        name: NAMES[at].to_owned(),
-        element: ScalarType::I64.into(),
-        size: size.parse().unwrap(),
-        allocation: Allocation::Handle,
-        defined: None,
+    let buffer = |(at, size): (usize, &&str)| {
+        let (name, element) = (NAMES[at].to_owned(), ScalarType::I64.into());
+        Buffer::new(name, element, size.parse().unwrap(), Allocation::Handle)
     };
     let mut plan = Plan {
         symbols: vec![symbol("N"), symbol("M")],

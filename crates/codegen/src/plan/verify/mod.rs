@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::symbolic::{Expr, Symbol};
 
-use super::buffer::{Allocation, BufferId, QueueOwner};
+use super::buffer::{Allocation, Buffer, BufferId, QueueOwner};
 use super::loops::{LevelKind, Loop};
 use super::parts::Part;
 use super::program::Plan;
+use super::space::Space;
 use super::statement::{JumpTarget, Statement};
 
 /// A rule that a plan breaks.
@@ -69,6 +70,16 @@ pub enum PlanError {
         buffer: String,
         /// How many slots it is in.
         n: usize,
+    },
+    /// Code of a level does not reach the memory of a buffer.
+    #[error("`{buffer}` lies in memory `{space}`, which {} does not reach", level.map_or("code of the host".to_owned(), |level| format!("code of level `{}`", level.name())))]
+    Unreachable {
+        /// The buffer.
+        buffer: String,
+        /// Its memory.
+        space: Space,
+        /// The innermost level of a device around the code; `None` on the host.
+        level: Option<LevelKind>,
     },
     /// Nothing that comes before sets a variable, or it is used outside of its loop.
     #[error("variable `{variable}` is used before it is set")]
@@ -167,10 +178,32 @@ impl Found {
                 Part::Body(body) => bodies.push(body),
                 part => self.part(plan, part, here, &place, &inside),
             });
+            self.check_reach(plan, statement, &inner.levels);
             for body in bodies {
                 self.statements(plan, body, &inner, position);
             }
         }
+    }
+
+    /// Looks at where the buffers of a statement lie, which is inside of loops of these levels.
+    fn check_reach(&mut self, plan: &Plan, statement: &Statement, levels: &[LevelKind]) {
+        let is_of_device =
+            |level: &&LevelKind| matches!(level, LevelKind::Grid | LevelKind::Block | LevelKind::Lane);
+        let level = levels.iter().rev().find(is_of_device).copied();
+        statement.parts(&mut |part| {
+            if let Part::Touches(buffer) = part {
+                let Buffer { name, space, .. } = plan.buffer(buffer);
+                let is_reached = match space {
+                    Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
+                    Space::DeviceGlobal | Space::BlockShared | Space::Register => level.is_some(),
+                    Space::Pinned | Space::Constant => true,
+                };
+                if !is_reached {
+                    let buffer = name.clone();
+                    self.errors.push(PlanError::Unreachable { buffer, space: *space, level });
+                }
+            }
+        });
     }
 
     /// Looks at a statement itself, and says what is around those inside of it.

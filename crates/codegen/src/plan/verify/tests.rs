@@ -8,18 +8,13 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::PlanError;
 use crate::plan::{
     Allocation, Buffer, BufferId, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop, LoopDimension,
-    Plan, Resolved, Slot, Statement, Team,
+    Plan, Resolved, Slot, Space, Statement, Team,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
 fn plan(allocations: Vec<Allocation>, body: Vec<Statement>) -> Plan {
-    let buffer = |(k, allocation)| Buffer {
-        name: format!("b{k}"),
-        element: ScalarType::I64.into(),
-        size: Expr::int(8),
-        allocation,
-        defined: None,
-    };
+    let buffer =
+        |(k, allocation)| Buffer::new(format!("b{k}"), ScalarType::I64.into(), Expr::int(8), allocation);
     Plan {
         buffers: allocations.into_iter().enumerate().map(buffer).collect(),
         variables: ["i", "j"]
@@ -98,6 +93,31 @@ fn levels_are_nested_as_in_the_machine() {
     flat.dimensions.push(dimension("j"));
     let level = LevelKind::Sequential;
     assert_eq!(of(Statement::Loop(flat)), [PlanError::Dimensions { level, n: 2 }]);
+}
+
+#[test]
+fn code_reaches_the_memory_that_it_uses() {
+    let in_space = |space, statement| {
+        let mut plan = plan(vec![Allocation::Persistent], vec![statement]);
+        plan.buffers[0].space = space;
+        broken(&plan)
+    };
+    let touched = || touch(Expr::zero());
+    let grid = || of_level(Level::Grid(Extents::default()), vec![touched()]);
+    for space in [Space::HostHeap, Space::Stack, Space::RankLocal] {
+        assert_eq!(in_space(space, touched()), []);
+        let buffer = "b0".to_owned();
+        let error = PlanError::Unreachable { buffer, space, level: Some(LevelKind::Grid) };
+        assert_eq!(in_space(space, grid()), [error]);
+    }
+    for space in [Space::DeviceGlobal, Space::BlockShared, Space::Register] {
+        assert_eq!(in_space(space, grid()), []);
+        let error = PlanError::Unreachable { buffer: "b0".to_owned(), space, level: None };
+        assert_eq!(in_space(space, touched()), [error]);
+    }
+    for space in [Space::Pinned, Space::Constant] {
+        assert_eq!((in_space(space, touched()), in_space(space, grid())), (vec![], vec![]));
+    }
 }
 
 #[test]
