@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use sdfg::analysis::ScopeTree;
 use sdfg::dtype::ElementType;
 use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{ConflictResolution, Flow, NodeId, NodeKind, Sdfg, StateId};
 use sdfg::reduce::{Reduced, Size, candidates, reduce};
 use sdfg::text;

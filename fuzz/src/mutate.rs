@@ -2,6 +2,7 @@
 //! changes, so that the engine can cut and join them.
 
 use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Layout, Lifetime,
     Memlet, NodeId, NodeKind, Place, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use sdfg::interpret::{Arguments, Interpreter, Options, RunError, Trap, TrapKind};
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{EdgeId, Flow, NodeId, NodeKind, Place, Sdfg, StateId, Volume};
 use sdfg::propagate::propagate;
 use sdfg::symbolic::{Expr, Symbol};

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use sdfg::analysis::{ScopeTree, is_leaf};
 use sdfg::diagnostic::Code;
 use sdfg::interpret::{Interpreter, Options, Order, RunError, TrapKind};
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{EdgeId, Flow, NodeKind, Sdfg, StateId};
 use sdfg::propagate::propagate;
 use sdfg::symbolic::Expr;

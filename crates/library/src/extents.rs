@@ -2,6 +2,7 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::Sdfg;
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::symbolic::{Expr, Symbol};
 
 /// Symbols that stand for sizes.

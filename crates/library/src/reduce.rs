@@ -6,6 +6,7 @@
 //! memory in order, and keeps an element of the output in a register where the last axis is reduced.
 
 use sdfg::dtype::ElementType;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Edge, Flow, Layout, Map,
     Memlet, NestedSdfg, Node, NodeId, NodeKind, Port, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody,

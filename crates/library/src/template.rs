@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbols::symbol_types_in;
 use sdfg::dtype::ScalarType;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{ConflictResolution, Flow, LibraryNode, NestedSdfg, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;

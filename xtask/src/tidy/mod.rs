@@ -108,6 +108,7 @@ fn check(files: &[File]) -> Vec<Finding> {
             text::module_documentation(file, &mut findings);
             text::to_do_in_comments(file, &source, &mut findings);
             text::ports(file, &source, &mut findings);
+            text::drafts(file, &source, &mut findings);
             size::file_length(file, &mut findings);
             size::function_length(file, &source, &mut findings);
             links::documents_in_comments(file, &source, files, &mut findings);

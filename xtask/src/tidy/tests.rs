@@ -56,6 +56,19 @@ fn names_of_ports_outside_of_their_file() {
 }
 
 #[test]
+fn raw_changes_outside_of_their_files() {
+    let text = "//! Edges.\n\nuse sdfg::ir::draft::DraftState;\n";
+    let planted = |path: &str| broken(file(path, text));
+    assert_eq!(planted("crates/transforms/src/a.rs"), [("draft", Some(3))]);
+    assert_eq!(planted("src/a.rs"), [("draft", Some(3))]);
+    for path in
+        ["crates/dace/src/lower/a.rs", "src/random/a.rs", "crates/transforms/src/a/tests.rs", "tests/a.rs"]
+    {
+        assert_eq!(planted(path), []);
+    }
+}
+
+#[test]
 fn names_without_meaning() {
     assert_eq!(broken(file("crates/sdfg/src/utils.rs", "//! Things.\n")), [("name", None)]);
     assert_eq!(broken(file("crates/sdfg/src/helpers/a.rs", "//! Things.\n")), [("name", None)]);

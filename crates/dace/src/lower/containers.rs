@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{Container, ContainerId, ContainerKind, Layout};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, ExpressionKind, FloatLiteral};

@@ -4,6 +4,7 @@
 //! effect one after the other in DaCe and at once here, so an edge whose assignments use each other becomes several.
 
 use sdfg::dtype::ScalarType;
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{Block, BlockId, BlockKind, Branch, Loop, RegionId, State, Transition};
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::{BinaryOp, Expression, UnaryOp};

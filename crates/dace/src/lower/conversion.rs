@@ -2,6 +2,7 @@
 //!
 //! DaCe converts each element on the way; here memlets move bytes, so a tasklet for each element stands between.
 
+use sdfg::ir::draft::DraftState;
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Flow, Map, Memlet, NodeId, NodeKind, Place, Port, ScopeExit,
     Tasklet, TaskletBody,

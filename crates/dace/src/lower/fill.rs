@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::analysis::{ScopeTree, homes};
 use sdfg::edit::Editor;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     Access, BlockId, BlockKind, Connector, ContainerId, Edge, Lifetime, Map, Memlet, Node, NodeId, NodeKind,
     Port, ScopeExit, State, StateId, Tasklet, TaskletBody, Transition,

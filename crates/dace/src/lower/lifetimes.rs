@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::accesses::memory_of_control_flow;
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeKind,
     Port, RegionId, Sdfg, State, TransitionId, Volume,

@@ -37,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::dtype::ScalarType;
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{BlockId, BlockKind as OurBlockKind, ContainerId, Flow, RegionId, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::ir::draft::DraftState;
 use sdfg::ir::{Connector, Flow, Memlet, NodeKind};
 use sdfg::syntax::{
     Expression, ExpressionKind, Name, Statement, StatementKind, visit_block, visit_bound_names,

@@ -11,6 +11,7 @@ use sdfg::analysis::homes;
 use sdfg::analysis::loops::counted_loops_around;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::Editor;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime, NodeKind, Sdfg, StateId};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::ir::draft::DraftState;
 use sdfg::ir::{
     Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place, Port,
     ScopeExit, State, Volume,

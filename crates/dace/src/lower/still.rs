@@ -3,6 +3,7 @@
 //! GT4Py's graphs tell by them that a container is complete where a scope ends. DaCe's code moves nothing for them, so all that
 //! is left is an order.
 
+use sdfg::ir::draft::DraftState;
 use sdfg::ir::{EdgeId, Memlet, NodeId, NodeKind, Port};
 
 use super::state::Graph;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::ir::draft::DraftState;
 use sdfg::ir::{Access, Connector, Flow, Memlet, NodeKind, Port, TaskletBody};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;

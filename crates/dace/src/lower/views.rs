@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::bound_dimensions;
+use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{Access, Container, ContainerId, ContainerKind, Layout, Memlet, NodeId, Volume};
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};

@@ -1,6 +1,7 @@
 //! The expansion has the shape that back ends rely on, and refuses what it cannot do.
 
 use sdfg::dtype::ScalarType;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     Access, ConflictResolution, Container, ContainerKind, Edge, Layout, LibraryNode, Memlet, Node, NodeKind,
     Reduce, ScheduleKind, Sdfg, State,

@@ -22,7 +22,7 @@ use crate::symbolic::remembering;
 ///
 /// ```
 /// use std::collections::BTreeSet;
-/// use sdfg::{edit::{Editor, derived_label}, ir::Map, subset::{Range, Subset}, symbolic::Symbol, text};
+/// use sdfg::{edit::Editor, ir::Map, subset::{Range, Subset}, symbolic::Symbol, text};
 ///
 /// let mut program = text::parse("double.sdft", "
 /// sdfg double {
@@ -44,11 +44,11 @@ use crate::symbolic::remembering;
 ///
 /// let mut editor = Editor::new(&mut program);
 /// let m = editor.find(state, "m").unwrap();
-/// let twice = Map::new(vec![Symbol::of("k")], Subset(vec![Range::new(0, 2)]));
-/// let label = editor.derived_label(state, "m", "repeat")?;
-/// editor.wrap_in_map(state, &BTreeSet::from([m]), &label, twice)?;
+/// let once = Map::new(vec![Symbol::of("k")], Subset(vec![Range::new(0, 1)]));
+/// let label = editor.derived_label(state, "m", "once")?;
+/// editor.wrap_in_map(state, &BTreeSet::from([m]), &label, once)?;
 /// let changes = editor.commit()?;
-/// assert_eq!(changes.to_string().lines().next(), Some("added map `m.repeat0` in state `main`"));
+/// assert_eq!(changes.to_string().lines().next(), Some("added node double/main/\"m.once0\""));
 /// # Ok::<(), sdfg::edit::EditError>(())
 /// ```
 #[derive(Debug)]

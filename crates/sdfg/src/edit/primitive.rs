@@ -38,6 +38,11 @@ impl Editor<'_> {
         self.if_indexed(state, |graph, index| {
             if let Some(node) = graph.get_node(id) {
                 index.node_removed(id, node);
+                if node.kind.is_scope_entry()
+                    && let Some(exit) = graph.exit_of(id)
+                {
+                    index.entry_removed(exit);
+                }
             }
         });
     }

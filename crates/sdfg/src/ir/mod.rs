@@ -4,6 +4,7 @@
 //! [`validate`](crate::validate), what it means in `docs/semantics.md`.
 
 pub mod container;
+pub mod draft;
 pub mod ids;
 mod labels;
 pub mod memlet;

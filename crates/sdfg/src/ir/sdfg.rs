@@ -151,13 +151,13 @@ impl Sdfg {
     }
 
     /// Declares a symbol that the caller gives a value, or changes the type of a declared one.
-    pub fn declare_symbol(&mut self, symbol: Symbol, ty: ScalarType) {
+    pub(crate) fn declare_symbol(&mut self, symbol: Symbol, ty: ScalarType) {
         self.revision = Revision::next();
         self.symbols.insert(symbol, ty);
     }
 
     /// Takes the declaration of a symbol back.
-    pub fn undeclare_symbol(&mut self, symbol: &Symbol) -> Option<ScalarType> {
+    pub(crate) fn undeclare_symbol(&mut self, symbol: &Symbol) -> Option<ScalarType> {
         self.revision = Revision::next();
         self.symbols.shift_remove(symbol)
     }
@@ -173,13 +173,13 @@ impl Sdfg {
     }
 
     /// Adds a container. Its name is kept; see [`fresh_container_name`](Sdfg::fresh_container_name).
-    pub fn add_container(&mut self, container: Container) -> ContainerId {
+    pub(crate) fn add_container(&mut self, container: Container) -> ContainerId {
         self.revision = Revision::next();
         self.containers.insert(container)
     }
 
     /// Removes a container; uses of it stay behind and fail validation.
-    pub fn remove_container(&mut self, id: ContainerId) -> Option<Container> {
+    pub(crate) fn remove_container(&mut self, id: ContainerId) -> Option<Container> {
         self.revision = Revision::next();
         self.containers.remove(id)
     }
@@ -211,7 +211,7 @@ impl Sdfg {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn container_mut(&mut self, id: ContainerId) -> &mut Container {
+    pub(crate) fn container_mut(&mut self, id: ContainerId) -> &mut Container {
         self.revision = Revision::next();
         &mut self.containers[id]
     }
@@ -234,7 +234,7 @@ impl Sdfg {
     }
 
     /// Adds an empty region; a loop or branch block is then made of it.
-    pub fn add_region(&mut self) -> RegionId {
+    pub(crate) fn add_region(&mut self) -> RegionId {
         self.revision = Revision::next();
         self.regions.insert(Region::default())
     }
@@ -256,13 +256,13 @@ impl Sdfg {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn region_mut(&mut self, id: RegionId) -> &mut Region {
+    pub(crate) fn region_mut(&mut self, id: RegionId) -> &mut Region {
         self.revision = Revision::next();
         &mut self.regions[id]
     }
 
     /// Adds a state with its block to a region; the first block of a region becomes its start.
-    pub fn add_state(&mut self, region: RegionId, state: State) -> (BlockId, StateId) {
+    pub(crate) fn add_state(&mut self, region: RegionId, state: State) -> (BlockId, StateId) {
         let (label, loc) = (state.label.clone(), state.loc.clone());
         let state = self.states.insert(Arc::new(state));
         let block = self.add_block(region, Block { label, kind: BlockKind::State(state), region, loc });
@@ -271,7 +271,7 @@ impl Sdfg {
 
     /// Adds a block to a region; the first block of a region becomes its start, and the regions inside the block
     /// become its parts.
-    pub fn add_block(&mut self, region: RegionId, mut block: Block) -> BlockId {
+    pub(crate) fn add_block(&mut self, region: RegionId, mut block: Block) -> BlockId {
         self.revision = Revision::next();
         block.region = region;
         let inner = block.kind.regions();
@@ -287,7 +287,7 @@ impl Sdfg {
     }
 
     /// Adds a transition to the region of its source block, after the ones that are there.
-    pub fn add_transition(&mut self, transition: Transition) -> TransitionId {
+    pub(crate) fn add_transition(&mut self, transition: Transition) -> TransitionId {
         self.revision = Revision::next();
         let region = self.blocks[transition.src].region;
         let id = self.transitions.insert(transition);
@@ -296,7 +296,7 @@ impl Sdfg {
     }
 
     /// Removes a transition.
-    pub fn remove_transition(&mut self, id: TransitionId) -> Option<Transition> {
+    pub(crate) fn remove_transition(&mut self, id: TransitionId) -> Option<Transition> {
         self.revision = Revision::next();
         let removed = self.transitions.remove(id)?;
         if let Some(region) = self.blocks.get(removed.src).map(|block| block.region) {
@@ -309,7 +309,7 @@ impl Sdfg {
     ///
     /// # Panics
     /// If one of the two is absent: that is a fault of the calling code.
-    pub fn move_block(&mut self, id: BlockId, to: RegionId) {
+    pub(crate) fn move_block(&mut self, id: BlockId, to: RegionId) {
         self.revision = Revision::next();
         let from = self.blocks[id].region;
         let transitions = self.transitions_from(id);
@@ -323,7 +323,7 @@ impl Sdfg {
     }
 
     /// Removes a block with its transitions and all that is in it. A region whose start it was has none then.
-    pub fn remove_block(&mut self, id: BlockId) -> Option<Block> {
+    pub(crate) fn remove_block(&mut self, id: BlockId) -> Option<Block> {
         self.revision = Revision::next();
         self.labels.forget();
         let mut waiting = vec![id];
@@ -371,7 +371,7 @@ impl Sdfg {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+    pub(crate) fn block_mut(&mut self, id: BlockId) -> &mut Block {
         self.revision = Revision::next();
         self.labels.forget();
         &mut self.blocks[id]
@@ -394,7 +394,7 @@ impl Sdfg {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn transition_mut(&mut self, id: TransitionId) -> &mut Transition {
+    pub(crate) fn transition_mut(&mut self, id: TransitionId) -> &mut Transition {
         self.revision = Revision::next();
         &mut self.transitions[id]
     }
@@ -446,7 +446,7 @@ impl Sdfg {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn state_mut(&mut self, id: StateId) -> &mut State {
+    pub(crate) fn state_mut(&mut self, id: StateId) -> &mut State {
         self.revision = Revision::next();
         Arc::make_mut(&mut self.states[id])
     }

@@ -58,7 +58,7 @@ impl State {
     }
 
     /// Adds a node. Its label is kept; see [`fresh_label`](State::fresh_label).
-    pub fn add_node(&mut self, node: Node) -> NodeId {
+    pub(crate) fn add_node(&mut self, node: Node) -> NodeId {
         self.revision = Revision::next();
         let entry = node.kind.exit_of();
         let id = self.graph.add_node(node);
@@ -72,7 +72,7 @@ impl State {
     ///
     /// # Panics
     /// If one of its ends is not a node of this state.
-    pub fn add_edge(&mut self, edge: Edge) -> EdgeId {
+    pub(crate) fn add_edge(&mut self, edge: Edge) -> EdgeId {
         self.revision = Revision::next();
         let id = self.graph.add_edge(edge.src, edge.dst, edge);
         if let Some(edge) = self.graph.edge(id) {
@@ -82,7 +82,7 @@ impl State {
     }
 
     /// Removes a node with its edges.
-    pub fn remove_node(&mut self, id: NodeId) -> Option<Node> {
+    pub(crate) fn remove_node(&mut self, id: NodeId) -> Option<Node> {
         self.revision = Revision::next();
         for edge in self.graph.in_edges(id).into_iter().chain(self.graph.out_edges(id)) {
             self.remove_edge(edge);
@@ -146,7 +146,7 @@ impl State {
     }
 
     /// Removes an edge.
-    pub fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
+    pub(crate) fn remove_edge(&mut self, id: EdgeId) -> Option<Edge> {
         self.revision = Revision::next();
         let edge = self.graph.remove_edge(id)?;
         self.ports.remove(id, &edge);
@@ -175,7 +175,7 @@ impl State {
     ///
     /// # Panics
     /// If it is absent: that is a fault of the calling code.
-    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> &mut Node {
         self.revision = Revision::next();
         self.graph.node_mut(id).unwrap_or_else(|| panic!("{id} names no node"))
     }
@@ -192,7 +192,7 @@ impl State {
     ///
     /// # Panics
     /// If the edge is absent: that is a fault of the calling code.
-    pub fn set_connectors(&mut self, id: EdgeId, src: Option<String>, dst: Option<String>) {
+    pub(crate) fn set_connectors(&mut self, id: EdgeId, src: Option<String>, dst: Option<String>) {
         self.revision = Revision::next();
         let edge = self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge"));
         self.ports.remove(id, edge);
@@ -205,7 +205,7 @@ impl State {
     ///
     /// # Panics
     /// If the edge is absent: that is a fault of the calling code.
-    pub fn memlet_mut(&mut self, id: EdgeId) -> &mut Memlet {
+    pub(crate) fn memlet_mut(&mut self, id: EdgeId) -> &mut Memlet {
         self.revision = Revision::next();
         &mut self.graph.edge_mut(id).unwrap_or_else(|| panic!("{id} names no edge")).memlet
     }

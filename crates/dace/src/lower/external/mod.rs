@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use sdfg::analysis::TaskletConnectors;
 use sdfg::dtype::ScalarType;
+use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{Connector, NodeKind, Sdfg, StateId, Tasklet, TaskletBody};
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::Expression;

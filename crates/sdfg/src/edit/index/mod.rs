@@ -72,6 +72,11 @@ impl Index {
         }
     }
 
+    /// The entry of an exit was removed: the exit lies in no scope for now.
+    pub(super) fn entry_removed(&mut self, exit: NodeId) {
+        self.scopes.node_changed(exit);
+    }
+
     /// A node has other contents.
     pub(super) fn node_changed(&mut self, id: NodeId, before: &Node, after: &Node) {
         self.unname(id, before);
