@@ -228,6 +228,8 @@ mod round_trips {
 
 mod recovery;
 
+mod words;
+
 mod hostile {
     use proptest::prelude::*;
 
