@@ -320,7 +320,7 @@ impl SdfgBuilder {
     /// b.state("copy", |s| s.copy("x", "y"));
     /// let (program, warnings) = b.build()?;
     /// assert_eq!(program.sdfg().name, "unset");
-    /// assert!(warnings.to_string().contains("`x` is read and never written"));
+    /// assert!(warnings.to_string().contains("`x` is read, but nothing writes it"));
     /// # Ok::<(), sdfg::validate::Rejected>(())
     /// ```
     ///
