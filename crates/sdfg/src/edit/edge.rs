@@ -322,8 +322,9 @@ impl Touched {
         // A removed access node may have been the only thing in its scope.
         for entry in self.nodes.iter().flat_map(|(id, scope)| [Some(*id), *scope]).flatten() {
             let graph = editor.graph(state);
-            if let Some(exit) = graph.exit_of(entry)
-                && graph.get_node(entry).is_some()
+            // Only entries have an exit that is found without a look at all nodes.
+            if graph.get_node(entry).is_some_and(|node| node.kind.is_scope_entry())
+                && let Some(exit) = graph.exit_of(entry)
                 && graph.each_out_edge(entry).next().is_none()
                 && graph.each_in_edge(exit).next().is_none()
             {
