@@ -1,5 +1,7 @@
 //! Edits on small programs; random ones are in the repository's `tests/edit.rs`.
 
+mod series;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;

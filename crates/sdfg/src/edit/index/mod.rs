@@ -7,6 +7,8 @@
 mod labels;
 mod order;
 mod scopes;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
