@@ -6,6 +6,7 @@
 mod crates;
 mod faults;
 mod links;
+mod modules;
 mod size;
 mod source;
 #[cfg(test)]
@@ -108,9 +109,9 @@ fn check(files: &[File]) -> Vec<Finding> {
             text::module_documentation(file, &mut findings);
             text::to_do_in_comments(file, &source, &mut findings);
             text::ports(file, &source, &mut findings);
-            text::drafts(file, &source, &mut findings);
             size::file_length(file, &mut findings);
             size::function_length(file, &source, &mut findings);
+            modules::hidden(file, &source, &mut findings);
             links::documents_in_comments(file, &source, files, &mut findings);
         } else {
             text::to_do(file, &mut findings);

@@ -56,22 +56,27 @@ fn names_of_ports_outside_of_their_file() {
 }
 
 #[test]
-fn raw_changes_outside_of_their_files() {
-    let text = "//! Edges.\n\nuse sdfg::ir::draft::DraftState;\n";
-    let planted = |path: &str| broken(file(path, text));
-    assert_eq!(planted("crates/transforms/src/a.rs"), [("draft", Some(3))]);
-    assert_eq!(planted("src/a.rs"), [("draft", Some(3))]);
-    for path in
-        ["crates/dace/src/lower/a.rs", "src/random/a.rs", "crates/transforms/src/a/tests.rs", "tests/a.rs"]
-    {
-        assert_eq!(planted(path), []);
-    }
-}
-
-#[test]
 fn names_without_meaning() {
     assert_eq!(broken(file("crates/sdfg/src/utils.rs", "//! Things.\n")), [("name", None)]);
     assert_eq!(broken(file("crates/sdfg/src/helpers/a.rs", "//! Things.\n")), [("name", None)]);
+}
+
+#[test]
+fn back_ends_and_plans_that_name_lowering() {
+    let named = |path: &str, line: &str| {
+        broken(file(&format!("crates/codegen/src/{path}"), &format!("//! A module.\n{line}\n")))
+    };
+    let found = [("module-edge", Some(2))];
+    assert_eq!(named("llvm/a.rs", "use crate::lower::Target;"), found);
+    assert_eq!(named("cuda/a.rs", "use crate::{lower, plan};"), found);
+    assert_eq!(named("cuda/a.rs", "use crate::{lower::Target, plan};"), found);
+    assert_eq!(named("plan/a.rs", "use super::super::lower::Target;"), found);
+    assert_eq!(named("lower/a.rs", "use crate::llvm::compile;"), found);
+    assert_eq!(named("llvm/a.rs", "// crate::lower makes plans: self.lower(), lowering::f()"), []);
+    assert_eq!(named("llvm/a.rs", "use crate::llvm::lower_case; use crate::llvm::function;"), []);
+    assert_eq!(named("llvm/tests/a.rs", "use crate::lower::Target;"), []);
+    assert_eq!(named("compile.rs", "use crate::{llvm, lower};"), []);
+    assert_eq!(named("lower/a.rs", "use crate::lower::error;"), []);
 }
 
 #[test]

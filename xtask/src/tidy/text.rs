@@ -72,32 +72,6 @@ pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Where programs are made from nothing, and so by raw changes.
-const DRAFTS: [&str; 7] = [
-    "crates/sdfg/src/ir/draft.rs",
-    "crates/dace/src/lower/",
-    "crates/library/src/extents.rs",
-    "crates/library/src/reduce.rs",
-    "crates/library/src/template.rs",
-    "fuzz/src/",
-    "src/random/",
-];
-
-/// Programs are changed by an editor; raw changes are for a few files, and for tests.
-pub(super) fn drafts(file: &File, source: &Source, findings: &mut Vec<Finding>) {
-    let path = file.path.to_string_lossy().replace('\\', "/");
-    let is_test = |part: &str| part == "tests" || part.ends_with("tests.rs");
-    if DRAFTS.iter().any(|place| path.contains(place)) || path.split('/').any(is_test) {
-        return;
-    }
-    for (index, line) in source.code.lines().enumerate() {
-        if line.trim_start().starts_with("use ") && line.contains("draft::") {
-            let message = "raw changes of a graph; use `sdfg::edit::Editor`, or add the file to the list of those that may";
-            findings.push(Finding::new("draft", &file.path, Some(index + 1), message));
-        }
-    }
-}
-
 /// What is left to do has an issue, or nobody will do it.
 pub(super) fn to_do(file: &File, findings: &mut Vec<Finding>) {
     to_do_in(&file.path, &file.text, findings);
