@@ -1,29 +1,16 @@
 //! Why a graph could not be expanded.
 
-use std::fmt;
-
 use sdfg::edit::EditError;
+use sdfg::path::ElementPath;
 
 /// A node that could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{node}` in {path}: {kind}")]
+#[error("{path}: {kind}")]
 pub struct ExpandError {
-    /// Label of the node.
-    pub node: String,
-    /// State of the node, behind the labels of the nested SDFGs around it.
-    pub path: StatePath,
+    /// The node.
+    pub path: Box<ElementPath>,
     /// What is wrong with it.
     pub kind: ExpandErrorKind,
-}
-
-/// Labels of states and nested SDFGs from the outside in: state, nested SDFG, state, ...; it ends with a state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatePath(pub Vec<String>);
-
-impl fmt::Display for StatePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "state `{}`", self.0.join("/"))
-    }
 }
 
 /// What is wrong with a node that could not be expanded.

@@ -2,9 +2,10 @@
 
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, StateId};
+use sdfg::path::ElementPath;
 use sdfg::tasklet::Direction;
 
-use crate::error::{ExpandError, ExpandErrorKind, StatePath};
+use crate::error::{ExpandError, ExpandErrorKind};
 use crate::reduce;
 use crate::registry::{Context, Registry};
 
@@ -38,11 +39,11 @@ struct Expander<'r> {
 fn expanded(sdfg: &Sdfg, expander: Expander<'_>) -> Result<Sdfg, ExpandError> {
     let mut expanded = sdfg.clone();
     let mut editor = Editor::new(&mut expanded);
-    expand_in_place(&mut editor, expander, &mut Vec::new())?;
-    let whole = |refusal| ExpandError {
-        node: sdfg.name.clone(),
-        path: StatePath::default(),
-        kind: ExpandErrorKind::Edit(Box::new(refusal)),
+    let path = ElementPath::sdfg(&sdfg.name);
+    expand_in_place(&mut editor, expander, &path)?;
+    let whole = |refusal| {
+        let kind = ExpandErrorKind::Edit(Box::new(refusal));
+        ExpandError { path: Box::new(path.clone()), kind }
     };
     editor.commit().map_err(whole)?;
     Ok(expanded)
@@ -51,16 +52,15 @@ fn expanded(sdfg: &Sdfg, expander: Expander<'_>) -> Result<Sdfg, ExpandError> {
 fn expand_in_place(
     editor: &mut Editor<'_>,
     expander: Expander<'_>,
-    path: &mut Vec<String>,
+    path: &ElementPath,
 ) -> Result<(), ExpandError> {
     let states: Vec<StateId> = editor.sdfg().states().map(|(id, _)| id).collect();
     for state in states {
-        path.push(editor.sdfg().state(state).label.clone());
+        let path = path.enter(&editor.sdfg().state(state).label);
         let nodes: Vec<NodeId> = editor.sdfg().state(state).nodes().map(|(id, _)| id).collect();
         for node in nodes {
-            expand_node(editor, state, node, expander, path)?;
+            expand_node(editor, state, node, expander, &path)?;
         }
-        path.pop();
     }
     Ok(())
 }
@@ -70,36 +70,34 @@ fn expand_node(
     state: StateId,
     node: NodeId,
     expander: Expander<'_>,
-    path: &mut Vec<String>,
+    path: &ElementPath,
 ) -> Result<(), ExpandError> {
     let sdfg = editor.sdfg();
-    let label = sdfg.state(state).node(node).label.clone();
-    let fail =
-        |path: &[String], kind| ExpandError { node: label.clone(), path: StatePath(path.to_vec()), kind };
-    let edited = |path: &[String], refusal| fail(path, ExpandErrorKind::Edit(Box::new(refusal)));
+    let path = path.enter(&sdfg.state(state).node(node).label);
+    let fail = |kind| ExpandError { path: Box::new(path.clone()), kind };
+    let edited = |refusal| fail(ExpandErrorKind::Edit(Box::new(refusal)));
     match &sdfg.state(state).node(node).kind {
         NodeKind::Reduce(reduce) if expander.reductions => {
-            let nested =
-                reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(|kind| fail(path, kind))?;
+            let nested = reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(fail)?;
             let connector = |_: Option<&str>, direction| {
                 Some(if direction == Direction::In { reduce::INPUT } else { reduce::OUTPUT }.to_owned())
             };
             combine_inside(editor, state, node)
                 .and_then(|()| editor.replace_node_with(state, node, call(nested), connector))
-                .map_err(|refusal| edited(path, refusal))?;
+                .map_err(edited)?;
             Ok(())
         }
         NodeKind::Library(library) => {
-            // The path has a label for each state, and for each nested SDFG around it.
-            let is_nested = path.len() > 1;
+            // The path has a label for the program, and two for each node and call.
+            let is_nested = path.labels().len() > 3;
             let context = Context { sdfg, state: sdfg.state(state), node, is_nested };
-            let nested = expander.registry.expand(library, context).map_err(|kind| fail(path, kind))?;
+            let nested = expander.registry.expand(library, context).map_err(fail)?;
             combine_inside(editor, state, node)
                 .and_then(|()| editor.replace_node(state, node, call(nested)))
-                .map_err(|refusal| edited(path, refusal))?;
-            expand_called(editor, state, node, expander, path)
+                .map_err(edited)?;
+            expand_called(editor, state, node, expander, &path)
         }
-        NodeKind::Nested(_) => expand_called(editor, state, node, expander, path),
+        NodeKind::Nested(_) => expand_called(editor, state, node, expander, &path),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)
         | NodeKind::MapEntry(_)
@@ -120,19 +118,13 @@ fn expand_called(
     state: StateId,
     node: NodeId,
     expander: Expander<'_>,
-    path: &mut Vec<String>,
+    path: &ElementPath,
 ) -> Result<(), ExpandError> {
-    let label = editor.sdfg().state(state).node(node).label.clone();
-    path.push(label.clone());
     let inside = editor.within(state, node, |inside| Ok(expand_in_place(inside, expander, path)));
-    let refused = |refusal| ExpandError {
-        node: label,
-        path: StatePath(path.clone()),
-        kind: ExpandErrorKind::Edit(Box::new(refusal)),
-    };
-    inside.map_err(refused)??;
-    path.pop();
-    Ok(())
+    inside.map_err(|refusal| {
+        let kind = ExpandErrorKind::Edit(Box::new(refusal));
+        ExpandError { path: Box::new(path.clone()), kind }
+    })?
 }
 
 /// Takes the conflict resolutions from the edges out of a node: its expansion works in place and combines inside.

@@ -28,7 +28,7 @@ mod template;
 mod values;
 
 pub use blas::Blas;
-pub use error::{ExpandError, ExpandErrorKind, StatePath};
+pub use error::{ExpandError, ExpandErrorKind};
 pub use expand::{expand, expand_library_nodes};
 pub use operation::operations;
 pub use registry::{BuiltIn, Context, Pure, Registry};

@@ -414,7 +414,7 @@ fn checked_code_tells_what_was_wrong() {
     bench.file("outside.sdft", OUTSIDE);
     let run = |k: &str| bench.run(&["run", "outside.sdft", "--checked", "--set", "N=3", "--set", k]);
     run("k=2").prints(&["A: f64[3]"]);
-    let message = "out of bounds: index 3 in dimension 0 of `A[k]` at outside/one, whose extent is 3";
+    let message = "out of bounds: index 3 in dimension 0 of `A[k]` at outside/main/one, whose extent is 3";
     run("k=3").fails(1, &["`outside` failed", message]);
 }
 

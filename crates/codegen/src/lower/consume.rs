@@ -43,9 +43,9 @@ impl<'g> Lowering<'g> {
         } else {
             self.carrier(frame, &consume.schedule, sets_outer_references(frame, graph, entry), label)?
         };
-        let timer = self.timer(RegionKind::Consume, &frame.at_node(label));
+        let timer = self.timer(RegionKind::Consume, &frame.at(label));
         let part = match carrier {
-            Carrier::Threads => self.timer(RegionKind::Part, &frame.at_node(label)),
+            Carrier::Threads => self.timer(RegionKind::Part, &frame.at(label)),
             Carrier::Tasks | Carrier::OneThread { .. } => None,
         };
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];

@@ -29,7 +29,7 @@ impl<'g> Lowering<'g> {
         id: StateId,
         label: &'g str,
     ) -> Result<Vec<Statement>, LowerError> {
-        frame.state = label;
+        frame.state = Some(label);
         let state = frame.sdfg.state(id);
         let tree = ScopeTree::of(state);
         // Ids of nodes are those of their state.
@@ -40,6 +40,7 @@ impl<'g> Lowering<'g> {
         statements.extend(frame.begins.get(&id).into_iter().flatten().copied().map(Statement::Begin));
         statements.extend(self.nodes_in(frame, Graph { id, state, tree: &tree }, None)?);
         statements.extend(after);
+        frame.state = None;
         Ok(statements)
     }
 
@@ -63,7 +64,7 @@ impl<'g> Lowering<'g> {
             nodes.push((id, self.node(frame, graph, id)?));
         }
         statements.extend(match scope {
-            None => self.components(graph, frame.state, nodes, fixed),
+            None => self.components(graph, frame.state.unwrap_or_default(), nodes, fixed),
             Some(_) => nodes.into_iter().flat_map(|(_, statements)| statements).collect(),
         });
         self.drain_at_once(&mut statements);
@@ -133,7 +134,7 @@ impl<'g> Lowering<'g> {
                 Ok(statements)
             }
             NodeKind::Tasklet(tasklet) => {
-                let timer = self.timer(RegionKind::Tasklet, &frame.at_node(&node.label));
+                let timer = self.timer(RegionKind::Tasklet, &frame.at(&node.label));
                 Ok(timed(timer, self.tasklet(frame, state, id, node, tasklet)?))
             }
             NodeKind::MapEntry(map) => self.map(frame, graph, id, node, map),

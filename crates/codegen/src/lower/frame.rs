@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::analysis::homes;
+use sdfg::analysis::{Analyses, homes};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Access, ContainerId, NodeId, Sdfg, StateId};
+use sdfg::path::ElementPath;
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -37,10 +38,12 @@ pub(super) struct Frame<'g> {
     pub(super) late: Vec<Late>,
     /// Transients in the arena of which nothing is left when a state begins that uses them.
     pub(super) begins: BTreeMap<StateId, Vec<BufferId>>,
-    /// Labels from the outermost SDFG to here.
-    pub(super) path: String,
-    /// Label of the state that is lowered.
-    pub(super) state: &'g str,
+    /// Tables of that SDFG.
+    pub(super) analyses: Analyses,
+    /// Where it is called.
+    pub(super) path: ElementPath,
+    /// Label of the state that is lowered; nothing between states.
+    pub(super) state: Option<&'g str>,
 }
 
 /// A transient that is allocated by the first state that uses it, as its size is not known before.
@@ -57,7 +60,7 @@ pub(super) struct Late {
 
 impl<'g> Frame<'g> {
     /// A call of an SDFG whose returns leave `exit`, before anything of it is known.
-    pub(super) fn new(sdfg: &'g Sdfg, exit: JumpTarget, path: String) -> Self {
+    pub(super) fn new(sdfg: &'g Sdfg, exit: JumpTarget, path: ElementPath) -> Self {
         Frame {
             sdfg,
             homes: homes(sdfg),
@@ -71,8 +74,9 @@ impl<'g> Frame<'g> {
             consumed: BTreeMap::new(),
             late: Vec::new(),
             begins: BTreeMap::new(),
+            analyses: Analyses::new(),
             path,
-            state: "",
+            state: None,
         }
     }
 
@@ -109,13 +113,13 @@ impl<'g> Frame<'g> {
         self.sdfg.container(access.container).is_stream()
     }
 
-    /// A place in this call, for messages.
-    pub(super) fn at(&self, place: &str) -> String {
-        format!("{}/{place}", self.path)
+    /// The path of a node of the state that is lowered, and between states that of a block, for messages.
+    pub(super) fn at(&self, label: &str) -> String {
+        self.path_of(label).to_string()
     }
 
-    /// The path of a node of the state that is lowered, as diagnostics give it.
-    pub(super) fn at_node(&self, label: &str) -> String {
-        format!("{}/{}/{label}", self.path, self.state)
+    /// The path that [`at`](Frame::at) prints.
+    pub(super) fn path_of(&self, label: &str) -> ElementPath {
+        self.state.map_or_else(|| self.path.clone(), |state| self.path.enter(state)).enter(label)
     }
 }

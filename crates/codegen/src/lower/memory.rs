@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::AccessSets;
 use sdfg::analysis::accesses::alias_targets;
-use sdfg::analysis::{AccessSets, Liveness};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
     BlockKind, Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
@@ -90,7 +90,7 @@ impl<'g> Lowering<'g> {
         if container.is_stream() {
             if !container.shape().is_empty() {
                 let what = format!("an argument that is an array of streams, `{}`", container.name);
-                return Err(LowerError::Unsupported { what, path: frame.path.clone() });
+                return Err(LowerError::Unsupported { what, path: frame.path.to_string() });
             }
             return Ok(self.add_buffer(frame, container, allocated_when_needed(frame, container)));
         }
@@ -139,7 +139,7 @@ impl<'g> Lowering<'g> {
         let container = frame.sdfg.container(id);
         if container.lifetime == Lifetime::Persistent {
             let what = format!("`{}`, whose size depends on symbols that the program sets,", container.name);
-            return Err(LowerError::Unsupported { what, path: frame.path.clone() });
+            return Err(LowerError::Unsupported { what, path: frame.path.to_string() });
         }
         let mut kept = Vec::with_capacity(symbols.len());
         for symbol in symbols {
@@ -156,7 +156,7 @@ impl<'g> Lowering<'g> {
         let allocated = self.new_variable(&format!("{}_allocated", container.name), ScalarType::I64);
         brackets.0.push(Statement::Let { variable: allocated.clone(), value: Expr::zero() });
         // What no state uses, none allocates.
-        if frame.sdfg.states().any(|(_, state)| state.accesses_of(id).next().is_some()) {
+        if !frame.analyses.uses(frame.sdfg).states(id).is_empty() {
             brackets.1.insert(0, Statement::Free(buffer));
             brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
         }
@@ -223,13 +223,12 @@ impl<'g> Lowering<'g> {
         if buffers.is_empty() || sdfg.blocks().nth(1).is_none() {
             return;
         }
-        let liveness = Liveness::of(sdfg);
+        let (liveness, uses) = (frame.analyses.liveness(sdfg), frame.analyses.uses(sdfg));
         for (block, content) in sdfg.blocks() {
             let BlockKind::State(state) = content.kind else { continue };
             let live = liveness.before(block);
-            let begins = buffers
-                .iter()
-                .filter(|(id, _)| !live.contains(id) && sdfg.state(state).accesses_of(*id).next().is_some());
+            let begins =
+                buffers.iter().filter(|(id, _)| !live.contains(id) && uses.states(*id).contains(&state));
             frame.begins.insert(state, begins.map(|(_, buffer)| *buffer).collect());
         }
     }
@@ -265,7 +264,7 @@ impl<'g> Lowering<'g> {
                 return Err(LowerError::UnknownSize {
                     container: container.name.clone(),
                     size: size.to_string(),
-                    path: frame.path.clone(),
+                    path: frame.path.to_string(),
                 });
             }
         }
@@ -295,7 +294,7 @@ impl<'g> Lowering<'g> {
             return Ok(());
         }
         let what = format!("persistent `{}` whose size {size} the caller does not give", container.name);
-        Err(LowerError::Unsupported { what, path: frame.path.clone() })
+        Err(LowerError::Unsupported { what, path: frame.path.to_string() })
     }
 
     /// Where memory of this size comes from, as far out as the size allows.

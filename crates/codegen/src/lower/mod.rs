@@ -45,6 +45,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerKind, Sdfg, Storage};
+use sdfg::path::ElementPath;
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use sdfg::validate::Validated;
@@ -83,7 +84,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     }
     let mut lowering = Lowering::new(sdfg, target, options);
     let mut frame = lowering.outermost(sdfg)?;
-    let timer = lowering.timer(RegionKind::Program, &sdfg.name);
+    let timer = lowering.timer(RegionKind::Program, &frame.path.to_string());
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
     let Lowering { mut plan, storages, .. } = lowering;
@@ -170,7 +171,7 @@ impl<'g> Lowering<'g> {
             }
         }
         let exit = self.new_target();
-        let mut frame = Frame::new(sdfg, exit, sdfg.name.clone());
+        let mut frame = Frame::new(sdfg, exit, ElementPath::sdfg(&sdfg.name));
         frame.symbols =
             sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect();
         let accesses = memory::accesses(sdfg);

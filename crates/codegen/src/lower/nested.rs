@@ -47,7 +47,7 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         nested: &'g NestedSdfg,
     ) -> Result<Vec<Statement>, LowerError> {
-        let path = frame.at_node(&node.label);
+        let path = frame.path_of(&node.label);
         let mut inner = Frame::new(&nested.sdfg, self.new_target(), path);
         // Unmapped symbols keep the value of the symbol with their name.
         for symbol in sdfg::analysis::symbols::free_symbols(&nested.sdfg) {

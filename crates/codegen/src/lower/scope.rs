@@ -48,7 +48,7 @@ impl<'g> Lowering<'g> {
             let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
             self.carrier(frame, &map.schedule, by_one, &node.label)?
         };
-        let timer = self.timer(RegionKind::Map, &frame.at_node(&node.label));
+        let timer = self.timer(RegionKind::Map, &frame.at(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let nest = Nest { graph, entry, node, map, carrier };
@@ -152,7 +152,7 @@ impl<'g> Lowering<'g> {
     fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
         let map = nest.map;
         let of_schedule = map.schedule.team().cloned().unwrap_or_default();
-        let part = self.timer(RegionKind::Part, &frame.at_node(&nest.node.label));
+        let part = self.timer(RegionKind::Part, &frame.at(&nest.node.label));
         // What is pushed keeps the order of iterations, of which a thread then has some that follow each other.
         let pushes = nest.graph.pushes_inside(frame.sdfg, nest.entry);
         let outer = if pushes && of_schedule.collapse.is_none() { vec![0] } else { shared_dimensions(nest) };

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::{ScopeTree, consumed_by, is_leaf};
+use sdfg::analysis::{ScopeTree, consumed_by, followers, is_leaf, reached};
 use sdfg::ir::{Consume, ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
 use super::dataflow::Graph;
@@ -154,16 +154,6 @@ fn is_bounded(sdfg: &Sdfg, id: ContainerId) -> bool {
 
 /// The nodes that come after a node, in its own scope; an exit leads on from its entry.
 pub(super) fn reachable(state: &State, tree: &ScopeTree, from: NodeId) -> BTreeSet<NodeId> {
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![from];
-    while let Some(node) = waiting.pop() {
-        let exit = tree.exit_of(node);
-        let next = state.out_edges(exit.unwrap_or(node)).into_iter().map(|edge| state.edge(edge).dst);
-        for node in next {
-            if found.insert(node) {
-                waiting.push(node);
-            }
-        }
-    }
-    found
+    let behind = |node| followers(state, tree.exit_of(node).unwrap_or(node));
+    reached(behind(from), behind)
 }

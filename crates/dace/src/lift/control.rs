@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sdfg::analysis::control_environment;
 use sdfg::analysis::symbols::{assigned_symbols, free_symbols_of_state};
+use sdfg::analysis::{control_environment, reached};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{BlockId, BlockKind, ContainerKind, NodeKind, TransitionId};
 use sdfg::symbolic::{Expr, Symbol};
@@ -100,14 +100,7 @@ impl Frame<'_> {
     }
 
     fn reached(&self, start: BlockId) -> BTreeSet<BlockId> {
-        let mut reached = BTreeSet::new();
-        let mut waiting = vec![start];
-        while let Some(block) = waiting.pop() {
-            if reached.insert(block) {
-                waiting.extend(self.tried(block).into_iter().map(|id| self.sdfg.transition(id).dst));
-            }
-        }
-        reached
+        reached([start], |block| self.tried(block).into_iter().map(move |id| self.sdfg.transition(id).dst))
     }
 
     /// The transitions out of a block that may be taken, up to the first that always is.

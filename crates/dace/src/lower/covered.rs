@@ -99,15 +99,8 @@ impl<'a> Frame<'a> {
 
 /// Whether a way leads from one node to another one.
 fn leads_to(graph: &Graph<'_>, from: usize, to: usize) -> bool {
-    let (mut reached, mut waiting) = (BTreeSet::from([from]), vec![from]);
-    while let Some(node) = waiting.pop() {
-        for edge in graph.model.edges.iter().filter(|edge| edge.src == node) {
-            if reached.insert(edge.dst) {
-                waiting.push(edge.dst);
-            }
-        }
-    }
-    from != to && reached.contains(&to)
+    let next = |node| graph.model.edges.iter().filter(move |edge| edge.src == node).map(|edge| edge.dst);
+    from != to && sdfg::analysis::leads_to([from], to, next)
 }
 
 fn port(connector: Option<&String>) -> Option<Port<'_>> {

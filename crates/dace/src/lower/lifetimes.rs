@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::Analyses;
 use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::ir::draft::DraftSdfg;
 use sdfg::ir::{
@@ -43,9 +44,9 @@ impl Frame<'_> {
         let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
         let read_between =
             if found.is_empty() { BTreeSet::new() } else { memory_of_control_flow(&self.sdfg) };
+        let uses = Analyses::new().uses(&self.sdfg);
         for id in found {
-            let users = self.sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_some());
-            if users.count() > 1 || read_between.contains(&id) {
+            if uses.states(id).len() > 1 || read_between.contains(&id) {
                 self.sdfg.container_mut(id).lifetime = Lifetime::Scope;
             }
         }

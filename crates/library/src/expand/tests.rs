@@ -128,7 +128,7 @@ fn without_identity_nothing_is_initialised() {
 fn refusals_name_the_node() {
     let error = expand(&reduction(&["N", "M"], &["N", "M"], Some(vec![1]), None), &BuiltIn).unwrap_err();
     assert_eq!(error.kind, ExpandErrorKind::ReduceShape { kept: 1, found: 2 });
-    assert!(error.to_string().starts_with("`r` in state `main`: "), "{error}");
+    assert!(error.to_string().contains("/main/r: "), "{error}");
     let error = expand(&reduction(&["N"], &["1"], Some(vec![3]), None), &BuiltIn).unwrap_err();
     assert_eq!(error.kind, ExpandErrorKind::NoSuchAxis { axis: 3, rank: 1 });
     let other = Some(ConflictResolution::Max);
@@ -156,9 +156,8 @@ fn library_nodes_are_looked_up_also_in_nested_programs() {
     let label = "product".to_owned();
     nested.sdfg.state_mut(inner).add_node(Node { label, kind: NodeKind::Library(library), loc: None });
     let error = expand(&program, &BuiltIn).unwrap_err();
-    let expected =
-        "`product` in state `main/r/initialise`: the operation `Nonsense` is not known; known: MatMul, ";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    let expected = "/main/r/initialise/product: the operation `Nonsense` is not known; known: MatMul, ";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::memlet_tree::MemletTrees;
 use super::reaching::{ReachingDefinitions, ReachingSymbols};
 use super::region_graph::RegionGraph;
 use super::scope_tree::ScopeTree;
+use super::uses::Uses;
 use crate::ir::{NodeId, RegionId, Revision, Sdfg, StateId};
 
 /// Side tables of one SDFG, each computed on first request for its current revision.
@@ -42,6 +43,7 @@ struct ProgramTables {
     reaching: Option<Arc<ReachingDefinitions>>,
     reaching_symbols: Option<Arc<ReachingSymbols>>,
     costs: Option<Arc<Costs>>,
+    uses: Option<Arc<Uses>>,
 }
 
 /// Tables of one state.
@@ -112,6 +114,12 @@ impl Analyses {
     pub fn reaching_symbols(&mut self, sdfg: &Sdfg) -> Arc<ReachingSymbols> {
         let table = &mut self.current(sdfg).reaching_symbols;
         table.get_or_insert_with(|| Arc::new(ReachingSymbols::of(sdfg))).clone()
+    }
+
+    /// Where containers are used.
+    pub fn uses(&mut self, sdfg: &Sdfg) -> Arc<Uses> {
+        let table = &mut self.current(sdfg).uses;
+        table.get_or_insert_with(|| Arc::new(Uses::of_program(sdfg))).clone()
     }
 
     /// Bytes moved and arithmetic work.

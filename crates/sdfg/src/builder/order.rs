@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StateBuilder;
+use crate::analysis::node_leads_to;
 use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc, State};
 use crate::subset::Subset;
 
@@ -244,7 +245,7 @@ impl StateBuilder<'_> {
         }
         let latest = self.frames[depth].histories.get(&from).and_then(|history| history.node);
         match latest {
-            Some(node) if earlier.iter().all(|before| *before == node || self.leads(*before, node)) => node,
+            Some(node) if earlier.iter().all(|before| node_leads_to(&self.state, *before, node)) => node,
             Some(_) | None => {
                 let node = self.add_access(from, depth, loc);
                 for before in latest.into_iter().chain(earlier) {
@@ -348,27 +349,9 @@ impl StateBuilder<'_> {
 
     /// Orders two nodes unless they are ordered already.
     pub(super) fn order_once(&mut self, before: NodeId, after: NodeId, loc: &SourceLoc) {
-        if before != after && !self.leads(before, after) {
+        if !node_leads_to(&self.state, before, after) {
             self.join((before, None), (after, None), Memlet::order(), loc.clone());
         }
-    }
-
-    /// Whether a path leads from one node to another.
-    fn leads(&self, from: NodeId, to: NodeId) -> bool {
-        let mut seen = BTreeSet::from([from]);
-        let mut waiting = vec![from];
-        while let Some(node) = waiting.pop() {
-            if node == to {
-                return true;
-            }
-            for edge in self.state.out_edges(node) {
-                let next = self.state.edge(edge).dst;
-                if seen.insert(next) {
-                    waiting.push(next);
-                }
-            }
-        }
-        false
     }
 
     /// The name of the connectors by which a container enters the scope of a frame.

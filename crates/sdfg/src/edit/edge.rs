@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::editor::Editor;
 use super::local::check_alike;
 use super::{EditError, expect_edge, expect_node};
-use crate::analysis::{inner_segments, memlet_path, outer_segments};
+use crate::analysis::{inner_segments, memlet_path, outer_segments, reached};
 use crate::ir::{ConflictResolution, Edge, EdgeId, Flow, Memlet, NodeId, NodeKind, Port, State, StateId};
 
 impl Editor<'_> {
@@ -262,14 +262,7 @@ fn has_inner(state: &State, edge: EdgeId) -> bool {
 
 /// An edge and the segments inside of it.
 fn segments_from(graph: &State, edge: EdgeId) -> BTreeSet<EdgeId> {
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![edge];
-    while let Some(segment) = waiting.pop() {
-        if found.insert(segment) {
-            waiting.extend(inner_segments(graph, segment));
-        }
-    }
-    found
+    reached([edge], |segment| inner_segments(graph, segment))
 }
 
 /// Nodes that lose edges, with the scopes that they were in.

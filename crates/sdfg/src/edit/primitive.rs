@@ -5,6 +5,7 @@
 use super::EditError;
 use super::editor::Editor;
 use super::journal::Undo;
+use crate::analysis::node_leads_to;
 use crate::analysis::symbols::bound_symbols;
 use crate::ir::{Edge, EdgeId, Memlet, Node, NodeId, NodeKind, State, StateId};
 
@@ -203,7 +204,7 @@ impl Editor<'_> {
     pub(super) fn is_before(&mut self, state: StateId, first: NodeId, second: NodeId) -> bool {
         self.indexed(state, |graph, index| match &index.order {
             Some(order) => order.leads(graph, first, second),
-            None => is_before(graph, first, second),
+            None => node_leads_to(graph, first, second),
         })
     }
 
@@ -269,21 +270,6 @@ fn are_joined(state: &State, src: NodeId, dst: NodeId) -> bool {
     while let (Some((_, first)), Some((_, second))) = (into.next(), out_of.next()) {
         if first.src == src || second.dst == dst {
             return true;
-        }
-    }
-    false
-}
-
-/// Whether a path leads from one node to another, found among all nodes.
-fn is_before(state: &State, first: NodeId, second: NodeId) -> bool {
-    let mut waiting = vec![first];
-    let mut seen = std::collections::BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if id == second {
-            return true;
-        }
-        if seen.insert(id) {
-            waiting.extend(state.each_out_edge(id).map(|(_, edge)| edge.dst));
         }
     }
     false

@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 use super::decided::holds;
 use super::endless::{changed_by, continues, leaves};
 use super::site::{Findings, Program};
-use crate::analysis::AccessSets;
 use crate::analysis::region_graph::{RegionGraph, tried_transitions};
 use crate::analysis::symbols::{assigned_symbols_of, loop_symbol};
+use crate::analysis::{AccessSets, reached};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 
 /// Checks the transitions of one region.
 pub(super) fn check(program: &Program<'_>, region: RegionId, findings: &mut Findings) {
-    let graph = RegionGraph::of(program.sdfg, region);
+    let graph = program.region_graph(region);
     closed(program, &graph, findings);
     for circle in circles(&graph) {
         kept(program, &graph, &circle, findings);
@@ -27,10 +27,7 @@ pub(super) fn check(program: &Program<'_>, region: RegionId, findings: &mut Find
 fn closed(program: &Program<'_>, graph: &RegionGraph, findings: &mut Findings) {
     let mut ends: BTreeSet<BlockId> = graph.blocks().filter(|block| graph.may_end_after(*block)).collect();
     ends.extend(graph.blocks().filter(|block| jumps(program.sdfg, *block)));
-    let mut waiting: Vec<BlockId> = ends.iter().copied().collect();
-    while let Some(block) = waiting.pop() {
-        waiting.extend(graph.predecessors(block).iter().filter(|before| ends.insert(**before)));
-    }
+    let ends = reached(ends, |block| graph.predecessors(block).iter().copied());
     let Some(first) = graph.reachable().into_iter().find(|block| !ends.contains(block)) else { return };
     let label = program.block_label(first);
     let message = format!("from `{label}` on, transitions lead round and round, and none to the end");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::decided::{holds, is_wide, number};
 use super::site::{Findings, Program};
+use crate::analysis;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
 use crate::symbolic::Symbol;
@@ -97,14 +98,8 @@ fn never_entered(sdfg: &Sdfg, kind: &BlockKind) -> Vec<Option<String>> {
 /// Blocks of a region that its start leads to. Conditions are evaluated if they are made of numbers only; a transition
 /// behind one that is always taken is never tried.
 fn reached(sdfg: &Sdfg, id: RegionId) -> BTreeSet<BlockId> {
-    let mut reached = BTreeSet::new();
-    let mut waiting: Vec<BlockId> = sdfg.region(id).start.into_iter().collect();
-    while let Some(block) = waiting.pop() {
-        if reached.insert(block) && passes(sdfg, block) {
-            waiting.extend(next(sdfg, block).0);
-        }
-    }
-    reached
+    let behind = |block| if passes(sdfg, block) { next(sdfg, block).0 } else { Vec::new() };
+    analysis::reached(sdfg.region(id).start, behind)
 }
 
 /// Blocks that may run after a block that is done, and whether the region may be done instead.

@@ -301,13 +301,13 @@ fn bad_step(range: &Range, error: &dyn Fn(Code, String) -> Diagnostic, findings:
 
 /// The frames of a state: one for its top and one for the inside of each scope.
 pub(super) struct Frames {
-    pub(super) scopes: ScopeTree,
+    pub(super) scopes: Arc<ScopeTree>,
     frames: BTreeMap<Option<NodeId>, Frame>,
 }
 
 impl Frames {
     pub(super) fn of(site: &Site<'_>, outermost: Frame) -> Self {
-        let scopes = ScopeTree::of(site.state);
+        let scopes = site.scopes();
         let mut frames: BTreeMap<Option<NodeId>, Frame> = BTreeMap::new();
         for entry in scopes.entries() {
             let outer = frames.get(&scopes.scope_of(entry)).unwrap_or(&outermost);

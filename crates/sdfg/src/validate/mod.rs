@@ -61,6 +61,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::analysis::Device;
 use crate::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use crate::ir::{NodeKind, Sdfg};
 use crate::symbolic::remembering;
@@ -68,7 +69,6 @@ use calls::Call;
 pub(crate) use endless::never_ends;
 use frame::{Frame, Frames};
 use site::{Findings, Program};
-use storage::Device;
 use streams::Streams;
 use symbols::SymbolTable;
 

@@ -19,7 +19,7 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
     unset(program, findings);
     let homes = homes(program.sdfg);
     for site in program.sites() {
-        let scopes = ScopeTree::of(site.state);
+        let scopes = site.scopes();
         for (edge, _) in site.state.edges() {
             set_by_iterations(&site, edge, &scopes, &homes, findings);
         }

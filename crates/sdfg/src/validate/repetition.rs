@@ -1,7 +1,6 @@
 //! Counted loops around a state, and whether each of their iterations runs it.
 
 use super::site::Program;
-use crate::analysis::{DominatorTree, RegionGraph};
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 use crate::subset::Range;
 use crate::symbolic::Symbol;
@@ -18,7 +17,7 @@ pub(super) fn counted_around(program: &Program<'_>, block: BlockId) -> Vec<(Symb
         match &sdfg.block(holder).kind {
             BlockKind::Loop(_) => match program.executions().counted(holder) {
                 Some((symbol, range)) => {
-                    is_certain = is_certain && always_runs(sdfg, region, block);
+                    is_certain = is_certain && always_runs(program, region, block);
                     found.push((symbol.clone(), range.clone(), is_certain));
                 }
                 // How often this one runs is not known; it may be never.
@@ -34,11 +33,10 @@ pub(super) fn counted_around(program: &Program<'_>, block: BlockId) -> Vec<(Symb
 }
 
 /// Whether each execution of a region runs a block.
-fn always_runs(sdfg: &Sdfg, region: RegionId, block: BlockId) -> bool {
-    let graph = RegionGraph::of(sdfg, region);
-    let is_passed =
-        graph.start().is_some_and(|start| DominatorTree::post_dominators(&graph).dominates(block, start));
-    is_passed && !jumps(sdfg, region)
+fn always_runs(program: &Program<'_>, region: RegionId, block: BlockId) -> bool {
+    let start = program.region_graph(region).start();
+    let is_passed = start.is_some_and(|start| program.post_dominators(region).dominates(block, start));
+    is_passed && !jumps(program.sdfg, region)
 }
 
 /// Whether anything in a region leaves it or a region around it early.

@@ -1,6 +1,6 @@
 //! Where a rule looks: an SDFG or a state with the paths of its elements, and the place where findings gather.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,14 +8,15 @@ use std::sync::Arc;
 use super::calls::Call;
 use super::conflicts::Meetings;
 use super::direction::roots;
-use super::storage::Device;
 use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
-use crate::analysis::{bound_alias, connector_edges, homes};
+use crate::analysis::{
+    Analyses, Device, DominatorTree, RegionGraph, ScopeTree, bound_alias, connector_edges, homes,
+};
 use crate::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use crate::ir::{
-    BlockId, BlockKind, Container, ContainerId, EdgeId, NestedSdfg, NodeId, Sdfg, SourceLoc, State, StateId,
-    Transition, TransitionId,
+    BlockId, BlockKind, Container, ContainerId, EdgeId, NestedSdfg, NodeId, RegionId, Sdfg, SourceLoc, State,
+    StateId, Transition, TransitionId,
 };
 use crate::symbolic::Symbol;
 use crate::tasklet::Direction;
@@ -77,6 +78,8 @@ pub(super) struct Program<'a> {
     /// What was asked of pairs of accesses, in all SDFGs of the program.
     pub(super) meetings: Rc<Meetings>,
     labels: BTreeMap<StateId, BlockId>,
+    /// Tables that several rules ask for.
+    analyses: Rc<RefCell<Analyses>>,
     executions: OnceCell<ExecutionTable>,
     homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
@@ -102,7 +105,7 @@ impl<'a> Program<'a> {
             }
         }
         let shared = Shared::new();
-        let meetings = Rc::default();
+        let (meetings, analyses) = (Rc::default(), Rc::default());
         Program {
             sdfg,
             path,
@@ -114,6 +117,7 @@ impl<'a> Program<'a> {
             call: None,
             meetings,
             labels,
+            analyses,
             executions,
             homes,
             bindings,
@@ -175,12 +179,28 @@ impl<'a> Program<'a> {
             device: self.device,
             assigned: &self.assigned,
             sized: &self.sized,
+            analyses: &self.analyses,
         }
     }
 
     /// An argument that is sized by a symbol.
     pub(super) fn sized_by(&self, symbol: &Symbol) -> Option<&str> {
         self.sized.get(symbol).map(String::as_str)
+    }
+
+    /// The control-flow graph of a region.
+    pub(super) fn region_graph(&self, region: RegionId) -> Arc<RegionGraph> {
+        self.analyses.borrow_mut().region_graph(self.sdfg, region)
+    }
+
+    /// The dominators of the blocks of a region.
+    pub(super) fn dominators(&self, region: RegionId) -> Arc<DominatorTree> {
+        self.analyses.borrow_mut().dominators(self.sdfg, region)
+    }
+
+    /// The post-dominators of the blocks of a region.
+    pub(super) fn post_dominators(&self, region: RegionId) -> Arc<DominatorTree> {
+        self.analyses.borrow_mut().post_dominators(self.sdfg, region)
     }
 
     /// How often each block runs.
@@ -263,9 +283,20 @@ pub(super) struct Site<'a> {
     pub(super) assigned: &'a BTreeSet<Symbol>,
     /// Symbols in the sizes of arguments of the SDFG, each with one of these.
     pub(super) sized: &'a BTreeMap<Symbol, String>,
+    analyses: &'a RefCell<Analyses>,
 }
 
 impl<'a> Site<'a> {
+    /// The scopes of the state.
+    pub(super) fn scopes(&self) -> Arc<ScopeTree> {
+        self.analyses.borrow_mut().scopes(self.sdfg, self.id)
+    }
+
+    /// The nodes such that every edge goes forward; `None` if there is a cycle.
+    pub(super) fn topological_order(&self) -> Arc<Option<Vec<NodeId>>> {
+        self.analyses.borrow_mut().topological_order(self.sdfg, self.id)
+    }
+
     /// The name of a container, for messages.
     pub(super) fn name(&self, container: ContainerId) -> String {
         self.sdfg.get_container(container).map_or_else(|| container.to_string(), |found| found.name.clone())

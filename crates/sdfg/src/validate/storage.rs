@@ -2,37 +2,24 @@
 
 use super::frame::Frames;
 use super::site::{Findings, Site};
+use crate::analysis::{Device, device_in};
 use crate::diagnostic::Code;
-use crate::ir::{EdgeId, Flow, NodeId, NodeKind, ScheduleKind, Storage};
+use crate::ir::{EdgeId, Flow, NodeId, NodeKind, Storage};
 
-/// What runs a piece of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Device {
-    /// The host.
-    #[default]
-    Host,
-    /// A kernel of a GPU.
-    Gpu,
-    /// A kernel of an FPGA.
-    Fpga,
+/// What messages and rules know of a device.
+trait Reach {
+    /// A noun for messages.
+    fn noun(self) -> &'static str;
+
+    /// Whether code on this device reads and writes single elements of a memory.
+    fn reaches(self, storage: Storage) -> bool;
+
+    /// Whether a copy that this device starts reaches a memory.
+    fn copies(self, storage: Storage) -> bool;
 }
 
-impl Device {
-    /// What runs a scope of this schedule inside of this device.
-    fn within(self, schedule: ScheduleKind) -> Device {
-        match schedule {
-            ScheduleKind::GpuGrid | ScheduleKind::GpuBlock => Device::Gpu,
-            ScheduleKind::FpgaDevice | ScheduleKind::FpgaReplicated => Device::Fpga,
-            ScheduleKind::Default
-            | ScheduleKind::Sequential
-            | ScheduleKind::Unrolled
-            | ScheduleKind::Simd
-            | ScheduleKind::CpuMulticore
-            | ScheduleKind::Mpi => self,
-        }
-    }
-
-    const fn noun(self) -> &'static str {
+impl Reach for Device {
+    fn noun(self) -> &'static str {
         match self {
             Device::Host => "host code",
             Device::Gpu => "a GPU kernel",
@@ -40,7 +27,6 @@ impl Device {
         }
     }
 
-    /// Whether code on this device reads and writes single elements of a memory.
     fn reaches(self, storage: Storage) -> bool {
         match storage {
             Storage::Default | Storage::Register => true,
@@ -51,28 +37,15 @@ impl Device {
         }
     }
 
-    /// Whether a copy that this device starts reaches a memory.
     fn copies(self, storage: Storage) -> bool {
         let by_host = matches!(storage, Storage::GpuGlobal | Storage::FpgaGlobal);
         self.reaches(storage) || (self == Device::Host && by_host)
     }
 }
 
-/// What runs a node, given what runs its state.
+/// What runs the contents of a scope.
 pub(super) fn device_at(site: &Site<'_>, frames: &Frames, scope: Option<NodeId>) -> Device {
-    let mut entries: Vec<NodeId> = frames.scopes.enclosing_scope(scope).collect();
-    entries.reverse();
-    entries.into_iter().fold(site.device, |device, entry| match &site.state.node(entry).kind {
-        NodeKind::MapEntry(map) => device.within(map.schedule.kind()),
-        NodeKind::ConsumeEntry(consume) => device.within(consume.schedule.kind()),
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Nested(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => device,
-    })
+    device_in(site.state, &frames.scopes, scope, site.device)
 }
 
 /// Checks every edge that moves data itself.
@@ -96,7 +69,7 @@ fn reach(site: &Site<'_>, frames: &Frames, id: EdgeId, findings: &mut Findings) 
     let device = match &site.state.node(code).kind {
         // A call and a library node take the container as it is; what is inside is checked inside.
         NodeKind::Nested(_) | NodeKind::Library(_) => return,
-        NodeKind::Reduce(reduce) => device.within(reduce.schedule),
+        NodeKind::Reduce(reduce) => Device::of_schedule(reduce.schedule).unwrap_or(device),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)
         | NodeKind::MapEntry(_)

@@ -10,7 +10,7 @@ use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
 use super::symbols::Defined;
 use crate::analysis::loops::counted_range;
-use crate::analysis::{DominatorTree, RegionGraph, consumed_by, is_leaf};
+use crate::analysis::{RegionGraph, consumed_by, is_leaf, leads_to, node_leads_to};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};
 use crate::ir::{
     BlockId, BlockKind, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId, NodeKind, RegionId, Sdfg,
@@ -160,7 +160,7 @@ fn executions(program: &Program<'_>, block: BlockId) -> Option<Expr> {
     let sdfg = program.sdfg;
     let mut times = Expr::one();
     for (region, block) in ancestors(sdfg, block) {
-        if leads_to(&RegionGraph::of(sdfg, region), block, block) {
+        if runs_before(&program.region_graph(region), block, block) {
             return None;
         }
         if let Some(holder) = sdfg.region(region).parent
@@ -339,18 +339,18 @@ fn may_precede(program: &Program<'_>, push: &Use, pop: &Use) -> bool {
     let Some(at) = pops.iter().position(is_common) else { return true };
     let (region, pop_block) = &pops[at];
     let Some((_, push_block)) = pushes.iter().find(|(other, _)| other == region) else { return true };
-    let graph = RegionGraph::of(sdfg, *region);
+    let graph = program.region_graph(*region);
     let is_first = *pop_block == pop.block
         && pop.scopes.is_empty()
-        && DominatorTree::dominators(&graph).dominates(*pop_block, *push_block);
+        && program.dominators(*region).dominates(*pop_block, *push_block);
     if is_first {
         return false;
     }
     let repeats = pops[at + 1..].iter().any(|(region, block)| {
         let is_loop = matches!(sdfg.block(*block).kind, BlockKind::Loop(_));
-        is_loop || leads_to(&RegionGraph::of(sdfg, *region), *block, *block)
+        is_loop || runs_before(&program.region_graph(*region), *block, *block)
     });
-    repeats || leads_to(&graph, *push_block, *pop_block)
+    repeats || runs_before(&graph, *push_block, *pop_block)
 }
 
 /// The regions around a block, the innermost first, each with the block in it that is or holds this one.
@@ -360,32 +360,13 @@ fn ancestors(sdfg: &Sdfg, block: BlockId) -> Vec<(RegionId, BlockId)> {
 }
 
 /// Whether some way of at least one transition leads from a block to another.
-fn leads_to(graph: &RegionGraph, from: BlockId, to: BlockId) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<BlockId> = graph.successors(from).to_vec();
-    while let Some(block) = waiting.pop() {
-        if block == to {
-            return true;
-        }
-        if seen.insert(block) {
-            waiting.extend(graph.successors(block));
-        }
-    }
-    false
+fn runs_before(graph: &RegionGraph, from: BlockId, to: BlockId) -> bool {
+    let next = |block| graph.successors(block).iter().copied();
+    leads_to(next(from), to, next)
 }
 
 /// Whether what an edge does is done before another begins: a path leads from the end of the one to the start of the
 /// other.
 fn comes_after(state: &State, earlier: EdgeId, later: EdgeId) -> bool {
-    let (from, to) = (state.edge(earlier).dst, state.edge(later).src);
-    let mut seen = BTreeSet::from([from]);
-    let mut waiting = vec![from];
-    while let Some(node) = waiting.pop() {
-        if node == to {
-            return true;
-        }
-        let next = state.out_edges(node).into_iter().map(|edge| state.edge(edge).dst);
-        waiting.extend(next.filter(|node| seen.insert(*node)));
-    }
-    false
+    node_leads_to(state, state.edge(earlier).dst, state.edge(later).src)
 }

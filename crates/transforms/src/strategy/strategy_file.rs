@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::path::ElementPath;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::{data_parallel, serial};
@@ -12,8 +13,8 @@ use super::certificate::Checked;
 use super::problem::{Operations, cost, edge_cost};
 use super::search::Solution;
 
-/// The version that is written, and the only one that is read.
-const VERSION: u32 = 1;
+/// The version that is written. Version 1, which has lists of labels for paths, is read as well.
+const VERSION: u32 = 2;
 
 /// A strategy of a graph or program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,10 +47,9 @@ pub struct OperationStrategy {
     pub name: String,
     /// What it computes, such as `Map` or `Conv`.
     pub op: String,
-    /// Where it is in the program: labels of the calls of nested SDFGs around it, each a state and a node, then those of its own state
-    /// and node. Empty for a graph with costs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<String>,
+    /// Its node in the program. Empty for a graph with costs.
+    #[serde(default, skip_serializing_if = "ElementPath::is_empty")]
+    pub path: ElementPath,
     /// Sizes of its iteration domain.
     pub domain: Vec<u64>,
     /// For each dimension the map's parameter, if it has one. Empty for a graph with costs.
@@ -72,8 +72,8 @@ pub struct OperationStrategy {
 /// How a container is cut for an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerLayout {
-    /// Its name, behind the labels of the calls of the nested SDFG that it belongs to.
-    pub container: Vec<String>,
+    /// The container.
+    pub container: ElementPath,
     /// For each of its dimensions how it is cut; nothing where each rank has all of it.
     pub dimensions: Vec<Option<Cut>>,
     /// Dimensions of the domain over whose parts results are combined; ranks that differ in other dimensions than these and those that
@@ -115,7 +115,7 @@ pub enum StrategyFileError {
     #[error("the strategy is no JSON of this format: {0}")]
     Json(#[from] serde_json::Error),
     /// It is of another version.
-    #[error("the strategy is of version {found}; this is read: {VERSION}")]
+    #[error("the strategy is of version {found}; versions 1 and {VERSION} are read")]
     Version {
         /// Its version.
         found: u32,
@@ -140,6 +140,12 @@ pub enum StrategyFileError {
     },
 }
 
+/// What every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
 impl StrategyFile {
     /// A strategy that was found for a problem, and whose evidence was checked.
     pub fn new(problem: &dyn Operations, solution: &Solution, checked: &Checked) -> Self {
@@ -152,7 +158,7 @@ impl StrategyFile {
         let operation = |(vertex, (&chosen, communication)): (usize, (&usize, f64))| OperationStrategy {
             name: problem.name(vertex).to_owned(),
             op: problem.kind(vertex).to_owned(),
-            path: Vec::new(),
+            path: ElementPath::default(),
             domain: problem.domain(vertex).to_vec(),
             parameters: Vec::new(),
             configuration: problem.configurations(vertex)[chosen].clone(),
@@ -187,10 +193,12 @@ impl StrategyFile {
     /// # Errors
     /// If it is not of this format, or contradicts itself.
     pub fn parse(text: &str) -> Result<Self, StrategyFileError> {
-        let file: StrategyFile = serde_json::from_str(text)?;
-        if file.version != VERSION {
-            return Err(StrategyFileError::Version { found: file.version });
-        }
+        let Versioned { version } = serde_json::from_str(text)?;
+        let file: StrategyFile = match version {
+            1 => version1::read(text)?,
+            VERSION => serde_json::from_str(text)?,
+            found => return Err(StrategyFileError::Version { found }),
+        };
         let costs =
             [("cost", Some(file.cost)), ("serial", file.serial), ("data_parallel", file.data_parallel)];
         let wrong = |value: &f64| !super::tabulated::is_cost(*value);
@@ -241,7 +249,7 @@ impl OperationStrategy {
             }
         }
         for layout in self.reads.iter().chain(&self.writes) {
-            let name = layout.container.join(".");
+            let name = &layout.container;
             for cut in layout.dimensions.iter().flatten() {
                 let n_parts = configuration.get(cut.dimension).map(|n| *n as usize);
                 if n_parts != Some(cut.parts.len()) || cut.parts.iter().any(|(begin, end)| begin > end) {
@@ -258,6 +266,8 @@ impl OperationStrategy {
         Ok(())
     }
 }
+
+mod version1;
 
 #[cfg(test)]
 mod tests;

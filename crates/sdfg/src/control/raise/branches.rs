@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::{connect, empty_state, is_empty, is_jump, list_before, transitions_to};
 use super::{absorb_next, levels_in, move_blocks, original_label};
 use crate::analysis::region_graph::{one_is_taken, tried_transitions};
-use crate::analysis::{DominatorTree, RegionGraph};
+use crate::analysis::{DominatorTree, RegionGraph, reached};
 use crate::edit::derived_block_label;
 use crate::ir::{Block, BlockId, BlockKind, Branch, RegionId, Sdfg, TransitionId};
 
@@ -185,12 +185,7 @@ fn join_of(
 
 /// Blocks that a block leads to without passing `join`.
 fn reach(graph: &RegionGraph, from: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![from];
-    while let Some(block) = waiting.pop() {
-        if Some(block) != join && found.insert(block) {
-            waiting.extend(graph.successors(block));
-        }
-    }
-    found
+    let is_within = move |block: &BlockId| Some(*block) != join;
+    let next = |block| graph.successors(block).iter().copied().filter(is_within);
+    reached(Some(from).filter(is_within), next)
 }

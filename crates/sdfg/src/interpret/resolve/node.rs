@@ -11,7 +11,7 @@ use super::super::program::{
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
 use crate::analysis::symbols::free_symbols;
-use crate::analysis::{TaskletConnectors, connector_edges};
+use crate::analysis::{Device, TaskletConnectors, connector_edges};
 use crate::diagnostic::{Element, ElementPath, End};
 use crate::dtype::ElementType;
 use crate::ir::{
@@ -27,15 +27,10 @@ use crate::tasklet::{
 
 /// What runs the scope of a schedule.
 fn device_of(schedule: ScheduleKind, outside: Memory) -> Memory {
-    match schedule {
-        ScheduleKind::GpuGrid | ScheduleKind::GpuBlock => Memory::GPU,
-        ScheduleKind::FpgaDevice | ScheduleKind::FpgaReplicated => Memory::FPGA,
-        ScheduleKind::Default
-        | ScheduleKind::Sequential
-        | ScheduleKind::Unrolled
-        | ScheduleKind::Simd
-        | ScheduleKind::CpuMulticore
-        | ScheduleKind::Mpi => outside,
+    match Device::of_schedule(schedule) {
+        Some(Device::Gpu) => Memory::GPU,
+        Some(Device::Fpga) => Memory::FPGA,
+        Some(Device::Host) | None => outside,
     }
 }
 

@@ -72,11 +72,28 @@ proptest! {
     }
 
     #[test]
-    fn equal_polynomials_are_one_value(a in polynomial(), b in polynomial(), c in polynomial()) {
+    fn equal_polynomials_are_one_value(
+        a in polynomial(),
+        b in polynomial(),
+        c in polynomial(),
+        points in prop::collection::vec(point(), 4),
+    ) {
         let (a, b, c) = (a.to_expr(), b.to_expr(), c.to_expr());
-        prop_assert_eq!((&a + &b) * &c, &c * &b + &a * &c);
         prop_assert_eq!(&a - &b + &b, a.clone());
-        prop_assert_eq!((&a + &b).pow(&Expr::int(2)), &a * &a + &b * &b + &a * &b * 2);
+        let product = ((&a + &b) * &c, &c * &b + &a * &c);
+        let square = ((&a + &b).pow(&Expr::int(2)), &a * &a + &b * &b + &a * &b * 2);
+        for (one, other) in [product, square] {
+            // A sum may be too long to be multiplied out where its parts are not: then the forms differ, and the values do not.
+            if one.has_sum() || other.has_sum() {
+                let longest = [&a, &b, &c].map(|e| e.view().terms.len()).into_iter().max();
+                prop_assert!(longest > Some(4), "{} and {}", one, other);
+                for point in &points {
+                    prop_assert_eq!(one.eval_exact(&at(point)), other.eval_exact(&at(point)));
+                }
+            } else {
+                prop_assert_eq!(one, other);
+            }
+        }
         if !b.is_zero() {
             prop_assert_eq!((&a * &b).exact_div(&b), Some(a));
         }
@@ -138,6 +155,20 @@ proptest! {
             prop_assert_eq!(coefficient * Expr::symbol(symbol) + rest, expression);
         }
     }
+}
+
+/// The smallest sums of this kind: each is multiplied out by itself, and both together are not.
+#[test]
+fn sums_at_the_limit_have_two_forms_of_one_value() {
+    let sum = |n: usize, name: &str| -> Expr { (0..n).map(|k| Expr::sym(&format!("{name}{k}"))).sum() };
+    let (a, b) = (sum(15, "x"), sum(2, "y"));
+    let two = Expr::int(2);
+    assert!(!a.pow(&two).has_sum() && !(&a * &b).has_sum() && (&a + &b).pow(&two).has_sum());
+    assert_eq!(a.pow(&two), &a * &a);
+    let (one, other) = ((&a + &b).pow(&two), &a * &a + &b * &b + &a * &b * 2);
+    assert_ne!(one, other);
+    let environment = |_: &Symbol| Some(3);
+    assert_eq!(one.eval_exact(&environment), other.eval_exact(&environment));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::touch::Mode;
 use crate::analysis::accesses::alias_targets;
 use crate::analysis::footprint::Part as InnerPart;
 use crate::analysis::symbols::assigned_symbols;
-use crate::analysis::{Footprint, bound_dimensions, connector_edges, is_leaf};
+use crate::analysis::{Footprint, bound_dimensions, connector_edges, is_leaf, leads_to};
 use crate::ir::{Access, ConflictResolution, ContainerId, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State};
 use crate::subset::{Approx, Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -92,16 +92,7 @@ impl<'a> Caller<'a> {
 
     /// Whether a container inside is an alias that may name another.
     fn names(&self, alias: ContainerId, target: ContainerId) -> bool {
-        let (mut seen, mut waiting) = (BTreeSet::new(), vec![alias]);
-        while let Some(at) = waiting.pop() {
-            if at == target {
-                return true;
-            }
-            if seen.insert(at) {
-                waiting.extend(self.aliases.get(&at).into_iter().flatten().copied());
-            }
-        }
-        false
+        leads_to([alias], target, |at| self.aliases.get(&at).into_iter().flatten().copied())
     }
 
     /// Elements of an argument of this rank as elements of what is bound to it.

@@ -55,7 +55,7 @@ pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, fin
     if !touches.values().any(has_conflict) {
         return;
     }
-    let paths = Paths::of(site.state);
+    let paths = Paths::of(site.state, site.topological_order().as_deref());
     if paths.is_left_out(site.state) {
         findings.push(report::too_many_nodes(site));
     }

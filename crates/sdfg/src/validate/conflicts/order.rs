@@ -30,9 +30,8 @@ struct Step {
 
 impl Paths {
     /// The paths of a state. On a cycle, which is an error, and among too many nodes everything is ordered.
-    pub(super) fn of(state: &State) -> Self {
-        let order = state.topological_order().unwrap_or_default();
-        let order = if order.len() > MOST_NODES { Vec::new() } else { order };
+    pub(super) fn of(state: &State, order: Option<&[NodeId]>) -> Self {
+        let order = order.filter(|order| order.len() <= MOST_NODES).unwrap_or_default();
         let places: BTreeMap<NodeId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let exits: BTreeMap<NodeId, NodeId> =
             state.nodes().filter_map(|(id, node)| Some((node.kind.exit_of()?, id))).collect();

@@ -11,7 +11,7 @@ pub(super) fn check(site: &Site<'_>, findings: &mut Findings) {
     let has_exits = exits(site, findings);
     // Which scope a node is in has no answer in a cyclic graph or one whose scopes do not end.
     if is_acyclic && has_exits {
-        let scopes = ScopeTree::of(site.state);
+        let scopes = site.scopes();
         crossings(site, &scopes, findings);
         if scopes.crossing_edges().is_empty() {
             dead_ends(site, &scopes, findings);
@@ -20,7 +20,7 @@ pub(super) fn check(site: &Site<'_>, findings: &mut Findings) {
 }
 
 fn acyclic(site: &Site<'_>, findings: &mut Findings) -> bool {
-    if site.state.topological_order().is_some() {
+    if site.topological_order().is_some() {
         return true;
     }
     let cycle: Vec<String> =

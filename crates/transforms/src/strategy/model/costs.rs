@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use sdfg::control::raise;
+use sdfg::path::ElementPath;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::Validated;
 
@@ -51,7 +52,7 @@ pub struct Model {
     transfers: Vec<Transfer>,
     approximations: Vec<String>,
     /// Names of containers, behind the labels of the calls that they belong to.
-    storages: Vec<Vec<String>>,
+    storages: Vec<ElementPath>,
 }
 
 impl Model {
@@ -107,7 +108,7 @@ impl Model {
     /// Makes an edge of each flow that moves something.
     fn connect(&mut self, flows: BTreeMap<Flow, u64>) -> Result<(), ModelError> {
         let check = |operator: &Operator, storage: Storage, n: usize| {
-            let (place, container) = (operator.name.clone(), self.storages[storage].join("."));
+            let (place, container) = (operator.name.clone(), self.storages[storage].to_string());
             let error = ModelError::TooManyAccesses { place, container, n, limit: BOXES };
             if n <= BOXES { Ok(()) } else { Err(error) }
         };
@@ -158,12 +159,12 @@ impl Model {
         self.transfers[edge].times
     }
 
-    /// The container whose elements an edge moves: its name, behind the labels of the calls of the nested SDFG that it belongs to.
-    pub fn container(&self, edge: usize) -> &[String] {
+    /// The container whose elements an edge moves.
+    pub fn container(&self, edge: usize) -> &ElementPath {
         self.storage(self.transfers[edge].storage)
     }
 
-    pub(super) fn storage(&self, storage: Storage) -> &[String] {
+    pub(super) fn storage(&self, storage: Storage) -> &ElementPath {
         &self.storages[storage]
     }
 

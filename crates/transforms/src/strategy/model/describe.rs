@@ -21,7 +21,7 @@ impl Model {
             described.parameters = operator.parameters.clone();
             let layouts = |operands: &[Operand], is_written: bool| -> Vec<ContainerLayout> {
                 let layout = |operand: &Operand| ContainerLayout {
-                    container: self.storage(operand.storage).to_vec(),
+                    container: self.storage(operand.storage).clone(),
                     dimensions: operand.cuts(operator, configuration),
                     combined_over: if is_written && operand.combining.is_some() {
                         operand.reduced(operator)

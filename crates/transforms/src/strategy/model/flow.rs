@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::loops::counted_range;
 use sdfg::analysis::symbols::assigned_symbols_of;
 use sdfg::ir::{BlockId, BlockKind, Branch, Loop, RegionId, Sdfg, StateId, Transition};
+use sdfg::path::ElementPath;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::binding::Storage;
@@ -47,7 +48,7 @@ pub(super) struct Program {
     /// How often each flow happens.
     pub(super) flows: BTreeMap<Flow, u64>,
     /// The container that each storage is: labels of the calls around it, and its name.
-    pub(super) storages: Vec<Vec<String>>,
+    pub(super) storages: Vec<ElementPath>,
     /// Where the model is not exact, and in what.
     pub(super) approximations: Vec<String>,
 }
@@ -130,7 +131,8 @@ impl<'a> Walk<'a> {
     ) -> Result<Program, ModelError> {
         let values = values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
         let mut walk = Walk { iterations: iterations.clone(), ..Walk::default() };
-        let call = walk.enter(Call { sdfg, values, path: Vec::new(), bound: BTreeMap::new() });
+        let call =
+            walk.enter(Call { sdfg, values, path: ElementPath::sdfg(&sdfg.name), bound: BTreeMap::new() });
         walk.call(Place { call, times: 1, n_loops: 0, depth: 0 })?;
         if let Some(label) = iterations.keys().find(|label| !walk.told.contains(*label)) {
             return Err(ModelError::UnknownLoop { label: label.clone() });

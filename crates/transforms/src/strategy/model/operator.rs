@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::path::ElementPath;
+
 use super::binding::Storage;
 use super::elements::{Side, Sides};
 use super::holding::Part;
@@ -9,9 +11,9 @@ use super::holding::Part;
 /// An operation of a program at known sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// Labels of the calls around it, each a state and a node, then of its own state and node.
-    pub(super) path: Vec<String>,
-    /// The same in one text.
+    /// Its node.
+    pub(super) path: ElementPath,
+    /// What it is called: the labels of that path without the program, with dots.
     pub(super) name: String,
     /// What sort of node it is.
     pub(super) kind: &'static str,

@@ -6,6 +6,7 @@ use sdfg::analysis::{Costs, ScopeTree, connector_edges};
 use sdfg::ir::{
     Container, ContainerId, ContainerKind, Flow, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId,
 };
+use sdfg::path::{Element, ElementPath};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::Direction;
@@ -23,8 +24,8 @@ pub(super) struct Call<'a> {
     pub(super) sdfg: &'a Sdfg,
     /// Symbols that have a value.
     pub(super) values: BTreeMap<Symbol, Expr>,
-    /// Labels of the calls around it, each a state and a node.
-    pub(super) path: Vec<String>,
+    /// Its place, which is also that of its blocks and containers.
+    pub(super) path: ElementPath,
     /// Containers that are parts of others; all else has a storage of its own.
     pub(super) bound: BTreeMap<ContainerId, Binding>,
 }
@@ -33,7 +34,7 @@ pub(super) struct Call<'a> {
 pub(super) struct Reader<'a> {
     pub(super) sdfg: &'a Sdfg,
     pub(super) values: BTreeMap<Symbol, Expr>,
-    path: Vec<String>,
+    path: ElementPath,
     pub(super) bindings: BTreeMap<ContainerId, Binding>,
     pub(super) costs: Costs,
     /// Where the model is not exact, and in what.
@@ -55,7 +56,7 @@ pub(super) struct Scene<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of a call. Names of storages are added for its containers that have one of their own.
-    pub(super) fn new(call: Call<'a>, storages: &mut Vec<Vec<String>>) -> Self {
+    pub(super) fn new(call: Call<'a>, storages: &mut Vec<ElementPath>) -> Self {
         let Call { sdfg, values, path, bound: bindings } = call;
         let mut reader =
             Reader { sdfg, values, path, bindings, costs: Costs::of(sdfg), approximations: Vec::new() };
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
             // Views are placed by the states that bind them.
             if !reader.bindings.contains_key(&id) && !matches!(container.kind, ContainerKind::View(_)) {
                 let extents = reader.extents(container);
-                storages.push(reader.path.iter().chain([&container.name]).cloned().collect());
+                storages.push(reader.path.to(Element::Container(container.name.clone())));
                 reader
                     .bindings
                     .insert(id, Binding::new(storages.len() - 1, container.shape().len(), extents));
@@ -72,9 +73,9 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    /// A place in the call, for people.
+    /// A short name of a place in the call, without that of the program.
     pub(super) fn at<const N: usize>(&self, labels: [&str; N]) -> String {
-        let around = self.path.iter().map(String::as_str);
+        let around = self.path.labels().iter().skip(1).map(String::as_str);
         around.chain(labels).collect::<Vec<_>>().join(".")
     }
 
@@ -173,19 +174,16 @@ impl<'a> Reader<'a> {
                 (None, _) => values.retain(|symbol, _| symbol.as_str() != connector.name),
             }
         }
-        let mut path = self.path.clone();
-        path.extend([state.label.clone(), state.node(node).label.clone()]);
+        let path = self.path.enter(&state.label).enter(&state.node(node).label);
         Ok(Call { sdfg: &nested.sdfg, values, path, bound })
     }
 
     /// An operation without iterations and accesses.
     pub(super) fn operator(&self, scene: &Scene<'_>, node: NodeId, kind: &'static str) -> Operator {
         let labels = [&scene.state.label, &scene.state.node(node).label];
-        let mut path = self.path.clone();
-        path.extend(labels.map(String::clone));
         Operator {
             name: self.at(labels.map(String::as_str)),
-            path,
+            path: labels.into_iter().fold(self.path.clone(), |path, label| path.enter(label)),
             kind,
             domain: Vec::new(),
             parameters: Vec::new(),

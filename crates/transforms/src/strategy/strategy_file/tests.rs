@@ -51,7 +51,7 @@ fn a_strategy_is_read_as_it_was_written() {
 fn layouts_are_those_of_the_configuration() {
     let file = strategy(JACOBI, &[("N", 1003), ("T", 7)], 4);
     let forth = &file.operations[0];
-    assert_eq!(forth.path, ["forth", "cells"]);
+    assert_eq!(forth.path.to_string(), "jacobi2d/forth/cells");
     assert_eq!(forth.parameters, [Some("i".to_owned()), Some("j".to_owned())]);
     assert_eq!((file.symbols["N"], forth.configuration.iter().product::<u32>()), (1003, 4));
     // Iterations 0 to 1000 stand for rows and columns from 1 on; the first and last part reach to the border.
@@ -66,9 +66,10 @@ fn layouts_are_those_of_the_configuration() {
             assert!(layout.combined_over.is_empty());
         }
     }
+    let name = |layout: &ContainerLayout| layout.container.to_string();
     assert_eq!(
-        (&forth.reads[0].container[0], &forth.writes[0].container[0]),
-        (&"A".to_owned(), &"B".to_owned())
+        (name(&forth.reads[0]), name(&forth.writes[0])),
+        ("jacobi2d/container A".to_owned(), "jacobi2d/container B".to_owned())
     );
     // What is reduced is combined over the dimensions that its result does not have.
     let product = strategy(MATMUL, &[("M", 8), ("N", 9), ("K", 100_000)], 4);
@@ -76,12 +77,43 @@ fn layouts_are_those_of_the_configuration() {
     assert_eq!((sum.op.as_str(), sum.writes[0].combined_over.as_slice()), ("Reduce", &[2][..]));
 }
 
+/// What version 1 wrote for operations of a program and of a program that it calls, and for a graph with costs.
+const VERSION_1: &str = r#"{"version":1,"model":"MODEL","procs":2,"symbols":{"N":8},"cost":1.0,"serial":2.0,"data_parallel":null,
+"operations":[
+{"name":"s.m","op":"Map","path":["s","m"],"domain":[8],"parameters":["i"],"configuration":[2],"compute":0.5,"communication":0.0,
+"reads":[{"container":["A"],"dimensions":[{"dimension":0,"parts":[[0,4],[4,8]]}]}]},
+{"name":"s.call.in side.m","op":"Map","path":["s","call","in side","m"],"domain":[8],"configuration":[1],"compute":0.5,"communication":0.0,
+"writes":[{"container":["s","call","y"],"dimensions":[null]}]},
+{"name":"conv","op":"Conv","domain":[8],"configuration":[1],"compute":0.0,"communication":0.0}],
+"certificate":{"checked":true,"bound":1.0,"gap":0.0,"tables":1,"minima":1,"dominated":0}}"#;
+
+#[test]
+fn lists_of_labels_of_version_1_are_paths() {
+    let file = StrategyFile::parse(&VERSION_1.replace("MODEL", "p")).expect("a strategy");
+    let [first, called, given] = &file.operations[..] else { panic!("{:?}", file.operations) };
+    assert_eq!((file.version, first.path.to_string()), (2, "p/s/m".to_owned()));
+    assert_eq!(first.reads[0].container.to_string(), "p/container A");
+    assert_eq!(called.path.to_string(), r#"p/s/call/"in side"/m"#);
+    assert_eq!(called.writes[0].container.to_string(), "p/s/call/container y");
+    assert!(given.path.is_empty());
+    let again = file.to_json().expect("JSON");
+    assert!(again.contains(r#""path":"p/s/call/"in side"/m""#), "{again}");
+    assert_eq!(StrategyFile::parse(&again).expect("a strategy"), file);
+    // Without a name, paths begin within the program.
+    let nameless = StrategyFile::parse(&VERSION_1.replace("MODEL", "")).expect("a strategy");
+    assert_eq!(nameless.operations[0].path.to_string(), "s/m");
+    // Each version has its own form of paths.
+    let mixed = VERSION_1.replacen("[\"s\",\"m\"]", "\"p/s/m\"", 1);
+    assert!(StrategyFile::parse(&mixed).is_err());
+    assert!(StrategyFile::parse(&VERSION_1.replacen("\"version\":1", "\"version\":2", 1)).is_err());
+}
+
 #[test]
 fn files_that_contradict_themselves_are_refused_with_the_place() {
     let text = strategy(JACOBI, &[("N", 102), ("T", 7)], 1).to_json().expect("JSON");
     for (from, to, message) in [
-        ("\"version\":1", "\"version\":2", "version 2"),
-        ("\"version\":1,", "", "missing field `version`"),
+        ("\"version\":2", "\"version\":3", "version 3; versions 1 and 2 are read"),
+        ("\"version\":2,", "", "missing field `version`"),
         (
             "\"configuration\":[1,1]",
             "\"configuration\":[1]",
@@ -93,11 +125,12 @@ fn files_that_contradict_themselves_are_refused_with_the_place() {
         (
             "\"dimensions\":[null",
             "\"dimensions\":[{\"dimension\":7,\"parts\":[]}",
-            "the cut of `A` along dimension 7",
+            "the cut of `jacobi2d/container A` along dimension 7",
         ),
         ("\"communication\":0.0", "\"communication\":-1.0", "`communication` is -1"),
         ("\"cost\":", "\"cost\":-", "`cost` is -"),
-        ("[\"A\"]", "\"A\"", "invalid type: string"),
+        ("\"jacobi2d/container A\"", "[\"A\"]", "invalid type: sequence"),
+        ("\"jacobi2d/forth/cells\"", "\"jacobi2d//cells\"", "jacobi2d//cells"),
         ("}", "", "line 1"),
     ] {
         let wrong = text.replacen(from, to, 1);

@@ -325,8 +325,8 @@ fn calls_are_gone_through_with_their_own_loops_and_containers() {
     assert_eq!(names, ["s.call.there.m", "s.call.back.m"]);
     assert_eq!((model.executions(0), model.executions(1)), (6, 6));
     let containers: Vec<(String, u64)> =
-        (0..2).map(|edge| (model.container(edge).join("."), model.times(edge))).collect();
-    assert_eq!(containers, [("s.call.y".to_owned(), 6), ("A".to_owned(), 5)]);
+        (0..2).map(|edge| (model.container(edge).to_string(), model.times(edge))).collect();
+    assert_eq!(containers, [("calls/s/call/container y".to_owned(), 6), ("calls/container A".to_owned(), 5)]);
     // A row is read, not the matrix.
     let whole = model.loads(0, 0)[0];
     assert_eq!((whole.operations, whole.memory_bytes, whole.halo_bytes), (12, 2 * 8 * 12, 0));
