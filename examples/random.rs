@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use sdfg::dtype::ScalarType;
 use sdfg_programs::random::{
     Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
-    check_race, check_random_loops, reduced, reduced_loops, suite,
+    check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
 };
 
 /// After how many programs the command tells how far it is.
@@ -158,6 +158,7 @@ fn all_loops(seeds: Range<u64>) -> u64 {
     while done < seeds.end {
         let end = seeds.end.min(done + BATCH);
         count += failed(of_all(done..end, |seed| check_random_loops(seed, Variants::All)));
+        count += failed(of_all(done..end, |seed| check_vectors(seed, Variants::All)));
         done = end;
         println!("loops of seeds {} to {}: {count} fail", seeds.start, done - 1);
     }

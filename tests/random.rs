@@ -4,7 +4,7 @@ use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
     Effort, Operations, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops, check_orders,
-    check_race, check_random_loops, generate, loop_program, random_loops, suite,
+    check_race, check_random_loops, check_vectors, generate, loop_program, random_loops, suite,
 };
 
 #[test]
@@ -80,6 +80,14 @@ fn loops_agree_with_the_interpreter() {
     }
     failures.extend((0..60).filter_map(|seed| check_random_loops(seed, Variants::One).err()));
     let shown: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+}
+
+/// Each at one level and width; the command tries all of them. None is refused, so that lanes run all of them.
+#[test]
+fn maps_on_lanes_agree_with_the_interpreter() {
+    let failures = (0..120).filter_map(|seed| check_vectors(seed, Variants::One).err());
+    let shown: Vec<String> = failures.map(|failure| failure.to_string()).collect();
     assert!(shown.is_empty(), "{}", shown.join("\n"));
 }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sdfg::dtype::ScalarType;
+use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 
+use super::check::{expanded, validated};
 use super::rng::Rng;
 
 /// The types of fields; the last ones, which are complex, are for some steps only.
@@ -78,13 +80,37 @@ const STEPS: [fn(&mut Generator); 46] = [
     Generator::batches,
 ];
 
-/// Text of the program of a seed. Its symbols are `N` and `M`.
+/// Text of the program of a seed. Its symbols are `N` and `M`. Maps of schedule `simd` are those that run on lanes.
 pub fn generate(seed: u64) -> String {
-    program(seed, |generator| {
+    let text = program(seed, |generator| {
         for _ in 0..2 + generator.rng.below(4) {
             generator.step(2);
         }
-    })
+    });
+    with_promises_kept(text)
+}
+
+/// The program with the schedule `sequential` in place of each `simd` that is refused.
+fn with_promises_kept(mut text: String) -> String {
+    while let Some(label) = refused_map(&text) {
+        let heading = format!("{label} [");
+        let is_refused = |line: &&str| line.contains(&heading) && line.contains("schedule(simd)");
+        let Some(line) = text.lines().find(is_refused).map(str::to_owned) else { break };
+        text = text.replace(&line, &line.replace("schedule(simd)", "schedule(sequential)"));
+    }
+    text
+}
+
+/// The label of a scope of schedule `simd` that cannot run on lanes.
+fn refused_map(text: &str) -> Option<String> {
+    if !text.contains("schedule(simd)") {
+        return None;
+    }
+    let program = expanded(&validated(text).ok()?).ok()?;
+    match lower(&program, &Target::cpu(), &LowerOptions::default()) {
+        Err(LowerError::Vector { path, .. }) => path.rsplit('/').next().map(str::to_owned),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 /// The program of a seed with the blocks that `write_blocks` writes.

@@ -13,6 +13,7 @@
 //! check       a program three ways            faulty, races      programs made wrong
 //! features    what a program contains         reached            what its run reached
 //! loops       loops at every level, for vectors of several widths
+//! vectors     maps of schedule `simd`
 //! ```
 
 mod aliases;
@@ -39,6 +40,7 @@ mod rng;
 mod streams;
 mod tiles;
 mod transients;
+mod vectors;
 
 pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
 pub use faulty::{Verdict, check_faulty};
@@ -51,3 +53,4 @@ pub use loops::{
 pub use operations::Operations;
 pub use races::{Race, check_race};
 pub use rng::Rng;
+pub use vectors::{check_vectors, vectors};

@@ -84,7 +84,13 @@ fn size(rng: &mut Rng) -> i64 {
     if rng.chance(20) { 4 + rng.below(12) as i64 } else { 20 + rng.below(90) as i64 }
 }
 
-fn compare(program: &Validated, arguments: &Arguments, seed: u64, variants: Variants) -> Result<(), String> {
+/// Compares native code of each variant with the interpreter.
+pub(super) fn compare(
+    program: &Validated,
+    arguments: &Arguments,
+    seed: u64,
+    variants: Variants,
+) -> Result<(), String> {
     let expected = interpret(program, arguments.clone(), Order::Fixed)?;
     let expanded = expanded(program)?;
     let mut compilations = compilations();

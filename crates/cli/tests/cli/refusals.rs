@@ -491,3 +491,39 @@ fn command_of<'a>(name: &'a str, program: &'a str) -> Vec<&'a str> {
         _ => vec![name, program, "-o", "out.so"],
     }
 }
+
+/// The schedule `simd` is carried out or refused, never dropped.
+#[test]
+fn maps_that_lanes_cannot_run() {
+    let bench = Bench::new();
+    let program = DOUBLE.replace("] {\n", "] schedule(simd) {\n");
+    assert!(program.contains("schedule(simd)"), "{program}");
+    bench.file("lanes.sdft", &program);
+    assert_eq!(bench.run(&["compile", "lanes.sdft", "--emit", "llvm-ir"]).status, Some(0));
+    bench.file("shifted.sdft", SHIFTED);
+    for rest in [&["compile", "shifted.sdft"][..], &["run", "shifted.sdft", "--set", "N=9"]] {
+        bench.run(rest).fails(1, &["shifted/s/m", "`simd`", "`A`", "`sequential`"]);
+    }
+    assert_eq!(bench.files(), ["lanes.sdft", "shifted.sdft"]);
+}
+
+/// Each iteration reads what another one may write.
+const SHIFTED: &str = "sdfg shifted {
+  symbol N: i64
+  array A: f64[N]
+  array at: i64[N]
+  state s {
+    access A
+    access at
+    access A2 = A
+    map m [i = 0:N] schedule(simd) {
+      tasklet t (a, k) -> (b) { b = a[k] }
+      m.A -> t.a: A[0:N]
+      m.at -> t.k: at[i]
+      t.b -> m.A2: A[i]
+    }
+    A -> m.A
+    at -> m.at
+    m.A2 -> A2
+  }
+}";

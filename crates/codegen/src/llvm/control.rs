@@ -63,6 +63,7 @@ impl<'ctx> Function<'_, 'ctx> {
             Statement::Check(check) => self.check(check),
             Statement::Undefine(buffer) => self.undefine(*buffer),
             Statement::Compute(compute) => self.compute(compute),
+            Statement::Lanes(_) => Err(self.emitter.defect("lanes are in a loop of level vector")),
             Statement::External(call) => self.external(call),
             Statement::Copy(copy) => self.copy(copy),
             Statement::Push(push) => self.push(push),

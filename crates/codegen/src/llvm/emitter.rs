@@ -223,6 +223,12 @@ impl<'ctx> Emitter<'ctx> {
         function
     }
 
+    /// Lets vectors of a function be cut into registers as wide as the processor prefers: those of 512 bits are slower than two of 256 on many.
+    pub(super) fn prefer_registers(&self, function: FunctionValue<'ctx>) {
+        let attribute = self.context.create_string_attribute("min-legal-vector-width", "0");
+        function.add_attribute(AttributeLoc::Function, attribute);
+    }
+
     /// Marks a function that runs once a call or once a parallel region: it is not worth the optimiser's time.
     pub(super) fn mark_cold(&self, function: FunctionValue<'ctx>) {
         for name in ["noinline", "optnone"] {

@@ -90,6 +90,8 @@ pub(super) struct Function<'e, 'ctx> {
     pub(super) task: Cell<PointerValue<'ctx>>,
     /// Where index arithmetic notes that it overflowed, if anyone wants to know.
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
+    /// Whether combinations keep their order, where a resolution by itself has none.
+    pub(super) keeps_order: Cell<bool>,
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
     /// The memlet or copy whose accesses are being written, for messages.
@@ -138,6 +140,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             collected: RefCell::default(),
             task: Cell::new(emitter.pointer().const_null()),
             overflow: Cell::new(None),
+            keeps_order: Cell::new(false),
             fallible: Cell::new(false),
             reader: RefCell::new(None),
             timers: Timers::default(),
@@ -386,7 +389,8 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         self.variable_slot(name).map(|_| ())
     }
 
-    fn variable_slot(&self, name: &Symbol) -> Emit<(ScalarType, PointerValue<'ctx>)> {
+    /// The slot of a variable with its type, made if there is none.
+    pub(super) fn variable_slot(&self, name: &Symbol) -> Emit<(ScalarType, PointerValue<'ctx>)> {
         let known = self.variables.borrow().get(name).copied();
         if let Some(known) = known {
             return Ok(known);

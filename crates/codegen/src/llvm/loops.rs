@@ -16,6 +16,7 @@ impl<'ctx> Function<'_, 'ctx> {
             Level::Team(team) => self.parallel_loop(TeamLoop { each, team }),
             Level::Sequential { bank: None } => self.sequential_loop(each, false),
             Level::Sequential { bank: Some(bank) } => self.banked_loop(each, bank),
+            Level::Vector(vector) => self.vector_loop(each, vector),
             Level::Unrolled => self.sequential_loop(each, true),
             Level::Rank
             | Level::Grid(_)
@@ -46,7 +47,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// The dimension of a loop that one thread runs.
-    fn only_dimension<'p>(&self, each: &'p Loop) -> Emit<&'p LoopDimension> {
+    pub(super) fn only_dimension<'p>(&self, each: &'p Loop) -> Emit<&'p LoopDimension> {
         match each.dimensions.as_slice() {
             [only] => Ok(only),
             _ => Err(self.emitter.defect("a loop of one thread has one dimension")),

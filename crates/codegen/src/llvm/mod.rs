@@ -40,6 +40,7 @@ mod stream;
 mod task;
 mod tasklet;
 mod value;
+mod vector;
 mod version;
 mod write;
 

@@ -50,7 +50,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// The combination of an old and a new value.
-    fn combine(
+    pub(super) fn combine(
         &self,
         old: &Lanes<'ctx>,
         new: &Lanes<'ctx>,
@@ -107,6 +107,9 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// A conflict resolution may combine in any order in every floating-point mode.
     fn allow_reassociation(&self, value: Lane<'ctx>) -> Emit<()> {
+        if self.keeps_order.get() {
+            return Ok(());
+        }
         let parts = match value {
             Lane::Int(_) => return Ok(()),
             Lane::Float(value) => vec![value],

@@ -135,7 +135,8 @@ impl<'g> Search<'g> {
 /// The level that a schedule asks for, if no other one will do.
 fn level_of(schedule: &Schedule) -> Option<LevelKind> {
     match schedule {
-        Schedule::Default(_) | Schedule::CpuMulticore(_) | Schedule::Sequential | Schedule::Simd => None,
+        Schedule::Default(_) | Schedule::CpuMulticore(_) | Schedule::Sequential => None,
+        Schedule::Simd => Some(LevelKind::Vector),
         Schedule::Unrolled => Some(LevelKind::Unrolled),
         Schedule::GpuGrid(_) => Some(LevelKind::Grid),
         Schedule::GpuBlock(_) => Some(LevelKind::Block),

@@ -31,6 +31,8 @@ pub(super) struct OpenLoop {
     pub(super) parallel: bool,
     /// Whether its iterations are tasks.
     pub(super) tasks: bool,
+    /// Whether its iterations run on the lanes of vectors.
+    pub(super) lanes: bool,
     /// Number of variables of the plan before its own; loops that are shared together have theirs side by side.
     pub(super) first_variable: usize,
     /// Number of variables of the plan before its body.
@@ -81,6 +83,7 @@ impl<'g> Lowering<'g> {
             range,
             parallel,
             tasks: false,
+            lanes: false,
             first_variable,
             n_variables: self.plan.variables.len(),
             n_buffers: self.plan.buffers.len(),
@@ -157,6 +160,9 @@ impl<'g> Lowering<'g> {
         for (target, resolution) in sums {
             let element = self.plan.buffer(target.buffer).element;
             let Some(value) = identity(&resolution, element) else { continue };
+            if open.lanes && self.keeps_order(&resolution, element) {
+                continue;
+            }
             let name = format!("{}_sum", self.plan.buffer(target.buffer).name);
             let cell = Location { buffer: self.cell(&name, element), offset: Expr::zero() };
             touches(body, &mut |mut touch| {
@@ -261,11 +267,11 @@ impl<'g> Lowering<'g> {
     }
 
     /// The buffers that were added since there were `n`.
-    fn buffers_from(&self, n: usize) -> impl Iterator<Item = BufferId> {
+    pub(super) fn buffers_from(&self, n: usize) -> impl Iterator<Item = BufferId> {
         (n..self.plan.buffers.len()).filter_map(|id| u32::try_from(id).ok()).map(BufferId)
     }
 
-    fn records_by_buffer(&self, open: &OpenLoop) -> BTreeMap<BufferId, Vec<Record>> {
+    pub(super) fn records_by_buffer(&self, open: &OpenLoop) -> BTreeMap<BufferId, Vec<Record>> {
         let mut found: BTreeMap<BufferId, Vec<Record>> = BTreeMap::new();
         for record in &self.records[open.n_records..] {
             found.entry(record.buffer).or_default().push(record.clone());
@@ -293,7 +299,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Whether a buffer is memory of one iteration of a loop or of one thread. What a reference names may be older.
-    fn is_made_inside(&self, buffer: BufferId, open: &OpenLoop) -> bool {
+    pub(super) fn is_made_inside(&self, buffer: BufferId, open: &OpenLoop) -> bool {
         buffer.index() >= open.n_buffers && !self.plan.is_reference(buffer)
     }
 

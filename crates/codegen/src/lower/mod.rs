@@ -38,6 +38,7 @@ mod stream;
 mod target;
 mod tasklet;
 mod uses;
+mod vector;
 mod waiting;
 mod work;
 
@@ -59,6 +60,7 @@ pub use profile::{Instrumentation, ProfileLevel};
 #[cfg(feature = "llvm")]
 pub(crate) use target::BASELINE_VECTOR;
 pub use target::{Caches, StackLimits, Target, TeamLimits};
+pub use vector::VectorRefusal;
 
 use access::Record;
 #[cfg(not(feature = "llvm"))]
@@ -88,6 +90,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
     let Lowering { mut plan, storages, .. } = lowering;
+    vector::finish(&mut plan);
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
     capture(&mut plan);

@@ -10,6 +10,7 @@ use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
+use super::vector::structure;
 use crate::plan::{Captures, Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
 
 /// What carries the iterations of a map out.
@@ -42,6 +43,9 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
+        if map.schedule == Schedule::Simd {
+            self.check_lanes(frame, graph, entry)?;
+        }
         let carrier = if graph.has_waiting_iterations(frame, entry) {
             Carrier::Tasks
         } else {
@@ -61,6 +65,18 @@ impl<'g> Lowering<'g> {
             frame.unbind(&symbol, old);
         }
         Ok(timed(timer, statements))
+    }
+
+    /// Refuses a scope of schedule `simd` whose inside no lanes can run.
+    pub(super) fn check_lanes(
+        &self,
+        frame: &Frame<'g>,
+        graph: Graph<'g, '_>,
+        entry: NodeId,
+    ) -> Result<(), LowerError> {
+        let path = || frame.at(&graph.state.node(entry).label);
+        structure(frame.sdfg, graph.state, graph.tree, entry)
+            .map_err(|reason| LowerError::Vector { reason, path: path() })
     }
 
     /// Reads the symbols that edges bring to a scope, and binds them; returns what they meant before.
@@ -133,13 +149,22 @@ impl<'g> Lowering<'g> {
         } else {
             self.open_loop(&dimension, first_variable, false);
         }
+        let has_lanes = nest.map.schedule == Schedule::Simd && rest.is_empty();
+        if has_lanes && let Some(open) = self.loops.last_mut() {
+            open.lanes = true;
+        }
         let mut body = self.nested_loops(frame, nest, rest)?;
         frame.unbind(&nest.map.params[d], old);
         if has_tasks {
             return Ok(self.close_tasks(&nest.node.label, dimension, body));
         }
+        let privates = if has_lanes { self.lanes(&body) } else { Ok(Vec::new()) };
+        let path = || frame.at(&nest.node.label);
+        let privates = privates.map_err(|reason| LowerError::Vector { reason, path: path() })?;
         let (independent, before, after) = self.close_loop(&mut body);
-        let level = if nest.carrier == (Carrier::OneThread { unroll: true }) {
+        let level = if has_lanes && !self.options.checked {
+            self.level_of_lanes(&dimension, &body, privates, &after)
+        } else if nest.carrier == (Carrier::OneThread { unroll: true }) {
             Level::Unrolled
         } else {
             Level::Sequential { bank: None }

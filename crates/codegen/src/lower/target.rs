@@ -74,7 +74,7 @@ impl Target {
     pub fn cpu() -> Self {
         Target {
             name: "cpu",
-            levels: [LevelKind::Team, LevelKind::Sequential, LevelKind::Unrolled].into(),
+            levels: [LevelKind::Team, LevelKind::Vector, LevelKind::Sequential, LevelKind::Unrolled].into(),
             spaces: [Space::HostHeap, Space::Stack, Space::Constant].into(),
             atomic_bytes: 8,
             vector_bytes: vec![BASELINE_VECTOR],

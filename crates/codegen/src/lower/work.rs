@@ -58,6 +58,7 @@ impl Lowering<'_> {
             Statement::Undefine(buffer) => {
                 Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))
             }
+            Statement::Lanes(_) => Some(Expr::one()),
             Statement::Compute(compute) => (!compute.code.body.iter().any(repeats)).then(Expr::one),
             Statement::Copy(copy) => {
                 let extents = copy.dimensions.iter().map(|d| self.known(d.extent.clone(), around, fixed));

@@ -118,12 +118,19 @@ impl Compute {
 
 impl Compute {
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
-        let names = to.names(&self.code.environment, &self.bindings, &self.symbols).join(", ");
+        self.print_as("compute", &[], to)
+    }
+
+    /// The tasklet as a statement of another name, with a word on each binding.
+    pub(super) fn print_as(&self, word: &str, ways: &[String], to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        let mut names = to.names(&self.code.environment, &self.bindings, &self.symbols);
+        names.iter_mut().zip(ways).for_each(|(name, way)| *name = format!("{name} {way}"));
+        let names = names.join(", ");
         let connectors = self.code.environment.connectors().zip(&self.checks);
         let checked = connectors.filter_map(|((name, _), check)| Some(format!("{name} {}", check.as_ref()?)));
         let checked = checked.collect::<Vec<_>>().join(", ");
         let checked = if checked.is_empty() { checked } else { format!(" checks {checked}") };
-        let header = format!("compute {}({names}){checked}", self.label);
+        let header = format!("{word} {}({names}){checked}", self.label);
         let lines = code::statements(&self.code);
         match lines.as_slice() {
             [line] => to.line(format_args!("{header} {{ {line} }}")),

@@ -9,6 +9,7 @@ use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
 use super::team::{Bank, Team};
+use super::vector::Vector;
 
 /// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
 /// step. The sign of `step` is known: it is a nonzero constant, or positive.
@@ -53,6 +54,8 @@ pub enum Level {
     Block(Extents),
     /// Threads of one block that execute an instruction together.
     Lane,
+    /// Lanes of the vector registers of one thread.
+    Vector(Box<Vector>),
     /// One thread, one iteration after the other.
     Sequential {
         /// Accumulators that take turns from iteration to iteration.
@@ -89,6 +92,8 @@ pub enum LevelKind {
     Block,
     /// [`Level::Lane`].
     Lane,
+    /// [`Level::Vector`].
+    Vector,
     /// [`Level::Sequential`].
     Sequential,
     /// [`Level::Unrolled`].
@@ -136,6 +141,7 @@ impl Loop {
             | Level::Grid(_)
             | Level::Block(_)
             | Level::Lane
+            | Level::Vector(_)
             | Level::Sequential { .. }
             | Level::Unrolled
             | Level::Pipelined { .. }
@@ -151,6 +157,7 @@ impl Loop {
             | Level::Grid(_)
             | Level::Block(_)
             | Level::Lane
+            | Level::Vector(_)
             | Level::Sequential { .. }
             | Level::Unrolled
             | Level::Pipelined { .. }
@@ -178,13 +185,26 @@ impl Loop {
             Level::Rank | Level::Lane | Level::Unrolled | Level::Pipelined { .. } | Level::Replicated => {
                 visit(Part::Body(&self.body));
             }
+            Level::Vector(vector) => {
+                visit(Part::Body(&self.body));
+                vector.parts(visit);
+            }
         }
     }
 
     pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
         visit(PartMut::Body(&mut self.body));
-        if let Some(team) = self.team_mut() {
-            team.parts_mut(visit);
+        match &mut self.level {
+            Level::Team(team) => team.parts_mut(visit),
+            Level::Vector(vector) => vector.parts_mut(visit),
+            Level::Rank
+            | Level::Grid(_)
+            | Level::Block(_)
+            | Level::Lane
+            | Level::Sequential { .. }
+            | Level::Unrolled
+            | Level::Pipelined { .. }
+            | Level::Replicated => {}
         }
     }
 }
@@ -199,6 +219,7 @@ impl Loop {
                 team.print(to)?;
                 to.statements(&self.body)
             }),
+            Level::Vector(vector) => vector.print((&ranges, independent), &self.body, to),
             Level::Sequential { bank } => {
                 let bank = banks(bank.as_ref());
                 to.nested(format_args!("{word} {ranges}{independent}{bank}"), &self.body)
@@ -251,6 +272,7 @@ impl Level {
             Level::Grid(_) => LevelKind::Grid,
             Level::Block(_) => LevelKind::Block,
             Level::Lane => LevelKind::Lane,
+            Level::Vector(_) => LevelKind::Vector,
             Level::Sequential { .. } => LevelKind::Sequential,
             Level::Unrolled => LevelKind::Unrolled,
             Level::Pipelined { .. } => LevelKind::Pipelined,
@@ -261,12 +283,13 @@ impl Level {
 
 impl LevelKind {
     /// Every level, in the order of the machine.
-    pub const ALL: [LevelKind; 9] = [
+    pub const ALL: [LevelKind; 10] = [
         LevelKind::Rank,
         LevelKind::Team,
         LevelKind::Grid,
         LevelKind::Block,
         LevelKind::Lane,
+        LevelKind::Vector,
         LevelKind::Sequential,
         LevelKind::Unrolled,
         LevelKind::Pipelined,
@@ -281,6 +304,7 @@ impl LevelKind {
             LevelKind::Grid => "grid",
             LevelKind::Block => "block",
             LevelKind::Lane => "lane",
+            LevelKind::Vector => "vector",
             LevelKind::Sequential => "for",
             LevelKind::Unrolled => "unrolled",
             LevelKind::Pipelined => "pipelined",

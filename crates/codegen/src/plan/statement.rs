@@ -15,6 +15,7 @@ use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::profile::RegionId;
 use super::stream::{Consume, Pop, Push, Tasks};
+use super::vector::VectorCompute;
 use super::walk::Touch;
 
 /// A place that [`Statement::Leave`] and [`Statement::Repeat`] name; unique in the plan.
@@ -97,6 +98,8 @@ pub enum Statement {
     Undefine(BufferId),
     /// A tasklet.
     Compute(Compute),
+    /// A tasklet on the lanes of vectors, in a loop of level vector.
+    Lanes(VectorCompute),
     /// A tasklet that calls a C function.
     External(ExternalCompute),
     /// A copy between buffers.
@@ -152,6 +155,7 @@ impl Statement {
             Statement::Check(check) => check.parts(visit),
             Statement::Undefine(buffer) => visit(Part::Touches(*buffer)),
             Statement::Compute(compute) => compute.parts(visit),
+            Statement::Lanes(lanes) => lanes.parts(visit),
             Statement::External(call) => call.parts(visit),
             Statement::Copy(copy) => copy.parts(visit),
             Statement::Push(push) => push.parts(visit),
@@ -186,6 +190,7 @@ impl Statement {
             }
             Statement::Point { reference: _, to } => visit(PartMut::Touch(Touch::Name(*to))),
             Statement::Compute(compute) => compute.parts_mut(visit),
+            Statement::Lanes(lanes) => lanes.parts_mut(visit),
             Statement::External(call) => call.parts_mut(visit),
             Statement::Copy(copy) => copy.parts_mut(visit),
             Statement::Push(push) => push.parts_mut(visit),
@@ -226,6 +231,7 @@ impl Statement {
             Statement::Check(check) => check.print(to),
             Statement::Undefine(buffer) => to.line(format_args!("undefine {}", to.name(*buffer))),
             Statement::Compute(compute) => compute.print(to),
+            Statement::Lanes(lanes) => lanes.print(to),
             Statement::External(call) => call.print(to),
             Statement::Copy(copy) => copy.print(to),
             Statement::Push(push) => push.print(to),

@@ -6,7 +6,7 @@
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
-use inkwell::values::{BasicValue, CallSiteValue};
+use inkwell::values::{BasicValue, CallSiteValue, FunctionValue};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
 
@@ -20,6 +20,9 @@ const FUNCTIONS: [&str; 25] = [
 
 /// Instruction sets with the bytes of their vectors: SSE4, AVX2, AVX-512. The vectoriser takes no wider vectors than the processor has.
 const INSTRUCTION_SETS: [(char, usize); 3] = [('b', 16), ('d', 32), ('e', 64)];
+
+/// The attribute of a call that names functions of vectors.
+const VARIANTS: &str = "vector-function-abi-variant";
 
 /// Bytes of the widest vectors there are.
 const STACK_ALIGNMENT: u64 = 64;
@@ -46,12 +49,32 @@ impl<'ctx> Emitter<'ctx> {
             self.keep_declared(function);
             variants.push(format!("{variant}({variant})"));
         }
-        let attribute =
-            self.context.create_string_attribute("vector-function-abi-variant", &variants.join(","));
+        let attribute = self.context.create_string_attribute(VARIANTS, &variants.join(","));
         call.add_attribute(AttributeLoc::Function, attribute);
         self.align_stack_of_caller(call);
         self.vector_calls.set(self.vector_calls.get() + 1);
         Ok(())
+    }
+
+    /// The widest function of vectors, with its lanes, that does the same as a call and that every processor of the code has.
+    pub(in crate::llvm) fn variant_for(
+        &self,
+        call: CallSiteValue<'ctx>,
+        width: u32,
+    ) -> Option<(FunctionValue<'ctx>, u32)> {
+        let attribute = call.get_string_attribute(AttributeLoc::Function, VARIANTS)?;
+        let names = attribute.get_string_value().to_string_lossy().into_owned();
+        // Vectors of 64 bytes are cut in two where the processor prefers that, also as arguments.
+        let widest = self.options.target().vector_bytes.last().map_or(0, |bytes| (*bytes).min(32));
+        let fitting = names.split(',').filter_map(|variant| {
+            let name = variant.split('(').next()?;
+            let (set, rest) = name.strip_prefix("_ZGV")?.split_once('N')?;
+            let (_, bytes) = INSTRUCTION_SETS.into_iter().find(|(known, _)| set == known.to_string())?;
+            let lanes: u32 = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+            let fits = bytes as u64 <= widest && lanes <= width;
+            Some((self.module.get_function(name)?, lanes)).filter(|_| fits)
+        });
+        fitting.max_by_key(|(_, lanes)| *lanes)
     }
 
     /// Aligns the stack of the function with a call for whole vectors. No vector register keeps its value over a call, and what is

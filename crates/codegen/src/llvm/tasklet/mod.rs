@@ -210,14 +210,14 @@ impl<'ctx> Names<'_, 'ctx> {
 
 /// Whether code assigns an output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Assignment {
+pub(super) enum Assignment {
     Never,
     Sometimes,
     Always,
 }
 
 /// Whether `statements` assign the output at position `connector`.
-fn assignment(statements: &[TypedStatement], connector: usize) -> Assignment {
+pub(super) fn assignment(statements: &[TypedStatement], connector: usize) -> Assignment {
     let mut found = Assignment::Never;
     for statement in statements {
         let here = match statement {

@@ -149,6 +149,7 @@ impl Flow {
             Statement::Set { .. }
             | Statement::Loop(_)
             | Statement::Compute(_)
+            | Statement::Lanes(_)
             | Statement::External(_)
             | Statement::Copy(_)
             | Statement::Point { .. }
@@ -191,9 +192,13 @@ impl Flow {
 fn in_turn(repeated: &Loop) -> bool {
     match repeated.level {
         Level::Sequential { .. } | Level::Unrolled | Level::Pipelined { .. } => !repeated.independent,
-        Level::Rank | Level::Team(_) | Level::Grid(_) | Level::Block(_) | Level::Lane | Level::Replicated => {
-            false
-        }
+        Level::Rank
+        | Level::Team(_)
+        | Level::Grid(_)
+        | Level::Block(_)
+        | Level::Lane
+        | Level::Vector(_)
+        | Level::Replicated => false,
     }
 }
 

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{Allocation, Buffer, BufferId, QueueOwner};
-use super::loops::{LevelKind, Loop};
+use super::loops::{Level, LevelKind, Loop};
 use super::parts::Part;
 use super::program::Plan;
 use super::space::Space;
 use super::statement::{JumpTarget, Statement};
+use super::vector::{Vector, Way};
+use super::walk::any_statement;
 
 /// A rule that a plan breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +53,9 @@ pub enum PlanError {
         /// How many it has.
         n: usize,
     },
+    /// A loop of level vector has something else than lanes, they have not one way for each binding, or they are in no such loop.
+    #[error("lanes are not those of a loop of level `vector`")]
+    Lanes,
     /// Nothing that comes before makes a buffer.
     #[error("`{buffer}` is used before it is made")]
     BeforeMade {
@@ -170,6 +175,9 @@ impl Found {
             *position += 1;
             let here = *position;
             let place = Place { position: here, repeated: around.repeated.clone() };
+            if matches!(statement, Statement::Lanes(_)) && around.levels.last() != Some(&LevelKind::Vector) {
+                self.errors.push(PlanError::Lanes);
+            }
             let mut inner = around.clone();
             self.enter(statement, here, &mut inner);
             let inside = Place { position: here, repeated: inner.repeated.clone() };
@@ -250,6 +258,7 @@ impl Found {
             | Statement::Check(_)
             | Statement::Undefine(_)
             | Statement::Compute(_)
+            | Statement::Lanes(_)
             | Statement::External(_)
             | Statement::Copy(_)
             | Statement::Push(_)
@@ -274,7 +283,7 @@ impl Found {
     fn enter_loop(&mut self, each: &Loop, around: &[LevelKind]) {
         let (level, n) = (each.level.kind(), each.dimensions.len());
         let has_one = match level {
-            LevelKind::Sequential | LevelKind::Unrolled | LevelKind::Pipelined => n == 1,
+            LevelKind::Vector | LevelKind::Sequential | LevelKind::Unrolled | LevelKind::Pipelined => n == 1,
             LevelKind::Rank
             | LevelKind::Team
             | LevelKind::Grid
@@ -282,6 +291,12 @@ impl Found {
             | LevelKind::Lane
             | LevelKind::Replicated => n > 0,
         };
+        if let Level::Vector(vector) = &each.level
+            && (!has_lanes(&each.body, vector)
+                || any_statement(&vector.rest, &|s| matches!(s, Statement::Lanes(_))))
+        {
+            self.errors.push(PlanError::Lanes);
+        }
         if !has_one {
             self.errors.push(PlanError::Dimensions { level, n });
         }
@@ -294,6 +309,7 @@ impl Found {
             LevelKind::Rank
             | LevelKind::Team
             | LevelKind::Grid
+            | LevelKind::Vector
             | LevelKind::Sequential
             | LevelKind::Unrolled
             | LevelKind::Pipelined
@@ -394,8 +410,26 @@ impl Found {
     }
 }
 
+/// Whether statements are lanes alone, with a way for each binding and a register for each fold.
+fn has_lanes(body: &[Statement], vector: &Vector) -> bool {
+    body.iter().all(|statement| {
+        if let Statement::Lanes(lanes) = statement {
+            let is_there = |way: &Way| !matches!(way, Way::Fold(position) if *position >= vector.folds.len());
+            return lanes.ways.len() == lanes.compute.bindings.len() && lanes.ways.iter().all(is_there);
+        }
+        if let Statement::Located { body, .. } | Statement::Timed { body, .. } = statement {
+            return has_lanes(body, vector);
+        }
+        matches!(statement, Statement::Comment(_))
+    })
+}
+
 /// Whether a level cannot be inside of another one.
 fn excludes(outer: LevelKind, inner: LevelKind) -> bool {
+    // A vector has lanes alone.
+    if outer == LevelKind::Vector {
+        return true;
+    }
     match inner {
         // One program, one team of the host, one kernel at a time: none is inside of itself or of what it starts.
         LevelKind::Rank => true,
@@ -411,7 +445,11 @@ fn excludes(outer: LevelKind, inner: LevelKind) -> bool {
         LevelKind::Grid => matches!(outer, LevelKind::Grid | LevelKind::Block | LevelKind::Lane),
         LevelKind::Block => matches!(outer, LevelKind::Block | LevelKind::Lane),
         LevelKind::Lane => outer == LevelKind::Lane,
-        LevelKind::Sequential | LevelKind::Unrolled | LevelKind::Pipelined | LevelKind::Replicated => false,
+        LevelKind::Vector
+        | LevelKind::Sequential
+        | LevelKind::Unrolled
+        | LevelKind::Pipelined
+        | LevelKind::Replicated => false,
     }
 }
 

@@ -4,11 +4,12 @@ use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::{Environment, TypedCode};
 
 use super::PlanError;
 use crate::plan::{
-    Allocation, Buffer, BufferId, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop, LoopDimension,
-    Plan, Resolved, Slot, Space, Statement, Team,
+    Allocation, Buffer, BufferId, Compute, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
+    LoopDimension, Plan, Resolved, Slot, Space, Statement, Team, Vector, VectorCompute, Way,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
@@ -163,4 +164,29 @@ fn variables_are_set_before_they_are_used() {
     assert_eq!(of(vec![of_level(Level::Unrolled, vec![used("i")])]), []);
     assert_eq!(of(vec![of_level(Level::Unrolled, vec![]), used("i")]), unset("i"));
     assert_eq!(of(vec![set("k")]), [PlanError::Untyped { variable: Symbol::of("k") }]);
+}
+
+/// A tasklet without connectors on lanes, with these ways.
+fn lanes(ways: Vec<Way>) -> Statement {
+    let code = TypedCode { environment: Environment::new(), locals: Vec::new(), body: Vec::new() };
+    let (bindings, symbols, checks) = (Vec::new(), Vec::new(), Vec::new());
+    let compute = Compute { label: String::new(), code, bindings, symbols, checks };
+    Statement::Lanes(VectorCompute { compute, ways })
+}
+
+#[test]
+fn lanes_are_those_of_vectors() {
+    let of_vector = |body, rest| {
+        let vector = Vector { width: 4, rest, ..Vector::default() };
+        plan(vec![Allocation::Stack], vec![of_level(Level::Vector(Box::new(vector)), body)])
+    };
+    let alone = || vec![touch(Expr::zero())];
+    assert_eq!(broken(&of_vector(vec![lanes(vec![])], alone())), []);
+    assert_eq!(broken(&of_vector(alone(), vec![])), [PlanError::Lanes]);
+    assert_eq!(broken(&of_vector(vec![lanes(vec![])], vec![lanes(vec![])])), [PlanError::Lanes]);
+    assert_eq!(broken(&of_vector(vec![lanes(vec![Way::Uniform])], vec![])), [PlanError::Lanes]);
+    assert_eq!(broken(&plan(vec![], vec![lanes(vec![])])), [PlanError::Lanes]);
+    let inner = || of_level(Level::Unrolled, vec![]);
+    let nested = PlanError::Nesting { inner: LevelKind::Unrolled, outer: Some(LevelKind::Vector) };
+    assert!(broken(&of_vector(vec![inner()], vec![])).contains(&nested));
 }

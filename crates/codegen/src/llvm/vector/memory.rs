@@ -1,0 +1,372 @@
+//! Loads and stores of the lanes' elements, by the ways of the plan.
+
+use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
+use inkwell::values::{AsValueRef, BasicValueEnum, IntValue, PointerValue, VectorValue};
+use sdfg::dtype::{ElementType, ScalarType};
+
+use super::Lanes;
+use super::widen::Wide;
+use crate::llvm::emitter::{Emit, components};
+use crate::plan::{BufferId, Way};
+
+/// Where the elements of the lanes are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<'ctx> {
+    buffer: BufferId,
+    element: ElementType,
+    /// Position of the elements in the buffer: one in each lane, or that of the lane which is first in memory.
+    position: Position<'ctx>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Position<'ctx> {
+    /// The same in all lanes.
+    Uniform(IntValue<'ctx>),
+    /// Neighbours from here on, the last lane first if so said.
+    Row(IntValue<'ctx>, bool),
+    /// Elements this far apart from here on, at a distance that is known.
+    Spaced(IntValue<'ctx>, i64),
+    /// Anywhere.
+    Each(VectorValue<'ctx>),
+}
+
+impl<'ctx> Lanes<'_, '_, 'ctx> {
+    /// The places of the lanes' elements of a buffer. `offset` is their position: a vector, or what it is in the first lane.
+    pub(super) fn places(
+        &self,
+        buffer: BufferId,
+        way: &Way,
+        offset: BasicValueEnum<'ctx>,
+    ) -> Emit<Places<'ctx>> {
+        let function = self.function;
+        let element = function.emitter.plan.buffer(buffer).element;
+        let width = i64::from(self.vector.width);
+        let scalar = || match offset {
+            BasicValueEnum::IntValue(offset) => Ok(offset),
+            _ => Err(function.emitter.defect("the lanes share an offset")),
+        };
+        let position = match way {
+            Way::Uniform => Position::Uniform(scalar()?),
+            Way::Contiguous => Position::Row(scalar()?, false),
+            Way::Reversed => {
+                let last = function.emitter.constant(width - 1);
+                Position::Row(function.subtract(scalar()?, last)?, true)
+            }
+            Way::Strided(stride) => match stride.as_int() {
+                Some(stride) => Position::Spaced(scalar()?, stride),
+                None => {
+                    let stride = function.splat(function.plain_index(stride)?.into(), self.vector.width)?;
+                    let distance = function.builder.build_int_nsw_mul(self.numbers(), stride, "")?;
+                    let first = function.splat(offset, self.vector.width)?;
+                    Position::Each(function.builder.build_int_nsw_add(first, distance, "")?)
+                }
+            },
+            Way::Own => {
+                let width = function.emitter.constant(width);
+                Position::Row(function.multiply(scalar()?, width)?, false)
+            }
+            Way::OwnIndexed => {
+                let width = function.splat(function.emitter.constant(width).into(), self.vector.width)?;
+                let offset = function.splat(offset, self.vector.width)?;
+                let first = function.builder.build_int_nsw_mul(offset, width, "")?;
+                Position::Each(function.builder.build_int_nsw_add(first, self.numbers(), "")?)
+            }
+            Way::Indexed => Position::Each(function.splat(offset, self.vector.width)?),
+            Way::InOrder | Way::Fold(_) => {
+                return Err(function.emitter.defect("what lanes do one after the other has no vector"));
+            }
+        };
+        Ok(Places { buffer, element, position })
+    }
+
+    /// The numbers of the lanes.
+    pub(super) fn numbers(&self) -> VectorValue<'ctx> {
+        let number = |lane: u32| self.function.emitter.constant(i64::from(lane));
+        let numbers: Vec<IntValue<'ctx>> = (0..self.vector.width).map(number).collect();
+        VectorType::const_vector(&numbers)
+    }
+
+    /// The elements of all lanes, of those that take part if there is a mask; the others are zero then.
+    pub(super) fn load(&self, places: &Places<'ctx>, mask: Option<VectorValue<'ctx>>) -> Emit<Wide<'ctx>> {
+        let function = self.function;
+        let (ty, width) = (places.element.lane(), self.vector.width);
+        let n = components(places.element);
+        let parts = match (places.position, mask) {
+            (Position::Uniform(position), None) => {
+                let place = function.place_at(places.buffer, position)?;
+                return Ok(Wide::uniform(&function.load(&place)?));
+            }
+            (Position::Row(first, reversed), None) => {
+                let row = self.load_row(places, first, n * width)?;
+                let lane = |lane: u32| if reversed { width - 1 - lane } else { lane };
+                self.taken_apart(row, n, &|number| lane(number) * n)?
+            }
+            (Position::Spaced(first, stride), None) if stride.abs() == 2 && n == 1 => {
+                vec![self.load_every_other(places, first, stride < 0)?]
+            }
+            (position, mask) => {
+                let positions = self.each(position)?;
+                let component = function.emitter.component_type(ty)?;
+                let mask = mask.map_or_else(|| self.all(), Ok)?;
+                let addresses = self.addresses(places, positions)?;
+                let of = |address| self.gather(component, address, mask);
+                addresses.into_iter().map(of).collect::<Emit<Vec<_>>>()?
+            }
+        };
+        let parts = parts.into_iter().map(|part| Ok(self.in_register(ty, part)?.into()));
+        Ok(Wide { ty, parts: parts.collect::<Emit<_>>()? })
+    }
+
+    /// Stores the elements of all lanes, or of those that take part.
+    pub(super) fn store(
+        &self,
+        places: &Places<'ctx>,
+        value: &Wide<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<()> {
+        let function = self.function;
+        let (ty, width) = (places.element.lane(), self.vector.width);
+        if value.ty != ty || value.parts.len() != components(places.element) as usize {
+            return Err(function.emitter.defect("a value of another type is stored"));
+        }
+        let parts = self.spread(value)?.into_iter().map(|part| self.in_memory(ty, part));
+        let parts = parts.collect::<Emit<Vec<_>>>()?;
+        let n = components(places.element);
+        match places.position {
+            Position::Row(first, reversed) => {
+                let turned: Vec<u32> = (0..width).rev().collect();
+                let turn = |part: VectorValue<'ctx>| {
+                    if reversed { function.shuffled(part, None, &turned) } else { Ok(part) }
+                };
+                let parts = parts.into_iter().map(turn).collect::<Emit<Vec<_>>>()?;
+                let row = self.put_together(&parts)?;
+                let mask = mask.map(|mask| {
+                    let positions: Vec<u32> = (0..width * n).map(|number| number / n).collect();
+                    function.shuffled(turn(mask)?, None, &positions)
+                });
+                self.store_row(places, first, row, mask.transpose()?)
+            }
+            position => {
+                let positions = self.each(position)?;
+                let mask = mask.map_or_else(|| self.all(), Ok)?;
+                for (address, part) in self.addresses(places, positions)?.into_iter().zip(parts) {
+                    self.scatter(address, part, mask, alignment(ty))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The mask of all lanes.
+    pub(super) fn all(&self) -> Emit<VectorValue<'ctx>> {
+        let yes = self.function.emitter.i1().const_int(1, false);
+        self.function.splat(yes.into(), self.vector.width)
+    }
+
+    /// The position of each lane.
+    fn each(&self, position: Position<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let (function, width) = (self.function, self.vector.width);
+        let spaced = |first: IntValue<'ctx>, stride: i64| -> Emit<_> {
+            let stride = function.splat(function.emitter.constant(stride).into(), width)?;
+            let distance = function.builder.build_int_nsw_mul(self.numbers(), stride, "")?;
+            Ok(function.builder.build_int_nsw_add(function.splat(first.into(), width)?, distance, "")?)
+        };
+        match position {
+            Position::Uniform(position) => function.splat(position.into(), width),
+            Position::Row(first, false) => spaced(first, 1),
+            Position::Row(first, true) => {
+                let last = function.add(first, function.emitter.constant(i64::from(width) - 1))?;
+                spaced(last, -1)
+            }
+            Position::Spaced(first, stride) => spaced(first, stride),
+            Position::Each(positions) => Ok(positions),
+        }
+    }
+
+    // Rows of neighbours.
+
+    fn row_address(&self, places: &Places<'ctx>, first: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
+        let element = self.function.emitter.element_type(places.element)?;
+        self.function.address(element, self.function.base(places.buffer)?, first)
+    }
+
+    fn load_row(&self, places: &Places<'ctx>, first: IntValue<'ctx>, n: u32) -> Emit<VectorValue<'ctx>> {
+        let function = self.function;
+        let ty = vector_of(function.emitter.component_type(places.element.lane())?, n)
+            .ok_or_else(|| function.emitter.defect("a component is a number"))?;
+        let row = function.builder.build_load(ty, self.row_address(places, first)?, "")?.into_vector_value();
+        if let Some(load) = row.as_instruction() {
+            let alignment = alignment(places.element.lane());
+            load.set_alignment(alignment).map_err(|error| function.emitter.defect(error))?;
+        }
+        Ok(row)
+    }
+
+    /// Every other element from `first` on, or back: both halves are loaded with what lies between, and nothing beyond the last one.
+    fn load_every_other(
+        &self,
+        places: &Places<'ctx>,
+        first: IntValue<'ctx>,
+        reversed: bool,
+    ) -> Emit<VectorValue<'ctx>> {
+        let (function, width) = (self.function, self.vector.width);
+        let constant = |value: u32| function.emitter.constant(i64::from(value));
+        let least = if reversed { function.subtract(first, constant(2 * (width - 1)))? } else { first };
+        let low = self.load_row(places, least, width)?;
+        let high = self.load_row(places, function.add(least, constant(width - 1))?, width)?;
+        let of_lane = |lane: u32| {
+            let position = 2 * if reversed { width - 1 - lane } else { lane };
+            // The second row begins with the last element of the first.
+            if position < width { position } else { position + 1 }
+        };
+        function.shuffled(low, Some(high), &(0..width).map(of_lane).collect::<Vec<_>>())
+    }
+
+    fn store_row(
+        &self,
+        places: &Places<'ctx>,
+        first: IntValue<'ctx>,
+        row: VectorValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<()> {
+        let function = self.function;
+        let (address, alignment) = (self.row_address(places, first)?, alignment(places.element.lane()));
+        let Some(mask) = mask else {
+            let store = function.builder.build_store(address, row)?;
+            return store.set_alignment(alignment).map_err(|error| function.emitter.defect(error));
+        };
+        let types = [row.get_type().into(), address.get_type().into()];
+        let alignment = function.emitter.i32().const_int(u64::from(alignment), false);
+        let store = function.emitter.intrinsic("llvm.masked.store", &types)?;
+        function.perform(store, &[row.into(), address.into(), alignment.into(), mask.into()])
+    }
+
+    /// The components of elements in a row, of which that of a lane begins at `first`.
+    fn taken_apart(
+        &self,
+        row: VectorValue<'ctx>,
+        n: u32,
+        first: &dyn Fn(u32) -> u32,
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let whole: Vec<u32> = (0..row.get_type().get_size()).collect();
+        let part = |component: u32| {
+            let positions: Vec<u32> = (0..self.vector.width).map(|lane| first(lane) + component).collect();
+            if positions == whole { Ok(row) } else { self.function.shuffled(row, None, &positions) }
+        };
+        (0..n).map(part).collect()
+    }
+
+    /// Elements in a row: the components of the first lane, then of the next.
+    fn put_together(&self, parts: &[VectorValue<'ctx>]) -> Emit<VectorValue<'ctx>> {
+        let (function, width) = (self.function, self.vector.width);
+        let [first, rest @ ..] = parts else {
+            return Err(function.emitter.defect("an element has components"));
+        };
+        if rest.is_empty() {
+            return Ok(*first);
+        }
+        // One component behind the other, then in the order of memory.
+        let mut row = *first;
+        for part in rest {
+            let length = row.get_type().get_size();
+            // Both operands of a shuffle have one length; what is beyond the component is not used.
+            let longer: Vec<u32> = (0..length).map(|number| number.min(width - 1)).collect();
+            let longer = function.shuffled(*part, None, &longer)?;
+            let positions: Vec<u32> = (0..length + width).collect();
+            row = function.shuffled(row, Some(longer), &positions)?;
+        }
+        let n = parts.len() as u32;
+        let positions: Vec<u32> = (0..width * n).map(|number| number % n * width + number / n).collect();
+        function.shuffled(row, None, &positions)
+    }
+
+    // Elements anywhere.
+
+    /// The addresses of each component in all lanes.
+    fn addresses(&self, places: &Places<'ctx>, positions: VectorValue<'ctx>) -> Emit<Vec<VectorValue<'ctx>>> {
+        let (function, width) = (self.function, self.vector.width);
+        let n = components(places.element);
+        let component = function.emitter.component_type(places.element.lane())?;
+        let base = function.base(places.buffer)?;
+        let constant = |value: u32| function.splat(function.emitter.constant(i64::from(value)).into(), width);
+        (0..n)
+            .map(|number| {
+                let mut index = positions;
+                if n > 1 {
+                    index = function.builder.build_int_nsw_mul(index, constant(n)?, "")?;
+                    index = function.builder.build_int_nsw_add(index, constant(number)?, "")?;
+                }
+                // SAFETY: an address calculation takes a vector of indices in place of one, and makes a vector of addresses; inkwell has
+                // types for one index and one address alone. That each lies within the buffer is what validation established.
+                unsafe {
+                    let index = IntValue::new(index.as_value_ref());
+                    let address = function.builder.build_gep(component, base, &[index], "")?;
+                    Ok(VectorValue::new(address.as_value_ref()))
+                }
+            })
+            .collect()
+    }
+
+    fn gather(
+        &self,
+        component: BasicTypeEnum<'ctx>,
+        addresses: VectorValue<'ctx>,
+        mask: VectorValue<'ctx>,
+    ) -> Emit<VectorValue<'ctx>> {
+        let function = self.function;
+        let ty = vector_of(component, self.vector.width)
+            .ok_or_else(|| function.emitter.defect("a component is a number"))?;
+        let bytes = component.size_of().and_then(|size| size.get_zero_extended_constant()).unwrap_or(1);
+        let alignment = function.emitter.i32().const_int(bytes, false);
+        let gather = function
+            .emitter
+            .intrinsic("llvm.masked.gather", &[ty.into(), addresses.get_type().as_basic_type_enum()])?;
+        let arguments = [addresses.into(), alignment.into(), mask.into(), ty.const_zero().into()];
+        Ok(function.call(gather, &arguments)?.into_vector_value())
+    }
+
+    fn scatter(
+        &self,
+        addresses: VectorValue<'ctx>,
+        value: VectorValue<'ctx>,
+        mask: VectorValue<'ctx>,
+        alignment: u32,
+    ) -> Emit<()> {
+        let function = self.function;
+        let alignment = function.emitter.i32().const_int(u64::from(alignment), false);
+        let types = [value.get_type().into(), addresses.get_type().as_basic_type_enum()];
+        let scatter = function.emitter.intrinsic("llvm.masked.scatter", &types)?;
+        function.perform(scatter, &[value.into(), addresses.into(), alignment.into(), mask.into()])
+    }
+
+    // A `bool` is a byte in memory and a bit in registers.
+
+    fn in_register(&self, ty: ScalarType, part: VectorValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+        if ty != ScalarType::Bool {
+            return Ok(part);
+        }
+        let zero = part.get_type().const_zero();
+        Ok(self.function.builder.build_int_compare(inkwell::IntPredicate::NE, part, zero, "")?)
+    }
+
+    fn in_memory(&self, ty: ScalarType, part: VectorValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+        if ty != ScalarType::Bool {
+            return Ok(part);
+        }
+        let bytes = self.function.emitter.i8().vec_type(self.vector.width);
+        Ok(self.function.builder.build_int_z_extend(part, bytes, "")?)
+    }
+}
+
+/// Bytes that the components of elements are aligned to: nothing more is known of the caller's memory.
+fn alignment(ty: ScalarType) -> u32 {
+    ty.component().size() as u32
+}
+
+fn vector_of(component: BasicTypeEnum<'_>, n: u32) -> Option<VectorType<'_>> {
+    match component {
+        BasicTypeEnum::IntType(ty) => Some(ty.vec_type(n)),
+        BasicTypeEnum::FloatType(ty) => Some(ty.vec_type(n)),
+        _ => None,
+    }
+}

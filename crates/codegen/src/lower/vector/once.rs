@@ -1,0 +1,114 @@
+//! Whether an iteration accesses a buffer just once.
+
+use sdfg::tasklet::{TypedCode, TypedExpression, TypedExpressionKind, TypedStatement};
+
+use super::copied;
+use crate::plan::{Binding, BufferId, Statement};
+
+/// Whether an iteration touches a buffer at one place of the program only, and there with one store at most: what lanes write is then in
+/// the order of iterations.
+pub(super) fn accesses_once(body: &[Statement], buffer: BufferId) -> bool {
+    fn count(body: &[Statement], buffer: BufferId) -> usize {
+        let of = |statement: &Statement| match statement {
+            Statement::Compute(compute) => {
+                let bindings = compute.bindings.iter().enumerate();
+                bindings
+                    .map(|(connector, binding)| match binding {
+                        Binding::Load(location) | Binding::Push(location) => {
+                            usize::from(location.buffer == buffer)
+                        }
+                        Binding::Store { to, .. } => usize::from(to.buffer == buffer),
+                        Binding::View(part) | Binding::Length(part) => {
+                            2 * usize::from(part.origin.buffer == buffer)
+                        }
+                        Binding::ViewMut { to, .. } if to.origin.buffer == buffer => {
+                            uses(&compute.code, connector)
+                        }
+                        Binding::ViewMut { .. } => 0,
+                    })
+                    .sum()
+            }
+            Statement::Copy(copy) => {
+                let elements = copied(copy).map_or(2, |elements| elements.len());
+                elements * (usize::from(copy.from.buffer == buffer) + usize::from(copy.to.buffer == buffer))
+            }
+            other => other.bodies().into_iter().map(|body| count(body, buffer)).sum(),
+        };
+        body.iter().map(of).sum()
+    }
+    count(body, buffer) <= 1
+}
+
+/// How often code stores through a pointer, twice for each time that it loads through it.
+fn uses(code: &TypedCode, connector: usize) -> usize {
+    fn expression(e: &TypedExpression, connector: usize) -> usize {
+        let own = match &e.kind {
+            TypedExpressionKind::Load { connector: id, .. } => 2 * usize::from(id.index() == connector),
+            TypedExpressionKind::Constant(_)
+            | TypedExpressionKind::Local(_)
+            | TypedExpressionKind::Symbol(_)
+            | TypedExpressionKind::Input(_)
+            | TypedExpressionKind::Output(_)
+            | TypedExpressionKind::Length { .. }
+            | TypedExpressionKind::Cast(_)
+            | TypedExpressionKind::Splat(_)
+            | TypedExpressionKind::Lanes(_)
+            | TypedExpressionKind::Lane { .. }
+            | TypedExpressionKind::Unary { .. }
+            | TypedExpressionKind::Binary { .. }
+            | TypedExpressionKind::Power { .. }
+            | TypedExpressionKind::Compare { .. }
+            | TypedExpressionKind::And(..)
+            | TypedExpressionKind::Or(..)
+            | TypedExpressionKind::Select { .. }
+            | TypedExpressionKind::Call { .. } => 0,
+        };
+        own + operands(e).into_iter().map(|operand| expression(operand, connector)).sum::<usize>()
+    }
+    fn statements(body: &[TypedStatement], connector: usize) -> usize {
+        let of = |statement: &TypedStatement| match statement {
+            TypedStatement::Local { value, .. }
+            | TypedStatement::Output { value, .. }
+            | TypedStatement::Push { value, .. } => expression(value, connector),
+            TypedStatement::Store { connector: id, indices, value } => {
+                let operands = indices.iter().chain([value]).map(|e| expression(e, connector));
+                usize::from(id.index() == connector) + operands.sum::<usize>()
+            }
+            TypedStatement::If { condition, then, otherwise } => {
+                expression(condition, connector)
+                    + statements(then, connector)
+                    + statements(otherwise, connector)
+            }
+            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
+                2 * statements(body, connector)
+            }
+        };
+        body.iter().map(of).sum()
+    }
+    statements(&code.body, connector)
+}
+
+/// The expressions that an expression is made of.
+fn operands(expression: &TypedExpression) -> Vec<&TypedExpression> {
+    match &expression.kind {
+        TypedExpressionKind::Constant(_)
+        | TypedExpressionKind::Local(_)
+        | TypedExpressionKind::Symbol(_)
+        | TypedExpressionKind::Input(_)
+        | TypedExpressionKind::Output(_) => Vec::new(),
+        TypedExpressionKind::Load { indices: parts, .. }
+        | TypedExpressionKind::Length { indices: parts, .. }
+        | TypedExpressionKind::Lanes(parts)
+        | TypedExpressionKind::Call { arguments: parts, .. } => parts.iter().collect(),
+        TypedExpressionKind::Cast(operand)
+        | TypedExpressionKind::Splat(operand)
+        | TypedExpressionKind::Lane { operand, .. }
+        | TypedExpressionKind::Unary { operand, .. }
+        | TypedExpressionKind::Power { base: operand, .. } => vec![operand],
+        TypedExpressionKind::Binary { left, right, .. }
+        | TypedExpressionKind::Compare { left, right, .. }
+        | TypedExpressionKind::And(left, right)
+        | TypedExpressionKind::Or(left, right) => vec![left, right],
+        TypedExpressionKind::Select { condition, then, otherwise } => vec![condition, then, otherwise],
+    }
+}

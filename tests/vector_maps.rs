@@ -1,0 +1,303 @@
+//! Maps of schedule `simd`: the instructions that they become, and what is refused.
+
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::llvm::{self, CompileOptions, Cpu};
+use sdfg_codegen::lower::{LowerError, VectorRefusal, lower};
+use sdfg_codegen::plan::Plan;
+
+fn read(source: &str) -> Validated {
+    let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+    validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"))
+}
+
+fn options() -> CompileOptions {
+    CompileOptions { cpu: Cpu::named("x86-64-v3"), ..CompileOptions::default() }
+}
+
+fn try_plan(source: &str) -> Result<Plan, LowerError> {
+    lower(&read(source), &options().target(), &options().lowering())
+}
+
+/// LLVM's text as it is written, before any of its passes.
+fn written(source: &str) -> String {
+    let plan = try_plan(source).unwrap_or_else(|error| panic!("{error}"));
+    llvm::llvm_ir(&plan, &options(), false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A map of these iterations with one tasklet from `A` (read at `from`) to `B` (written at `to`), elements of type `ty`.
+fn map(ty: &str, range: &str, code: &str, from: &str, to: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: {ty}[1000]
+  array B: {ty}[1000]
+  state s {{
+    access A
+    access B
+    map m [i = {range}] schedule(simd) {{
+      tasklet t (a) -> (b) {{
+{code}
+      }}
+      m.A -> t.a: A[{from}]
+      t.b -> m.B: B[{to}]
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+}}"
+    )
+}
+
+/// Asserts that the text has each of the parts, in this order.
+#[track_caller]
+fn assert_has(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => panic!("`{part}` is not in\n{rest}"),
+        }
+    }
+}
+
+#[test]
+fn as_many_iterations_as_lanes_are_one_instruction_each() {
+    for width in [2, 3, 4, 8, 16, 64] {
+        let text = written(&map("f64", &format!("0:{width}"), "b = a * a + 1.0", "i", "i + 5"));
+        let vector = format!("<{width} x double>");
+        assert_has(
+            &text,
+            &[
+                &format!("load {vector}, ptr"),
+                &format!("fmul contract {vector}"),
+                &format!("fadd contract {vector}"),
+                &format!("store {vector}"),
+            ],
+        );
+        assert!(!text.contains("fmul contract double") && !text.contains("loop:"), "{text}");
+    }
+}
+
+#[test]
+fn many_iterations_are_vectors_and_a_rest() {
+    let text = written(&map("f32", "0:N", "b = a + a", "i", "i"));
+    // Four registers of 32 bytes.
+    assert_has(
+        &text,
+        &["load <32 x float>", "fadd contract <32 x float>", "store <32 x float>", "fadd contract float"],
+    );
+    let whole = written(&map("f32", "0:160", "b = a + a", "i", "i"));
+    assert!(
+        whole.contains("fadd contract <32 x float>") && !whole.contains("fadd contract float"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn branches_are_masks() {
+    let one = map("f64", "0:8", "if a > 2.0:\n  b = a", "i", "i").replace("B[i]", "B[i] atmost(1)");
+    assert_has(&written(&one), &["fcmp ogt <8 x double>", "call void @llvm.masked.store.v8f64"]);
+    let both = map("f64", "0:8", "if a > 2.0:\n  b = a\nelse:\n  b = -a", "i", "i");
+    let text = written(&both);
+    assert_has(
+        &text,
+        &["fcmp ogt <8 x double>", "select <8 x i1>", "fneg <8 x double>", "store <8 x double>"],
+    );
+    assert!(!text.contains("llvm.masked.store"), "{text}");
+}
+
+#[test]
+fn elements_are_found_by_the_way_of_each_access() {
+    let reversed = written(&map("f64", "0:4", "b = a", "900 - i", "i"));
+    assert_has(
+        &reversed,
+        &["load <4 x double>", "<4 x i32> <i32 3, i32 2, i32 1, i32 0>", "store <4 x double>"],
+    );
+    let every_other = written(&map("f64", "0:4", "b = a", "2 * i", "i"));
+    assert_has(
+        &every_other,
+        &["load <4 x double>", "load <4 x double>", "<4 x i32> <i32 0, i32 2, i32 5, i32 7>"],
+    );
+    let far = written(&map("f64", "0:4", "b = a", "i", "100 * i"));
+    assert_has(&far, &["load <4 x double>", "call void @llvm.masked.scatter.v4f64"]);
+    let uniform = written(&map("f64", "0:4", "b = a", "7", "i"));
+    assert_has(&uniform, &["load double", "shufflevector <4 x double>", "store <4 x double>"]);
+    let number = written(&map("i64", "0:4", "b = a + i", "i", "i"));
+    assert_has(&number, &["<i64 0, i64 1, i64 2, i64 3>", "add <4 x i64>"]);
+    let gathered = map("f64", "0:4", "b = a[(i * i) % 7]", "i", "i").replace("A[i]", "A[0:7]");
+    assert_has(&written(&gathered), &["call <4 x double> @llvm.masked.gather.v4f64"]);
+    let complex = written(&map("complex128", "0:4", "b = a * a", "i", "i"));
+    assert_has(&complex, &["load <8 x double>", "fmul contract <4 x double>", "store <8 x double>"]);
+}
+
+#[test]
+fn functions_are_instructions_or_calls_for_each_lane() {
+    let root = written(&map("f64", "0:4", "b = sqrt(a)", "i", "i"));
+    assert_has(&root, &["call contract <4 x double> @llvm.sqrt.v4f64"]);
+    let sine = written(&map("f64", "0:4", "b = sin(a)", "i", "i"));
+    assert_eq!(sine.matches("call contract double @sin(").count(), 4, "{sine}");
+    // Functions of vectors are not exact to the last place.
+    let fast = map("f64", "0:10", "b = sin(a)", "i", "i").replace("sdfg p {", "sdfg p float(fast) {");
+    let fast = written(&fast);
+    assert_eq!(fast.matches("<4 x double> @_ZGVdN4v_sin(").count(), 3, "two calls and a declaration\n{fast}");
+    assert_eq!(fast.matches("call fast double @sin(").count(), 2, "{fast}");
+}
+
+#[test]
+fn conflicting_writes_are_folded_or_kept_in_order() {
+    let sum = map("f64", "0:N", "b = a", "i", "0").replace("B[0]", "B[0] wcr(sum)");
+    assert_has(
+        &written(&sum),
+        &["fadd reassoc contract <16 x double>", "fadd reassoc contract <8 x double>"],
+    );
+    let strict = written(&sum.replace("sdfg p {", "sdfg p float(strict) {"));
+    assert!(!strict.contains("reassoc"), "{strict}");
+    assert_eq!(strict.matches("fadd double").count(), 17, "16 lanes and the rest\n{strict}");
+    let least = sum.replace("sum", "min").replace("sdfg p {", "sdfg p float(strict) {");
+    assert_has(&written(&least), &["@llvm.minimum.v16f64"]);
+}
+
+/// The plan's text tells what the instructions will be.
+#[test]
+fn plans_say_how_lanes_find_their_elements() {
+    let plan = try_plan(&map("f64", "0:N", "b = a", "900 - i", "2 * i")).unwrap().to_string();
+    assert_has(&plan, &["vector 16 ", "lanes t(", "reversed", "strided 2", "rest {", "compute t("]);
+}
+
+/// A program whose map `m` has this inside; `edges` connect its scope.
+fn scope(range: &str, inside: &str, edges: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[1000]
+  array B: f64[1000]
+  array K: i64[1000]
+  transient array T: f64[N]
+  transient array U: f64[100]
+  stream S: f64
+  array Q: f64[1000, 1000]
+  reference R: f64[N]
+  state s {{
+    access A
+    access B
+    map m [i = {range}] schedule(simd) {{
+{inside}
+    }}
+{edges}
+  }}
+}}"
+    )
+}
+
+#[track_caller]
+fn refused(source: &str) -> VectorRefusal {
+    match try_plan(source) {
+        Err(LowerError::Vector { reason, path }) => {
+            assert!(path.ends_with("/m"), "{path}");
+            reason
+        }
+        Err(error) => panic!("{error}"),
+        Ok(plan) => panic!("{plan}"),
+    }
+}
+
+#[test]
+fn code_that_lanes_cannot_run_is_refused() {
+    let label = || "t".to_owned();
+    let tasklet = |head: &str, code: &str| {
+        scope(
+            "0:N",
+            &format!("tasklet t (a) -> (b){head} {{\n{code}\n}}\nm.A -> t.a: A[i]\nt.b -> m.B: B[i]"),
+            "A -> m.A\nm.B -> B",
+        )
+    };
+    let repeats = tasklet("", "x = a\nwhile x > 1.0:\n  x = x / 2.0\nb = x");
+    assert_eq!(refused(&repeats), VectorRefusal::Loop { label: label() });
+    let counts = tasklet(
+        "",
+        "x = a\nfor k in range(3):\n  if a > 0.0:\n    for l in range(k):\n      x = x + a\nb = x",
+    );
+    assert_eq!(refused(&counts), VectorRefusal::Loop { label: label() });
+    let inner = scope(
+        "0:N",
+        "map n [j = 0:2] {\ntasklet t (a) -> (b) { b = a }\nn.A -> t.a: A[i]\nt.b -> n.B: B[2 * i + j]\n}\nm.A -> n.A\nn.B -> m.B",
+        "A -> m.A\nm.B -> B",
+    );
+    assert_eq!(refused(&inner), VectorRefusal::Node { noun: "map entry", label: "n".to_owned() });
+    let pushes = scope(
+        "0:N",
+        "tasklet t (a) -> (s) { s = a }\nm.A -> t.a: A[i]\nt.s -> m.S: S",
+        "A -> m.A\naccess S\nm.S -> S",
+    );
+    assert_eq!(refused(&pushes), VectorRefusal::Stream { container: "S".to_owned() });
+}
+
+#[test]
+fn memory_that_lanes_do_not_have_is_refused() {
+    let own = scope(
+        "0:1000",
+        "tasklet t (a) -> (x) { x[0] = a\nx[N - 1] = a }\naccess T\ntasklet u (x) -> (b) { b = x[0] }
+m.A -> t.a: A[i]\nt.x -> T: T[0:N]\nT -> u.x: T[0:N]\nu.b -> m.B: B[i]",
+        "A -> m.A\nm.B -> B",
+    );
+    assert_eq!(refused(&own), VectorRefusal::Memory { container: "T".to_owned() });
+    let copy = scope(
+        "0:N",
+        "tasklet t (a) -> (u) { u[0] = a }\naccess U\nm.A -> t.a: A[i]\nt.u -> U: U[0:100]
+U -> m.Q: U[0:100] -> Q[i, 0:100]",
+        "A -> m.A\naccess Q\nm.Q -> Q",
+    );
+    assert!(matches!(refused(&copy), VectorRefusal::Copy { .. }));
+}
+
+/// Reads at `from` and writes at `to` of one array.
+fn in_place(range: &str, from: &str, to: &str) -> String {
+    scope(
+        range,
+        &format!("tasklet t (a) -> (b) {{ b = a }}\nm.A -> t.a: A[{from}]\nt.b -> m.A2: A[{to}]"),
+        "A -> m.A\naccess A2 = A\nm.A2 -> A2",
+    )
+}
+
+#[test]
+fn iterations_that_meet_are_refused_and_others_are_not() {
+    let overlap = || VectorRefusal::Overlap { container: "A".to_owned() };
+    assert_eq!(refused(&in_place("0:N", "i", "i + 1")), overlap());
+    assert_eq!(refused(&in_place("0:N:2", "i", "i + 4")), overlap());
+    assert_eq!(refused(&in_place("0:N", "N - i", "i")), overlap());
+    for (range, from, to) in [
+        ("0:N", "i", "i"),
+        ("0:N:2", "i", "i + 1"),
+        ("0:N", "2 * i", "2 * i + 1"),
+        ("0:100", "i", "i + 100"),
+        ("99:-1:-1", "i + 100", "i"),
+    ] {
+        let plan = try_plan(&in_place(range, from, to)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(plan.to_string().contains("lanes t("), "{plan}");
+    }
+    // Two statements to elements that data choose would not be in the order of iterations; one is.
+    let chosen = |code: &str| {
+        scope(
+            "0:N",
+            &format!(
+                "tasklet t (k) -> (b) {{\n{code}\n}}\nm.K -> t.k: K[i]\nt.b -> m.B: B[0:1000] atmost(2)"
+            ),
+            "access K\nK -> m.K\nm.B -> B",
+        )
+    };
+    assert!(try_plan(&chosen("b[k % 1000] = 1.0")).is_ok());
+    assert_eq!(
+        refused(&chosen("b[k % 1000] = 1.0\nb[(k + 1) % 1000] = 2.0")),
+        VectorRefusal::Overlap { container: "B".to_owned() }
+    );
+}
+
+/// Checked code runs one iteration after the other, and refuses what unchecked code refuses.
+#[test]
+fn checked_code_has_no_lanes() {
+    let options = CompileOptions { checked: true, ..options() };
+    let plan = |source: &str| lower(&read(source), &options.target(), &options.lowering());
+    let text = plan(&map("f64", "0:N", "b = a", "i", "i")).unwrap().to_string();
+    assert!(!text.contains("vector ") && text.contains("for i"), "{text}");
+    assert!(matches!(plan(&in_place("0:N", "i", "i + 1")), Err(LowerError::Vector { .. })));
+}
