@@ -8,7 +8,7 @@
 //!   symbol N: i64
 //!   array A: f64[N]
 //!
-//!   if N > 10 {
+//!   if large: N > 10 {
 //!     state s {
 //!       access A
 //!       map m [i = 2:N] {
@@ -196,8 +196,8 @@ mod tests {
   symbol k: i64
   array A: f64[4]
 
-  if N > 10 and k > 2 and M > 3 {
-    for k = 0:4 {
+  if sizes: N > 10 and k > 2 and M > 3 {
+    for rounds: k = 0:4 {
       state s {
         access A
       }

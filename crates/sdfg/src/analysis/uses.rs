@@ -147,7 +147,7 @@ mod tests {
     access B
     A -> B
   }
-  if A[0] > 0 {
+  if b: A[0] > 0 {
     state t {
       access B
     }

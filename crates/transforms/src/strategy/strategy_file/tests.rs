@@ -97,7 +97,7 @@ fn lists_of_labels_of_version_1_are_paths() {
     assert_eq!(called.writes[0].container.to_string(), "p/s/call/container y");
     assert!(given.path.is_empty());
     let again = file.to_json().expect("JSON");
-    assert!(again.contains(r#""path":"p/s/call/"in side"/m""#), "{again}");
+    assert!(again.contains(r#""path":"p/s/call/\"in side\"/m""#), "{again}");
     assert_eq!(StrategyFile::parse(&again).expect("a strategy"), file);
     // Without a name, paths begin within the program.
     let nameless = StrategyFile::parse(&VERSION_1.replace("MODEL", "")).expect("a strategy");
@@ -131,7 +131,7 @@ fn files_that_contradict_themselves_are_refused_with_the_place() {
         ("\"cost\":", "\"cost\":-", "`cost` is -"),
         ("\"jacobi2d/container A\"", "[\"A\"]", "invalid type: sequence"),
         ("\"jacobi2d/forth/cells\"", "\"jacobi2d//cells\"", "jacobi2d//cells"),
-        ("}", "", "line 1"),
+        ("}", "", "EOF while parsing"),
     ] {
         let wrong = text.replacen(from, to, 1);
         assert_ne!(wrong, text, "{from} is not in {text}");
