@@ -5,7 +5,7 @@
 //!
 //! let text = "sdfg p {
 //!   array A: f64[4]
-//!   transient T: f64[4]
+//!   transient array T: f64[4]
 //!
 //!   state s {
 //!     access A
