@@ -1,5 +1,6 @@
 //! Maps of schedule `simd`: the instructions that they become, and what is refused.
 
+use sdfg::ir::FloatMode;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, Cpu};
 use sdfg_codegen::lower::{LowerError, VectorRefusal, lower};
@@ -153,6 +154,12 @@ fn conflicting_writes_are_folded_or_kept_in_order() {
     let strict = written(&sum.replace("sdfg p {", "sdfg p float(strict) {"));
     assert!(!strict.contains("reassoc"), "{strict}");
     assert_eq!(strict.matches("fadd double").count(), 17, "16 lanes and the rest\n{strict}");
+    // The mode that a user asks for decides, too, not only the program's own.
+    let asked = CompileOptions { floats: Some(FloatMode::Strict), ..options() };
+    let plan = lower(&read(&sum), &asked.target(), &asked.lowering()).unwrap();
+    let asked = llvm::llvm_ir(&plan, &asked, false).unwrap();
+    assert!(!asked.contains("reassoc"), "{asked}");
+    assert_eq!(asked.matches("fadd double").count(), 17, "16 lanes and the rest\n{asked}");
     let least = sum.replace("sum", "min").replace("sdfg p {", "sdfg p float(strict) {");
     assert_has(&written(&least), &["@llvm.minimum.v16f64"]);
 }

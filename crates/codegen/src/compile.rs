@@ -41,7 +41,7 @@ fn hazard(program: &Validated, plan: &Plan, options: &CompileOptions) -> Option<
         Some(Hazard::Unchecked)
     } else if let Some(conflict) = conflict {
         Some(Hazard::PossibleConflict { message: conflict.message.clone() })
-    } else if options.floats.unwrap_or(plan.float_mode) == FloatMode::Fast {
+    } else if plan.float_mode == FloatMode::Fast {
         Some(Hazard::FastArithmetic)
     } else {
         match options.cpu {

@@ -27,6 +27,7 @@ impl CompileOptions {
             checked: self.checked,
             threshold: self.parallel_threshold,
             serial_components: self.serial_components,
+            floats: self.floats,
             reproducible: self.reproducible,
             apart: self.sanitizer == Some(Sanitizer::Address),
             ..LowerOptions::default()

@@ -137,7 +137,7 @@ impl<'g> Lowering<'g> {
             profile: options
                 .instrumentation
                 .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),
-            ..Plan::new(sdfg.name.clone(), sdfg.float_mode)
+            ..Plan::new(sdfg.name.clone(), options.floats.unwrap_or(sdfg.float_mode))
         };
         Lowering {
             plan,

@@ -1,5 +1,7 @@
 //! Choices of users that change a plan, apart from what the target can do.
 
+use sdfg::ir::FloatMode;
+
 use super::profile::Instrumentation;
 use crate::plan::Plan;
 
@@ -22,6 +24,8 @@ pub struct LowerOptions {
     /// Whether independent components of a state run one after the other. Otherwise each gets a thread where together they may have
     /// [`threshold`](Self::threshold) steps to do besides those of the longest one.
     pub serial_components: bool,
+    /// The arithmetic of floating-point numbers, instead of the program's own. What vectors may sum in another order depends on it.
+    pub floats: Option<FloatMode>,
     /// Whether results are to have the same bits with every number of threads.
     pub reproducible: bool,
     /// Whether transients have places of their own in the arena, as AddressSanitizer needs it: in a place that is shared, what lies
@@ -38,6 +42,7 @@ impl Default for LowerOptions {
             overlapping: Vec::new(),
             threshold: Plan::DEFAULT_THRESHOLD,
             serial_components: false,
+            floats: None,
             reproducible: false,
             apart: false,
         }
