@@ -109,7 +109,7 @@ fn a_program_is_searched_at_given_sizes() {
     let file = std::fs::read_to_string(bench.path("two.json")).expect("a file");
     value.as_object_mut().expect("an object").remove("search_seconds").expect("a time");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&file).expect("JSON"), value);
-    assert_eq!(value["operations"][0]["path"], serde_json::json!(["s", "square"]));
+    assert_eq!(value["operations"][0]["path"], serde_json::json!("two/s/square"));
     // Squares read and write 16 bytes for each element, the sum reads 8 and its result; then three partial sums go around.
     let (memory, link, latency) = (2e10, 1e10, 2e-6);
     let expected = 4e6 / memory + (2e6 + 8.0) / memory + 6.0 * latency + 16.0 / link;
