@@ -102,35 +102,33 @@ fn block_operations(block: &[TypedStatement]) -> u64 {
 
 fn operations(e: &TypedExpression) -> u64 {
     let lanes = u64::from(e.ty.lanes());
-    match &e.kind {
+    let own = match &e.kind {
         TypedExpressionKind::Constant(_)
         | TypedExpressionKind::Local(_)
         | TypedExpressionKind::Symbol(_)
         | TypedExpressionKind::Input(_)
-        | TypedExpressionKind::Output(_) => 0,
-        TypedExpressionKind::Load { indices, .. } | TypedExpressionKind::Length { indices, .. } => {
-            indices.iter().map(operations).sum()
-        }
-        TypedExpressionKind::Cast(operand)
-        | TypedExpressionKind::Splat(operand)
-        | TypedExpressionKind::Lane { operand, .. } => operations(operand),
-        TypedExpressionKind::Lanes(parts) => parts.iter().map(operations).sum(),
-        TypedExpressionKind::Unary { operand, .. } => lanes + operations(operand),
-        TypedExpressionKind::Power { base, exponent } => {
+        | TypedExpressionKind::Output(_)
+        | TypedExpressionKind::Load { .. }
+        | TypedExpressionKind::Length { .. }
+        | TypedExpressionKind::Cast(_)
+        | TypedExpressionKind::Splat(_)
+        | TypedExpressionKind::Lanes(_)
+        | TypedExpressionKind::Lane { .. } => 0,
+        TypedExpressionKind::Unary { .. }
+        | TypedExpressionKind::Binary { .. }
+        | TypedExpressionKind::Compare { .. }
+        | TypedExpressionKind::And(..)
+        | TypedExpressionKind::Or(..)
+        | TypedExpressionKind::Select { .. }
+        | TypedExpressionKind::Call { .. } => lanes,
+        TypedExpressionKind::Power { exponent, .. } => {
             // Squarings, products of set bits, and a quotient for a negative exponent.
             let bits = exponent.unsigned_abs();
             let steps = (32 - bits.leading_zeros()) + bits.count_ones();
-            lanes * (u64::from(steps.saturating_sub(2)) + u64::from(*exponent < 0)) + operations(base)
+            lanes * (u64::from(steps.saturating_sub(2)) + u64::from(*exponent < 0))
         }
-        TypedExpressionKind::Binary { left, right, .. }
-        | TypedExpressionKind::Compare { left, right, .. }
-        | TypedExpressionKind::And(left, right)
-        | TypedExpressionKind::Or(left, right) => lanes + operations(left) + operations(right),
-        TypedExpressionKind::Select { condition, then, otherwise } => {
-            lanes + operations(condition) + operations(then) + operations(otherwise)
-        }
-        TypedExpressionKind::Call { arguments, .. } => lanes + arguments.iter().map(operations).sum::<u64>(),
-    }
+    };
+    own + e.operands().into_iter().map(operations).sum::<u64>()
 }
 
 #[cfg(test)]

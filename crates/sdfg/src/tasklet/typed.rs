@@ -127,6 +127,33 @@ pub struct TypedExpression {
     pub span: Span,
 }
 
+impl TypedExpression {
+    /// The expressions that it is made of, in the order in which they stand; all of them, whether or not each is always evaluated.
+    pub fn operands(&self) -> Vec<&TypedExpression> {
+        match &self.kind {
+            TypedExpressionKind::Constant(_)
+            | TypedExpressionKind::Local(_)
+            | TypedExpressionKind::Symbol(_)
+            | TypedExpressionKind::Input(_)
+            | TypedExpressionKind::Output(_) => Vec::new(),
+            TypedExpressionKind::Load { indices: parts, .. }
+            | TypedExpressionKind::Length { indices: parts, .. }
+            | TypedExpressionKind::Lanes(parts)
+            | TypedExpressionKind::Call { arguments: parts, .. } => parts.iter().collect(),
+            TypedExpressionKind::Cast(operand)
+            | TypedExpressionKind::Splat(operand)
+            | TypedExpressionKind::Lane { operand, .. }
+            | TypedExpressionKind::Unary { operand, .. }
+            | TypedExpressionKind::Power { base: operand, .. } => vec![operand],
+            TypedExpressionKind::Binary { left, right, .. }
+            | TypedExpressionKind::Compare { left, right, .. }
+            | TypedExpressionKind::And(left, right)
+            | TypedExpressionKind::Or(left, right) => vec![left, right],
+            TypedExpressionKind::Select { condition, then, otherwise } => vec![condition, then, otherwise],
+        }
+    }
+}
+
 /// The forms of typed expressions. "Lane by lane" includes scalars, which have one lane.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypedExpressionKind {

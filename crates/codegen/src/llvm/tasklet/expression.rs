@@ -268,27 +268,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
 /// Whether evaluating the expression reads through a pointer, which may be out of bounds where it is not asked for.
 fn reads_memory(expression: &TypedExpression) -> bool {
-    match &expression.kind {
-        TypedExpressionKind::Load { .. } | TypedExpressionKind::Length { .. } => true,
-        TypedExpressionKind::Constant(_)
-        | TypedExpressionKind::Local(_)
-        | TypedExpressionKind::Symbol(_)
-        | TypedExpressionKind::Input(_)
-        | TypedExpressionKind::Output(_) => false,
-        TypedExpressionKind::Cast(operand)
-        | TypedExpressionKind::Splat(operand)
-        | TypedExpressionKind::Lane { operand, .. }
-        | TypedExpressionKind::Unary { operand, .. }
-        | TypedExpressionKind::Power { base: operand, .. } => reads_memory(operand),
-        TypedExpressionKind::Binary { left, right, .. }
-        | TypedExpressionKind::Compare { left, right, .. }
-        | TypedExpressionKind::And(left, right)
-        | TypedExpressionKind::Or(left, right) => reads_memory(left) || reads_memory(right),
-        TypedExpressionKind::Select { condition, then, otherwise } => {
-            reads_memory(condition) || reads_memory(then) || reads_memory(otherwise)
-        }
-        TypedExpressionKind::Lanes(parts) | TypedExpressionKind::Call { arguments: parts, .. } => {
-            parts.iter().any(reads_memory)
-        }
-    }
+    let own =
+        matches!(expression.kind, TypedExpressionKind::Load { .. } | TypedExpressionKind::Length { .. });
+    own || expression.operands().into_iter().any(reads_memory)
 }

@@ -42,28 +42,10 @@ pub(super) fn accesses_once(body: &[Statement], buffer: BufferId) -> bool {
 /// How often code stores through a pointer, twice for each time that it loads through it.
 fn uses(code: &TypedCode, connector: usize) -> usize {
     fn expression(e: &TypedExpression, connector: usize) -> usize {
-        let own = match &e.kind {
-            TypedExpressionKind::Load { connector: id, .. } => 2 * usize::from(id.index() == connector),
-            TypedExpressionKind::Constant(_)
-            | TypedExpressionKind::Local(_)
-            | TypedExpressionKind::Symbol(_)
-            | TypedExpressionKind::Input(_)
-            | TypedExpressionKind::Output(_)
-            | TypedExpressionKind::Length { .. }
-            | TypedExpressionKind::Cast(_)
-            | TypedExpressionKind::Splat(_)
-            | TypedExpressionKind::Lanes(_)
-            | TypedExpressionKind::Lane { .. }
-            | TypedExpressionKind::Unary { .. }
-            | TypedExpressionKind::Binary { .. }
-            | TypedExpressionKind::Power { .. }
-            | TypedExpressionKind::Compare { .. }
-            | TypedExpressionKind::And(..)
-            | TypedExpressionKind::Or(..)
-            | TypedExpressionKind::Select { .. }
-            | TypedExpressionKind::Call { .. } => 0,
-        };
-        own + operands(e).into_iter().map(|operand| expression(operand, connector)).sum::<usize>()
+        let loads =
+            matches!(&e.kind, TypedExpressionKind::Load { connector: id, .. } if id.index() == connector);
+        2 * usize::from(loads)
+            + e.operands().into_iter().map(|operand| expression(operand, connector)).sum::<usize>()
     }
     fn statements(body: &[TypedStatement], connector: usize) -> usize {
         let of = |statement: &TypedStatement| match statement {
@@ -79,36 +61,15 @@ fn uses(code: &TypedCode, connector: usize) -> usize {
                     + statements(then, connector)
                     + statements(otherwise, connector)
             }
-            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                2 * statements(body, connector)
+            TypedStatement::For { begin, end, step, body, .. } => {
+                let bounds = [begin, end, step].map(|bound| expression(bound, connector));
+                bounds.into_iter().sum::<usize>() + 2 * statements(body, connector)
+            }
+            TypedStatement::While { condition, body } => {
+                2 * (expression(condition, connector) + statements(body, connector))
             }
         };
         body.iter().map(of).sum()
     }
     statements(&code.body, connector)
-}
-
-/// The expressions that an expression is made of.
-fn operands(expression: &TypedExpression) -> Vec<&TypedExpression> {
-    match &expression.kind {
-        TypedExpressionKind::Constant(_)
-        | TypedExpressionKind::Local(_)
-        | TypedExpressionKind::Symbol(_)
-        | TypedExpressionKind::Input(_)
-        | TypedExpressionKind::Output(_) => Vec::new(),
-        TypedExpressionKind::Load { indices: parts, .. }
-        | TypedExpressionKind::Length { indices: parts, .. }
-        | TypedExpressionKind::Lanes(parts)
-        | TypedExpressionKind::Call { arguments: parts, .. } => parts.iter().collect(),
-        TypedExpressionKind::Cast(operand)
-        | TypedExpressionKind::Splat(operand)
-        | TypedExpressionKind::Lane { operand, .. }
-        | TypedExpressionKind::Unary { operand, .. }
-        | TypedExpressionKind::Power { base: operand, .. } => vec![operand],
-        TypedExpressionKind::Binary { left, right, .. }
-        | TypedExpressionKind::Compare { left, right, .. }
-        | TypedExpressionKind::And(left, right)
-        | TypedExpressionKind::Or(left, right) => vec![left, right],
-        TypedExpressionKind::Select { condition, then, otherwise } => vec![condition, then, otherwise],
-    }
 }
