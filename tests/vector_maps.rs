@@ -3,8 +3,8 @@
 use sdfg::ir::FloatMode;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, Cpu};
-use sdfg_codegen::lower::{LowerError, VectorRefusal, lower};
-use sdfg_codegen::plan::Plan;
+use sdfg_codegen::lower::{Capability, LowerError, Refusal, Target, VectorRefusal, lower, refusals};
+use sdfg_codegen::plan::{LevelKind, Plan};
 
 fn read(source: &str) -> Validated {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -199,10 +199,13 @@ fn scope(range: &str, inside: &str, edges: &str) -> String {
 #[track_caller]
 fn refused(source: &str) -> VectorRefusal {
     match try_plan(source) {
-        Err(LowerError::Vector { reason, path }) => {
-            assert!(path.ends_with("/m"), "{path}");
-            reason
-        }
+        Err(LowerError::Refused(refused)) => match refused.as_slice() {
+            [Refusal { lacks: Capability::Lanes(reason), path, .. }] => {
+                assert_eq!(path.to_string(), "p/s/m");
+                reason.clone()
+            }
+            others => panic!("{others:?}"),
+        },
         Err(error) => panic!("{error}"),
         Ok(plan) => panic!("{plan}"),
     }
@@ -306,5 +309,22 @@ fn checked_code_has_no_lanes() {
     let plan = |source: &str| lower(&read(source), &options.target(), &options.lowering());
     let text = plan(&map("f64", "0:N", "b = a", "i", "i")).unwrap().to_string();
     assert!(!text.contains("vector ") && text.contains("for i"), "{text}");
-    assert!(matches!(plan(&in_place("0:N", "i", "i + 1")), Err(LowerError::Vector { .. })));
+    assert!(matches!(plan(&in_place("0:N", "i", "i + 1")), Err(LowerError::Refused(_))));
+}
+
+/// Every map that lanes cannot run is told at once, also what only lowering finds out, and a target without vectors has another reason.
+#[test]
+fn all_maps_that_lanes_cannot_run_are_told_at_once() {
+    let program = in_place("0:N", "i", "i + 1")
+        .replace("\n  state s {", "\n  state r { access A; access B; A -> B }\n  state s {");
+    let second = program.rsplit_once("\n  state s {").map(|(_, state)| state).expect("it has a state");
+    let two = format!("{}\n  state t {{{second}", program.trim_end().trim_end_matches('}').trim_end());
+    let told = |target: &Target| -> Vec<String> {
+        let refused = refusals(&read(&two), target);
+        refused.iter().map(|refusal| format!("{} {}", refusal.lacks.code(), refusal.path)).collect()
+    };
+    assert_eq!(told(&Target::cpu()), ["T003 p/s/m", "T003 p/t/m"]);
+    let mut without = Target::cpu();
+    without.levels.remove(&LevelKind::Vector);
+    assert_eq!(told(&without), ["T001 p/s/m", "T001 p/t/m"]);
 }

@@ -108,7 +108,9 @@ fn refused_map(text: &str) -> Option<String> {
     }
     let program = expanded(&validated(text).ok()?).ok()?;
     match lower(&program, &Target::cpu(), &LowerOptions::default()) {
-        Err(LowerError::Vector { path, .. }) => path.rsplit('/').next().map(str::to_owned),
+        Err(LowerError::Refused(refused)) => {
+            refused.first().and_then(|refusal| refusal.path.labels().last().cloned())
+        }
         Ok(_) | Err(_) => None,
     }
 }

@@ -73,8 +73,7 @@ impl Check {
                 if !reports.is_empty() {
                     terminal.message(&rendered);
                 }
-                // Findings about files of DaCe's and about targets say all that there is to say.
-                if let Some(first) = reports.iter().find(|report| !report.code.starts_with(['D', 'T'])) {
+                if let Some(first) = reports.first() {
                     terminal.note(&format!("`sdfg explain {}` tells more", first.code));
                 }
                 output::print(summary.as_bytes())?;
@@ -111,7 +110,7 @@ fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>, Vec<Refusal>) {
     };
     let (found, refused) = match graph.map(validate) {
         Err(syntax) => (syntax, Vec::new()),
-        Ok(Ok(validated)) => (validated.warnings().to_vec(), refusals(validated.sdfg(), &Target::cpu())),
+        Ok(Ok(validated)) => (validated.warnings().to_vec(), refusals(&validated, &Target::cpu())),
         Ok(Err(rejected)) => (rejected.diagnostics, Vec::new()),
     };
     (found, told, refused)
@@ -142,7 +141,7 @@ fn of_refusal(refusal: &Refusal) -> Report {
         location: None,
         excerpt: None,
         notes: Vec::new(),
-        suggestion: Some("`sdfg interpret` runs it".to_owned()),
+        suggestion: Some(refusal.lacks.help().to_owned()),
         related: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! `sdfg explain`: what a code of a finding means.
 
 use clap::Args;
-use sdfg::diagnostic::{Code, pages};
+use sdfg::diagnostic::pages::{self, Entry, Group};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,32 +17,78 @@ pub(crate) struct Explain {
 
 impl Explain {
     pub(crate) fn execute(&self) -> Result<(), Failure> {
-        let Some(wanted) = &self.code else { return output::print(pages::overview().as_bytes()) };
-        let page = wanted.trim().parse().ok().and_then(pages::page).ok_or_else(|| unknown(wanted.trim()))?;
+        let others = others();
+        let groups = groups(&others);
+        let Some(wanted) = &self.code else { return output::print(pages::overview(&groups).as_bytes()) };
+        let wanted = wanted.trim();
+        let all = pages::all()
+            .map(pages::Page::entry)
+            .chain(others.iter().flat_map(|(_, entries)| entries).copied());
+        let all: Vec<Entry> = all.collect();
+        let found = all.iter().find(|entry| entry.name.eq_ignore_ascii_case(wanted));
+        let page = found.ok_or_else(|| unknown(wanted, &all))?;
         output::print(page.to_string().as_bytes())
     }
 }
 
+/// Codes that neither reading nor validation give out.
+fn others() -> [(&'static str, Vec<Entry>); 2] {
+    [
+        ("Targets", sdfg_codegen::lower::PAGES.to_vec()),
+        ("Files of DaCe's", sdfg_dace::Code::ALL.iter().map(|code| code.page()).collect()),
+    ]
+}
+
+fn groups<'a>(others: &'a [(&'static str, Vec<Entry>)]) -> Vec<Group<'a>> {
+    others.iter().map(|(title, entries)| Group { title, entries }).collect()
+}
+
 /// Names codes that begin in the same way, that differ in one letter, or whose page has the word.
-fn unknown(wanted: &str) -> Failure {
+fn unknown(wanted: &str, all: &[Entry]) -> Failure {
     const MOST: usize = 5;
     let lower = wanted.to_lowercase();
-    let number = lower.trim_start_matches(['v', 'p', 'e']);
-    let matches = |code: &Code| {
-        let name = code.name().to_lowercase();
+    let number = lower.trim_start_matches(['v', 'p', 't', 'd', 'e']);
+    let matches = |entry: &&Entry| {
+        let name = entry.name.to_lowercase();
         let is_start =
             !lower.is_empty() && (name.starts_with(&lower) || name.ends_with(number) && !number.is_empty());
         let is_near =
             name.len() == lower.len() && name.bytes().zip(lower.bytes()).filter(|(a, b)| a != b).count() == 1;
-        let says = |page: &pages::Page| page.code.title().contains(&lower) || page.why.contains(&lower);
-        is_start || is_near || (lower.len() > 2 && pages::page(*code).is_some_and(says))
+        let says = entry.title.contains(&lower) || entry.why.contains(&lower);
+        is_start || is_near || (lower.len() > 2 && says)
     };
-    let found = Code::ALL.iter().copied().filter(matches).take(MOST);
-    let found: Vec<String> = found.map(|code| format!("{code} ({})", code.title())).collect();
+    let found: Vec<String> = all
+        .iter()
+        .filter(matches)
+        .take(MOST)
+        .map(|entry| format!("{} ({})", entry.name, entry.title))
+        .collect();
     let failure = Failure::usage(format_args!("no finding has the code `{wanted}`"));
     if found.is_empty() {
         failure.help("codes look like V304; `sdfg explain` lists them all")
     } else {
         failure.help(format_args!("did you mean {}? `sdfg explain` lists them all", found.join(", or ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sdfg::diagnostic::pages;
+
+    use super::{groups, others};
+
+    /// The generated document is the pages; `BLESS=1` writes it.
+    #[test]
+    fn the_manual_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/generated/diagnostics.md");
+        let manual = pages::manual(&groups(&others()));
+        if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+            std::fs::write(path, &manual).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == manual,
+            "docs/generated/diagnostics.md is stale: run `BLESS=1 cargo test -p sdfg-cli manual`"
+        );
     }
 }

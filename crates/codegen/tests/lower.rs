@@ -1,5 +1,6 @@
 //! What lowering decides, seen in printed plans: shared loops, accumulators, atomics, where memory comes from.
 
+use sdfg::diagnostic::pages::Example;
 use sdfg::validate::validate;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::{LevelKind, Space, Start, Statement};
@@ -226,7 +227,25 @@ fn what_the_target_lacks_is_refused_at_once() {
         levels: with_memory.levels.iter().copied().chain([LevelKind::Grid]).collect(),
         ..with_memory
     };
-    assert_eq!(sdfg_codegen::lower::refusals(validated.sdfg(), &with_both), []);
+    assert_eq!(sdfg_codegen::lower::refusals(&validated, &with_both), []);
+}
+
+/// Each page of a code has a program that is refused with it, and one that is not refused.
+#[test]
+fn the_pages_of_refusals_show_them() {
+    let codes = |source: &str| {
+        let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let refused = sdfg_codegen::lower::refusals(&validated, &Target::cpu());
+        let is_lowered = lower(&validated, &Target::cpu(), &LowerOptions::default()).is_ok();
+        assert_eq!(refused.is_empty(), is_lowered, "{source}");
+        refused.iter().map(|refusal| refusal.lacks.code()).collect::<Vec<_>>()
+    };
+    for page in sdfg_codegen::lower::PAGES {
+        let Some(Example::Programs { bad, good }) = page.example else { panic!("{page}") };
+        assert_eq!(codes(bad), [page.name], "{bad}");
+        assert_eq!(codes(good), [""; 0], "{good}");
+    }
 }
 
 /// A program whose reference `R` names `A`, with a map in which something happens to both.

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use sdfg::diagnostic::pages::Entry;
+
 /// What kind of finding it is. The letter and number are stable; tools may compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
@@ -154,6 +156,35 @@ impl Code {
             Code::UnwritableControl => "writing: control flow that DaCe does not have",
             Code::UnwritableSymbol => "writing: a symbol that would be read as another one",
         }
+    }
+}
+
+impl Code {
+    /// What `sdfg explain` says of it.
+    pub fn page(self) -> Entry {
+        let (why, action) = match self.name().as_bytes().get(1) {
+            Some(b'0') => (
+                "A file of DaCe's is a JSON document in the form of DaCe 1.0.2. Where it leaves that form, nothing can be said about what \
+                 was meant.",
+                "The path of the finding leads from the root of the document to the place. Save the graph again with DaCe, or mend what \
+                 wrote the file.",
+            ),
+            Some(b'1') => (
+                "The file is as DaCe writes it, and means something that this project does not do. It is refused: a program that does \
+                 something else would be worse. `docs/dace-coverage.md` says what is read.",
+                "Transform the graph in DaCe until it does without, or write that part in the text form.",
+            ),
+            Some(b'2') => (
+                "The program is read and runs. The note says what of the file it does not honour, or honours in another way.",
+                "Nothing, if the note says nothing that the program depends on. `sdfg check` counts notes as warnings.",
+            ),
+            _ => (
+                "`sdfg print --format dace` writes only what DaCe computes alike. The program has something that DaCe does not have or \
+                 understands in another way.",
+                "Write it in another way at the path of the finding, or keep the program in the text form or JSON.",
+            ),
+        };
+        Entry { name: self.name(), title: self.meaning(), why, action, example: None }
     }
 }
 

@@ -42,6 +42,19 @@ fn codes_are_explained() {
     bench.run(&["explain"]).prints(&["V304  an access leaves its container", "P001", "V702"]);
     bench.run(&["explain", "V3O4"]).fails(2, &["`V3O4`", "did you mean V304"]);
     bench.run(&["explain", "never written"]).fails(2, &["did you mean V702"]);
+    bench.run(&["explain", "t003"]).prints(&[
+        "T003: lanes cannot run a map of schedule `simd`",
+        "Wrong:",
+        "Right:",
+    ]);
+    bench.run(&["explain", "D107"]).prints(&["D107: a memlet whose meaning is not supported", "What to do"]);
+    bench.run(&["explain"]).prints(&[
+        "T001  the target",
+        "T002  the target",
+        "T003  lanes",
+        "D001  the bytes",
+        "D308  writing",
+    ]);
     bench.run(&["explain", "xyz"]).fails(2, &["`sdfg explain` lists them all"]);
 }
 
@@ -128,7 +141,67 @@ fn info_tells_which_transients_share_memory() {
     let warning =
         "warning[T002]: device.sdft: chain/container first: `first` in storage `gpu_global` is not supported";
     assert!(told.stderr.contains(warning), "{told:#?}");
+    assert!(told.stderr.contains("`sdfg explain T002` tells more"), "{told:#?}");
     bench.run(&["compile", "device.sdft"]).fails(1, &["a cpu has no memory `device` (T002)"]);
+}
+
+/// Maps that lanes cannot run are told by `check`, with a code and a path, as `compile` refuses them.
+#[test]
+fn maps_that_lanes_cannot_run_are_told_before_anything_is_compiled() {
+    let bench = Bench::new();
+    let map = |label: &str, own: &str| {
+        format!(
+            "    map {label} [i = 0:8] schedule(simd) {{
+      access {own}
+      tasklet t_{label} (a) -> (x) {{ x = a + 1.0 }}
+      tasklet u_{label} (x) -> (o) {{ o = x }}
+      {label}.A -> t_{label}.a: A[i]
+      t_{label}.x -> {own}: {own}[2]
+      {own} -> u_{label}.x: {own}[2]
+      u_{label}.o -> {label}.{own}B: B{label}[i]
+    }}
+    A -> {label}.A
+    {label}.{own}B -> B{label}\n"
+        )
+    };
+    let program = |size: u64| {
+        let maps = map("m", "T") + &map("n", "U");
+        format!(
+            "sdfg p {{
+  array A: f64[8]
+  array Bm: f64[8]
+  array Bn: f64[8]
+  transient array T: f64[{size}]
+  transient array U: f64[{size}]
+  state s {{
+    access A
+    access Bm
+    access Bn
+{maps}  }}
+}}
+"
+        )
+    };
+    bench.file("small.sdft", program(20));
+    bench.run(&["check", "small.sdft"]).prints(&["small.sdft: ok"]);
+    bench.file("p.sdft", program(200));
+    let told = bench.run(&["check", "p.sdft"]);
+    told.prints(&["p.sdft: 2 warnings"]);
+    for (place, own) in [("p/s/m", "T"), ("p/s/n", "U")] {
+        let warning = format!(
+            "warning[T003]: p.sdft: {place}: schedule `simd` is a promise that cannot be kept: each iteration has a `{own}` of its own"
+        );
+        assert!(told.stderr.contains(&warning), "{told:#?}");
+    }
+    let json = bench.run(&["check", "--format", "json", "p.sdft"]);
+    json.prints(&[
+        "\"code\": \"T003\"",
+        "\"path\": \"p/s/n\"",
+        "`sequential` runs one iteration after the other",
+    ]);
+    bench
+        .run(&["compile", "p.sdft"])
+        .fails(1, &["p/s/m: schedule `simd`", "p/s/n: schedule `simd`", "(T003)"]);
 }
 
 #[test]

@@ -2,15 +2,20 @@
 
 use std::fmt;
 
-use sdfg::ir::{BlockKind, NodeId, NodeKind, Schedule, Sdfg, StateId, Storage};
+use sdfg::analysis::ScopeTree;
+use sdfg::ir::{BlockKind, NodeId, NodeKind, Schedule, Sdfg, State, StateId, Storage};
 use sdfg::path::{ElementPath, Place, Target as Element};
+use sdfg::validate::Validated;
 
+use super::error::LowerError;
+use super::options::LowerOptions;
 use super::space::asked;
 use super::target::Target;
+use super::vector::{VectorRefusal, structure};
 use crate::plan::{LevelKind, Space};
 
 /// What a target may lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Hardware that runs loops of a level.
     Level(LevelKind),
@@ -18,14 +23,25 @@ pub enum Capability {
     Space(Space),
     /// Memory that outlives programs.
     Files,
+    /// Lanes that can run a scope of schedule `simd`, and why none can.
+    Lanes(VectorRefusal),
 }
 
 impl Capability {
-    /// A stable name for what is missing, as findings of validation have them.
-    pub const fn code(self) -> &'static str {
+    /// A stable name for what is missing, as findings of validation have them. [`PAGES`](super::PAGES) explains each.
+    pub const fn code(&self) -> &'static str {
         match self {
             Capability::Level(_) => "T001",
             Capability::Space(_) | Capability::Files => "T002",
+            Capability::Lanes(_) => "T003",
+        }
+    }
+
+    /// A remedy.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Capability::Level(_) | Capability::Space(_) | Capability::Files => "`sdfg interpret` runs it",
+            Capability::Lanes(_) => "`sequential` runs one iteration after the other",
         }
     }
 }
@@ -36,6 +52,7 @@ impl fmt::Display for Capability {
             Capability::Level(level) => write!(f, "loops of level `{}`", level.name()),
             Capability::Space(space) => write!(f, "memory `{space}`"),
             Capability::Files => f.write_str("containers in files"),
+            Capability::Lanes(_) => f.write_str("lanes that can run it"),
         }
     }
 }
@@ -56,21 +73,43 @@ pub struct Refusal {
 impl Refusal {
     /// What is asked for and why it is refused, without the place.
     pub fn message(&self) -> String {
-        format!("{} is not supported in native code: a {} has no {}", self.what, self.target, self.lacks)
+        match &self.lacks {
+            Capability::Lanes(reason) => {
+                format!("{} is a promise that cannot be kept: {reason}", self.what)
+            }
+            lacks @ (Capability::Level(_) | Capability::Space(_) | Capability::Files) => {
+                format!("{} is not supported in native code: a {} has no {lacks}", self.what, self.target)
+            }
+        }
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, code) = (&self.path, self.lacks.code());
-        write!(f, "{path}: {} ({code}); `sdfg interpret` runs it", self.message())
+        let (path, code, help) = (&self.path, self.lacks.code(), self.lacks.help());
+        write!(f, "{path}: {} ({code}); {help}", self.message())
     }
 }
 
-/// Everything in a program that a target does not run, in the order of its elements. Nothing of it is about sizes or indices: what
-/// lowering finds out later is not here.
-pub fn refusals(sdfg: &Sdfg, target: &Target) -> Vec<Refusal> {
-    let mut search = Search { root: sdfg, target, calls: Vec::new(), found: Vec::new() };
+/// Everything in a program that a target does not run, in the order of its elements.
+///
+/// What scopes of schedule `simd` access is known to lowering alone. If nothing else is refused, a program with such scopes is lowered
+/// to find out; nodes that have not been expanded end that.
+pub fn refusals(program: &Validated, target: &Target) -> Vec<Refusal> {
+    let mut search = Search::new(program.sdfg(), target);
+    search.sdfg(program.sdfg());
+    if search.has_lanes && search.found.is_empty() {
+        return match super::lower(program, target, &LowerOptions::default()) {
+            Err(LowerError::Refused(refused)) => refused,
+            Ok(_) | Err(_) => Vec::new(),
+        };
+    }
+    search.found
+}
+
+/// What the graph alone tells of that: nothing about sizes or indices.
+pub(super) fn lacking(sdfg: &Sdfg, target: &Target) -> Vec<Refusal> {
+    let mut search = Search::new(sdfg, target);
     search.sdfg(sdfg);
     search.found
 }
@@ -80,9 +119,15 @@ struct Search<'g> {
     target: &'g Target,
     calls: Vec<(StateId, NodeId)>,
     found: Vec<Refusal>,
+    /// Whether it has scopes of schedule `simd`.
+    has_lanes: bool,
 }
 
 impl<'g> Search<'g> {
+    fn new(root: &'g Sdfg, target: &'g Target) -> Self {
+        Search { root, target, calls: Vec::new(), found: Vec::new(), has_lanes: false }
+    }
+
     fn sdfg(&mut self, sdfg: &'g Sdfg) {
         for (id, container) in sdfg.containers() {
             // What is passed to a nested SDFG is looked at where it comes from.
@@ -97,7 +142,9 @@ impl<'g> Search<'g> {
         }
         for (_, block) in sdfg.blocks() {
             let BlockKind::State(state) = block.kind else { continue };
-            for (id, node) in sdfg.state(state).nodes() {
+            let graph = sdfg.state(state);
+            let mut tree = None;
+            for (id, node) in graph.nodes() {
                 let schedule = match &node.kind {
                     NodeKind::MapEntry(map) => Some(&map.schedule),
                     NodeKind::ConsumeEntry(consume) => Some(&consume.schedule),
@@ -109,12 +156,11 @@ impl<'g> Search<'g> {
                     | NodeKind::Reduce(_)
                     | NodeKind::Library(_) => None,
                 };
-                if let Some(schedule) = schedule
-                    && let Some(level) =
-                        level_of(schedule).filter(|level| !self.target.levels.contains(level))
+                if let Some(lacks) =
+                    schedule.and_then(|schedule| self.lacks_schedule(schedule, (sdfg, graph), &mut tree, id))
                 {
-                    let what = format!("schedule `{}`", schedule.kind().name());
-                    self.add(Capability::Level(level), what, Element::Node(state, id));
+                    let what = schedule.map(promise).unwrap_or_default();
+                    self.add(lacks, what, Element::Node(state, id));
                 }
                 if let NodeKind::Nested(call) = &node.kind {
                     self.calls.push((state, id));
@@ -125,11 +171,36 @@ impl<'g> Search<'g> {
         }
     }
 
+    /// What is missing for the schedule of a scope.
+    fn lacks_schedule(
+        &mut self,
+        schedule: &Schedule,
+        (sdfg, state): (&Sdfg, &State),
+        tree: &mut Option<ScopeTree>,
+        entry: NodeId,
+    ) -> Option<Capability> {
+        let level = level_of(schedule)?;
+        if !self.target.levels.contains(&level) {
+            return Some(Capability::Level(level));
+        }
+        if *schedule != Schedule::Simd {
+            return None;
+        }
+        self.has_lanes = true;
+        let tree = tree.get_or_insert_with(|| ScopeTree::of(state));
+        structure(sdfg, state, tree, entry).err().map(Capability::Lanes)
+    }
+
     fn add(&mut self, lacks: Capability, what: String, element: Element) {
         let place = Place { calls: self.calls.clone(), target: element };
         let path = place.path(self.root).unwrap_or_else(|| ElementPath::sdfg(&self.root.name));
         self.found.push(Refusal { lacks, target: self.target.name, what, path });
     }
+}
+
+/// A schedule as messages name it.
+pub(super) fn promise(schedule: &Schedule) -> String {
+    format!("schedule `{}`", schedule.kind().name())
 }
 
 /// The level that a schedule asks for, if no other one will do.

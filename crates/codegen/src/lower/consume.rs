@@ -5,7 +5,7 @@
 //! may wait for each other at streams, each is a task.
 
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Consume, Node, NodeId, Port, Schedule};
+use sdfg::ir::{Consume, Node, NodeId, Port};
 use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
@@ -38,9 +38,6 @@ impl<'g> Lowering<'g> {
         let waits = graph.has_waiting_iterations(frame, entry)
             || (consume.condition.is_some()
                 && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
-        if consume.schedule == Schedule::Simd {
-            self.check_lanes(frame, graph, entry)?;
-        }
         let carrier = if waits {
             Carrier::Tasks
         } else {

@@ -3,7 +3,6 @@
 use sdfg::tasklet::TypeError;
 
 use super::capability::Refusal;
-use super::vector::VectorRefusal;
 use crate::plan::PlanError;
 
 /// Why a valid program cannot be lowered for a target.
@@ -20,17 +19,6 @@ pub enum LowerError {
     /// The target lacks what the program asks for.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Refused(Vec<Refusal>),
-    /// A scope of schedule `simd` cannot run on the lanes of vectors.
-    #[error(
-        "{path}: schedule `simd` is a promise that cannot be kept: {reason}; `sequential` runs one iteration after the other"
-    )]
-    Vector {
-        /// Why.
-        #[source]
-        reason: VectorRefusal,
-        /// The scope.
-        path: String,
-    },
     /// A node that stands for several others is still there.
     #[error(
         "{path}: {noun} `{operation}` has not been expanded: call `sdfg_library::expand` before compiling"

@@ -30,6 +30,7 @@ mod memory;
 mod nested;
 mod options;
 mod ordered;
+mod pages;
 mod profile;
 mod scalar;
 mod scope;
@@ -56,6 +57,7 @@ pub use capability::{Capability, Refusal, refusals};
 pub(crate) use captures::capture;
 pub use error::LowerError;
 pub use options::LowerOptions;
+pub use pages::PAGES;
 pub use profile::{Instrumentation, ProfileLevel};
 #[cfg(feature = "llvm")]
 pub(crate) use target::BASELINE_VECTOR;
@@ -63,6 +65,7 @@ pub use target::{Caches, StackLimits, Target, TeamLimits};
 pub use vector::VectorRefusal;
 
 use access::Record;
+use capability::lacking;
 #[cfg(not(feature = "llvm"))]
 use captures::capture;
 use conflict::OpenLoop;
@@ -76,11 +79,11 @@ use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, RegionKi
 /// Lowers a program for a target.
 ///
 /// # Errors
-/// [`LowerError::Refused`] with everything that the target lacks, before anything is lowered; other [`LowerError`]s for constructs that
+/// [`LowerError::Refused`] with everything that the target lacks, before anything is lowered where the graph alone tells it; other [`LowerError`]s for constructs that
 /// lowering does not support and for nodes that are not expanded.
 pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Result<Plan, LowerError> {
     let sdfg = program.sdfg();
-    let refused = refusals(sdfg, target);
+    let refused = lacking(sdfg, target);
     if !refused.is_empty() {
         return Err(LowerError::Refused(refused));
     }
@@ -89,6 +92,9 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     let timer = lowering.timer(RegionKind::Program, &frame.path.to_string());
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
+    if !lowering.refused.is_empty() {
+        return Err(LowerError::Refused(lowering.refused));
+    }
     let Lowering { mut plan, storages, .. } = lowering;
     vector::finish(&mut plan);
     space::assign_spaces(&mut plan, target, &storages);
@@ -126,6 +132,8 @@ struct Lowering<'g> {
     loop_ranges: Vec<(Symbol, Range)>,
     /// What is known of the plan's variables.
     assumptions: Assumptions,
+    /// Scopes that lanes cannot run, as far as they are known.
+    refused: Vec<Refusal>,
 }
 
 impl<'g> Lowering<'g> {
@@ -154,6 +162,7 @@ impl<'g> Lowering<'g> {
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),
+            refused: Vec::new(),
         }
     }
 

@@ -6,11 +6,12 @@ use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
 use super::alias::sets_outer_references;
+use super::capability::{Capability, Refusal, promise};
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::frame::Frame;
 use super::profile::timed;
-use super::vector::structure;
+use super::vector::VectorRefusal;
 use crate::plan::{Captures, Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
 
 /// What carries the iterations of a map out.
@@ -43,9 +44,6 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        if map.schedule == Schedule::Simd {
-            self.check_lanes(frame, graph, entry)?;
-        }
         let carrier = if graph.has_waiting_iterations(frame, entry) {
             Carrier::Tasks
         } else {
@@ -65,18 +63,6 @@ impl<'g> Lowering<'g> {
             frame.unbind(&symbol, old);
         }
         Ok(timed(timer, statements))
-    }
-
-    /// Refuses a scope of schedule `simd` whose inside no lanes can run.
-    pub(super) fn check_lanes(
-        &self,
-        frame: &Frame<'g>,
-        graph: Graph<'g, '_>,
-        entry: NodeId,
-    ) -> Result<(), LowerError> {
-        let path = || frame.at(&graph.state.node(entry).label);
-        structure(frame.sdfg, graph.state, graph.tree, entry)
-            .map_err(|reason| LowerError::Vector { reason, path: path() })
     }
 
     /// Reads the symbols that edges bring to a scope, and binds them; returns what they meant before.
@@ -159,8 +145,10 @@ impl<'g> Lowering<'g> {
             return Ok(self.close_tasks(&nest.node.label, dimension, body));
         }
         let privates = if has_lanes { self.lanes(&body) } else { Ok(Vec::new()) };
-        let path = || frame.at(&nest.node.label);
-        let privates = privates.map_err(|reason| LowerError::Vector { reason, path: path() })?;
+        let privates = privates.unwrap_or_else(|reason| {
+            self.refuse_lanes(frame, nest, reason);
+            Vec::new()
+        });
         let (independent, before, after) = self.close_loop(&mut body);
         let level = if has_lanes && !self.options.checked {
             self.level_of_lanes(&dimension, &body, privates, &after)
@@ -171,6 +159,16 @@ impl<'g> Lowering<'g> {
         };
         let repeated = Loop { dimensions: vec![dimension.clone()], level, independent, body };
         Ok(self.enclosed(&dimension, before, Statement::Loop(repeated), after))
+    }
+
+    /// Takes down why lanes cannot run a scope. Lowering goes on, to find the others; there will be no plan.
+    fn refuse_lanes(&mut self, frame: &Frame<'g>, nest: &Nest<'g, '_>, reason: VectorRefusal) {
+        self.refused.push(Refusal {
+            lacks: Capability::Lanes(reason),
+            target: self.target.name,
+            what: promise(&nest.map.schedule),
+            path: frame.path_of(&nest.node.label),
+        });
     }
 
     /// A loop nest whose outermost dimensions threads share.

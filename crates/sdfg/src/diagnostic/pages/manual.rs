@@ -2,22 +2,29 @@
 
 use std::fmt;
 
-use super::{Code, Example, Page, all};
+use super::{Entry, Example, Group, Page, all};
 
 /// One page: what the rule is, why, what to do, and how it looks.
-impl fmt::Display for Page {
+impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## {}: {}\n", self.code, self.code.title())?;
-        writeln!(f, "{}\n\n**What to do.** {}\n", self.why, self.action)?;
+        writeln!(f, "## {}: {}\n", self.name, self.title)?;
+        writeln!(f, "{}\n\n**What to do.** {}", self.why, self.action)?;
         match self.example {
-            Example::Programs { bad, good } => {
-                writeln!(f, "Wrong:\n\n```sdft\n{bad}\n```\n\nRight:\n\n```sdft\n{good}\n```")
+            Some(Example::Programs { bad, good }) => {
+                writeln!(f, "\nWrong:\n\n```sdft\n{bad}\n```\n\nRight:\n\n```sdft\n{good}\n```")
             }
-            Example::NotInText => f.write_str(
-                "The text form cannot express this: only programs that are built, rewritten or read from JSON can be \
+            Some(Example::NotInText) => f.write_str(
+                "\nThe text form cannot express this: only programs that are built, rewritten or read from JSON can be \
                  wrong in this way.\n",
             ),
+            None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entry().fmt(f)
     }
 }
 
@@ -34,30 +41,41 @@ const GROUPS: [(&str, &str); 9] = [
     ("V7", "Dataflow as a whole"),
 ];
 
-/// One line for each code, by group.
-pub fn overview() -> String {
+/// The pages of each group: those of reading and validation, then the others.
+fn groups(others: &[Group<'_>]) -> Vec<(&'static str, Vec<Entry>)> {
+    let own = GROUPS.iter().map(|(prefix, title)| {
+        let pages = all().filter(|page| page.code.name().starts_with(prefix));
+        (*title, pages.map(Page::entry).collect())
+    });
+    own.chain(others.iter().map(|group| (group.title, group.entries.to_vec()))).collect()
+}
+
+/// One line for each code, by group: those of reading and validation, then the others.
+pub fn overview(others: &[Group<'_>]) -> String {
     let mut text = String::new();
-    for (prefix, title) in GROUPS {
+    for (title, entries) in groups(others) {
         text.push_str(&format!("{title}\n"));
-        for code in Code::ALL.iter().filter(|code| code.name().starts_with(prefix)) {
-            text.push_str(&format!("  {code}  {}\n", code.title()));
+        for entry in entries {
+            text.push_str(&format!("  {}  {}\n", entry.name, entry.title));
         }
     }
     text
 }
 
-/// Every page, as one document.
-pub fn manual() -> String {
+/// Every page, as one document: those of reading and validation, then the others.
+pub fn manual(others: &[Group<'_>]) -> String {
     let mut text = String::from(
         "# Diagnostics\n\n\
-         Every code that reading and validation answer with: what is wrong, why, what to do, and a wrong and a right program. \
-         `sdfg explain CODE` prints one page.\n\n\
-         This file is generated from `crates/sdfg/src/diagnostic/pages`; `BLESS=1 cargo test -p sdfg manual` writes it.\n",
+         Every code that the command answers with: what is wrong, why, what to do, and where one program can show it, a wrong and a \
+         right one. `sdfg explain CODE` prints one page.\n\n\
+         This file is generated from `crates/sdfg/src/diagnostic/pages`, `crates/codegen/src/lower/pages.rs` and \
+         `crates/dace/src/report.rs`; `BLESS=1 cargo test -p sdfg-cli manual` writes it.\n",
     );
-    for (prefix, title) in GROUPS {
+    let groups = groups(others);
+    for (title, entries) in &groups {
         text.push_str(&format!("\n- {title}:"));
-        for code in Code::ALL.iter().filter(|code| code.name().starts_with(prefix)) {
-            let anchor: String = format!("{code}: {}", code.title())
+        for entry in entries {
+            let anchor: String = format!("{}: {}", entry.name, entry.title)
                 .to_lowercase()
                 .chars()
                 .filter_map(|letter| match letter {
@@ -66,12 +84,12 @@ pub fn manual() -> String {
                     _ => None,
                 })
                 .collect();
-            text.push_str(&format!(" [{code}](#{anchor})"));
+            text.push_str(&format!(" [{}](#{anchor})", entry.name));
         }
     }
     text.push('\n');
-    for page in all() {
-        text.push_str(&format!("\n{page}"));
+    for entry in groups.iter().flat_map(|(_, entries)| entries) {
+        text.push_str(&format!("\n{entry}"));
     }
     text
 }

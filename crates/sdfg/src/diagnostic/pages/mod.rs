@@ -42,6 +42,43 @@ pub enum Example {
     NotInText,
 }
 
+/// What is told of a code, whichever crate gives it out: `T` codes of targets and `D` codes of DaCe's files are not those of validation.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The stable name, such as `T001`.
+    pub name: &'static str,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// Why it is wrong.
+    pub why: &'static str,
+    /// What to do.
+    pub action: &'static str,
+    /// How it looks, if one program can show it.
+    pub example: Option<Example>,
+}
+
+/// Codes of another crate, with a heading.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// The heading.
+    pub title: &'static str,
+    /// The codes, in order of names.
+    pub entries: &'a [Entry],
+}
+
+impl Page {
+    /// The page without the code as a value.
+    pub const fn entry(&self) -> Entry {
+        Entry {
+            name: self.code.name(),
+            title: self.code.title(),
+            why: self.why,
+            action: self.action,
+            example: Some(self.example),
+        }
+    }
+}
+
 /// All pages, in order of codes.
 pub fn all() -> impl Iterator<Item = &'static Page> {
     let groups = [

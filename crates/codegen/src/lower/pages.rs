@@ -1,0 +1,109 @@
+//! The pages behind the codes of refusals: why a target refuses, what to do, and a wrong and a right program.
+
+use sdfg::diagnostic::pages::{Entry, Example};
+
+/// What `sdfg explain` says of each code of a [`Capability`](super::Capability), in order of names.
+pub const PAGES: [Entry; 3] = [
+    Entry {
+        name: "T001",
+        title: "the target has no hardware for a schedule",
+        why: "Schedules of GPUs, FPGAs and ranks name the hardware that runs the iterations. Native code for a CPU has none of these, and \
+              a schedule is a promise: nothing else runs the scope instead.",
+        action: "Take a schedule of the CPU (`cpu_multicore`, `sequential`, `simd`, `unrolled`) or none. `sdfg interpret` runs every \
+                 schedule.",
+        example: Some(Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  state s {
+    access A
+    map m [i = 0:4] schedule(fpga_device) {
+      tasklet t () -> (o) { o = 1.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> A
+  }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  state s {
+    access A
+    map m [i = 0:4] schedule(cpu_multicore) {
+      tasklet t () -> (o) { o = 1.0 }
+      t.o -> m.A: A[i]
+    }
+    m.A -> A
+  }
+}",
+        }),
+    },
+    Entry {
+        name: "T002",
+        title: "the target has no memory for a storage",
+        why: "Storages of GPUs and FPGAs, and of files, name the memory that a container lies in. Native code for a CPU does not reach it.",
+        action: "Take a storage of the CPU (`cpu_heap`, `cpu_thread_local`, `register`) or none. `sdfg interpret` runs every storage.",
+        example: Some(Example::Programs {
+            bad: "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  transient array t: f64[4] storage(gpu_global)
+  state s { access A; access t; access B; A -> t; t -> B }
+}",
+            good: "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  transient array t: f64[4]
+  state s { access A; access t; access B; A -> t; t -> B }
+}",
+        }),
+    },
+    Entry {
+        name: "T003",
+        title: "lanes cannot run a map of schedule `simd`",
+        why: "The schedule `simd` runs the iterations of the last parameter on the lanes of vectors, an instruction for all of them. So no \
+              iteration may write what another one accesses, the scope has tasklets and copies alone, and lanes leave loops together. `docs/semantics.md` has the \
+              whole list, under \"Map scopes\". It is a promise: the iterations do not run one after the other instead.",
+        action: "Mend what the message names, or take the schedule `sequential`, which runs one iteration after the other.",
+        example: Some(Example::Programs {
+            bad: "sdfg p {
+  array A: f64[8]
+  array B: f64[8]
+  state s {
+    access A
+    access B
+    map m [i = 0:8] schedule(simd) {
+      tasklet t (a) -> (o) {
+        x = a
+        while x > 1.0:
+          x = x / 2.0
+        o = x
+      }
+      m.A -> t.a: A[i]
+      t.o -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}",
+            good: "sdfg p {
+  array A: f64[8]
+  array B: f64[8]
+  state s {
+    access A
+    access B
+    map m [i = 0:8] schedule(simd) {
+      tasklet t (a) -> (o) {
+        x = a
+        if x > 1.0:
+          x = x / 2.0
+        o = x
+      }
+      m.A -> t.a: A[i]
+      t.o -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}",
+        }),
+    },
+];
