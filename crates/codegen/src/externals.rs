@@ -16,7 +16,7 @@ use sdfg::value::Value;
 use crate::cache::Cache;
 use crate::llvm::{self, CompileOptions, OptLevel};
 use crate::load::{ArgumentBuffer, Library};
-use crate::lower::capture;
+use crate::lower::{LowerError, capture};
 use crate::plan::{
     Allocation, Argument, Binding, Buffer, BufferId, ExternalArgument, ExternalCompute, Location, PassedAs,
     Plan, Scalar, Statement, SymbolArgument,
@@ -50,7 +50,8 @@ impl Externals for NativeExternals {
         memory: &mut [ExternalMemory],
         result: Option<ElementType>,
     ) -> Result<Option<Value>, String> {
-        let plan = plan_of(call, arguments, memory, result);
+        let plan = plan_of(call, arguments, memory, result).verified();
+        let plan = plan.map_err(|broken| LowerError::Broken(broken).to_string())?;
         let key = format!("{call} {plan}");
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if !compiled.contains_key(&key) {

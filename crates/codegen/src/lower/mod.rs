@@ -100,10 +100,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
     capture(&mut plan);
-    if cfg!(debug_assertions) {
-        plan.verify().map_err(LowerError::Broken)?;
-    }
-    Ok(plan)
+    plan.verified().map_err(LowerError::Broken)
 }
 
 /// A plan under construction.

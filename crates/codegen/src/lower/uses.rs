@@ -71,7 +71,14 @@ impl Uses {
             }
             Part::Evaluates(expression) => self.expression(expression),
             Part::Compares(expression) if self.checked => self.expression(expression),
-            Part::Compares(_) | Part::Begins(_) | Part::Outlined(_) => {}
+            Part::Compares(_)
+            | Part::Begins(_)
+            | Part::Outlined(_)
+            | Part::Runs { .. }
+            | Part::Repeats
+            | Part::Encloses
+            | Part::Names { .. }
+            | Part::Jumps { .. } => {}
             Part::Sets(variable) | Part::Counts(variable) => {
                 self.variables.insert(variable.clone());
             }

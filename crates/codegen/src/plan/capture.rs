@@ -73,6 +73,11 @@ impl Declarations {
             | Part::Contests(_)
             | Part::Owns(_)
             | Part::Outlined(_)
+            | Part::Runs { .. }
+            | Part::Repeats
+            | Part::Encloses
+            | Part::Names { .. }
+            | Part::Jumps { .. }
             | Part::Begins(_)
             | Part::Frees(_) => {}
         }

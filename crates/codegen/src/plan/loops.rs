@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::compute::Scalar;
@@ -166,6 +167,9 @@ impl Loop {
     }
 
     pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Runs { level: self.level.kind(), dimensions: self.dimensions.len() });
+        visit(Part::Repeats);
+        visit(Part::Encloses);
         self.dimensions.iter().for_each(|dimension| dimension.parts(visit));
         match &self.level {
             Level::Team(team) => {
@@ -251,6 +255,12 @@ pub(super) fn banks(bank: Option<&Bank>) -> String {
 }
 
 impl LoopDimension {
+    /// The number of its values, if it is known.
+    pub fn count(&self) -> Option<i64> {
+        let range = Range::new(self.begin.clone(), self.end.clone()).with_step(self.step.clone());
+        range.steps().as_int()
+    }
+
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Counts(&self.variable));
         [&self.begin, &self.end, &self.step].into_iter().for_each(|bound| visit(Part::Evaluates(bound)));
@@ -315,6 +325,8 @@ impl LevelKind {
 
 impl While {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Names { target: self.target, repeats: true, cases: 0 });
+        visit(Part::Repeats);
         self.condition.parts(visit);
         visit(Part::Body(&self.body));
         visit(Part::Body(&self.update));

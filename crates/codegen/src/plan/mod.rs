@@ -42,7 +42,7 @@ pub use compute::{Binding, Compute, ExternalArgument, ExternalCompute, Scalar};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, PlaceId, SourcePlace};
 pub use loops::{Extents, Level, LevelKind, Loop, LoopDimension, While};
-pub use parts::{Part, PartMut};
+pub use parts::{Entry, Part, PartMut};
 pub use profile::{Profile, Region, RegionId, RegionKind};
 pub use program::{Argument, PassedAs, Plan, SymbolArgument};
 pub use space::Space;

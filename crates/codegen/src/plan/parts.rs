@@ -7,7 +7,8 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::BufferId;
 use super::capture::Captures;
-use super::statement::Statement;
+use super::loops::LevelKind;
+use super::statement::{JumpTarget, Statement};
 use super::walk::Touch;
 
 /// Something of a statement itself, apart from what is inside of the statements in it.
@@ -31,6 +32,33 @@ pub enum Part<'a> {
     Owns(BufferId),
     /// That it runs in functions of its own, which are given this.
     Outlined(&'a Captures),
+    /// That a level runs iterations of the statements inside.
+    Runs {
+        /// The level.
+        level: LevelKind,
+        /// Dimensions of the iteration space.
+        dimensions: usize,
+    },
+    /// That the statements inside may run again, and a later one before an earlier one.
+    Repeats,
+    /// That no jump leaves the statements inside, and that everything else of it is evaluated outside of them.
+    Encloses,
+    /// A name for jumps of the statements inside.
+    Names {
+        /// The name.
+        target: JumpTarget,
+        /// Whether they may go on with the next iteration.
+        repeats: bool,
+        /// To how many cases they may go.
+        cases: usize,
+    },
+    /// A jump.
+    Jumps {
+        /// The name that it goes to.
+        target: JumpTarget,
+        /// Where it goes on.
+        entry: Entry,
+    },
     /// A buffer whose lifetime begins.
     Begins(BufferId),
     /// A buffer that it allocates.
@@ -44,6 +72,17 @@ pub enum Part<'a> {
         /// What it names from here on.
         to: BufferId,
     },
+}
+
+/// Where a jump goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Behind the statement of its name.
+    Behind,
+    /// With the next iteration.
+    Again,
+    /// With a case.
+    Case(usize),
 }
 
 /// As [`Part`], for change: statements inside, what is touched, and what functions are given.

@@ -11,7 +11,7 @@ use super::compute::{Compute, ExternalCompute, Scalar};
 use super::copy::Copy;
 use super::debug::PlaceId;
 use super::loops::{Loop, While};
-use super::parts::{Part, PartMut};
+use super::parts::{Entry, Part, PartMut};
 use super::print::Printer;
 use super::profile::RegionId;
 use super::stream::{Consume, Pop, Push, Tasks};
@@ -132,7 +132,7 @@ impl Statement {
     /// Names what belongs to the statement, in the order in which it happens.
     pub fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         match self {
-            Statement::Comment(_) | Statement::Leave(_) | Statement::Repeat(_) | Statement::Goto { .. } => {}
+            Statement::Comment(_) => {}
             Statement::Let { variable, value } => {
                 visit(Part::Sets(variable));
                 visit(Part::Evaluates(value));
@@ -144,10 +144,23 @@ impl Statement {
             Statement::Loop(repeated) => repeated.parts(visit),
             Statement::While(repeated) => repeated.parts(visit),
             Statement::If(choice) => choice.parts(visit),
-            Statement::Block { target: _, body }
-            | Statement::Timed { region: _, body }
-            | Statement::Located { place: _, body } => visit(Part::Body(body)),
-            Statement::Dispatch { target: _, cases } => cases.iter().for_each(|case| visit(Part::Body(case))),
+            Statement::Timed { region: _, body } | Statement::Located { place: _, body } => {
+                visit(Part::Body(body));
+            }
+            Statement::Block { target, body } => {
+                visit(Part::Names { target: *target, repeats: false, cases: 0 });
+                visit(Part::Body(body));
+            }
+            Statement::Dispatch { target, cases } => {
+                visit(Part::Names { target: *target, repeats: false, cases: cases.len() });
+                visit(Part::Repeats);
+                cases.iter().for_each(|case| visit(Part::Body(case)));
+            }
+            Statement::Leave(target) => visit(Part::Jumps { target: *target, entry: Entry::Behind }),
+            Statement::Repeat(target) => visit(Part::Jumps { target: *target, entry: Entry::Again }),
+            Statement::Goto { target, case } => {
+                visit(Part::Jumps { target: *target, entry: Entry::Case(*case) });
+            }
             Statement::Begin(buffer) => visit(Part::Begins(*buffer)),
             Statement::Allocate(buffer) => visit(Part::Allocates(*buffer)),
             Statement::Free(buffer) => visit(Part::Frees(*buffer)),

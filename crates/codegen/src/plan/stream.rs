@@ -198,6 +198,8 @@ impl Collected {
 
 impl Consume {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Repeats);
+        visit(Part::Encloses);
         self.queue.parts(visit);
         self.scope.parts(visit);
         self.element.parts(visit);
@@ -249,6 +251,8 @@ impl Tasks {
     }
 
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Repeats);
+        visit(Part::Encloses);
         self.kinds.iter().for_each(|kind| kind.parts(visit));
         visit(Part::Outlined(&self.captures));
     }

@@ -41,12 +41,6 @@ const COPIED: i64 = 64;
 /// Bytes of the memory that each lane has of its own, for one buffer.
 const PRIVATE_BYTES: i64 = 1 << 10;
 
-/// The number of iterations, if it is known.
-fn count(dimension: &LoopDimension) -> Option<i64> {
-    let range = Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
-    range.steps().as_int()
-}
-
 impl<'g> Lowering<'g> {
     /// Looks at the innermost loop, whose iterations are to run on lanes: at what they are made of, and whether one writes what another
     /// one accesses. Returns the buffers of which each lane needs its own.
@@ -229,7 +223,7 @@ impl<'g> Lowering<'g> {
 
     /// Lanes of one vector; `None` for less than two iterations, which need none.
     fn width(&self, dimension: &LoopDimension, body: &[Statement]) -> Option<u32> {
-        let lanes = match count(dimension) {
+        let lanes = match dimension.count() {
             Some(count) if count < 2 => return None,
             Some(count) if count <= MOST_LANES => count,
             Some(_) | None => {
@@ -272,6 +266,11 @@ fn sizes(body: &[Statement], visit: &mut dyn FnMut(BufferId)) {
             | Part::Allocates(_)
             | Part::Frees(_)
             | Part::Outlined(_)
+            | Part::Runs { .. }
+            | Part::Repeats
+            | Part::Encloses
+            | Part::Names { .. }
+            | Part::Jumps { .. }
             | Part::Points { .. } => {}
         });
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{Environment, TypedCode, TypedExpressionKind, TypedStatement};
 
-use super::{copied, count};
+use super::copied;
 use crate::lower::scalar::typed;
 use crate::plan::{
     Binding, BufferId, Compute, Copy, Level, Location, Loop, LoopDimension, Plan, Realisation, Resolved,
@@ -43,7 +43,7 @@ fn loops(plan: &Plan, body: &mut [Statement], privates: &mut BTreeMap<BufferId, 
 
 /// Whether the iterations are known to fill whole vectors.
 fn fills_vectors(dimension: &LoopDimension, width: u32) -> bool {
-    count(dimension).is_some_and(|count| count % i64::from(width) == 0)
+    dimension.count().is_some_and(|count| count % i64::from(width) == 0)
 }
 
 /// The vectors of one loop.

@@ -2,18 +2,19 @@
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::FloatMode;
+use sdfg::ir::{ConflictResolution, FloatMode};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::tasklet::{Environment, TypedCode};
 
 use super::PlanError;
+use crate::lower::capture;
 use crate::plan::{
-    Allocation, Buffer, BufferId, Compute, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
-    LoopDimension, Plan, Resolved, Slot, Space, Statement, Team, Vector, VectorCompute, Way,
+    Allocation, Buffer, BufferId, Captures, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
+    LoopDimension, Plan, Private, QueueOwner, Resolved, Slot, Space, Statement, Strided, SymbolArgument,
+    Team,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
-fn plan(allocations: Vec<Allocation>, body: Vec<Statement>) -> Plan {
+pub(super) fn plan(allocations: Vec<Allocation>, body: Vec<Statement>) -> Plan {
     let buffer =
         |(k, allocation)| Buffer::new(format!("b{k}"), ScalarType::I64.into(), Expr::int(8), allocation);
     Plan {
@@ -27,22 +28,25 @@ fn plan(allocations: Vec<Allocation>, body: Vec<Statement>) -> Plan {
     }
 }
 
-fn broken(plan: &Plan) -> Vec<PlanError> {
+/// The rules that a plan breaks whose functions are given what they use.
+pub(super) fn broken(plan: &Plan) -> Vec<PlanError> {
+    let mut plan = plan.clone();
+    capture(&mut plan);
     plan.verify().err().unwrap_or_default()
 }
 
 /// Element `at` of buffer 0 to the same buffer.
-fn touch(at: Expr) -> Statement {
+pub(super) fn touch(at: Expr) -> Statement {
     let at = Location { buffer: BufferId(0), offset: at };
     let (from, to) = (at.clone(), at);
     Statement::Copy(Copy { label: String::new(), from, to, dimensions: Vec::new(), write: Resolved::Store })
 }
 
-fn dimension(name: &str) -> LoopDimension {
+pub(super) fn dimension(name: &str) -> LoopDimension {
     LoopDimension { variable: Symbol::of(name), begin: Expr::zero(), end: Expr::int(8), step: Expr::one() }
 }
 
-fn of_level(level: Level, body: Vec<Statement>) -> Statement {
+pub(super) fn of_level(level: Level, body: Vec<Statement>) -> Statement {
     Statement::Loop(Loop { level, ..Loop::sequential(dimension("i"), body) })
 }
 
@@ -145,8 +149,10 @@ fn memory_is_made_before_it_is_used() {
     assert_eq!(stack(vec![used()]), []);
     assert_eq!(stack(vec![team(vec![id], vec![used()]), used()]), outside);
 
-    let mut handle = plan(vec![Allocation::Handle], vec![used()]);
-    assert_eq!(broken(&handle), [PlanError::Slots { buffer: buffer.clone(), n: 0 }]);
+    let mut handle = plan(vec![Allocation::Handle], vec![Statement::Begin(id), used()]);
+    // What is nowhere is not given to functions either.
+    let nowhere = PlanError::BufferNotGiven { buffer: buffer.clone() };
+    assert_eq!(broken(&handle), [PlanError::Slots { buffer: buffer.clone(), n: 0 }, nowhere]);
     handle.slots = vec![Slot { buffers: vec![id] }];
     assert_eq!(broken(&handle), []);
     handle.slots.push(Slot { buffers: vec![id] });
@@ -166,27 +172,130 @@ fn variables_are_set_before_they_are_used() {
     assert_eq!(of(vec![set("k")]), [PlanError::Untyped { variable: Symbol::of("k") }]);
 }
 
-/// A tasklet without connectors on lanes, with these ways.
-fn lanes(ways: Vec<Way>) -> Statement {
-    let code = TypedCode { environment: Environment::new(), locals: Vec::new(), body: Vec::new() };
-    let (bindings, symbols, checks) = (Vec::new(), Vec::new(), Vec::new());
-    let compute = Compute { label: String::new(), code, bindings, symbols, checks };
-    Statement::Lanes(VectorCompute { compute, ways })
+#[test]
+fn memory_comes_from_where_it_can() {
+    let (id, other) = (BufferId(0), BufferId(1));
+    let is_not = |what| [PlanError::Allocation { buffer: "b0".to_owned(), what }];
+    let of = |allocation: Allocation, body| broken(&plan(vec![allocation, Allocation::Stack], body));
+    let mut begun = plan(vec![Allocation::Handle], vec![Statement::Begin(id), touch(Expr::zero())]);
+    begun.slots = vec![Slot { buffers: vec![id] }];
+    assert_eq!(broken(&begun), []);
+    begun.body.reverse();
+    assert_eq!(broken(&begun), [PlanError::BeforeBegun { buffer: "b0".to_owned() }]);
+    assert_eq!(of(Allocation::Stack, vec![Statement::Begin(id)]), is_not("begun"));
+    // Nor is it given to the function.
+    let owned = of(Allocation::Persistent, vec![team(vec![id], vec![])]);
+    assert_eq!(owned[..1], is_not("one of each thread's own"));
+    let point = Statement::Point { reference: id, to: other };
+    assert_eq!(of(Allocation::Stack, vec![point.clone()]), is_not("set to name another buffer"));
+    let elsewhere = [PlanError::Allocation { buffer: "b1".to_owned(), what: "what this reference names" }];
+    let another = Allocation::Reference([id].into());
+    assert_eq!(of(another, vec![point]), elsewhere);
+    assert_eq!(
+        of(Allocation::Constant(Vec::new()), vec![]),
+        is_not("constant: it has another number of values")
+    );
+    assert_eq!(of(Allocation::Argument(0), vec![]), is_not("this argument"));
+    let mut sized = plan(vec![Allocation::Stack], vec![]);
+    sized.buffers[0].size = Expr::sym("i");
+    assert_eq!(broken(&sized), is_not("on the stack: its size is no constant"));
+    sized.buffers[0].allocation = Allocation::Handle;
+    assert_eq!(broken(&sized), is_not("in the arena: its size is not known to the caller"));
+    let mut twice = plan(vec![Allocation::Stack, Allocation::Stack], vec![]);
+    twice.buffers[1].name = "b0".to_owned();
+    assert_eq!(broken(&twice), is_not("called as another buffer is"));
+    let mut slot = plan(vec![Allocation::Stack], vec![]);
+    slot.slots = vec![Slot { buffers: vec![id] }];
+    assert_eq!(broken(&slot), is_not("in a slot of the arena"));
+    // The size of what each thread has is known before the loop.
+    let mut own = plan(vec![Allocation::Thread], vec![team(vec![id], vec![])]);
+    own.buffers[0].size = Expr::sym("i");
+    assert_eq!(broken(&own), [PlanError::BeforeSet { variable: Symbol::of("i") }]);
+    // So is the capacity of queues that are made, and the size of what checked code looks at.
+    let owner = QueueOwner::Statements;
+    let queues = Allocation::Queues { capacity: Some(Expr::sym("i")), owner };
+    let unset = [PlanError::BeforeSet { variable: Symbol::of("i") }];
+    assert_eq!(of(queues, vec![Statement::Allocate(id)]), unset);
+    let mut looked_at = plan(vec![Allocation::Persistent], vec![touch(Expr::zero())]);
+    looked_at.buffers[0].size = Expr::sym("i");
+    assert_eq!(broken(&looked_at), []);
+    looked_at.checked = true;
+    assert_eq!(broken(&looked_at), unset);
 }
 
 #[test]
-fn lanes_are_those_of_vectors() {
-    let of_vector = |body, rest| {
-        let vector = Vector { width: 4, rest, ..Vector::default() };
-        plan(vec![Allocation::Stack], vec![of_level(Level::Vector(Box::new(vector)), body)])
+fn loops_count_alone() {
+    let set = |name: &str| Statement::Let { variable: Symbol::of(name), value: Expr::one() };
+    let of = |body| broken(&plan(vec![Allocation::Stack], vec![of_level(Level::Unrolled, body)]));
+    assert_eq!(of(vec![set("j")]), []);
+    assert_eq!(of(vec![set("i")]), [PlanError::SetsCounter { variable: Symbol::of("i") }]);
+    // Bounds are found before the first iteration.
+    let bounded = LoopDimension { end: Expr::sym("i"), ..dimension("i") };
+    let bounded = Statement::Loop(Loop::sequential(bounded, vec![]));
+    assert_eq!(broken(&plan(vec![], vec![bounded])), [PlanError::BeforeSet { variable: Symbol::of("i") }]);
+    // What a thread sets is not there after the loop of its team.
+    let shared = plan(vec![Allocation::Stack], vec![team(vec![], vec![set("j")]), touch(Expr::sym("j"))]);
+    assert_eq!(broken(&shared), [PlanError::BeforeSet { variable: Symbol::of("j") }]);
+}
+
+#[test]
+fn functions_are_given_what_they_use() {
+    let set = Statement::Let { variable: Symbol::of("j"), value: Expr::one() };
+    let inside = || team(vec![], vec![touch(Expr::sym("j") + Expr::sym("i"))]);
+    let mut whole = plan(vec![Allocation::Stack], vec![set, inside()]);
+    capture(&mut whole);
+    assert_eq!(whole.verify(), Ok(()));
+    let given = |whole: &Plan| match &whole.body[1] {
+        Statement::Loop(each) => each.team().map(|team| team.captures.clone()).unwrap_or_default(),
+        other => panic!("{other:?}"),
     };
-    let alone = || vec![touch(Expr::zero())];
-    assert_eq!(broken(&of_vector(vec![lanes(vec![])], alone())), []);
-    assert_eq!(broken(&of_vector(alone(), vec![])), [PlanError::Lanes]);
-    assert_eq!(broken(&of_vector(vec![lanes(vec![])], vec![lanes(vec![])])), [PlanError::Lanes]);
-    assert_eq!(broken(&of_vector(vec![lanes(vec![Way::Uniform])], vec![])), [PlanError::Lanes]);
-    assert_eq!(broken(&plan(vec![], vec![lanes(vec![])])), [PlanError::Lanes]);
-    let inner = || of_level(Level::Unrolled, vec![]);
-    let nested = PlanError::Nesting { inner: LevelKind::Unrolled, outer: Some(LevelKind::Vector) };
-    assert!(broken(&of_vector(vec![inner()], vec![])).contains(&nested));
+    let with = |change: &dyn Fn(&mut Captures)| {
+        let (mut broken, mut captures) = (whole.clone(), given(&whole));
+        change(&mut captures);
+        if let Statement::Loop(each) = &mut broken.body[1]
+            && let Some(team) = each.team_mut()
+        {
+            team.captures = captures;
+        }
+        broken.verify().err().unwrap_or_default()
+    };
+    assert_eq!(with(&|_| {}), []);
+    let variable = Symbol::of("j");
+    assert_eq!(with(&|given| given.variables.clear()), [PlanError::VariableNotGiven { variable }]);
+    let buffer = || "b0".to_owned();
+    assert_eq!(with(&|given| given.buffers.clear()), [PlanError::BufferNotGiven { buffer: buffer() }]);
+    let mut program = whole.clone();
+    program.captures.stack.clear();
+    assert_eq!(program.verify(), Err(vec![PlanError::BufferNotGiven { buffer: buffer() }]));
+
+    // What the caller passes is not everywhere either.
+    let mut passed = plan(vec![Allocation::Stack], vec![team(vec![], vec![touch(Expr::sym("N"))])]);
+    passed.symbols = vec![SymbolArgument { name: Symbol::of("N"), ty: ScalarType::I64, non_negative: false }];
+    // Where it is used it has a type.
+    assert_eq!(broken(&passed), [PlanError::Untyped { variable: Symbol::of("N") }]);
+    passed.variables.insert(Symbol::of("N"), ScalarType::I64);
+    capture(&mut passed);
+    assert_eq!(passed.verify(), Ok(()));
+    passed.captures.variables.clear();
+    assert_eq!(passed.verify(), Err(vec![PlanError::VariableNotGiven { variable: Symbol::of("N") }]));
+
+    // Each thread combines its accumulator into the same element.
+    let target = Strided {
+        origin: Location { buffer: BufferId(0), offset: Expr::zero() },
+        extents: vec![],
+        strides: vec![],
+    };
+    let resolution = ConflictResolution::Sum;
+    let private = Private { buffer: BufferId(1), banks: None, target, resolution };
+    let team = Team { privates: vec![private], ..Team::default() };
+    let sum = Statement::Loop(Loop::shared(vec![dimension("i")], team, vec![]));
+    let mut sum = plan(vec![Allocation::Stack, Allocation::Stack], vec![sum]);
+    capture(&mut sum);
+    assert_eq!(sum.verify(), Ok(()));
+    if let Statement::Loop(each) = &mut sum.body[0]
+        && let Some(team) = each.team_mut()
+    {
+        team.captures.buffers[0].contested = false;
+    }
+    assert_eq!(sum.verify(), Err(vec![PlanError::Contested { buffer: buffer() }]));
 }

@@ -1,0 +1,207 @@
+//! Rules of ways: each is the way to the elements that the plan names, and lanes that write at once write different elements.
+
+use sdfg::symbolic::Expr;
+
+use super::PlanError;
+use crate::plan::{
+    Binding, BufferId, Location, LoopDimension, Plan, Realisation, Resolved, Vector, VectorCompute, Way,
+};
+
+/// Looks at every way of the lanes of a loop.
+pub(super) fn check(
+    plan: &Plan,
+    (vector, dimension): (&Vector, &LoopDimension),
+    lanes: &[&VectorCompute],
+    errors: &mut Vec<PlanError>,
+) {
+    let ways = Ways { vector, dimension };
+    let mut accesses = Vec::new();
+    for VectorCompute { compute, ways: given } in lanes {
+        let connectors = compute.code.environment.connectors();
+        for (((connector, _), binding), way) in connectors.zip(&compute.bindings).zip(given) {
+            if let Err(what) = ways.fit(binding, way) {
+                let (label, connector) = (compute.label.clone(), connector.to_owned());
+                errors.push(PlanError::Way { label, connector, what });
+            }
+            accesses.extend(Access::of(binding, way));
+        }
+    }
+    for (position, a) in accesses.iter().enumerate() {
+        for b in accesses[position + 1..].iter().filter(|b| b.buffer == a.buffer) {
+            if ways.meet(a, b) {
+                errors.push(PlanError::LanesMeet { buffer: plan.named(a.buffer) });
+            }
+        }
+    }
+}
+
+/// Elements of all lanes.
+struct Access<'p> {
+    buffer: BufferId,
+    offset: &'p Expr,
+    way: &'p Way,
+    /// What happens to them, if they are written.
+    write: Option<&'p Resolved>,
+}
+
+impl<'p> Access<'p> {
+    fn of(binding: &'p Binding, way: &'p Way) -> Option<Self> {
+        let (Location { buffer, offset }, write) = match binding {
+            Binding::Load(from) => (from, None),
+            Binding::View(part) => (&part.origin, None),
+            Binding::Store { to, write } => (to, Some(write)),
+            Binding::ViewMut { to, write } => (&to.origin, Some(write)),
+            Binding::Push(_) | Binding::Length(_) => return None,
+        };
+        Some(Access { buffer: *buffer, offset, way, write })
+    }
+
+    fn stores(&self) -> bool {
+        matches!(self.write, Some(Resolved::Store))
+    }
+
+    fn resolution(&self) -> Option<&'p sdfg::ir::ConflictResolution> {
+        match self.write {
+            Some(Resolved::Combine { resolution, .. }) => Some(resolution),
+            Some(Resolved::Store) | None => None,
+        }
+    }
+}
+
+struct Ways<'p> {
+    vector: &'p Vector,
+    dimension: &'p LoopDimension,
+}
+
+impl Ways<'_> {
+    /// Whether a way is one for what a connector stands for; else what is wrong.
+    fn fit(&self, binding: &Binding, way: &Way) -> Result<(), &'static str> {
+        let location = match binding {
+            Binding::Load(location) | Binding::Store { to: location, .. } => location,
+            Binding::View(part) | Binding::ViewMut { to: part, .. } => &part.origin,
+            Binding::Push(_) | Binding::Length(_) => return Err("use a queue"),
+        };
+        let is_own = matches!(way, Way::Own | Way::OwnIndexed);
+        match (self.vector.privates.contains(&location.buffer), is_own) {
+            (true, false) => return Err("share memory of which each has its own"),
+            (false, true) => return Err("have no such memory of their own"),
+            (true, true) | (false, false) => {}
+        }
+        let is_cell = self.vector.folds.iter().any(|fold| fold.cell == location.buffer);
+        if is_cell && !matches!(way, Way::Fold(_)) {
+            return Err("access what is in the registers of a fold");
+        }
+        match binding {
+            Binding::Load(_) if matches!(way, Way::InOrder | Way::Fold(_)) => {
+                return Err("read as only writes do");
+            }
+            Binding::Load(_) | Binding::Push(_) | Binding::Length(_) => {}
+            Binding::View(_) => return by_indices(way, false),
+            Binding::ViewMut { write: Resolved::Store, .. } => return by_indices(way, true),
+            Binding::ViewMut { write: Resolved::Combine { .. }, .. } => {
+                return if matches!(way, Way::OwnIndexed | Way::InOrder) {
+                    Ok(())
+                } else {
+                    Err("may combine into one element at once")
+                };
+            }
+            Binding::Store { to, write } => self.fit_write(to, write, way)?,
+        }
+        if self.leads_to(way, &location.offset) { Ok(()) } else { Err("look elsewhere for their elements") }
+    }
+
+    fn fit_write(&self, to: &Location, write: &Resolved, way: &Way) -> Result<(), &'static str> {
+        match (write, way) {
+            (Resolved::Store, Way::Uniform) => Err("write one element at once"),
+            (Resolved::Store, Way::Fold(_)) => Err("do not combine as the fold does"),
+            (
+                Resolved::Store,
+                Way::Contiguous
+                | Way::Reversed
+                | Way::Strided(_)
+                | Way::Indexed
+                | Way::Own
+                | Way::OwnIndexed
+                | Way::InOrder,
+            ) => Ok(()),
+            (Resolved::Combine { .. }, Way::InOrder) => Ok(()),
+            (Resolved::Combine { realisation: Realisation::Atomic | Realisation::Locked, .. }, _) => {
+                Err("combine at once what other threads change")
+            }
+            (Resolved::Combine { resolution, realisation: Realisation::Plain, .. }, Way::Fold(position)) => {
+                let fold = self.vector.folds.get(*position);
+                if fold.is_some_and(|fold| fold.cell == to.buffer && fold.resolution == *resolution) {
+                    Ok(())
+                } else {
+                    Err("do not combine as the fold does")
+                }
+            }
+            (
+                Resolved::Combine { realisation: Realisation::Plain, .. },
+                Way::Own | Way::OwnIndexed | Way::Contiguous | Way::Reversed,
+            ) => Ok(()),
+            (Resolved::Combine { realisation: Realisation::Plain, .. }, Way::Strided(stride)) => {
+                if stride.as_int().is_some() { Ok(()) } else { Err("may combine into one element at once") }
+            }
+            (Resolved::Combine { realisation: Realisation::Plain, .. }, Way::Uniform | Way::Indexed) => {
+                Err("may combine into one element at once")
+            }
+        }
+    }
+
+    /// Whether the offset of an access, from lane to lane, moves as the way says.
+    fn leads_to(&self, way: &Way, offset: &Expr) -> bool {
+        match way {
+            Way::Uniform | Way::Own => !offset.depends_on(&self.dimension.variable),
+            Way::Contiguous => self.stride(offset).is_some_and(|stride| stride.is_one()),
+            Way::Reversed => self.stride(offset).is_some_and(|stride| stride.as_int() == Some(-1)),
+            Way::Strided(stride) => {
+                stride.as_int() != Some(0) && self.stride(offset).as_ref() == Some(stride)
+            }
+            Way::Fold(_) => offset.as_int() == Some(0),
+            Way::Indexed | Way::OwnIndexed | Way::InOrder => true,
+        }
+    }
+
+    /// How far the elements of neighbouring lanes lie apart.
+    fn stride(&self, offset: &Expr) -> Option<Expr> {
+        let (coefficient, _) = offset.linear_in(&self.dimension.variable)?;
+        Some(&coefficient * &self.dimension.step)
+    }
+
+    /// Whether different lanes certainly access one element of a buffer, and not both to combine with it.
+    fn meet(&self, a: &Access<'_>, b: &Access<'_>) -> bool {
+        let combines_both = || a.resolution().is_some() && a.resolution() == b.resolution();
+        if a.write.is_none() && b.write.is_none() || combines_both() {
+            return false;
+        }
+        // The lanes of one come after all lanes of the other.
+        let is_apart = |access: &Access<'_>| access.stores() && *access.way == Way::InOrder;
+        if is_apart(a) || is_apart(b) {
+            return true;
+        }
+        if matches!(a.way, Way::Own | Way::OwnIndexed) {
+            return false;
+        }
+        let stride = |access: &Access<'_>| self.stride(access.offset)?.as_int().filter(|stride| *stride != 0);
+        let (Some(stride), Some(distance)) = (stride(a), (b.offset - a.offset).as_int()) else {
+            return false;
+        };
+        distance != 0 && distance % stride == 0 && (distance / stride).abs() < i64::from(self.vector.width)
+    }
+}
+
+/// Whether code that chooses elements by indices finds them by a way.
+fn by_indices(way: &Way, writes: bool) -> Result<(), &'static str> {
+    match way {
+        Way::Indexed | Way::OwnIndexed => Ok(()),
+        Way::InOrder if writes => Ok(()),
+        Way::InOrder
+        | Way::Uniform
+        | Way::Contiguous
+        | Way::Reversed
+        | Way::Strided(_)
+        | Way::Own
+        | Way::Fold(_) => Err("do not choose their elements by indices"),
+    }
+}

@@ -1,0 +1,277 @@
+//! What a plan does and where, collected in one walk; rules about levels and jumps are looked at on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::PlanError;
+use super::place::Place;
+use crate::plan::{
+    Allocation, Buffer, BufferId, Captures, Entry, JumpTarget, LevelKind, Part, Plan, Space, Statement,
+};
+
+/// What a walk over a plan has seen.
+#[derive(Default)]
+pub(super) struct Found<'p> {
+    /// Where buffers are allocated and references set.
+    pub(super) made: BTreeMap<BufferId, Vec<Place>>,
+    /// Where lifetimes of buffers begin.
+    pub(super) begun: BTreeMap<BufferId, Vec<Place>>,
+    /// The statements that give each thread or task a buffer.
+    pub(super) owned: BTreeMap<BufferId, Vec<usize>>,
+    /// References with what they are set to.
+    pub(super) pointed: Vec<(BufferId, BufferId)>,
+    /// Where variables are set.
+    pub(super) set: BTreeMap<Symbol, Vec<Place>>,
+    /// The loops that count variables.
+    pub(super) counted: BTreeMap<Symbol, Vec<usize>>,
+    pub(super) touched: Vec<(BufferId, Place)>,
+    pub(super) contested: Vec<(BufferId, Place)>,
+    pub(super) read: Vec<(Symbol, Place)>,
+    /// What functions are given, by the positions of their statements, 0 for that of the program.
+    pub(super) captures: BTreeMap<usize, &'p Captures>,
+    targets: BTreeSet<JumpTarget>,
+    pub(super) errors: Vec<PlanError>,
+}
+
+/// Where jumps of a name may go.
+#[derive(Clone, Copy, Debug)]
+struct Entries {
+    repeats: bool,
+    cases: usize,
+}
+
+/// Around the statement at hand.
+#[derive(Clone, Default)]
+struct Around {
+    place: Place,
+    levels: Vec<LevelKind>,
+    jumps: BTreeMap<JumpTarget, Entries>,
+}
+
+impl<'p> Found<'p> {
+    /// What is in a plan.
+    pub(super) fn of(plan: &'p Plan) -> Self {
+        let mut found = Found::default();
+        found.captures.insert(0, &plan.captures);
+        let place = Place { functions: vec![0], ..Place::default() };
+        found.statements(plan, &plan.body, &Around { place, ..Around::default() }, &mut 0);
+        found
+    }
+
+    fn statements(&mut self, plan: &'p Plan, body: &'p [Statement], around: &Around, position: &mut usize) {
+        for statement in body {
+            *position += 1;
+            let mut inner = around.clone();
+            inner.place.position = *position;
+            let (mut bodies, mut parts) = (Vec::new(), Vec::new());
+            statement.parts(&mut |part| match part {
+                Part::Body(body) => bodies.push(body),
+                part => parts.push(part),
+            });
+            // The statement itself is in its functions, but for the order before what it repeats.
+            for part in &parts {
+                self.enter(part, &mut inner);
+            }
+            let mut outside = inner.place.clone();
+            if parts.iter().any(|part| matches!(part, Part::Encloses)) {
+                outside.repeated.clone_from(&around.place.repeated);
+            }
+            for part in parts {
+                self.part(plan, part, around, (&outside, &inner));
+            }
+            for body in bodies {
+                self.statements(plan, body, &inner, position);
+            }
+        }
+    }
+
+    /// What a part says of the statements inside.
+    fn enter(&mut self, part: &Part<'p>, inner: &mut Around) {
+        let here = inner.place.position;
+        match *part {
+            Part::Runs { level, dimensions } => {
+                self.level(level, dimensions, &inner.levels);
+                inner.levels.push(level);
+            }
+            Part::Repeats => inner.place.repeated.push(here),
+            Part::Encloses => inner.jumps.clear(),
+            Part::Outlined(captures) => {
+                self.captures.insert(here, captures);
+                inner.place.functions.push(here);
+            }
+            Part::Names { target, repeats, cases } => {
+                if !self.targets.insert(target) {
+                    self.errors.push(PlanError::TwoTargets { target: target.index() });
+                }
+                inner.jumps.insert(target, Entries { repeats, cases });
+            }
+            Part::Body(_)
+            | Part::Evaluates(_)
+            | Part::Compares(_)
+            | Part::Sets(_)
+            | Part::Counts(_)
+            | Part::Touches(_)
+            | Part::Contests(_)
+            | Part::Owns(_)
+            | Part::Jumps { .. }
+            | Part::Begins(_)
+            | Part::Allocates(_)
+            | Part::Frees(_)
+            | Part::Points { .. } => {}
+        }
+    }
+
+    /// What a part does at `place`; `inner` is around the statements inside.
+    fn part(&mut self, plan: &Plan, part: Part<'p>, around: &Around, (place, inner): (&Place, &Around)) {
+        let here = place.position;
+        match part {
+            Part::Body(_)
+            | Part::Runs { .. }
+            | Part::Repeats
+            | Part::Encloses
+            | Part::Outlined(_)
+            | Part::Names { .. } => {}
+            Part::Jumps { target, entry } => self.jump(target, entry, around),
+            Part::Contests(buffer) => self.contested.push((buffer, place.clone())),
+            Part::Begins(buffer) => self.begun.entry(buffer).or_default().push(place.clone()),
+            Part::Evaluates(expression) => self.reads(expression, place),
+            Part::Compares(expression) => {
+                if plan.checked {
+                    self.reads(expression, place);
+                }
+            }
+            Part::Sets(variable) => self.set.entry(variable.clone()).or_default().push(place.clone()),
+            Part::Counts(variable) => self.counted.entry(variable.clone()).or_default().push(here),
+            Part::Touches(buffer) => {
+                let described = plan.buffer(buffer);
+                self.reach(described, &inner.levels);
+                if plan.checked {
+                    self.reads(&described.size, place);
+                }
+                self.touched.push((buffer, place.clone()));
+            }
+            Part::Frees(buffer) => self.touched.push((buffer, place.clone())),
+            Part::Owns(buffer) => {
+                self.owned.entry(buffer).or_default().push(here);
+                // It is touched inside if at all; its size is known before.
+                self.reads(&plan.buffer(buffer).size, place);
+                self.touched.push((buffer, inner.place.clone()));
+            }
+            Part::Allocates(buffer) => {
+                self.made.entry(buffer).or_default().push(place.clone());
+                self.reads(&plan.buffer(buffer).size, place);
+                let Allocation::Queues { capacity, .. } = &plan.buffer(buffer).allocation else { return };
+                capacity.iter().for_each(|capacity| self.reads(capacity, place));
+            }
+            Part::Points { reference, to } => {
+                self.made.entry(reference).or_default().push(place.clone());
+                // In a checked plan, what says which elements were written is set with it.
+                if let Some(defined) = plan.buffer(reference).defined {
+                    self.made.entry(defined).or_default().push(place.clone());
+                }
+                self.pointed.push((reference, to));
+                self.touched.push((to, place.clone()));
+            }
+        }
+    }
+
+    fn reads(&mut self, expression: &Expr, place: &Place) {
+        let symbols = expression.free_symbols().into_iter();
+        self.read.extend(symbols.map(|symbol| (symbol.clone(), place.clone())));
+    }
+
+    fn jump(&mut self, target: JumpTarget, entry: Entry, around: &Around) {
+        let has = |entries: &Entries| match entry {
+            Entry::Behind => true,
+            Entry::Again => entries.repeats,
+            Entry::Case(case) => case < entries.cases,
+        };
+        match around.jumps.get(&target) {
+            None => self.errors.push(PlanError::Jump { target: target.index() }),
+            Some(entries) if !has(entries) => self.errors.push(PlanError::Entry { target: target.index() }),
+            Some(_) => {}
+        }
+    }
+
+    /// Looks at where a buffer lies that code inside of these levels uses.
+    fn reach(&mut self, buffer: &Buffer, levels: &[LevelKind]) {
+        let is_of_device =
+            |level: &&LevelKind| matches!(level, LevelKind::Grid | LevelKind::Block | LevelKind::Lane);
+        let level = levels.iter().rev().find(is_of_device).copied();
+        let Buffer { name, space, .. } = buffer;
+        let is_reached = match space {
+            Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
+            Space::DeviceGlobal | Space::BlockShared | Space::Register => level.is_some(),
+            Space::Pinned | Space::Constant => true,
+        };
+        if !is_reached {
+            let buffer = name.clone();
+            self.errors.push(PlanError::Unreachable { buffer, space: *space, level });
+        }
+    }
+
+    fn level(&mut self, level: LevelKind, dimensions: usize, around: &[LevelKind]) {
+        let has_one = match level {
+            LevelKind::Vector | LevelKind::Sequential | LevelKind::Unrolled | LevelKind::Pipelined => {
+                dimensions == 1
+            }
+            LevelKind::Rank
+            | LevelKind::Team
+            | LevelKind::Grid
+            | LevelKind::Block
+            | LevelKind::Lane
+            | LevelKind::Replicated => dimensions > 0,
+        };
+        if !has_one {
+            self.errors.push(PlanError::Dimensions { level, n: dimensions });
+        }
+        if let Some(outer) = around.iter().find(|outer| excludes(**outer, level)) {
+            self.errors.push(PlanError::Nesting { inner: level, outer: Some(*outer) });
+        }
+        let needed = match level {
+            LevelKind::Block => Some(LevelKind::Grid),
+            LevelKind::Lane => Some(LevelKind::Block),
+            LevelKind::Rank
+            | LevelKind::Team
+            | LevelKind::Grid
+            | LevelKind::Vector
+            | LevelKind::Sequential
+            | LevelKind::Unrolled
+            | LevelKind::Pipelined
+            | LevelKind::Replicated => None,
+        };
+        if needed.is_some_and(|needed| !around.contains(&needed)) {
+            self.errors.push(PlanError::Nesting { inner: level, outer: None });
+        }
+    }
+}
+
+/// Whether a level cannot be inside of another one.
+fn excludes(outer: LevelKind, inner: LevelKind) -> bool {
+    // A vector has lanes alone.
+    if outer == LevelKind::Vector {
+        return true;
+    }
+    match inner {
+        // One program, one team of the host, one kernel at a time: none is inside of itself or of what it starts.
+        LevelKind::Rank => true,
+        LevelKind::Team => matches!(
+            outer,
+            LevelKind::Team
+                | LevelKind::Grid
+                | LevelKind::Block
+                | LevelKind::Lane
+                | LevelKind::Pipelined
+                | LevelKind::Replicated
+        ),
+        LevelKind::Grid => matches!(outer, LevelKind::Grid | LevelKind::Block | LevelKind::Lane),
+        LevelKind::Block => matches!(outer, LevelKind::Block | LevelKind::Lane),
+        LevelKind::Lane => outer == LevelKind::Lane,
+        LevelKind::Vector
+        | LevelKind::Sequential
+        | LevelKind::Unrolled
+        | LevelKind::Pipelined
+        | LevelKind::Replicated => false,
+    }
+}
