@@ -15,10 +15,18 @@ const WITH_32: &str = "\
     alderlake arrowlake arrowlake-s bdver4 broadwell clearwaterforest core-avx2 gracemont grandridge haswell lunarlake \
     meteorlake pantherlake raptorlake sierraforest skylake x86-64-v3 znver1 znver2 znver3";
 
+/// LLVM cuts vectors of 64 bytes in two for processors that prefer shorter ones, as most with AVX-512 do.
+const MOST_WHOLE: u64 = 32;
+
 impl CompileOptions {
     /// The machine that plans are made for.
     pub fn target(&self) -> Target {
-        Target { vector_bytes: vectors_up_to(widest_of(&self.cpu)), ..Target::cpu() }
+        let widest = widest_of(&self.cpu);
+        Target {
+            vector_bytes: vectors_up_to(widest),
+            register_bytes: widest.min(MOST_WHOLE),
+            ..Target::cpu()
+        }
     }
 
     /// The choices that lowering makes.
@@ -107,6 +115,15 @@ mod tests {
         assert_eq!(named("x86-64-v2", "+sse4a,+avx2"), [16, 32]);
         assert_eq!(named("neoverse-n1", ""), [16]);
         assert_eq!(widths(Cpu::Host), vectors_up_to(host()));
+    }
+
+    #[test]
+    fn vectors_that_may_be_cut_are_none_that_are_whole() {
+        let whole = |cpu: Cpu| CompileOptions { cpu, ..CompileOptions::default() }.target().register_bytes;
+        assert_eq!(whole(Cpu::named("x86-64")), 16);
+        assert_eq!(whole(Cpu::named("haswell")), 32);
+        assert_eq!(whole(Cpu::named("x86-64-v4")), 32);
+        assert_eq!(whole(Cpu::levels([Level::V4, Level::V2])), 16);
     }
 
     #[test]

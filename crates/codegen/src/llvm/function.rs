@@ -92,6 +92,8 @@ pub(super) struct Function<'e, 'ctx> {
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether combinations keep their order, where a resolution by itself has none.
     pub(super) keeps_order: Cell<bool>,
+    /// Bytes of the vectors that the lanes being written hand to functions.
+    pub(super) register_bytes: Cell<u64>,
     /// Whether something in the function can fail.
     pub(super) fallible: Cell<bool>,
     /// The memlet or copy whose accesses are being written, for messages.
@@ -141,6 +143,7 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             task: Cell::new(emitter.pointer().const_null()),
             overflow: Cell::new(None),
             keeps_order: Cell::new(false),
+            register_bytes: Cell::new(0),
             fallible: Cell::new(false),
             reader: RefCell::new(None),
             timers: Timers::default(),

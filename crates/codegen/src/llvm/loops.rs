@@ -124,7 +124,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.begin_loop();
         let calls = self.emitter.vector_calls.get();
         body(counter)?;
-        let one_vector = self.emitter.vector_calls.get() > calls;
+        let one_vector = hints.one_vector || self.emitter.vector_calls.get() > calls;
         // LLVM warns of loops that it cannot copy out because nobody knows how many iterations they have.
         let is_counted = [begin, end, step].iter().all(|value| value.is_const());
         let hints = LoopHints { one_vector, full_unroll: hints.full_unroll && is_counted, ..hints };

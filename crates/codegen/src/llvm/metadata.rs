@@ -24,10 +24,13 @@ pub(super) struct LoopHints {
     pub(super) parallel_accesses: bool,
     /// The body is to be copied out for every iteration.
     pub(super) full_unroll: bool,
-    /// One vector at a time: several would be in the way of the function that each iteration calls, and be kept in memory.
+    /// One vector at a time: there are few iterations, or several would be in the way of the function that each of them calls, and be kept
+    /// in memory.
     pub(super) one_vector: bool,
     /// The loop is not vectorised, whatever LLVM finds out about it.
     pub(super) no_vectors: bool,
+    /// The body is not copied out, unless for all iterations, whose number is known then: it is as long as lowering wants it.
+    pub(super) no_copies: bool,
 }
 
 impl LoopHints {
@@ -92,6 +95,9 @@ impl LoopHints {
         }
         if self.one_vector {
             add("!\"llvm.loop.interleave.count\", i32 1".to_owned());
+        }
+        if self.no_copies {
+            add("!\"llvm.loop.unroll.runtime.disable\"".to_owned());
         }
         if self.no_vectors {
             add("!\"llvm.loop.vectorize.enable\", i1 false".to_owned());

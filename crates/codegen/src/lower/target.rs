@@ -25,6 +25,9 @@ pub struct Target {
     pub atomic_bytes: u64,
     /// Bytes of vectors, ascending; none without vectors.
     pub vector_bytes: Vec<u64>,
+    /// Bytes of the longest vector that every processor of the target moves and hands to functions whole. Longer vectors may be cut in
+    /// pieces, in any order.
+    pub register_bytes: u64,
     /// Memory near a thread.
     pub caches: Caches,
     /// Memory on the stack of a thread.
@@ -78,6 +81,7 @@ impl Target {
             spaces: [Space::HostHeap, Space::Stack, Space::Constant].into(),
             atomic_bytes: 8,
             vector_bytes: vec![BASELINE_VECTOR],
+            register_bytes: BASELINE_VECTOR,
             caches: Caches { first: 32 << 10, second: 1 << 20, line: 64 },
             // A page is small against any thread's stack.
             stack: StackLimits { transient: 4 << 10, of_thread: 16 << 10 },

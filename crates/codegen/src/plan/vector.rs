@@ -18,6 +18,10 @@ use super::statement::Statement;
 pub struct Vector {
     /// Iterations that run together, one on each lane; the loop variable has the value of the first of them.
     pub width: u32,
+    /// Bytes of the vectors that memory is accessed by, one after the other, and that functions of vectors take.
+    pub register_bytes: u64,
+    /// Whether vectors leave an iteration to the rest, whatever their number: with every other element they load the one behind it.
+    pub ahead: bool,
     /// One iteration on its own, for those at the end that fill no vector; empty if there are none.
     pub rest: Vec<Statement>,
     /// Buffers on the stack of which each lane has its own: element `e` of lane `l` is element `e * width + l`. The rest uses the first
@@ -87,6 +91,10 @@ impl Vector {
         to: &mut Printer<'_, '_, '_>,
     ) -> fmt::Result {
         to.braced(format_args!("vector {} {ranges}{independent}", self.width), |to| {
+            to.line(format_args!("registers of {} bytes", self.register_bytes))?;
+            if self.ahead {
+                to.line(format_args!("leaves an iteration to the rest"))?;
+            }
             for private in &self.privates {
                 to.line(format_args!("private {}", to.name(*private)))?;
             }

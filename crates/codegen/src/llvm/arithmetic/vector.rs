@@ -56,22 +56,21 @@ impl<'ctx> Emitter<'ctx> {
         Ok(())
     }
 
-    /// The widest function of vectors, with its lanes, that does the same as a call and that every processor of the code has.
+    /// The widest function of vectors of at most `bytes`, with its lanes, that does the same as a call.
     pub(in crate::llvm) fn variant_for(
         &self,
         call: CallSiteValue<'ctx>,
         width: u32,
+        bytes: u64,
     ) -> Option<(FunctionValue<'ctx>, u32)> {
         let attribute = call.get_string_attribute(AttributeLoc::Function, VARIANTS)?;
         let names = attribute.get_string_value().to_string_lossy().into_owned();
-        // Vectors of 64 bytes are cut in two where the processor prefers that, also as arguments.
-        let widest = self.options.target().vector_bytes.last().map_or(0, |bytes| (*bytes).min(32));
         let fitting = names.split(',').filter_map(|variant| {
             let name = variant.split('(').next()?;
             let (set, rest) = name.strip_prefix("_ZGV")?.split_once('N')?;
-            let (_, bytes) = INSTRUCTION_SETS.into_iter().find(|(known, _)| set == known.to_string())?;
+            let (_, taken) = INSTRUCTION_SETS.into_iter().find(|(known, _)| set == known.to_string())?;
             let lanes: u32 = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-            let fits = bytes as u64 <= widest && lanes <= width;
+            let fits = taken as u64 <= bytes && lanes <= width;
             Some((self.module.get_function(name)?, lanes)).filter(|_| fits)
         });
         fitting.max_by_key(|(_, lanes)| *lanes)

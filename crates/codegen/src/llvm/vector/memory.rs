@@ -190,19 +190,61 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         self.function.address(element, self.function.base(places.buffer)?, first)
     }
 
-    fn load_row(&self, places: &Places<'ctx>, first: IntValue<'ctx>, n: u32) -> Emit<VectorValue<'ctx>> {
-        let function = self.function;
-        let ty = vector_of(function.emitter.component_type(places.element.lane())?, n)
-            .ok_or_else(|| function.emitter.defect("a component is a number"))?;
-        let row = function.builder.build_load(ty, self.row_address(places, first)?, "")?.into_vector_value();
-        if let Some(load) = row.as_instruction() {
-            let alignment = alignment(places.element.lane());
-            load.set_alignment(alignment).map_err(|error| function.emitter.defect(error))?;
-        }
-        Ok(row)
+    /// The parts of a row of `n` components that are accessed one after the other, each by its first component and their number. Left to
+    /// itself, LLVM cuts longer vectors in pieces that it stores in any order, which takes half as long again beyond the nearest cache.
+    fn pieces(&self, ty: ScalarType, n: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let bytes = u64::from(alignment(ty));
+        let most = u32::try_from(self.vector.register_bytes / bytes).unwrap_or(n).max(1);
+        (0..n).step_by(most as usize).map(move |first| (first, most.min(n - first)))
     }
 
-    /// Every other element from `first` on, or back: both halves are loaded with what lies between, and nothing beyond the last one.
+    /// The address of a component in a row.
+    fn component_address(
+        &self,
+        places: &Places<'ctx>,
+        row: PointerValue<'ctx>,
+        number: u32,
+    ) -> Emit<PointerValue<'ctx>> {
+        if number == 0 {
+            return Ok(row);
+        }
+        let component = self.function.emitter.component_type(places.element.lane())?;
+        self.function.address(component, row, self.function.emitter.constant(i64::from(number)))
+    }
+
+    fn load_row(&self, places: &Places<'ctx>, first: IntValue<'ctx>, n: u32) -> Emit<VectorValue<'ctx>> {
+        let function = self.function;
+        let ty = places.element.lane();
+        let address = self.row_address(places, first)?;
+        let mut row: Option<VectorValue<'ctx>> = None;
+        for (number, length) in self.pieces(ty, n) {
+            let vector = vector_of(function.emitter.component_type(ty)?, length)
+                .ok_or_else(|| function.emitter.defect("a component is a number"))?;
+            let address = self.component_address(places, address, number)?;
+            let piece = function.builder.build_load(vector, address, "")?.into_vector_value();
+            if let Some(load) = piece.as_instruction() {
+                load.set_alignment(alignment(ty)).map_err(|error| function.emitter.defect(error))?;
+            }
+            row = Some(match row {
+                None => piece,
+                Some(row) => self.joined(row, piece)?,
+            });
+        }
+        row.ok_or_else(|| function.emitter.defect("a row has elements"))
+    }
+
+    /// A vector and another one behind it, which is no longer.
+    fn joined(&self, row: VectorValue<'ctx>, behind: VectorValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let (length, more) = (row.get_type().get_size(), behind.get_type().get_size());
+        // Both operands of a shuffle have one length; what fills the second one up is not used.
+        let longer: Vec<u32> = (0..length).map(|number| number.min(more - 1)).collect();
+        let longer = if length == more { behind } else { self.function.shuffled(behind, None, &longer)? };
+        let positions: Vec<u32> = (0..length + more).collect();
+        self.function.shuffled(row, Some(longer), &positions)
+    }
+
+    /// Every other element from `first` on, or back. Where an iteration follows in any case, that is every element up to its own; otherwise
+    /// both halves are loaded with what lies between, and nothing beyond the last one.
     fn load_every_other(
         &self,
         places: &Places<'ctx>,
@@ -211,6 +253,13 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
     ) -> Emit<VectorValue<'ctx>> {
         let (function, width) = (self.function, self.vector.width);
         let constant = |value: u32| function.emitter.constant(i64::from(value));
+        if self.vector.ahead {
+            // The row begins or ends between the elements of two iterations.
+            let least = if reversed { function.subtract(first, constant(2 * width - 1))? } else { first };
+            let row = self.load_row(places, least, 2 * width)?;
+            let of_lane = |lane: u32| if reversed { 2 * (width - lane) - 1 } else { 2 * lane };
+            return function.shuffled(row, None, &(0..width).map(of_lane).collect::<Vec<_>>());
+        }
         let least = if reversed { function.subtract(first, constant(2 * (width - 1)))? } else { first };
         let low = self.load_row(places, least, width)?;
         let high = self.load_row(places, function.add(least, constant(width - 1))?, width)?;
@@ -230,15 +279,26 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         mask: Option<VectorValue<'ctx>>,
     ) -> Emit<()> {
         let function = self.function;
-        let (address, alignment) = (self.row_address(places, first)?, alignment(places.element.lane()));
-        let Some(mask) = mask else {
-            let store = function.builder.build_store(address, row)?;
-            return store.set_alignment(alignment).map_err(|error| function.emitter.defect(error));
-        };
-        let types = [row.get_type().into(), address.get_type().into()];
-        let alignment = function.emitter.i32().const_int(u64::from(alignment), false);
-        let store = function.emitter.intrinsic("llvm.masked.store", &types)?;
-        function.perform(store, &[row.into(), address.into(), alignment.into(), mask.into()])
+        let ty = places.element.lane();
+        let start = self.row_address(places, first)?;
+        let length = row.get_type().get_size();
+        for (number, part) in self.pieces(ty, length) {
+            let cut = |whole: VectorValue<'ctx>| {
+                let positions: Vec<u32> = (number..number + part).collect();
+                if part == length { Ok(whole) } else { function.shuffled(whole, None, &positions) }
+            };
+            let (piece, address) = (cut(row)?, self.component_address(places, start, number)?);
+            let Some(mask) = mask else {
+                let store = function.builder.build_store(address, piece)?;
+                store.set_alignment(alignment(ty)).map_err(|error| function.emitter.defect(error))?;
+                continue;
+            };
+            let types = [piece.get_type().into(), address.get_type().into()];
+            let alignment = function.emitter.i32().const_int(u64::from(alignment(ty)), false);
+            let store = function.emitter.intrinsic("llvm.masked.store", &types)?;
+            function.perform(store, &[piece.into(), address.into(), alignment.into(), cut(mask)?.into()])?;
+        }
+        Ok(())
     }
 
     /// The components of elements in a row, of which that of a lane begins at `first`.
@@ -268,12 +328,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         // One component behind the other, then in the order of memory.
         let mut row = *first;
         for part in rest {
-            let length = row.get_type().get_size();
-            // Both operands of a shuffle have one length; what is beyond the component is not used.
-            let longer: Vec<u32> = (0..length).map(|number| number.min(width - 1)).collect();
-            let longer = function.shuffled(*part, None, &longer)?;
-            let positions: Vec<u32> = (0..length + width).collect();
-            row = function.shuffled(row, Some(longer), &positions)?;
+            row = self.joined(row, *part)?;
         }
         let n = parts.len() as u32;
         let positions: Vec<u32> = (0..width * n).map(|number| number % n * width + number / n).collect();

@@ -43,6 +43,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let count = self.extent(dimension, begin)?;
         let width = self.emitter.constant(i64::from(vector.width));
         let folds = self.begin_folds(vector)?;
+        let outer = self.register_bytes.replace(vector.register_bytes);
         let iterate = |first: IntValue<'ctx>| {
             let value = self.add(begin, self.multiply(first, step)?)?;
             self.set_variable(&dimension.variable, value)
@@ -54,16 +55,27 @@ impl<'ctx> Function<'_, 'ctx> {
         let zero = self.emitter.constant(0);
         if vector.rest.is_empty() && count == width {
             lanes(zero)?;
+            self.register_bytes.set(outer);
             return self.end_folds(vector, &folds);
         }
-        let left = self.builder.build_int_unsigned_rem(count, width, "")?;
-        let whole = self.subtract(count, left)?;
-        self.counted_loop(zero, whole, width, false, LoopHints::default(), lanes)?;
+        let last = if vector.ahead {
+            let is_any = self.compare(inkwell::IntPredicate::SGT, count, zero)?;
+            let before = self.subtract(count, self.emitter.constant(1))?;
+            self.select_int(is_any, before, zero)?
+        } else {
+            count
+        };
+        let left = self.builder.build_int_unsigned_rem(last, width, "")?;
+        let whole = self.subtract(last, left)?;
+        let hints = LoopHints { no_copies: true, ..LoopHints::default() };
+        self.counted_loop(zero, whole, width, false, hints, lanes)?;
+        self.register_bytes.set(outer);
         self.end_folds(vector, &folds)?;
         if vector.rest.is_empty() {
             return Ok(());
         }
-        let hints = LoopHints { parallel_accesses: each.independent, ..LoopHints::default() };
+        let hints =
+            LoopHints { parallel_accesses: each.independent, one_vector: true, ..LoopHints::default() };
         let is_strict = self.emitter.float_mode() == FloatMode::Strict;
         let before = self.keeps_order.replace(is_strict);
         self.counted_loop(whole, count, self.emitter.constant(1), false, hints, |number| {

@@ -311,7 +311,7 @@ impl<'ctx> Function<'_, 'ctx> {
         }
         let mut value = result.get_poison();
         let mut done = 0;
-        if let Some((variant, lanes)) = self.emitter.variant_for(call, width) {
+        if let Some((variant, lanes)) = self.emitter.variant_for(call, width, self.register_bytes.get()) {
             while done + lanes <= width {
                 let part = |operand: &BasicValueEnum<'ctx>| -> Emit<_> {
                     let positions: Vec<u32> = (done..done + lanes).collect();

@@ -216,7 +216,14 @@ impl<'g> Lowering<'g> {
             })
             .collect();
         match self.width(dimension, body) {
-            Some(width) => Level::Vector(Box::new(Vector { width, rest: Vec::new(), privates, folds })),
+            Some(width) => Level::Vector(Box::new(Vector {
+                width,
+                register_bytes: self.target.register_bytes,
+                ahead: false,
+                rest: Vec::new(),
+                privates,
+                folds,
+            })),
             None => Level::Sequential { bank: None },
         }
     }

@@ -34,6 +34,7 @@ fn loops(plan: &Plan, body: &mut [Statement], privates: &mut BTreeMap<BufferId, 
             let alone = std::mem::replace(body, lanes);
             if !fills_vectors(dimension, vector.width) {
                 vector.rest = alone;
+                vector.ahead = load_every_other(body);
             }
             continue;
         }
@@ -44,6 +45,20 @@ fn loops(plan: &Plan, body: &mut [Statement], privates: &mut BTreeMap<BufferId, 
 /// Whether the iterations are known to fill whole vectors.
 fn fills_vectors(dimension: &LoopDimension, width: u32) -> bool {
     dimension.count().is_some_and(|count| count % i64::from(width) == 0)
+}
+
+/// Whether lanes load every other element of memory.
+fn load_every_other(body: &[Statement]) -> bool {
+    body.iter().any(|statement| match statement {
+        Statement::Lanes(VectorCompute { compute, ways }) => {
+            let mut loads = compute.bindings.iter().zip(ways);
+            loads.any(|(binding, way)| match (binding, way) {
+                (Binding::Load(_), Way::Strided(stride)) => matches!(stride.as_int(), Some(2 | -2)),
+                _ => false,
+            })
+        }
+        other => other.bodies().into_iter().any(load_every_other),
+    })
 }
 
 /// The vectors of one loop.
