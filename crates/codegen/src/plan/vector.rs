@@ -44,7 +44,7 @@ pub struct Fold {
 /// A tasklet that runs on every lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorCompute {
-    /// The tasklet, as it is for one iteration. Its code has no loops, and pushes nothing.
+    /// The tasklet, as it is for one iteration. Its loops have bounds that all lanes share, and it pushes nothing.
     pub compute: Compute,
     /// For each binding, where the elements of the lanes are.
     pub ways: Vec<Way>,

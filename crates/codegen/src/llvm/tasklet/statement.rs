@@ -93,7 +93,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Counts by a step of any sign; a step of 0 runs nothing, and counting ends where the next value would not fit.
-    fn counted_loop_of_code(
+    pub(in crate::llvm) fn counted_loop_of_code(
         &self,
         local: &Slots<'ctx>,
         begin: IntValue<'ctx>,

@@ -10,7 +10,7 @@ use sdfg::tasklet::{ConnectorId, SymbolId, TypedExpression, TypedExpressionKind,
 use super::Lanes;
 use super::widen::Wide;
 use crate::llvm::emitter::{Emit, components};
-use crate::llvm::function::Function;
+use crate::llvm::function::{Function, Slots};
 use crate::llvm::tasklet::{Assignment, assignment};
 use crate::llvm::value::{Lane, Lanes as Element};
 use crate::plan::{Binding, Compute, Location, Stride, Strided, VectorCompute, Way};
@@ -30,7 +30,15 @@ struct Names<'a, 'ctx> {
     inputs: Vec<Option<Wide<'ctx>>>,
     /// Value outputs with the lanes that assigned them.
     outputs: Vec<Option<(WideSlots<'ctx>, PointerValue<'ctx>)>>,
-    locals: Vec<WideSlots<'ctx>>,
+    locals: Vec<Local<'ctx>>,
+}
+
+/// A local variable.
+enum Local<'ctx> {
+    /// One of each lane.
+    Own(WideSlots<'ctx>),
+    /// The variable of a loop, which all lanes count together.
+    Counter(Slots<'ctx>),
 }
 
 /// The lanes that take part; without, all do.
@@ -80,8 +88,12 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 | Binding::Length(_) => None,
             });
         }
-        for local in &compute.code.locals {
-            names.locals.push(self.zeroed(local.ty, &local.name)?);
+        for (number, local) in compute.code.locals.iter().enumerate() {
+            names.locals.push(if counts(&compute.code.body, number) {
+                Local::Counter(function.element_slots(local.ty, &local.name)?)
+            } else {
+                Local::Own(self.zeroed(local.ty, &local.name)?)
+            });
         }
         for ((name, connector), binding) in connectors.zip(&compute.bindings) {
             names.outputs.push(match binding {
@@ -189,8 +201,10 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         match statement {
             TypedStatement::Local { local, value } => {
                 let value = self.expression(names, value, mask)?;
-                let slots = names.locals.get(local.index());
-                self.assign(slots.ok_or_else(|| self.unbound("a local variable"))?, &value, mask)
+                let Some(Local::Own(slots)) = names.locals.get(local.index()) else {
+                    return Err(self.unbound("a local variable"));
+                };
+                self.assign(slots, &value, mask)
             }
             TypedStatement::Output { connector, value } => {
                 let value = self.expression(names, value, mask)?;
@@ -244,8 +258,20 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                     _ => Err(self.unbound("a condition")),
                 }
             }
-            TypedStatement::Push { .. } | TypedStatement::For { .. } | TypedStatement::While { .. } => {
-                Err(function.emitter.defect("lanes have no loops and no streams"))
+            TypedStatement::For { local, begin, end, step, body } => {
+                let Some(Local::Counter(counter)) = names.locals.get(local.index()) else {
+                    return Err(self.unbound("a loop variable"));
+                };
+                let bound = |expression| match self.expression(names, expression, None)?.parts.as_slice() {
+                    [BasicValueEnum::IntValue(bound)] => Ok(*bound),
+                    _ => Err(function.emitter.defect("lanes have loops of their own")),
+                };
+                let (begin, end, step) = (bound(begin)?, bound(end)?, bound(step)?);
+                let body = || self.statements_of_code(names, body, mask);
+                function.counted_loop_of_code(counter, begin, end, step, body)
+            }
+            TypedStatement::Push { .. } | TypedStatement::While { .. } => {
+                Err(function.emitter.defect("lanes have no loops of their own and no streams"))
             }
         }
     }
@@ -349,11 +375,11 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             TypedExpressionKind::Constant(value) => {
                 Ok(Wide::uniform(&Element::scalar(ty, function.constant_lane(*value)?)))
             }
-            TypedExpressionKind::Local(local) => {
-                let slots =
-                    names.locals.get(local.index()).ok_or_else(|| self.unbound("a local variable"))?;
-                function.load_wide(slots, self.width())
-            }
+            TypedExpressionKind::Local(local) => match names.locals.get(local.index()) {
+                Some(Local::Own(slots)) => function.load_wide(slots, self.width()),
+                Some(Local::Counter(counter)) => Ok(Wide::uniform(&function.load_slots(counter)?)),
+                None => Err(self.unbound("a local variable")),
+            },
             TypedExpressionKind::Symbol(symbol) => self.symbol(names, *symbol),
             TypedExpressionKind::Input(connector) => {
                 let input = names.inputs.get(connector.index()).cloned().flatten();
@@ -524,4 +550,17 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             Ok(Element { ty: a.ty, lanes: lanes.collect::<Emit<_>>()? })
         })
     }
+}
+
+/// Whether a local variable is that of a loop.
+fn counts(body: &[TypedStatement], number: usize) -> bool {
+    body.iter().any(|statement| match statement {
+        TypedStatement::For { local, body, .. } => local.index() == number || counts(body, number),
+        TypedStatement::If { then, otherwise, .. } => counts(then, number) || counts(otherwise, number),
+        TypedStatement::While { body, .. } => counts(body, number),
+        TypedStatement::Local { .. }
+        | TypedStatement::Output { .. }
+        | TypedStatement::Store { .. }
+        | TypedStatement::Push { .. } => false,
+    })
 }

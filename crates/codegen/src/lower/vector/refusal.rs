@@ -1,8 +1,12 @@
 //! Why a scope of schedule `simd` cannot run on lanes, and what the graph alone says of that.
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, TaskletBody};
-use sdfg::syntax::{Statement, StatementKind};
+use sdfg::ir::{ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Tasklet, TaskletBody};
+use sdfg::symbolic::Symbol;
+use sdfg::syntax::{Expression, Statement, StatementKind, visit_targets};
+use sdfg::tasklet::Code;
 
 /// Why a map of schedule `simd` cannot run on the lanes of vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +25,7 @@ pub enum VectorRefusal {
         /// The tasklet.
         label: String,
     },
-    /// A tasklet has a loop.
+    /// A tasklet has a loop that lanes may leave at different times: a `while`, or a `for` whose bounds differ from iteration to iteration.
     #[error("tasklet `{label}` in it has a loop, which lanes would leave at different times")]
     Loop {
         /// The tasklet.
@@ -84,6 +88,17 @@ pub(in crate::lower) fn structure(
     if matches!(state.node(entry).kind, NodeKind::ConsumeEntry(_)) {
         return Err(VectorRefusal::Consume);
     }
+    let lanes = match &state.node(entry).kind {
+        NodeKind::MapEntry(map) => map.params.last(),
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeEntry(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => None,
+    };
     for &id in tree.children(Some(entry)) {
         let node = state.node(id);
         let label = || node.label.clone();
@@ -100,10 +115,12 @@ pub(in crate::lower) fn structure(
             }
             NodeKind::Tasklet(tasklet) => match &tasklet.body {
                 TaskletBody::External(_) => return Err(VectorRefusal::External { label: label() }),
-                TaskletBody::Code(code) if code.block().iter().any(repeats) => {
-                    return Err(VectorRefusal::Loop { label: label() });
+                TaskletBody::Code(code) => {
+                    let own = own_names(tasklet, code, lanes);
+                    if code.block().iter().any(|statement| parts_lanes(statement, &own)) {
+                        return Err(VectorRefusal::Loop { label: label() });
+                    }
                 }
-                TaskletBody::Code(_) => {}
             },
             NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => {}
             NodeKind::MapEntry(_)
@@ -126,12 +143,28 @@ pub(in crate::lower) fn structure(
     Ok(())
 }
 
-/// Whether a statement of a tasklet has a loop.
-fn repeats(statement: &Statement) -> bool {
+/// Names whose values may differ from lane to lane: connectors, what code assigns, and the parameter that lanes share out. Loop variables
+/// count alike in all lanes, as code does not assign them.
+fn own_names<'g>(tasklet: &'g Tasklet, code: &'g Code, lanes: Option<&'g Symbol>) -> BTreeSet<&'g str> {
+    let connectors = tasklet.inputs.iter().chain(&tasklet.outputs).map(|connector| connector.name.as_str());
+    let mut own: BTreeSet<&str> = connectors.chain(lanes.map(Symbol::as_str)).collect();
+    visit_targets(code.block(), &mut |target| {
+        own.insert(target.name.text.as_str());
+    });
+    own
+}
+
+/// Whether lanes may leave a loop of a statement at different times.
+fn parts_lanes(statement: &Statement, own: &BTreeSet<&str>) -> bool {
+    let any = |block: &[Statement]| block.iter().any(|statement| parts_lanes(statement, own));
+    let differs = |bound: &Expression| bound.names().iter().any(|name| own.contains(name));
     match &statement.kind {
-        StatementKind::For { .. } | StatementKind::While { .. } => true,
+        StatementKind::While { .. } => true,
+        StatementKind::For { begin, end, step, body, .. } => {
+            begin.iter().chain([end]).chain(step).any(differs) || any(body)
+        }
         StatementKind::If { branches, otherwise } => {
-            branches.iter().any(|(_, block)| block.iter().any(repeats)) || otherwise.iter().any(repeats)
+            branches.iter().any(|(_, block)| any(block)) || any(otherwise)
         }
         StatementKind::Assign { .. } | StatementKind::Augmented { .. } | StatementKind::Pass => false,
     }

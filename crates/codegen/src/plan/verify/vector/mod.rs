@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::ir::{ConflictResolution, FloatMode};
-use sdfg::tasklet::TypedStatement;
+use sdfg::symbolic::Symbol;
+use sdfg::tasklet::{LocalId, TypedExpression, TypedExpressionKind, TypedStatement};
 
 use super::PlanError;
 use crate::plan::{
@@ -84,8 +85,9 @@ impl Walk<'_, '_> {
         if !lanes_of(&each.body, &mut lanes) || has_lanes(&vector.rest) {
             self.errors.push(PlanError::Lanes);
         }
+        let dimensions = &each.dimensions;
         for each in &lanes {
-            self.code(&each.compute);
+            self.code(&each.compute, dimensions.first().map(|dimension| &dimension.variable));
         }
         // Loops with other dimensions are refused already.
         if let [dimension] = each.dimensions.as_slice() {
@@ -120,11 +122,11 @@ impl Walk<'_, '_> {
     }
 
     /// Lanes stay together, and code has what its names stand for.
-    fn code(&mut self, compute: &Compute) {
+    fn code(&mut self, compute: &Compute, lane: Option<&Symbol>) {
         let environment = &compute.code.environment;
         let is_complete = environment.connectors().len() == compute.bindings.len()
             && environment.symbols().len() == compute.symbols.len();
-        if !is_complete || !is_straight(&compute.code.body) {
+        if !is_complete || !stays_together(&compute.code.body, (compute, lane), &mut Vec::new()) {
             self.errors.push(PlanError::Lanes);
         }
     }
@@ -165,13 +167,57 @@ fn has_lanes(body: &[Statement]) -> bool {
     crate::plan::any_statement(body, &|statement| matches!(statement, Statement::Lanes(_)))
 }
 
-/// Whether code runs each statement once at most and uses no queue.
-fn is_straight(body: &[TypedStatement]) -> bool {
+/// Whether code uses no queue and leaves its loops in all lanes at once, which differ in the variable `lane`. `counters` are those of the
+/// loops around it.
+fn stays_together(
+    body: &[TypedStatement],
+    within: (&Compute, Option<&Symbol>),
+    counters: &mut Vec<LocalId>,
+) -> bool {
     body.iter().all(|statement| match statement {
         TypedStatement::Local { .. } | TypedStatement::Output { .. } | TypedStatement::Store { .. } => true,
-        TypedStatement::If { then, otherwise, .. } => is_straight(then) && is_straight(otherwise),
-        TypedStatement::Push { .. } | TypedStatement::For { .. } | TypedStatement::While { .. } => false,
+        TypedStatement::If { then, otherwise, .. } => {
+            stays_together(then, within, counters) && stays_together(otherwise, within, counters)
+        }
+        TypedStatement::For { local, begin, end, step, body } => {
+            let bounds = [begin, end, step].into_iter().all(|bound| is_shared(bound, within, counters));
+            counters.push(*local);
+            let inside = stays_together(body, within, counters);
+            counters.pop();
+            bounds && inside
+        }
+        TypedStatement::Push { .. } | TypedStatement::While { .. } => false,
     })
+}
+
+/// Whether all lanes have one value of an expression.
+fn is_shared(e: &TypedExpression, within: (&Compute, Option<&Symbol>), counters: &[LocalId]) -> bool {
+    let (compute, lane) = within;
+    let own = match &e.kind {
+        TypedExpressionKind::Input(_)
+        | TypedExpressionKind::Output(_)
+        | TypedExpressionKind::Load { .. }
+        | TypedExpressionKind::Length { .. } => false,
+        TypedExpressionKind::Local(local) => counters.contains(local),
+        TypedExpressionKind::Symbol(symbol) => {
+            let value = compute.symbols.get(symbol.index());
+            value.is_some_and(|value| lane.is_none_or(|lane| !value.depends_on(lane)))
+        }
+        TypedExpressionKind::Constant(_)
+        | TypedExpressionKind::Cast(_)
+        | TypedExpressionKind::Splat(_)
+        | TypedExpressionKind::Lanes(_)
+        | TypedExpressionKind::Lane { .. }
+        | TypedExpressionKind::Unary { .. }
+        | TypedExpressionKind::Binary { .. }
+        | TypedExpressionKind::Power { .. }
+        | TypedExpressionKind::Compare { .. }
+        | TypedExpressionKind::And(..)
+        | TypedExpressionKind::Or(..)
+        | TypedExpressionKind::Select { .. }
+        | TypedExpressionKind::Call { .. } => true,
+    };
+    own && e.operands().into_iter().all(|operand| is_shared(operand, within, counters))
 }
 
 /// Whether a result depends on the order of combinations, for it is rounded.

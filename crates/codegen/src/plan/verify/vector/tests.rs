@@ -3,7 +3,9 @@
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ConflictResolution, FloatMode};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::tasklet::{Environment, TypedCode, TypedExpression, TypedExpressionKind, TypedStatement};
+use sdfg::tasklet::{
+    Code, Dialect, Environment, TypedCode, TypedExpression, TypedExpressionKind, TypedStatement, typecheck,
+};
 use sdfg::value::Value;
 
 use crate::plan::verify::PlanError;
@@ -168,6 +170,18 @@ fn lanes_stay_together() {
     assert_eq!(of(vec![decides(Vec::new())]), []);
     let repeats = TypedStatement::While { condition: condition(), body: Vec::new() };
     assert_eq!(of(vec![decides(vec![repeats])]), [PlanError::Lanes]);
+    let counts = |code: &str| {
+        after(|plan| {
+            let compute = &mut lanes(plan).compute;
+            let code = Code::parse(code, Dialect::Python).unwrap();
+            compute.code = typecheck(&code, &compute.code.environment).unwrap();
+        })
+    };
+    assert_eq!(counts("for k in range(1, 9, 2):\n  if c0 > k:\n    for l in range(k): x = l"), []);
+    for bounds in ["c0", "1, c0 + 2", "1, 2, c0", "1, y"] {
+        let code = format!("y = c0\nfor k in range({bounds}): x = k");
+        assert_eq!(counts(&code), [PlanError::Lanes], "{code}");
+    }
 }
 
 #[test]
