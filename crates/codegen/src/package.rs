@@ -40,7 +40,16 @@ pub fn write_package(object: &ObjectCode, folder: &Path) -> Result<(), LinkError
             let path = path.strip_prefix(staging.path()).map_or(path.clone(), |path| folder.join(path));
             LinkError::Write { path, source }
         }
-        other => other,
+        other @ (LinkError::NoLinker { .. }
+        | LinkError::NotRunnable { .. }
+        | LinkError::Failed { .. }
+        | LinkError::NoOutput { .. }
+        | LinkError::NoCompiler { .. }
+        | LinkError::Source { .. }
+        | LinkError::MissingSymbols { .. }
+        | LinkError::MissingLibrary { .. }
+        | LinkError::NoOpenMp { .. }
+        | LinkError::NoSystemLibrary { .. }) => other,
     })?;
     if fs::symlink_metadata(folder).is_err() {
         fs::rename(staging.path(), folder).map_err(failed)?;

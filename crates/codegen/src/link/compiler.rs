@@ -115,7 +115,16 @@ pub(super) fn compile_cpp(
     command.args(&options).arg("-o").arg(&result).arg(&source);
     run(&compiler.program, command).map_err(|error| match error {
         LinkError::Failed { program, messages, .. } => LinkError::Source { program, messages },
-        other => other,
+        other @ (LinkError::NoLinker { .. }
+        | LinkError::NotRunnable { .. }
+        | LinkError::NoOutput { .. }
+        | LinkError::NoCompiler { .. }
+        | LinkError::Source { .. }
+        | LinkError::MissingSymbols { .. }
+        | LinkError::MissingLibrary { .. }
+        | LinkError::NoOpenMp { .. }
+        | LinkError::NoSystemLibrary { .. }
+        | LinkError::Write { .. }) => other,
     })?;
     // Without a cache, the next run compiles again.
     Ok(kept.filter(|file| keep(&result, file).is_ok()).unwrap_or(result))

@@ -13,7 +13,7 @@ use inkwell::types::{
     BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FloatType, FunctionType, IntType, PointerType,
 };
 use inkwell::values::{ArrayValue, FastMathFlags, FunctionValue, GlobalValue, IntValue, PointerValue};
-use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::FloatMode;
 
 use super::debug::Debug;
@@ -150,16 +150,26 @@ impl<'ctx> Emitter<'ctx> {
             ScalarType::F16 => self.context.f16_type(),
             ScalarType::F32 => self.context.f32_type(),
             ScalarType::F64 => self.context.f64_type(),
-            _ => return Err(self.defect(format!("{ty} is no float type"))),
+            ScalarType::Bool
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::Complex64
+            | ScalarType::Complex128 => return Err(self.defect(format!("{ty} is no float type"))),
         })
     }
 
     /// The type in memory of one component: a `bool` is a byte, a complex number two of its components.
     pub(super) fn component_type(&self, ty: ScalarType) -> Emit<BasicTypeEnum<'ctx>> {
-        match ty {
-            ScalarType::Bool => Ok(self.i8().into()),
-            _ if ty.is_integer() => Ok(self.int_type(ty)?.into()),
-            _ => Ok(self.float_type(ty)?.into()),
+        match ty.kind() {
+            ScalarKind::Bool => Ok(self.i8().into()),
+            ScalarKind::Signed | ScalarKind::Unsigned => Ok(self.int_type(ty)?.into()),
+            ScalarKind::Float | ScalarKind::Complex => Ok(self.float_type(ty)?.into()),
         }
     }
 

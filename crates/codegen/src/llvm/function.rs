@@ -429,7 +429,15 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
             ScalarType::I8 | ScalarType::I16 | ScalarType::I32 => {
                 self.builder.build_int_s_extend(value, i64, "")?
             }
-            _ => self.builder.build_int_z_extend(value, i64, "")?,
+            ScalarType::Bool
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::F16
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::Complex64
+            | ScalarType::Complex128 => self.builder.build_int_z_extend(value, i64, "")?,
         })
     }
 
@@ -438,7 +446,19 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
         Ok(match ty {
             ScalarType::I64 | ScalarType::U64 => value,
             ScalarType::Bool => self.compare(IntPredicate::NE, value, self.emitter.constant(0))?,
-            _ => self.builder.build_int_truncate(value, self.emitter.int_type(ty)?, "")?,
+            ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::F16
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::Complex64
+            | ScalarType::Complex128 => {
+                self.builder.build_int_truncate(value, self.emitter.int_type(ty)?, "")?
+            }
         })
     }
 

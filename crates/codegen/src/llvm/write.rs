@@ -44,7 +44,19 @@ impl<'ctx> Function<'_, 'ctx> {
     ) -> Emit<()> {
         let combined = match resolution {
             ConflictResolution::Replace => value.clone(),
-            _ => self.combine(&self.load(place)?, value, resolution, custom)?,
+            ConflictResolution::Sum
+            | ConflictResolution::Product
+            | ConflictResolution::Min
+            | ConflictResolution::Max
+            | ConflictResolution::And
+            | ConflictResolution::Or
+            | ConflictResolution::Xor
+            | ConflictResolution::BitAnd
+            | ConflictResolution::BitOr
+            | ConflictResolution::BitXor
+            | ConflictResolution::MinLocation
+            | ConflictResolution::MaxLocation
+            | ConflictResolution::Custom(_) => self.combine(&self.load(place)?, value, resolution, custom)?,
         };
         self.store(place, &combined)
     }
@@ -100,7 +112,18 @@ impl<'ctx> Function<'_, 'ctx> {
         let truth = match resolution {
             ConflictResolution::And => self.builder.build_and(a, b, "")?,
             ConflictResolution::Or => self.builder.build_or(a, b, "")?,
-            _ => self.builder.build_xor(a, b, "")?,
+            ConflictResolution::Sum
+            | ConflictResolution::Product
+            | ConflictResolution::Min
+            | ConflictResolution::Max
+            | ConflictResolution::Xor
+            | ConflictResolution::BitAnd
+            | ConflictResolution::BitOr
+            | ConflictResolution::BitXor
+            | ConflictResolution::MinLocation
+            | ConflictResolution::MaxLocation
+            | ConflictResolution::Replace
+            | ConflictResolution::Custom(_) => self.builder.build_xor(a, b, "")?,
         };
         self.cast(ScalarType::Bool, Lane::Int(truth), ty)
     }

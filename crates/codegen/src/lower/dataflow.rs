@@ -89,7 +89,14 @@ impl<'g> Lowering<'g> {
                     .into_iter()
                     .map(|edge| self.copy_edge(frame, graph.state, edge, label))
                     .collect::<Result<_, _>>()?,
-                _ => vec![self.node(frame, graph, id)?],
+                NodeKind::Tasklet(_)
+                | NodeKind::MapEntry(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeEntry(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Nested(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => vec![self.node(frame, graph, id)?],
             };
             let comes_after = |reached: &BTreeSet<NodeId>| reached.contains(&id);
             let after: Vec<usize> = (0..kinds.len()).filter(|kind| comes_after(&behind[*kind])).collect();

@@ -320,9 +320,12 @@ fn writes_move_with(state: &State, tree: &ScopeTree, entry: NodeId, parameter: &
 fn is_short(body: &[Statement]) -> bool {
     let does_something = |s: &&Statement| !matches!(s, Statement::Comment(_) | Statement::Check(_));
     let mut statements = body.iter().filter(does_something);
-    let first_is_short = statements.next().is_none_or(|statement| match statement {
-        Statement::Located { body, .. } => is_short(body),
-        statement => matches!(statement, Statement::Compute(_)),
+    let first_is_short = statements.next().is_none_or(|statement| {
+        if let Statement::Located { body, .. } = statement {
+            is_short(body)
+        } else {
+            matches!(statement, Statement::Compute(_))
+        }
     });
     first_is_short && statements.next().is_none()
 }

@@ -82,7 +82,9 @@ impl<'ctx> Function<'_, 'ctx> {
         let value = if is_half { self.float_to_float(value, ScalarType::F32)? } else { value };
         let name = match to.kind() {
             ScalarKind::Signed => "llvm.fptosi.sat",
-            _ => "llvm.fptoui.sat",
+            ScalarKind::Unsigned | ScalarKind::Bool | ScalarKind::Float | ScalarKind::Complex => {
+                "llvm.fptoui.sat"
+            }
         };
         let types = [int.into(), value.get_type().into()];
         Ok(self.intrinsic(name, &types, &[value.into()])?.into_int_value())

@@ -171,7 +171,40 @@ impl<'ctx> Function<'_, 'ctx> {
             F::Tanh => complex(self.complex_divide(sinh()?, cosh()?)?),
             F::IsNan | F::IsInf => test(true)?,
             F::IsFinite => test(false)?,
-            _ => {
+            F::Cbrt
+            | F::Exp2
+            | F::Expm1
+            | F::Log2
+            | F::Log10
+            | F::Log1p
+            | F::Asin
+            | F::Acos
+            | F::Atan
+            | F::Atan2
+            | F::Asinh
+            | F::Acosh
+            | F::Atanh
+            | F::Hypot
+            | F::Erf
+            | F::Erfc
+            | F::Tgamma
+            | F::Lgamma
+            | F::Floor
+            | F::Ceil
+            | F::Round
+            | F::Trunc
+            | F::Sign
+            | F::Copysign
+            | F::Fmod
+            | F::Remainder
+            | F::Nextafter
+            | F::Fmin
+            | F::Fmax
+            | F::Heaviside
+            | F::Fma
+            | F::CeilDivide
+            | F::SignBit
+            | F::MakeComplex => {
                 return Err(self
                     .emitter
                     .defect(format!("`{}` is no function of complex numbers", function.name())));

@@ -195,7 +195,10 @@ impl<'ctx> Function<'_, 'ctx> {
         let signed = ty.kind() == ScalarKind::Signed;
         let zero = a.get_type().const_zero();
         match function {
-            MathFunction::Abs if signed => {
+            MathFunction::Abs => {
+                if !signed {
+                    return Ok(a);
+                }
                 let negative = self.compare(IntPredicate::SLT, a, zero)?;
                 let negated = self.builder.build_int_neg(a, "")?;
                 self.select_int(negative, negated, a)
@@ -212,7 +215,54 @@ impl<'ctx> Function<'_, 'ctx> {
             }
             MathFunction::CeilDivide => self.divide_up(a, b, signed),
             // Rounding an integer changes nothing, and other functions convert their arguments.
-            _ => Ok(a),
+            MathFunction::Sqrt
+            | MathFunction::Cbrt
+            | MathFunction::Exp
+            | MathFunction::Exp2
+            | MathFunction::Expm1
+            | MathFunction::Log
+            | MathFunction::Log2
+            | MathFunction::Log10
+            | MathFunction::Log1p
+            | MathFunction::Sin
+            | MathFunction::Cos
+            | MathFunction::Tan
+            | MathFunction::Asin
+            | MathFunction::Acos
+            | MathFunction::Atan
+            | MathFunction::Atan2
+            | MathFunction::Sinh
+            | MathFunction::Cosh
+            | MathFunction::Tanh
+            | MathFunction::Asinh
+            | MathFunction::Acosh
+            | MathFunction::Atanh
+            | MathFunction::Hypot
+            | MathFunction::Erf
+            | MathFunction::Erfc
+            | MathFunction::Tgamma
+            | MathFunction::Lgamma
+            | MathFunction::Floor
+            | MathFunction::Ceil
+            | MathFunction::Round
+            | MathFunction::Trunc
+            | MathFunction::Copysign
+            | MathFunction::Fmod
+            | MathFunction::Remainder
+            | MathFunction::Nextafter
+            | MathFunction::Fmin
+            | MathFunction::Fmax
+            | MathFunction::Heaviside
+            | MathFunction::Fma
+            | MathFunction::IsNan
+            | MathFunction::IsInf
+            | MathFunction::IsFinite
+            | MathFunction::SignBit
+            | MathFunction::MakeComplex
+            | MathFunction::Real
+            | MathFunction::Imag
+            | MathFunction::Conj
+            | MathFunction::Angle => Ok(a),
         }
     }
 }

@@ -42,7 +42,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 Lane::Float(value) => {
                     Lane::Float(self.builder.build_float_trunc(value, self.emitter.float_type(ty)?, "")?)
                 }
-                other => other,
+                lane @ (Lane::Int(_) | Lane::Complex(..)) => lane,
             });
         }
         match means(function) {
@@ -97,7 +97,51 @@ impl<'ctx> Function<'_, 'ctx> {
                 Ok(Lane::Int(self.compare_floats(FloatPredicate::OLT, one, zero)?))
             }
             MathFunction::Real | MathFunction::Conj => Ok(Lane::Float(a)),
-            _ => Err(self.emitter.defect(format!("`{}` is no function of floats", function.name()))),
+            MathFunction::Sqrt
+            | MathFunction::Cbrt
+            | MathFunction::Exp
+            | MathFunction::Exp2
+            | MathFunction::Expm1
+            | MathFunction::Log
+            | MathFunction::Log2
+            | MathFunction::Log10
+            | MathFunction::Log1p
+            | MathFunction::Sin
+            | MathFunction::Cos
+            | MathFunction::Tan
+            | MathFunction::Asin
+            | MathFunction::Acos
+            | MathFunction::Atan
+            | MathFunction::Atan2
+            | MathFunction::Sinh
+            | MathFunction::Cosh
+            | MathFunction::Tanh
+            | MathFunction::Asinh
+            | MathFunction::Acosh
+            | MathFunction::Atanh
+            | MathFunction::Hypot
+            | MathFunction::Erf
+            | MathFunction::Erfc
+            | MathFunction::Tgamma
+            | MathFunction::Lgamma
+            | MathFunction::Floor
+            | MathFunction::Ceil
+            | MathFunction::Round
+            | MathFunction::Trunc
+            | MathFunction::Abs
+            | MathFunction::Copysign
+            | MathFunction::Fmod
+            | MathFunction::Remainder
+            | MathFunction::Nextafter
+            | MathFunction::Fmin
+            | MathFunction::Fmax
+            | MathFunction::Fma
+            | MathFunction::CeilDivide
+            | MathFunction::MakeComplex
+            | MathFunction::Imag
+            | MathFunction::Angle => {
+                Err(self.emitter.defect(format!("`{}` is no function of floats", function.name())))
+            }
         }
     }
 

@@ -158,7 +158,7 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(in crate::llvm) fn truth(&self, ty: ScalarType, value: Lane<'ctx>) -> Emit<IntValue<'ctx>> {
         match value {
             Lane::Int(value) if ty == ScalarType::Bool => Ok(value),
-            _ => {
+            Lane::Int(_) | Lane::Float(_) | Lane::Complex(..) => {
                 let zero = self.constant_lane(Value::zero(ty))?;
                 self.compare_lanes(CompareOp::NotEqual, ty, value, zero)
             }

@@ -230,7 +230,14 @@ pub(super) fn assignment(statements: &[TypedStatement], connector: usize) -> Ass
                 match (assignment(then, connector), assignment(otherwise, connector)) {
                     (Assignment::Always, Assignment::Always) => Assignment::Always,
                     (Assignment::Never, Assignment::Never) => Assignment::Never,
-                    _ => Assignment::Sometimes,
+                    (
+                        Assignment::Sometimes,
+                        Assignment::Always | Assignment::Sometimes | Assignment::Never,
+                    )
+                    | (Assignment::Always, Assignment::Sometimes | Assignment::Never)
+                    | (Assignment::Never, Assignment::Sometimes | Assignment::Always) => {
+                        Assignment::Sometimes
+                    }
                 }
             }
             TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {

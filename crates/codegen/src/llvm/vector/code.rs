@@ -482,8 +482,20 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         let position = self.position(names, part, indices, mask)?;
         let way = match names.ways.get(connector.index()) {
             Some(Way::OwnIndexed) => &Way::OwnIndexed,
-            _ if mask.is_none() && !position.is_vector_value() => &Way::Uniform,
-            _ => &Way::Indexed,
+            Some(
+                Way::Uniform
+                | Way::Contiguous
+                | Way::Reversed
+                | Way::Strided(_)
+                | Way::Indexed
+                | Way::Own
+                | Way::InOrder
+                | Way::Fold(_),
+            )
+            | None => {
+                let is_shared = mask.is_none() && !position.is_vector_value();
+                if is_shared { &Way::Uniform } else { &Way::Indexed }
+            }
         };
         self.load(&self.places(part.origin.buffer, way, position)?, mask)
     }

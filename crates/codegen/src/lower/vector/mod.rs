@@ -250,9 +250,11 @@ impl<'g> Lowering<'g> {
 
 /// The connectors and local variables of an iteration.
 fn values(body: &[Statement]) -> usize {
-    let of = |statement: &Statement| match statement {
-        Statement::Compute(compute) => compute.bindings.len() + compute.code.locals.len(),
-        other => other.bodies().into_iter().map(values).sum(),
+    let of = |statement: &Statement| {
+        if let Statement::Compute(compute) = statement {
+            return compute.bindings.len() + compute.code.locals.len();
+        }
+        statement.bodies().into_iter().map(values).sum()
     };
     body.iter().map(of).sum()
 }

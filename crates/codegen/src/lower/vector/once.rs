@@ -9,10 +9,10 @@ use crate::plan::{Binding, BufferId, Statement};
 /// the order of iterations.
 pub(super) fn accesses_once(body: &[Statement], buffer: BufferId) -> bool {
     fn count(body: &[Statement], buffer: BufferId) -> usize {
-        let of = |statement: &Statement| match statement {
-            Statement::Compute(compute) => {
+        let of = |statement: &Statement| {
+            if let Statement::Compute(compute) = statement {
                 let bindings = compute.bindings.iter().enumerate();
-                bindings
+                return bindings
                     .map(|(connector, binding)| match binding {
                         Binding::Load(location) | Binding::Push(location) => {
                             usize::from(location.buffer == buffer)
@@ -26,13 +26,14 @@ pub(super) fn accesses_once(body: &[Statement], buffer: BufferId) -> bool {
                         }
                         Binding::ViewMut { .. } => 0,
                     })
-                    .sum()
+                    .sum();
             }
-            Statement::Copy(copy) => {
+            if let Statement::Copy(copy) = statement {
                 let elements = copied(copy).map_or(2, |elements| elements.len());
-                elements * (usize::from(copy.from.buffer == buffer) + usize::from(copy.to.buffer == buffer))
+                return elements
+                    * (usize::from(copy.from.buffer == buffer) + usize::from(copy.to.buffer == buffer));
             }
-            other => other.bodies().into_iter().map(|body| count(body, buffer)).sum(),
+            statement.bodies().into_iter().map(|body| count(body, buffer)).sum()
         };
         body.iter().map(of).sum()
     }

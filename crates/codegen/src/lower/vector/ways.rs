@@ -88,7 +88,29 @@ impl Lanes<'_> {
                 vec![Statement::Located { place: *place, body: self.statements(body) }]
             }
             // Refused, but for what has no part in vectors.
-            other => vec![other.clone()],
+            Statement::Comment(_)
+            | Statement::Let { .. }
+            | Statement::Set { .. }
+            | Statement::Loop(_)
+            | Statement::While(_)
+            | Statement::If(_)
+            | Statement::Block { .. }
+            | Statement::Leave(_)
+            | Statement::Repeat(_)
+            | Statement::Dispatch { .. }
+            | Statement::Goto { .. }
+            | Statement::Begin(_)
+            | Statement::Allocate(_)
+            | Statement::Free(_)
+            | Statement::Point { .. }
+            | Statement::Check(_)
+            | Statement::Undefine(_)
+            | Statement::Lanes(_)
+            | Statement::External(_)
+            | Statement::Push(_)
+            | Statement::Pop(_)
+            | Statement::Consume(_)
+            | Statement::Tasks(_) => vec![statement.clone()],
         }
     }
 
@@ -130,7 +152,14 @@ impl Lanes<'_> {
             // Only lanes of their own are sure to combine into different elements.
             Binding::ViewMut { to, write: Resolved::Combine { .. } } => match self.way_of_part(&to.origin) {
                 Way::OwnIndexed => Way::OwnIndexed,
-                _ => Way::InOrder,
+                Way::Uniform
+                | Way::Contiguous
+                | Way::Reversed
+                | Way::Strided(_)
+                | Way::Indexed
+                | Way::Own
+                | Way::InOrder
+                | Way::Fold(_) => Way::InOrder,
             },
             Binding::Push(_) | Binding::Length(_) => Way::InOrder,
         }
