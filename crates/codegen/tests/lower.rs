@@ -127,11 +127,10 @@ fn a_guard_keeps_empty_ranges_from_touching_memory() {
 
 #[test]
 fn work_that_depends_on_data_is_estimated() {
-    let work = |source: &str| {
+    let work_by = |source: &str, options: LowerOptions| {
         let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-        let plan = lower(&validated, &Target::cpu(), &LowerOptions::default())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower(&validated, &Target::cpu(), &options).unwrap_or_else(|error| panic!("{error}"));
         let found = plan.body.into_iter().rev().find_map(|statement| match statement {
             Statement::Loop(shared) => shared.team().map(|team| match &team.start {
                 Start::Worth(work) => Some(work.to_string()),
@@ -141,10 +140,18 @@ fn work_that_depends_on_data_is_estimated() {
         });
         found.unwrap_or_else(|| panic!("no shared loop in {source}"))
     };
+    let work = |source: &str| work_by(source, LowerOptions::default());
     assert_eq!(work(&accumulation("i = 0:N, k = 0:K", "v[i]")).as_deref(), Some("K*N + 3*N"));
     assert_eq!(work(&accumulation("i = 0:N, k = 0:i", "v[i]")).as_deref(), Some("N*max(0, N - 1) + 3*N"));
     let rows = work(&program("spmv")).unwrap_or_default();
     assert!(rows.ends_with("*H") && rows.len() > 3, "{rows}");
+    // Who knows the data says how long its rows are.
+    let rows_of = |data_dependent_steps| {
+        let options = LowerOptions { data_dependent_steps, ..LowerOptions::default() };
+        work_by(&program("spmv"), options).unwrap_or_default()
+    };
+    assert_eq!(rows_of(LowerOptions::DATA_DEPENDENT_STEPS), rows);
+    assert_ne!(rows_of(10), rows_of(20));
     assert_eq!(work(&program("mandelbrot")), None);
 }
 

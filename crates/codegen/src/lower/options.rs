@@ -18,9 +18,12 @@ pub struct LowerOptions {
     /// Names of arguments of which the caller may give any two memory that overlaps. Elements that two of them have in common
     /// are single elements, whichever name they are accessed by.
     pub overlapping: Vec<String>,
-    /// Innermost steps from which on a team is started for a loop; fewer are run by the calling thread. Inner loops over ranges that
-    /// depend on data count as 64 steps; a loop whose work cannot be estimated always has a team.
+    /// Innermost steps from which on a team is started for a loop; fewer are run by the calling thread. A loop whose work cannot be
+    /// estimated always has a team.
     pub threshold: u64,
+    /// Steps that an inner loop is taken for whose range depends on data: only users know theirs, so it is no property of a target. The
+    /// default is [`DATA_DEPENDENT_STEPS`](Self::DATA_DEPENDENT_STEPS).
+    pub data_dependent_steps: u64,
     /// Whether independent components of a state run one after the other. Otherwise each gets a thread where together they may have
     /// [`threshold`](Self::threshold) steps to do besides those of the longest one.
     pub serial_components: bool,
@@ -33,6 +36,12 @@ pub struct LowerOptions {
     pub apart: bool,
 }
 
+impl LowerOptions {
+    /// Elements in a row of a usual sparse matrix, to the order of magnitude. A team that is started for too little work costs
+    /// microseconds, one that is missing a multiple of the run; so the estimate is rather high than low.
+    pub const DATA_DEPENDENT_STEPS: u64 = 64;
+}
+
 impl Default for LowerOptions {
     fn default() -> Self {
         LowerOptions {
@@ -41,6 +50,7 @@ impl Default for LowerOptions {
             checked: false,
             overlapping: Vec::new(),
             threshold: Plan::DEFAULT_THRESHOLD,
+            data_dependent_steps: LowerOptions::DATA_DEPENDENT_STEPS,
             serial_components: false,
             floats: None,
             reproducible: false,

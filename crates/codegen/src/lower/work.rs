@@ -9,9 +9,6 @@ use sdfg::tasklet::TypedStatement;
 use super::Lowering;
 use crate::plan::{Level, LoopDimension, Pop, Push, Statement};
 
-/// Steps that are taken for a loop whose range depends on data, such as a row of a sparse matrix.
-const DATA_DEPENDENT: i64 = 64;
-
 /// Loops around a place, outermost first: variable, first and last value.
 type Around = Vec<(Symbol, Expr, Expr)>;
 
@@ -108,7 +105,11 @@ impl Lowering<'_> {
             }
         }
         let is_known = |s: &Symbol| self.plan.variables.get_index_of(s).is_some_and(|i| i < fixed);
-        if steps.free_symbols().iter().all(is_known) { steps } else { Expr::int(DATA_DEPENDENT) }
+        if steps.free_symbols().iter().all(is_known) {
+            steps
+        } else {
+            Expr::int(i64::try_from(self.options.data_dependent_steps).unwrap_or(i64::MAX))
+        }
     }
 }
 
