@@ -47,12 +47,20 @@ pub(super) fn expression(
             1 => format!("({a} - {b})"),
             _ => format!("({a} * {b})"),
         },
-        ScalarKind::Bool => format!("({a} and {b})"),
+        ScalarKind::Bool => match rng.below(6) {
+            0 => format!("({a} and {b})"),
+            1 => format!("({a} or {b})"),
+            2 => format!("(not {a})"),
+            3 => format!("({a} != {b})"),
+            4 => format!("({a} if {b} else not {a})"),
+            _ => format!("({})", condition(rng, ty, names)),
+        },
     }
 }
 
 /// A condition on names.
 pub(super) fn condition(rng: &mut Rng, ty: ScalarType, names: &[(String, ScalarType)]) -> String {
+    let ty = if ty == ScalarType::Bool { ScalarType::I64 } else { ty };
     let (a, b) = (leaf(rng, ty, names), leaf(rng, ty, names));
     let op = rng.pick(&["<", "<=", ">", ">=", "==", "!="]);
     format!("{a} {op} {b}")

@@ -49,8 +49,10 @@ pub fn inputs(sdfg: &Sdfg, sizes: Sizes, rng: &mut Rng) -> Arguments {
         let count = shape.iter().product::<i64>().max(0);
         let mut bytes = Vec::new();
         for _ in 0..count {
-            let value = element(rng, container.element.lane());
-            bytes.extend_from_slice(&value.to_bytes()[..container.element.size()]);
+            for _ in 0..container.element.lanes() {
+                let lane = container.element.lane();
+                bytes.extend_from_slice(&element(rng, lane).to_bytes()[..lane.size()]);
+            }
         }
         if let Ok(tensor) = Tensor::from_bytes(container.element, shape, bytes) {
             arguments.set(&container.name, tensor);

@@ -1,8 +1,8 @@
 //! Random maps of schedule `simd`, every one of which has to run on the lanes of vectors.
 //!
 //! They differ in what decides how lanes find elements and take part: the number of iterations, from less than a vector to several of them
-//! with a rest; steps of both signs; offsets, strides and indices that data choose; branches; conflicting writes; transients of an
-//! iteration; maps around them, of threads too.
+//! with a rest; steps of both signs; offsets, strides and indices that data choose; branches, and loops that lanes count together; conflicting
+//! writes; transients of an iteration; elements of several lanes of their own, and truth values; maps around them, of threads too.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::loops::{Variants, compare};
 use super::rng::Rng;
 
 /// Element types.
-const TYPES: [ScalarType; 13] = [
+const TYPES: [ScalarType; 15] = [
     ScalarType::F64,
     ScalarType::F32,
     ScalarType::F16,
@@ -27,6 +27,8 @@ const TYPES: [ScalarType; 13] = [
     ScalarType::U16,
     ScalarType::U32,
     ScalarType::U64,
+    ScalarType::Bool,
+    ScalarType::Bool,
     ScalarType::Complex64,
     ScalarType::Complex128,
 ];
@@ -58,16 +60,19 @@ pub fn vectors(seed: u64) -> String {
     let strict = rng.chance(60);
     let types = if strict { &TYPES[..] } else { &WIDE };
     let ty = rng.pick(types);
-    let other = if ty.is_complex() { ty.component() } else { rng.pick(&types[..types.len().min(11)]) };
-    Program { rng, ty, other, strict, text: String::new() }.write(seed)
+    let other = if ty.is_complex() { ty.component() } else { rng.pick(&types[..types.len().min(13)]) };
+    let lanes = rng.pick(&[2, 3, 4, 8]);
+    Program { rng, ty, other, lanes, strict, text: String::new() }.write(seed)
 }
 
 struct Program {
     rng: Rng,
     /// Of `A`, `B` and `O`.
     ty: ScalarType,
-    /// Of `C` and `P`.
+    /// Of `C`, `P`, and lanes of `E` and `G`.
     other: ScalarType,
+    /// Lanes of the elements of `E` and `G`.
+    lanes: usize,
     strict: bool,
     text: String,
 }
@@ -120,6 +125,8 @@ impl Program {
             self.line(format_args!("array {name}: {ty}[1000]"));
         }
         self.line(format_args!("array F: {ty}[1000, 3]\narray H: {other}[16]\narray R: {other}[1]"));
+        let lanes = self.lanes;
+        self.line(format_args!("array E: {other}x{lanes}[1000]\narray G: {other}x{lanes}[1000]"));
         let of_lane = self.rng.pick(&["", "", "scalar", "array"]);
         match of_lane {
             "scalar" => self.line(format_args!("transient scalar T: {ty}")),
@@ -129,7 +136,7 @@ impl Program {
         self.line("state s {");
         let writes_field = self.rng.chance(25);
         let output = if writes_field { "F" } else { "O" };
-        for name in ["A", "B", "C", "K", output, "P"] {
+        for name in ["A", "B", "C", "K", output, "P", "E", "G"] {
             self.line(format_args!("access {name}"));
         }
         self.line(format_args!("access before = {output}\naccess H\naccess R"));
@@ -179,7 +186,11 @@ impl Program {
         let chooses = self.rng.chance(35);
         let scatters = self.rng.chance(30);
         let sums = self.rng.chance(50);
+        let has_short = self.rng.chance(40);
         let mut inputs = vec!["a", "b", "c"];
+        if has_short {
+            inputs.push("e");
+        }
         if reads_old {
             inputs.push("old");
         }
@@ -190,6 +201,9 @@ impl Program {
             inputs.push("g");
         }
         let mut outputs = vec!["o", "p"];
+        if has_short {
+            outputs.push("q");
+        }
         if scatters {
             outputs.push("h");
         }
@@ -208,9 +222,13 @@ impl Program {
         let from: Vec<(String, ScalarType)> = vec![("c".to_owned(), other)];
         let plain = expression(&mut self.rng, other, &from, 2);
         self.line(format_args!("p = {plain}"));
+        if has_short {
+            self.short();
+        }
         if scatters {
             let condition = condition(&mut self.rng, ScalarType::I64, &[("k".to_owned(), ScalarType::I64)]);
-            self.line(format_args!("if {condition}:\n  h[k % 16] = {other}(1)"));
+            let one = if other == ScalarType::Bool { "True".to_owned() } else { format!("{other}(1)") };
+            self.line(format_args!("if {condition}:\n  h[k % 16] = {one}"));
         }
         let resolution = self.resolution();
         if sums {
@@ -220,6 +238,12 @@ impl Program {
         self.line("}");
         let mut from = vec!["A", "B", "C"];
         let mut to = vec![if output == "F" { "F" } else { "O" }, "P"];
+        if has_short {
+            from.push("E");
+            to.push("G");
+            let (read, written) = (self.index(), self.index());
+            self.line(format_args!("m.E -> t.e: E[{read}]\nt.q -> m.out_G: G[{written}]"));
+        }
         for (connector, name) in [("a", "A"), ("b", "B"), ("c", "C")] {
             let index = if self.rng.chance(10) { "3".to_owned() } else { self.index() };
             self.line(format_args!("m.{name} -> t.{connector}: {name}[{index}]"));
@@ -249,13 +273,49 @@ impl Program {
         self.line(format_args!("t.p -> m.out_P: P[{index}]"));
         if scatters {
             to.push("H");
-            self.line(format_args!("t.h -> m.out_H: H[0:16] wcr(sum) atmost(1)"));
+            let resolution = if other == ScalarType::Bool { "or" } else { "sum" };
+            self.line(format_args!("t.h -> m.out_H: H[0:16] wcr({resolution}) atmost(1)"));
         }
         if sums {
             to.push("R");
             self.line(format_args!("t.r -> m.out_R: R[0] wcr({resolution})"));
         }
         (from, to)
+    }
+
+    /// Computes with elements of several lanes.
+    fn short(&mut self) {
+        let (other, n) = (self.other, self.lanes);
+        let lane = |rng: &mut Rng| format!("lane(e, {})", rng.below(n));
+        let values: Vec<String> = (0..n).map(|_| lane(&mut self.rng)).collect();
+        let (one, two) = (lane(&mut self.rng), lane(&mut self.rng));
+        let turned = format!("lanes({})", values.join(", "));
+        let value = match other.kind() {
+            ScalarKind::Bool => turned,
+            ScalarKind::Complex => self.rng.pick(&["e + e", "e", "e - TURNED"]).replace("TURNED", &turned),
+            ScalarKind::Float => self
+                .rng
+                .pick(&["e + TURNED", "max(e, TURNED)", "e if ONE > TWO else TURNED", "-e", "TURNED"])
+                .replace("TURNED", &turned),
+            ScalarKind::Signed | ScalarKind::Unsigned => self
+                .rng
+                .pick(&[
+                    "e * TURNED",
+                    "min(e, TURNED)",
+                    "e if ONE > TWO else TURNED",
+                    "e // TURNED",
+                    "e ^ TURNED",
+                ])
+                .replace("TURNED", &turned),
+        };
+        let value = value.replace("ONE", &one).replace("TWO", &two);
+        if other.is_complex() || self.rng.chance(50) {
+            self.line(format_args!("q = {value}"));
+        } else {
+            let names = vec![("c".to_owned(), other)];
+            let condition = condition(&mut self.rng, other, &names);
+            self.line(format_args!("s = {value}\nif {condition}:\n  s = e\nq = s"));
+        }
     }
 
     /// Hands the output on in memory of the iteration.
@@ -265,7 +325,8 @@ impl Program {
         let first = if leaves_out { "tasklet z () -> (z) { z = 0 }" } else { "" };
         let index = if of_lane == "array" { "T[1]" } else { "T" };
         if leaves_out {
-            self.line(first.replace("z = 0", &format!("z = {ty}(0)")));
+            let zero = if ty == ScalarType::Bool { "False".to_owned() } else { format!("{ty}(0)") };
+            self.line(first.replace("z = 0", &format!("z = {zero}")));
             self.line("access T0 = T\naccess T");
             self.line(format_args!("z.z -> T0: {index}\norder T0 -> t"));
             self.line(format_args!("t.o -> T: {index} atmost(1)"));
@@ -297,7 +358,24 @@ impl Program {
         let (first, second) = (value(&mut self.rng), value(&mut self.rng));
         let one = condition(&mut self.rng, ty, names);
         let two = condition(&mut self.rng, ty, names);
-        match self.rng.below(4) {
+        match self.rng.below(6) {
+            4 => {
+                // All lanes count together, whatever decides in each of them.
+                let (begin, end) = (self.rng.below(3), self.rng.pick(&["4", "M", "N - N + 3"]));
+                let less = if ty == ScalarType::Bool {
+                    "y and l > 1".to_owned()
+                } else {
+                    format!("min(y, {ty}(l))")
+                };
+                self.line(format_args!(
+                    "y = {first}\nfor j in range({begin}, {end}):\n  if {one}:\n    y = {second}\n  else:\n    for l in range(j, -1, -2):\n      y = {less}\n{to} = y"
+                ));
+                false
+            }
+            5 => {
+                self.line(format_args!("for j in range(2):\n  if {one}:\n    {to} = {first}"));
+                true
+            }
             0 => {
                 self.line(format_args!("if {one}:\n  {to} = {first}"));
                 true
@@ -313,8 +391,9 @@ impl Program {
                 true
             }
             _ => {
+                let twice = if ty == ScalarType::Bool { "not y" } else { "y + y" };
                 self.line(format_args!(
-                    "y = {first}\nif {one}:\n  if {two}:\n    y = {second}\n  else:\n    y = y + y\n{to} = y"
+                    "y = {first}\nif {one}:\n  if {two}:\n    y = {second}\n  else:\n    y = {twice}\n{to} = y"
                 ));
                 false
             }
@@ -325,7 +404,8 @@ impl Program {
         match self.other.kind() {
             ScalarKind::Float => self.rng.pick(&["sum", "product", "min", "max"]),
             ScalarKind::Complex => "sum",
-            ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Bool => {
+            ScalarKind::Bool => self.rng.pick(&["and", "or", "xor", "bitand", "bitor", "bitxor"]),
+            ScalarKind::Signed | ScalarKind::Unsigned => {
                 self.rng.pick(&["sum", "product", "min", "max", "bitand", "bitor", "bitxor"])
             }
         }
