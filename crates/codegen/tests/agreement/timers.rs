@@ -39,7 +39,9 @@ pub(crate) fn agree_when_timed(
     }
     let tasklets: u64 =
         counts.iter().filter(|((kind, _), _)| kind == "tasklet").map(|(_, count)| count).sum();
-    if tasklets != report.tasklets {
+    // Those on the lanes of one vector are timed together.
+    let on_lanes = sdfg::text::print(program.sdfg()).contains("schedule(simd)");
+    if tasklets != report.tasklets && !(on_lanes && (1..report.tasklets).contains(&tasklets)) {
         return Err(format!("{} tasklets ran, their timers {tasklets} times", report.tasklets));
     }
     if counts.get(&("program".to_owned(), program.sdfg().name.clone())) != Some(&1) {
