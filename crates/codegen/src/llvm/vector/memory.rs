@@ -105,10 +105,9 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 vec![self.load_every_other(places, first, stride < 0)?]
             }
             (position, mask) => {
-                let positions = self.each(position)?;
                 let component = function.emitter.component_type(ty)?;
                 let mask = mask.map_or_else(|| self.all(), Ok)?;
-                let addresses = self.addresses(places, positions)?;
+                let addresses = self.addresses(places, position)?;
                 let of = |address| self.gather(component, address, mask);
                 addresses.into_iter().map(of).collect::<Emit<Vec<_>>>()?
             }
@@ -147,9 +146,8 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 self.store_row(places, first, row, mask.transpose()?)
             }
             position => {
-                let positions = self.each(position)?;
                 let mask = mask.map_or_else(|| self.all(), Ok)?;
-                for (address, part) in self.addresses(places, positions)?.into_iter().zip(parts) {
+                for (address, part) in self.addresses(places, position)?.into_iter().zip(parts) {
                     self.scatter(address, part, mask, alignment(ty))?;
                 }
                 Ok(())
@@ -337,12 +335,22 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
 
     // Elements anywhere.
 
-    /// The addresses of each component in all lanes.
-    fn addresses(&self, places: &Places<'ctx>, positions: VectorValue<'ctx>) -> Emit<Vec<VectorValue<'ctx>>> {
+    /// The addresses of each component in all lanes. Where lanes are a known distance apart, that of the first is one number, and the others are
+    /// constants from there: nothing is computed for each lane.
+    fn addresses(&self, places: &Places<'ctx>, position: Position<'ctx>) -> Emit<Vec<VectorValue<'ctx>>> {
         let (function, width) = (self.function, self.vector.width);
         let n = components(places.element);
         let component = function.emitter.component_type(places.element.lane())?;
         let base = function.base(places.buffer)?;
+        let (base, positions) = match position {
+            Position::Spaced(first, stride) => {
+                let element = function.emitter.element_type(places.element)?;
+                let distance = |lane: u32| function.emitter.constant(i64::from(lane).wrapping_mul(stride));
+                let distances: Vec<IntValue<'ctx>> = (0..width).map(distance).collect();
+                (function.address(element, base, first)?, VectorType::const_vector(&distances))
+            }
+            Position::Uniform(_) | Position::Row(..) | Position::Each(_) => (base, self.each(position)?),
+        };
         let constant = |value: u32| function.splat(function.emitter.constant(i64::from(value)).into(), width);
         (0..n)
             .map(|number| {
