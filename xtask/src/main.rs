@@ -44,7 +44,7 @@ Commands:
   corpus [--dir D] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
                     ($SDFG_CORPUS or ../shared/corpus if not told); --table writes docs/dace-coverage.md
-  faults [NAME..]   Plant faults in a copy, one at a time, and see whether the tests find them (takes an hour)
+  faults [NAME..]   Plant faults in a copy, and see whether the tests find them
   fuzz [text|json|dace|validation] [--seconds N]
                     Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
                     told); needs a nightly Rust and cargo-fuzz, and says how to get them

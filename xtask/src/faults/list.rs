@@ -1,5 +1,6 @@
 //! The list of faults: what each changes, and whether it still can.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -45,6 +46,18 @@ pub(crate) fn read(text: &str) -> Result<Vec<Fault>> {
 }
 
 impl Fault {
+    /// What replaces its text.
+    pub(crate) fn plant(&self) -> &str {
+        &self.plant
+    }
+
+    /// Where its text is, if it is there exactly once.
+    pub(crate) fn range_in(&self, text: &str) -> Option<Range<usize>> {
+        let mut places = text.match_indices(&self.find);
+        let (at, found) = places.next()?;
+        places.next().is_none().then_some(at..at + found.len())
+    }
+
     /// The text of its file with the fault in it.
     ///
     /// # Errors

@@ -1,12 +1,16 @@
 //! `cargo xtask faults`: whether the tests find faults that are planted on purpose.
 //!
-//! A test suite is believed when it fails for wrong code. Each fault of `faults.toml` is one small change; it is made
-//! in a copy of the working tree, which has a build folder of its own, the tests run there until one fails, and the
-//! change is taken back. Slow, so it is no part of `test`; but `tidy` checks that every fault can still be planted.
+//! A test suite is believed when it fails for wrong code. Each fault of `faults.toml` is one small change. It is made
+//! in a copy of the working tree, which has a build folder of its own, and the tests run there until one fails. Most faults are built
+//! at once, behind switches ([`switch`]); the others are planted one at a time, and taken back. The tests of the changed crate come first,
+//! then those of the crates that depend on it; both have to pass without a fault before they are asked about one. Slow, so it is no
+//! part of `test`; but `tidy` checks that every fault can still be planted.
 
 mod list;
 mod suite;
+mod switch;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -16,9 +20,10 @@ use anyhow::{Context, Result, bail};
 pub(crate) use list::{Fault, LIST, read};
 
 use crate::{setup, workspace};
-use suite::{Outcome, Suite};
+use suite::{Outcome, Part, Suite, parts};
+use switch::{files_in, with_switches};
 
-/// Plants the faults with one of these `names`, or all without a name, one at a time, and runs the tests on each.
+/// Plants the faults with one of these `names`, or all without a name, and runs the tests on each.
 ///
 /// # Errors
 /// When a name is unknown, the tests fail without a fault, a fault does not build, or more than one in twenty is missed.
@@ -30,27 +35,41 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let copy = root.join("target/faults/tree");
     copy_tree(&root, &copy)?;
     let suite = Suite::new(&tools, &copy);
-    println!("==> the tests without a fault, in {}", copy.display());
-    suite.must_pass()?;
 
-    let mut missed = Vec::new();
-    for (index, fault) in faults.iter().enumerate() {
+    let built = packages_of(&faults);
+    let together = plant_together(&faults, &built, &copy, &suite)?;
+    let (mut missed, mut unbuilt) = (Vec::new(), Vec::new());
+    let (first, last): (Vec<&Fault>, Vec<&Fault>) =
+        faults.iter().partition(|fault| together.contains(&fault.name));
+    println!("==> {} faults in one build, {} by themselves", first.len(), last.len());
+    let apart_from = first.len();
+    for (index, fault) in first.into_iter().chain(last).enumerate() {
+        if index == apart_from {
+            copy_tree(&root, &copy)?;
+        }
         let start = Instant::now();
-        let outcome = planted(fault, &copy, &suite)?;
+        let outcome =
+            if index < apart_from { switched(fault, &suite, &built) } else { planted(fault, &copy, &suite) }?;
         let verdict = match &outcome {
             Outcome::Found { by, .. } => format!("found by {by}"),
             Outcome::Missed => "MISSED".to_owned(),
-            Outcome::DoesNotBuild => bail!("fault `{}` does not build; correct it in {LIST}", fault.name),
+            Outcome::DoesNotBuild(messages) => format!("DOES NOT BUILD\n{messages}"),
         };
         let seconds = start.elapsed().as_secs_f64();
         println!("{:>3}/{} {:40} {verdict} ({seconds:.0} s)", index + 1, faults.len(), fault.name);
-        if matches!(outcome, Outcome::Missed) {
-            missed.push(fault);
+        match outcome {
+            Outcome::Found { .. } => {}
+            Outcome::Missed => missed.push(fault),
+            Outcome::DoesNotBuild(_) => unbuilt.push(fault.name.as_str()),
         }
     }
-    println!("\n{} faults planted, {} found", faults.len(), faults.len() - missed.len());
+    let found = faults.len() - missed.len() - unbuilt.len();
+    println!("\n{} faults planted, {found} found", faults.len() - unbuilt.len());
     for fault in &missed {
         println!("missed: {}: {}", fault.name, fault.about);
+    }
+    if !unbuilt.is_empty() {
+        bail!("faults that do not build have to be corrected in {LIST}: {}", unbuilt.join(", "));
     }
     if missed.len() * 20 > faults.len() {
         bail!("the tests miss more than one fault in twenty");
@@ -68,20 +87,86 @@ fn select(all: Vec<Fault>, names: &[&str]) -> Result<Vec<Fault>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// Runs the tests with the fault in place, and takes it back whatever they say.
-fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
-    let path = copy.join(&fault.file);
-    let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    fs::write(&path, fault.plant_in(&right)?)?;
-    let outcome = suite.outcome(&fault.file);
-    fs::write(&path, right)?;
-    match outcome? {
-        // A machine that has other work to do is slow without any fault.
+/// Writes every fault that can be behind a switch into the copy and builds its tests. The names of those faults.
+fn plant_together(
+    faults: &[Fault],
+    built: &[String],
+    copy: &Path,
+    suite: &Suite<'_>,
+) -> Result<BTreeSet<String>> {
+    let mut files: BTreeMap<&Path, Vec<&Fault>> = BTreeMap::new();
+    for fault in faults {
+        files.entry(&fault.file).or_default().push(fault);
+    }
+    let mut planted: BTreeMap<&Path, (String, Vec<&str>)> = BTreeMap::new();
+    for (file, faults) in files {
+        let path = copy.join(file);
+        let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let (text, names) = with_switches(&right, &faults);
+        fs::write(&path, text)?;
+        planted.insert(file, (right, names));
+    }
+    while let Some(messages) = suite.messages_of_build(built)? {
+        let wrong: Vec<_> =
+            files_in(&messages).into_iter().filter(|file| planted.contains_key(file.as_path())).collect();
+        if wrong.is_empty() {
+            bail!("the code does not build:\n{messages}");
+        }
+        for file in wrong {
+            println!("==> no switches in {}", file.display());
+            if let Some((right, _)) = planted.remove(file.as_path()) {
+                fs::write(copy.join(file), right)?;
+            }
+        }
+    }
+    Ok(planted.into_values().flat_map(|(_, names)| names).map(str::to_owned).collect())
+}
+
+/// The packages whose tests may see one of these faults.
+fn packages_of(faults: &[Fault]) -> Vec<String> {
+    let packages: BTreeSet<String> = faults.iter().flat_map(|fault| parts(&fault.file)).flatten().collect();
+    packages.into_iter().collect()
+}
+
+/// Runs the tests with the switch of the fault on, part by part until one fails. All packages of `built` have been.
+fn switched(fault: &Fault, suite: &Suite<'_>, built: &[String]) -> Result<Outcome> {
+    for of in parts(&fault.file) {
+        let part = Part { of, built: built.to_vec() };
+        suite.must_pass(&part)?;
+        let outcome = suite.outcome(&part, Some(&fault.name))?;
+        if outcome != Outcome::Missed {
+            return confirmed(outcome, suite);
+        }
+    }
+    Ok(Outcome::Missed)
+}
+
+/// A machine that has other work to do is slow without any fault.
+fn confirmed(outcome: Outcome, suite: &Suite<'_>) -> Result<Outcome> {
+    match outcome {
         Outcome::Found { by, too_slow: true } if !suite.passes(&by)? => {
             bail!("{by} takes too long without a fault, too: let the machine have nothing else to do")
         }
         outcome => Ok(outcome),
     }
+}
+
+/// Runs the tests with the fault in place, part by part until one fails, and takes it back whatever they say.
+fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
+    for of in parts(&fault.file) {
+        let part = Part { built: of.clone(), of };
+        suite.must_pass(&part)?;
+        let path = copy.join(&fault.file);
+        let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        fs::write(&path, fault.plant_in(&right)?)?;
+        let outcome = suite.outcome(&part, None);
+        fs::write(&path, right)?;
+        let outcome = outcome?;
+        if outcome != Outcome::Missed {
+            return confirmed(outcome, suite);
+        }
+    }
+    Ok(Outcome::Missed)
 }
 
 /// Brings the copy up to date. Files that are equal keep their times, so that what was built there stays built.

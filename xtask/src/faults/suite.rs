@@ -1,15 +1,18 @@
 //! Running the tests in the copy, and reading who failed first.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
+use super::switch::VARIABLE;
 use crate::setup::Tools;
 use crate::step;
+use crate::tidy::dependents;
 
-/// The folder of the crate of the graph.
-const GRAPH: &str = "crates/sdfg";
+/// The package of the root manifest.
+const ROOT: &str = "sdfg-programs";
 
 /// What the tests say of one fault.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,8 +21,17 @@ pub(super) enum Outcome {
     Found { by: String, too_slow: bool },
     /// Every test passed.
     Missed,
-    /// The changed code is no Rust.
-    DoesNotBuild,
+    /// The changed code is no Rust, and what the compiler says of it.
+    DoesNotBuild(String),
+}
+
+/// Tests that run together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The packages with these tests.
+    pub(super) of: Vec<String>,
+    /// The packages that are built, which decide what features those that they depend on have.
+    pub(super) built: Vec<String>,
 }
 
 /// The tests of the copy.
@@ -27,50 +39,70 @@ pub(super) struct Suite<'t> {
     tools: &'t Tools,
     copy: &'t Path,
     nextest: bool,
+    /// What passes without a fault.
+    sound: RefCell<Vec<Part>>,
 }
 
 impl<'t> Suite<'t> {
     pub(super) fn new(tools: &'t Tools, copy: &'t Path) -> Self {
         let nextest = step::succeeds(&mut step::cargo(["nextest", "--version"]));
-        Suite { tools, copy, nextest }
+        Suite { tools, copy, nextest, sound: RefCell::new(Vec::new()) }
     }
 
+    /// Runs the tests that may see a change of a file without one, as far as no earlier call has.
+    ///
     /// # Errors
     /// When the code without a fault does not build or fails a test.
-    pub(super) fn must_pass(&self) -> Result<()> {
-        match self.outcome(Path::new(GRAPH))? {
-            Outcome::Missed => Ok(()),
+    pub(super) fn must_pass(&self, part: &Part) -> Result<()> {
+        if self.sound.borrow().iter().any(|sound| sound == part) {
+            return Ok(());
+        }
+        println!("==> the tests of {} without a fault, in {}", part.of.join(", "), self.copy.display());
+        match self.outcome(part, None)? {
+            Outcome::Missed => {
+                self.sound.borrow_mut().push(part.clone());
+                Ok(())
+            }
             Outcome::Found { by, .. } => bail!("test {by} fails without any fault"),
-            Outcome::DoesNotBuild => bail!("the code does not build"),
+            Outcome::DoesNotBuild(messages) => bail!("the code does not build:\n{messages}"),
         }
     }
 
-    /// What the tests say of the code as it is, with a change in a file.
+    /// What tests say of the code as it is, with a switch on or without one.
     ///
-    /// The crate of the graph comes first, as its tests are the quickest, and is left out where it cannot know of the change.
-    pub(super) fn outcome(&self, file: &Path) -> Result<Outcome> {
-        let graph = &["--package", "sdfg"][..];
-        let others = &["--workspace", "--exclude", "sdfg", "--exclude", "xtask"][..];
-        let parts = if file.starts_with(GRAPH) { vec![graph, others] } else { vec![others] };
-        for packages in parts {
-            if !self
-                .command(&[&["build", "--tests", "--quiet"], packages].concat())
-                .output()?
-                .status
-                .success()
-            {
-                return Ok(Outcome::DoesNotBuild);
-            }
-            let tests =
-                if self.nextest { &["nextest", "run", "--fail-fast"][..] } else { &["test", "--tests"] };
-            let output =
-                self.command(&[tests, packages].concat()).output().context("cannot run the tests")?;
-            if !output.status.success() {
-                let (by, too_slow) = first_failure(&output);
-                return Ok(Outcome::Found { by, too_slow });
-            }
+    /// # Errors
+    /// When they cannot be run.
+    pub(super) fn outcome(&self, part: &Part, switch: Option<&str>) -> Result<Outcome> {
+        if let Some(messages) = self.messages_of_build(&part.built)? {
+            return Ok(Outcome::DoesNotBuild(messages));
         }
-        Ok(Outcome::Missed)
+        let chosen: Vec<String> = part.of.iter().map(|package| format!("package(={package})")).collect();
+        let chosen = chosen.join(" | ");
+        let mut command = if self.nextest {
+            let tests = &["nextest", "run", "--fail-fast", "--filterset", &chosen][..];
+            self.command(&[tests, &packages(&part.built)].concat())
+        } else {
+            self.command(&[&["test", "--tests"], &packages(&part.of)[..]].concat())
+        };
+        if let Some(name) = switch {
+            command.env(VARIABLE, name);
+        }
+        let output = command.output().context("cannot run the tests")?;
+        if output.status.success() {
+            return Ok(Outcome::Missed);
+        }
+        let (by, too_slow) = first_failure(&output);
+        Ok(Outcome::Found { by, too_slow })
+    }
+
+    /// Builds the tests of some packages. What the compiler says if it refuses them.
+    ///
+    /// # Errors
+    /// When the compiler cannot be run.
+    pub(super) fn messages_of_build(&self, built: &[String]) -> Result<Option<String>> {
+        let mut command = self.command(&[&["build", "--tests", "--quiet"], &packages(built)[..]].concat());
+        let build = command.output().context("cannot build the tests")?;
+        Ok((!build.status.success()).then(|| String::from_utf8_lossy(&build.stderr).into_owned()))
     }
 
     /// Whether a test passes on the code as it is.
@@ -94,6 +126,23 @@ impl<'t> Suite<'t> {
     }
 }
 
+/// Cargo's arguments for some packages.
+fn packages(names: &[String]) -> Vec<&str> {
+    names.iter().flat_map(|package| ["--package", package]).collect()
+}
+
+/// The packages whose tests may see a change of a file: its own, which builds soonest, and then all that depend on it.
+pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
+    let mut folders = file.iter().map(|name| name.to_string_lossy());
+    let own = match (folders.next().as_deref(), folders.next().as_deref()) {
+        (Some("crates"), Some("sdfg")) => "sdfg".to_owned(),
+        (Some("crates"), Some(folder)) => format!("sdfg-{folder}"),
+        _ => ROOT.to_owned(),
+    };
+    let others: Vec<String> = dependents(&own).map(str::to_owned).collect();
+    [vec![own], others].into_iter().filter(|part| !part.is_empty()).collect()
+}
+
 /// The name of the first test that failed, as nextest or cargo's own runner writes it, and whether it took too long.
 fn first_failure(output: &Output) -> (String, bool) {
     let text = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).join("\n");
@@ -109,4 +158,21 @@ fn first_failure(output: &Output) -> (String, bool) {
     });
     let is_slow = |name: &str| text.lines().any(|line| line.contains("TIMEOUT [") && line.ends_with(name));
     failed.map_or(("a test".to_owned(), false), |name| (name.to_owned(), is_slow(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_to_its_crate_and_to_those_that_depend_on_it() {
+        let parts = |file: &str| parts(Path::new(file));
+        assert_eq!(
+            parts("crates/codegen/src/lib.rs"),
+            [vec!["sdfg-codegen"], vec!["sdfg-cli", "sdfg-programs"]]
+        );
+        assert_eq!(parts("crates/sdfg/src/lib.rs")[0], ["sdfg"]);
+        assert_eq!(parts("crates/sdfg/src/lib.rs")[1].len(), 6);
+        assert_eq!(parts("src/random/mod.rs"), [["sdfg-programs"]]);
+    }
 }

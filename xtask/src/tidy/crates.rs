@@ -18,12 +18,21 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("xtask", &[]),
 ];
 
+/// Crates of the table that are workspaces of their own.
+const OUTSIDE: [&str; 2] = ["sdfg-symbolica", "sdfg-fuzz"];
+
 const ALL: [&str; 6] =
     ["sdfg", "sdfg-runtime", "sdfg-transforms", "sdfg-library", "sdfg-codegen", "sdfg-dace"];
 
 /// Third-party crates that need something on the machine, with the only crates of ours that may ask for them.
 const NATIVE: [(&str, &[&str]); 3] =
     [("inkwell", &["sdfg-codegen"]), ("llvm-sys", &["sdfg-codegen"]), ("symbolica", &["sdfg-symbolica"])];
+
+/// The crates of this workspace that may depend on a crate.
+pub(crate) fn dependents(name: &str) -> impl Iterator<Item = &'static str> {
+    let others = EDGES.iter().filter(|(user, _)| !OUTSIDE.contains(user));
+    others.filter(move |(_, used)| used.contains(&name)).map(|(user, _)| *user)
+}
 
 /// Every dependency of a manifest is one that the tables allow.
 pub(super) fn edges(file: &File, findings: &mut Vec<Finding>) {

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+pub(crate) use crates::dependents;
+
 use crate::workspace;
 
 /// A text file of the project.
