@@ -30,6 +30,19 @@ pub(crate) fn run(quick: bool) -> Result<()> {
             let lint = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
             step::check(&mut tools.cargo(&lint))
         })?;
+        steps.run("clippy without LLVM", || {
+            let lint = [
+                "clippy",
+                "--package",
+                "sdfg-codegen",
+                "--no-default-features",
+                "--lib",
+                "--",
+                "--deny",
+                "warnings",
+            ];
+            step::check(&mut tools.cargo(&lint))
+        })?;
         steps.run("documentation", || {
             let mut document = tools.cargo(&["doc", "--workspace", "--no-deps"]);
             step::check(document.env("RUSTDOCFLAGS", "--deny warnings"))

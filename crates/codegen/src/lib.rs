@@ -3,7 +3,6 @@
 //! `lower` makes a plan of a graph; `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
 //! libraries, `header`, `fortran`, `json` and `package` what others call them by, and `load` calls compiled programs from Rust.
 
-#[cfg(feature = "llvm")]
 pub mod cache;
 #[cfg(feature = "llvm")]
 mod compile;

@@ -31,6 +31,10 @@ pub(crate) enum Form {
     /// An object file, to be linked with the program.
     Object,
     /// A shared library, which the system's loader initialises.
+    #[cfg_attr(
+        not(feature = "llvm"),
+        expect(dead_code, reason = "for code in this process, which LLVM loads")
+    )]
     Library,
 }
 
