@@ -1,8 +1,11 @@
 //! A run that is ended by a signal says so: native code trusts its program, and what a wrong one does ends the process without a word.
 
 use std::ffi::{c_int, c_void};
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use sdfg_codegen::load::on_each_thread;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -46,8 +49,6 @@ static MESSAGES: OnceLock<Vec<(c_int, String)>> = OnceLock::new();
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// From now on, a signal that ends the process leaves a message. The exit status stays that of the signal.
-///
-/// A thread of the OpenMP runtime whose stack is full cannot tell: it has no second stack for the handler, as the main thread does.
 pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
     let message = |(signal, name, meaning): (c_int, &str, &str)| {
         let failure = Failure::program(format_args!("the run was ended by the signal {name}: {meaning}"));
@@ -60,12 +61,40 @@ pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as usize;
-            // Rust's runtime gave the main thread a second stack.
+            // Rust's runtime gave the main thread a second stack; others get one from `tell_of_full_stacks`.
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigemptyset(&raw mut action.sa_mask);
             // What cannot be installed is not: the run ends without a message, as before.
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
+    }
+}
+
+/// Gives the threads of teams of this size a second stack each, on which they can tell that the first is full.
+///
+/// The OpenMP runtime keeps threads from team to team. One that it starts later, for a larger team or inside of another, ends without a
+/// message when its stack is full.
+pub(crate) fn tell_of_full_stacks(threads: Option<NonZeroU32>) {
+    // A program whose runtime is missing was not loaded.
+    let _ = on_each_thread(threads, give_second_stack);
+}
+
+/// Enough for the handler and the registers of every processor.
+const SECOND_STACK: usize = 1 << 16;
+
+extern "C" fn give_second_stack(_: *mut c_void) {
+    // SAFETY: zeros are a value of this structure, which is only written. A thread without a second stack gets memory that nobody else
+    // has, and that stays as long as the process.
+    unsafe {
+        let mut present: libc::stack_t = std::mem::zeroed();
+        if libc::sigaltstack(std::ptr::null(), &raw mut present) != 0
+            || present.ss_flags & libc::SS_DISABLE == 0
+        {
+            return;
+        }
+        let memory: &'static mut [u8] = Box::leak(vec![0; SECOND_STACK].into_boxed_slice());
+        let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: memory.len() };
+        libc::sigaltstack(&raw const stack, std::ptr::null_mut());
     }
 }
 

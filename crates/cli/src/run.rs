@@ -9,7 +9,7 @@ use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::LowerOptions;
 
-use crate::crash::tell_of_signals;
+use crate::crash::{tell_of_full_stacks, tell_of_signals};
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::native::{NativeOptions, positive};
@@ -51,6 +51,9 @@ impl Run {
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
         tell_of_signals(lowered.running(), terminal);
+        if object.requirements().openmp {
+            tell_of_full_stacks(self.native.threads());
+        }
         let mut times = Vec::new();
         let mut results = data.arguments.clone();
         let rounds = self.repeat.map_or(1, NonZeroU32::get);

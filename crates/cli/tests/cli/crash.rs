@@ -75,6 +75,12 @@ fn faults_of_c_code_are_told() {
         ("#include <signal.h>\\ndouble fault(double x) { raise(SIGFPE); return x; }", FPE, "SIGFPE"),
         ("#include <signal.h>\\ndouble fault(double x) { raise(SIGBUS); return x; }", BUS, "SIGBUS"),
         ("double fault(double x) { __builtin_trap(); }", ILL, "SIGILL"),
+        // A signal that is sent once: the code that sent it could go on.
+        (
+            "#include <signal.h>\\nstatic int sent; double fault(double x) { if (!sent++) raise(SIGFPE); return x; }",
+            FPE,
+            "SIGFPE",
+        ),
     ] {
         bench.file("p.sdft", calling(code));
         for (command, help) in [
@@ -92,15 +98,25 @@ fn faults_of_c_code_are_told() {
     }
 }
 
-/// The handler needs a stack of its own.
+/// The handler needs a stack of its own, on each thread.
 #[test]
 fn a_full_stack_is_told() {
     let bench = Bench::new();
-    let code = "double fault(double x) { volatile double deep[4096]; deep[0] = x; return fault(deep[0]) + deep[0]; }";
-    bench.file("p.sdft", calling(code));
-    let answer = bench.run(&["run", "p.sdft", "--allow-external", "--threads=1"]);
-    assert_eq!((answer.status, answer.signal), (None, Some(SEGV)), "{answer:#?}");
-    assert!(
-        answer.stderr.contains("SIGSEGV: an access to memory that is not there, or a stack that is full")
+    let deep = "double deep(double x) { volatile double large[4096]; large[0] = x; return deep(large[0]) + large[0]; }";
+    let anywhere = format!("{deep}\\ndouble fault(double x) {{ return deep(x); }}");
+    let not_in_main = format!(
+        "#include <sys/syscall.h>\\n#include <unistd.h>\\n{deep}\\n\
+         double fault(double x) {{ return syscall(SYS_gettid) == getpid() ? x : deep(x); }}"
     );
+    for (code, threads) in
+        [(&anywhere, "--threads=1"), (&anywhere, "--threads=3"), (&not_in_main, "--threads=3")]
+    {
+        bench.file("p.sdft", calling(code));
+        let answer = bench.run(&["run", "p.sdft", "--allow-external", threads]);
+        assert_eq!((answer.status, answer.signal), (None, Some(SEGV)), "{threads}, {code}: {answer:#?}");
+        assert!(
+            answer.stderr.contains("SIGSEGV: an access to memory that is not there, or a stack that is full"),
+            "{threads}, {code}: {answer:#?}"
+        );
+    }
 }

@@ -17,4 +17,6 @@ pub use call::Call;
 pub use error::{CallError, LoadError};
 pub use library::Library;
 pub(crate) use openmp::RUNTIMES as OPENMP_RUNTIMES;
+#[cfg(feature = "llvm")]
+pub use openmp::on_each_thread;
 pub use prepared::PreparedCall;

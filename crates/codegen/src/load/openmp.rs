@@ -4,6 +4,11 @@
 //! by file name (never by path), preferably the one that is already there, and never closed.
 
 #[cfg(feature = "llvm")]
+use std::ffi::{c_uint, c_void};
+#[cfg(feature = "llvm")]
+use std::num::NonZeroU32;
+
+#[cfg(feature = "llvm")]
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
 #[cfg(feature = "llvm")]
@@ -28,4 +33,31 @@ pub(crate) fn runtime() -> Result<&'static str, LoadError> {
     loaded
         .or_else(|| RUNTIMES.into_iter().find(|name| open(name, RTLD_LAZY | RTLD_LOCAL)))
         .ok_or(LoadError::NoOpenMp { tried: RUNTIMES.to_vec() })
+}
+
+/// Runs a function on each thread of a team of so many, or as many as the runtime chooses. The argument of the function means nothing.
+///
+/// The runtime keeps these threads: they are those of the next team of this size that the calling thread starts, also in a program that
+/// it calls. So `work` can prepare them for it.
+///
+/// # Errors
+/// [`LoadError::NoOpenMp`] when no runtime can be loaded.
+#[cfg(feature = "llvm")]
+pub fn on_each_thread(
+    threads: Option<NonZeroU32>,
+    work: extern "C" fn(*mut c_void),
+) -> Result<(), LoadError> {
+    type Parallel = unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void, c_uint, c_uint);
+    let name = runtime()?;
+    let missing = |_| LoadError::NoOpenMp { tried: vec![name] };
+    // SAFETY: the runtime is in the process already, and stays there.
+    let library = std::mem::ManuallyDrop::new(
+        unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL) }.map_err(missing)?,
+    );
+    // SAFETY: runtimes with gcc's entry points have this one, with this signature. Zero threads are as many as the runtime chooses.
+    unsafe {
+        let parallel = library.get::<Parallel>(b"GOMP_parallel\0").map_err(missing)?;
+        parallel(work, std::ptr::null_mut(), threads.map_or(0, NonZeroU32::get), 0);
+    }
+    Ok(())
 }
