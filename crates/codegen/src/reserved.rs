@@ -23,7 +23,9 @@ const LIBRARY: &str = "abort abs accept access alarm aligned_alloc alloca asprin
     snprintf socket sprintf srand sscanf stat stderr stdin stdout stpcpy stpncpy strcasecmp strcat strchr strcmp strcpy strdup strerror strlcpy strlen strncat \
     strncmp strncpy strndup strnlen strrchr strspn strstr strtod strtof strtok strtol strtold strtoll strtoul strtoull sync syscall sysconf system time \
     times tmpfile tolower toupper umask uname ungetc unlink unsetenv usleep valloc vfork vfprintf vprintf vsnprintf vsprintf wait waitpid wcslen \
-    wmemcpy wmemset write timer_create thrd_create mtx_destroy cnd_destroy epoll_create shm_error";
+    wmemcpy wmemset write timer_create thrd_create mtx_destroy cnd_destroy epoll_create shm_error \
+    catclose catgets catopen clock_getres dladdr gethostname getloadavg getrlimit getrusage sched_getcpu secure_getenv shm_open shm_unlink \
+    sigaddset sigdelset sigemptyset sigfillset sigismember strcasestr strerror_r strncasecmp strtok_r";
 
 /// What names of the OpenMP runtime, of this project's runtime, of threads and of BLAS begin with.
 const PREFIXES: [&str; 11] = [
@@ -58,6 +60,14 @@ mod tests {
             "GOMP_parallel",
             "omp_x",
             "sdfg_clock",
+            "GOACC_x",
+            "ompt_x",
+            "kmp_x",
+            "pthread_x",
+            "sem_x",
+            "cblas_dgemm",
+            "LAPACKE_dgetrf",
+            "madvise_x",
         ] {
             let refused = Interface::new(name, Vec::new());
             assert!(
@@ -78,6 +88,40 @@ mod tests {
         }
         for name in ["laplace", "tanh2", "reader", "exp_of_all", "half", "sell", "p", "f", "l"] {
             assert!(Interface::new(name, Vec::new()).is_ok(), "{name}");
+        }
+    }
+    /// Found in the libraries themselves: a program linked before them would be called in place of what they import.
+    #[cfg(all(feature = "llvm", target_os = "linux"))]
+    #[test]
+    fn what_the_openmp_runtime_and_the_mathematics_library_import_is_reserved() {
+        extern "C" fn nothing(_: *mut std::ffi::c_void) {}
+        crate::load::on_each_thread(None, nothing).unwrap();
+        let mapped = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut libraries: Vec<&str> = mapped
+            .lines()
+            .filter_map(|line| line.split_whitespace().last())
+            .filter(|path| {
+                ["/libgomp.", "/libomp.", "/libm.", "/libm-"].iter().any(|name| path.contains(name))
+            })
+            .collect();
+        libraries.dedup();
+        assert!(!libraries.is_empty(), "{mapped}");
+        for library in libraries {
+            let output =
+                std::process::Command::new("nm").args(["-D", "--undefined-only", library]).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            let imported: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.split_whitespace().last())
+                .map(|symbol| symbol.split('@').next().unwrap_or(symbol))
+                .collect();
+            assert!(imported.len() > 3, "{library}: {output:?}");
+            // No program has a name that begins with an underscore.
+            let free: Vec<_> = imported
+                .into_iter()
+                .filter(|symbol| !symbol.starts_with('_') && !is_reserved(symbol))
+                .collect();
+            assert!(free.is_empty(), "{library} imports {free:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use sdfg::tasklet::arith::{self, cast};
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
-use sdfg_codegen::llvm::{self, CompileOptions, Sanitizer};
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel, Sanitizer};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::{LowerOptions, lower};
 
@@ -34,7 +34,7 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
         .run(&mut expected, &Options::default())
         .map_err(|error| format!("interpreter: {error}"))?;
     for checked in [false, true] {
-        let library = compiled(&program, checked)?;
+        let library = compiled(&program, &CompileOptions { checked, ..options() })?;
         for threads in [1, 2, 3] {
             let how = format!("{threads} threads{}", if checked { ", checked" } else { "" });
             let mut actual = arguments.clone();
@@ -46,6 +46,24 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
         }
     }
     agree_when_timed(&program, &arguments, &expected, &report)
+}
+
+/// Runs a program with these symbols and small numbers in every argument, as code of every level; each must agree with the interpreter.
+pub(crate) fn agree_at_every_level(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(source, symbols)?;
+    let mut expected = arguments.clone();
+    let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
+    interpreter.run(&mut expected, &Options::default()).map_err(|error| format!("interpreter: {error}"))?;
+    for level in OptLevel::ALL {
+        let library = compiled(&program, &CompileOptions { level, ..options() })?;
+        let mut actual = arguments.clone();
+        native(&library, &mut actual, NonZeroU32::new(1))
+            .map_err(|error| format!("native, level {level}: {error}"))?;
+        if let Some(difference) = difference(&expected, &actual) {
+            return Err(format!("at level {level}, {difference}"));
+        }
+    }
+    Ok(())
 }
 
 /// Runs a program of these tests natively.
@@ -62,7 +80,7 @@ fn native(
 pub(crate) fn agree_again(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
     let (program, arguments) = prepared(source, symbols)?;
     for checked in [false, true] {
-        let library = compiled(&program, checked)?;
+        let library = compiled(&program, &CompileOptions { checked, ..options() })?;
         let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
         let (mut expected, mut actual) = (arguments.clone(), arguments.clone());
         for run in 1..=4 {
@@ -93,7 +111,8 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) ->
     let (program, mut arguments) = prepared(source, symbols).unwrap_or_else(|error| panic!("{error}"));
     let mut interpreter = Interpreter::new(&program).unwrap_or_else(|error| panic!("{error}"));
     interpreter.run(&mut arguments.clone(), &Options::default()).err()?;
-    let library = compiled(&program, checked).unwrap_or_else(|error| panic!("{error}"));
+    let library = compiled(&program, &CompileOptions { checked, ..options() })
+        .unwrap_or_else(|error| panic!("{error}"));
     // Twice, as a failure leaves nothing behind.
     native(&library, &mut arguments, NonZeroU32::new(2)).err()?;
     native(&library, &mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string())
@@ -102,7 +121,7 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) ->
 /// Runs a program as native code, whatever it does.
 pub(crate) fn run(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
     let (program, arguments) = prepared(source, symbols)?;
-    let library = compiled(&program, false)?;
+    let library = compiled(&program, &options())?;
     // A copy has no memory behind its elements.
     native(&library, &mut arguments.clone(), NonZeroU32::new(2)).map_err(|error| error.to_string())
 }
@@ -151,13 +170,12 @@ pub(crate) fn options() -> CompileOptions {
     CompileOptions { parallel_threshold: 0, sanitizer, ..CompileOptions::default() }
 }
 
-fn compiled(program: &Validated, checked: bool) -> Result<Library, String> {
-    let options = CompileOptions { checked, ..options() };
+fn compiled(program: &Validated, options: &CompileOptions) -> Result<Library, String> {
     // Sanitizers tell lines.
     let debug = options.sanitizer.map(|_| "/".to_owned());
     let plan = lower(program, &options.target(), &LowerOptions { debug, ..options.lowering() })
         .map_err(|error| error.to_string())?;
-    let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
+    let object = llvm::compile(&plan, options).map_err(|error| format!("not compiled: {error}"))?;
     Library::load(&object).map_err(|error| error.to_string())
 }
 

@@ -2,7 +2,7 @@
 //! threads: results must be the same, bit by bit. Each file is one reported test.
 //!
 //! A program is a file beside this one; those in `again` run several times on one handle; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
-//! `# for NAME in A B` runs it once with each word in place of the name.
+//! `# for NAME in A B` runs it once with each word in place of the name, and `# at every level` is for arithmetic that optimisation could change.
 //!
 //! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` are tests, too: each ends its process with what `# address:` or
 //! `# thread:` says. `cargo xtask sanitize` runs them so.
@@ -13,7 +13,7 @@ mod timers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use harness::{agree, agree_again, failure, prepared, run};
+use harness::{agree, agree_again, agree_at_every_level, failure, prepared, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use timers::run_timed;
 
@@ -59,9 +59,14 @@ fn trials(folder: &str, least: usize, check: fn(&Path) -> Result<(), Failed>) ->
 fn agrees(path: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
     let symbols = symbols(&text);
-    variants(&text)
-        .into_iter()
-        .try_for_each(|source| agree(&source, &symbols).map_err(|what| format!("{what}\n{source}").into()))
+    let at_every_level = text.lines().any(|line| line == "# at every level");
+    variants(&text).into_iter().try_for_each(|source| {
+        let mut result = agree(&source, &symbols);
+        if at_every_level {
+            result = result.and_then(|()| agree_at_every_level(&source, &symbols));
+        }
+        result.map_err(|what| format!("{what}\n{source}").into())
+    })
 }
 
 fn ends_with_its_error(path: &Path, checked: bool) -> Result<(), Failed> {

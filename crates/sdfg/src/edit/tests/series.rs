@@ -4,7 +4,7 @@ use super::super::*;
 use super::{Program, STENCIL};
 use crate::ir::{Memlet, Node, NodeKind};
 use crate::subset::{Range, Subset};
-use crate::symbolic::Symbol;
+use crate::symbolic::{Expr, Symbol};
 use crate::{ir, json, text};
 use std::collections::BTreeSet;
 
@@ -129,6 +129,43 @@ fn edges_keep_their_ids_while_scopes_come_and_go() {
     }
     program.edit(|e| e.unwrap_map(state, entry)).unwrap();
     assert_eq!(ids(&program), before);
+}
+
+/// The memlet of a tasklet decides on those of both maps around it.
+#[test]
+fn memlets_further_out_follow_an_inner_one() {
+    let mut program = Program::new(
+        "sdfg p {
+  symbol N: i64
+  array A: f64[N + 1, N]
+  array B: f64[N, N]
+  state s {
+    access A
+    access B
+    map m [i = 0:N] {
+      map n [j = 0:N] {
+        tasklet t (x) -> (o) { o = x }
+        n.A -> t.x: A[i, j]
+        t.o -> n.B: B[i, j]
+      }
+      m.A -> n.A
+      n.B -> m.B
+    }
+    A -> m.A
+    m.B -> B
+  }
+}",
+    );
+    let (state, read) = (program.state, program.edge("n.OUT_A", "t.x"));
+    assert!(program.lines("A -> m.A")[0].starts_with("A -> m.A  # A[0:N, 0:N]"), "{}", program.text());
+    let next = Expr::symbol(Symbol::of("i")) + 1;
+    let subset = Subset(vec![Range::index(next), Range::index(Expr::symbol(Symbol::of("j")))]);
+    let container = program.sdfg.find_container("A").unwrap();
+    let memlet = Memlet::read(ir::Access::elements(container, subset));
+    program.edit(|e| e.set_memlet(state, read, memlet)).unwrap();
+    assert!(program.lines("m.A -> n.A")[0].starts_with("m.A -> n.A  # A[i + 1, 0:N]"), "{}", program.text());
+    let outer: Vec<String> = program.lines(" -> m.A");
+    assert!(outer[0].starts_with("A -> m.A  # A[1:N + 1, 0:N]"), "{}", program.text());
 }
 
 #[test]
