@@ -58,6 +58,10 @@ fn comes_from_outside(
     function: usize,
 ) -> bool {
     let is_argument = plan.symbols.iter().any(|symbol| symbol.name == *variable);
+    // The program's own function is around everything: each look at all places would take time with the square of their number.
+    if function == 0 {
+        return is_argument;
+    }
     let set = found.set.get(variable).into_iter().flatten();
     let is_set = |set: &Place| !set.is_in_function(function) && set.may_precede(place);
     let mut loops = found.counted.get(variable).into_iter().flatten();

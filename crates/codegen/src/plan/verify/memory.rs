@@ -123,8 +123,12 @@ fn used(plan: &Plan, found: &Found<'_>, errors: &mut Vec<PlanError>) {
             | Allocation::Constant(_) => {}
         }
     }
+    let mut slots: BTreeMap<BufferId, usize> = BTreeMap::new();
+    for buffer in plan.slots.iter().flat_map(|slot| &slot.buffers) {
+        *slots.entry(*buffer).or_default() += 1;
+    }
     for buffer in in_arena {
-        let n = plan.slots.iter().filter(|slot| slot.buffers.contains(&buffer)).count();
+        let n = slots.get(&buffer).copied().unwrap_or_default();
         if n != 1 {
             errors.push(PlanError::Slots { buffer: plan.named(buffer), n });
         }
