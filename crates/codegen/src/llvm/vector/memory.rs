@@ -370,6 +370,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             .collect()
     }
 
+    /// The elements at addresses, in runs that processors gather without a lane to spare.
     fn gather(
         &self,
         component: BasicTypeEnum<'ctx>,
@@ -377,7 +378,33 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         mask: VectorValue<'ctx>,
     ) -> Emit<VectorValue<'ctx>> {
         let function = self.function;
-        let ty = vector_of(component, self.vector.width)
+        let mut gathered: Option<VectorValue<'ctx>> = None;
+        for (first, length) in runs(self.vector.width) {
+            let cut = |whole: VectorValue<'ctx>| {
+                let positions: Vec<u32> = (first..first + length).collect();
+                if length == self.vector.width {
+                    Ok(whole)
+                } else {
+                    function.shuffled(whole, None, &positions)
+                }
+            };
+            let run = self.gather_run(component, cut(addresses)?, cut(mask)?)?;
+            gathered = Some(match gathered {
+                None => run,
+                Some(gathered) => self.joined(gathered, run)?,
+            });
+        }
+        gathered.ok_or_else(|| function.emitter.defect("a vector has lanes"))
+    }
+
+    fn gather_run(
+        &self,
+        component: BasicTypeEnum<'ctx>,
+        addresses: VectorValue<'ctx>,
+        mask: VectorValue<'ctx>,
+    ) -> Emit<VectorValue<'ctx>> {
+        let function = self.function;
+        let ty = vector_of(component, addresses.get_type().get_size())
             .ok_or_else(|| function.emitter.defect("a component is a number"))?;
         let bytes = component.size_of().and_then(|size| size.get_zero_extended_constant()).unwrap_or(1);
         let alignment = function.emitter.i32().const_int(bytes, false);
@@ -431,5 +458,29 @@ fn vector_of(component: BasicTypeEnum<'_>, n: u32) -> Option<VectorType<'_>> {
         BasicTypeEnum::IntType(ty) => Some(ty.vec_type(n)),
         BasicTypeEnum::FloatType(ty) => Some(ty.vec_type(n)),
         _ => None,
+    }
+}
+
+/// Lanes in runs of powers of two, each by its first lane and its length, the longest first.
+///
+/// LLVM 19 fills other gathers up with lanes whose indices are undefined. A register that has no other lanes may then be that of the
+/// result, too, as in `vpgatherqd (%rcx,%ymm0,4), %xmm0`, which processors refuse as no instruction.
+fn runs(width: u32) -> impl Iterator<Item = (u32, u32)> {
+    let lengths = (0..u32::BITS).rev().map(|bit| 1 << bit).filter(move |length| width & length != 0);
+    lengths.scan(0, |first, length| {
+        let run = (*first, length);
+        *first += length;
+        Some(run)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+
+    #[test]
+    fn runs_are_powers_of_two_and_all_lanes() {
+        assert_eq!(runs(64).collect::<Vec<_>>(), [(0, 64)]);
+        assert_eq!(runs(43).collect::<Vec<_>>(), [(0, 32), (32, 8), (40, 2), (42, 1)]);
     }
 }
