@@ -1,33 +1,64 @@
 //! A directed multigraph under ids of our own.
 //!
-//! petgraph's `StableDiGraph` is the storage; it gives freed indices out again and lists neighbours in an order of its
-//! own, so it stays private. Everything here is listed in order of ids.
+//! Ids are never given out again. The edges of a node hang in two lists, one for each direction, that are linked both ways: an edge is
+//! added, removed and led elsewhere in the same time, whatever the degree of its ends. petgraph's graphs, whose lists are linked one
+//! way, look for an edge among all neighbours.
 
-use petgraph::Direction;
-use petgraph::stable_graph::{EdgeIndex, NodeIndex, StableDiGraph};
-
-use super::ids::{Arena, EdgeId, Id, NodeId};
+use super::ids::{Arena, EdgeId, NodeId};
 
 /// A directed multigraph with nodes of type `N` and edges of type `E`.
 #[derive(Clone, Debug)]
 pub struct Multigraph<N, E> {
-    graph: StableDiGraph<(NodeId, N), (EdgeId, E)>,
-    nodes: Arena<NodeId, NodeIndex>,
-    edges: Arena<EdgeId, EdgeIndex>,
+    nodes: Arena<NodeId, NodeSlot<N>>,
+    edges: Arena<EdgeId, EdgeSlot<E>>,
+    n_nodes: usize,
+    n_edges: usize,
 }
+
+/// A node and the edges that head its lists.
+#[derive(Clone, Debug)]
+struct NodeSlot<N> {
+    node: N,
+    first: [Option<EdgeId>; 2],
+}
+
+/// An edge and its neighbours in the list of its source and in that of its destination.
+#[derive(Clone, Debug)]
+struct EdgeSlot<E> {
+    edge: E,
+    ends: [NodeId; 2],
+    next: [Option<EdgeId>; 2],
+    previous: [Option<EdgeId>; 2],
+}
+
+/// The list that holds the edges that leave a node. Their ends have the node at this place.
+const OUT: usize = 0;
+/// The list that holds the edges that enter a node.
+const IN: usize = 1;
 
 impl<N, E> Default for Multigraph<N, E> {
     fn default() -> Self {
-        Multigraph { graph: StableDiGraph::default(), nodes: Arena::new(), edges: Arena::new() }
+        Multigraph { nodes: Arena::new(), edges: Arena::new(), n_nodes: 0, n_edges: 0 }
+    }
+}
+
+impl<N> NodeSlot<N> {
+    const fn new(node: N) -> Self {
+        NodeSlot { node, first: [None; 2] }
+    }
+}
+
+impl<E> EdgeSlot<E> {
+    const fn new(src: NodeId, dst: NodeId, edge: E) -> Self {
+        EdgeSlot { edge, ends: [src, dst], next: [None; 2], previous: [None; 2] }
     }
 }
 
 impl<N, E> Multigraph<N, E> {
     /// Adds a node without edges.
     pub fn add_node(&mut self, node: N) -> NodeId {
-        let id = NodeId::from_index(self.nodes_created());
-        let index = self.graph.add_node((id, node));
-        self.nodes.insert(index)
+        self.n_nodes += 1;
+        self.nodes.insert(NodeSlot::new(node))
     }
 
     /// Adds an edge; parallel edges and edges between any two present nodes are allowed.
@@ -35,24 +66,29 @@ impl<N, E> Multigraph<N, E> {
     /// # Panics
     /// If an end is not a node of this graph.
     pub fn add_edge(&mut self, src: NodeId, dst: NodeId, edge: E) -> EdgeId {
-        let id = EdgeId::from_index(self.edges_created());
-        let index = self.graph.add_edge(self.nodes[src], self.nodes[dst], (id, edge));
-        self.edges.insert(index)
+        let id = self.edges.insert(EdgeSlot::new(src, dst, edge));
+        self.n_edges += 1;
+        self.link(id);
+        id
     }
 
     /// Removes a node together with its edges.
     pub fn remove_node(&mut self, id: NodeId) -> Option<N> {
-        for edge in self.in_edges(id).into_iter().chain(self.out_edges(id)) {
-            self.remove_edge(edge);
+        for list in [OUT, IN] {
+            while let Some(edge) = self.nodes.get(id)?.first[list] {
+                self.remove_edge(edge);
+            }
         }
-        let index = self.nodes.remove(id)?;
-        self.graph.remove_node(index).map(|(_, node)| node)
+        self.n_nodes -= 1;
+        self.nodes.remove(id).map(|slot| slot.node)
     }
 
     /// Removes an edge.
     pub fn remove_edge(&mut self, id: EdgeId) -> Option<E> {
-        let index = self.edges.remove(id)?;
-        self.graph.remove_edge(index).map(|(_, edge)| edge)
+        self.edges.get(id)?;
+        self.unlink(id);
+        self.n_edges -= 1;
+        self.edges.remove(id).map(|slot| slot.edge)
     }
 
     /// Gives an edge other ends; it keeps its id. Nothing happens if the edge is absent.
@@ -60,17 +96,17 @@ impl<N, E> Multigraph<N, E> {
     /// # Panics
     /// If an end is not a node of this graph.
     pub fn move_edge(&mut self, id: EdgeId, src: NodeId, dst: NodeId) {
-        let (src, dst) = (self.nodes[src], self.nodes[dst]);
-        let Some(slot) = self.edges.get_mut(id) else { return };
-        if let Some(weight) = self.graph.remove_edge(*slot) {
-            *slot = self.graph.add_edge(src, dst, weight);
+        if self.edges.get(id).is_some() {
+            self.unlink(id);
+            self.edges[id].ends = [src, dst];
+            self.link(id);
         }
     }
 
     /// Puts a removed node back under its id, without edges.
     pub(super) fn restore_node(&mut self, id: NodeId, node: N) {
-        let index = self.graph.add_node((id, node));
-        self.nodes.restore(id, index);
+        self.n_nodes += 1;
+        self.nodes.restore(id, NodeSlot::new(node));
     }
 
     /// Puts a removed edge back under its id.
@@ -78,48 +114,74 @@ impl<N, E> Multigraph<N, E> {
     /// # Panics
     /// If an end is not a node of this graph.
     pub(super) fn restore_edge(&mut self, id: EdgeId, src: NodeId, dst: NodeId, edge: E) {
-        let index = self.graph.add_edge(self.nodes[src], self.nodes[dst], (id, edge));
-        self.edges.restore(id, index);
+        self.n_edges += 1;
+        self.edges.restore(id, EdgeSlot::new(src, dst, edge));
+        self.link(id);
     }
 
-    /// Takes back the creation of the latest node, which has no edges any more and may be removed already.
+    /// Takes back the creation of the latest node, which is removed already.
     pub(super) fn take_back_node(&mut self) {
-        if let Some(index) = self.nodes.take_back() {
-            self.graph.remove_node(index);
+        let left = self.nodes.take_back();
+        debug_assert!(left.is_none(), "a node is removed before its creation is taken back");
+    }
+
+    /// Takes back the creation of the latest edge, which is removed already.
+    pub(super) fn take_back_edge(&mut self) {
+        let left = self.edges.take_back();
+        debug_assert!(left.is_none(), "an edge is removed before its creation is taken back");
+    }
+
+    /// Puts an edge at the head of the lists of its ends.
+    fn link(&mut self, id: EdgeId) {
+        for list in [OUT, IN] {
+            let node = self.edges[id].ends[list];
+            let next = self.nodes[node].first[list].replace(id);
+            let edge = &mut self.edges[id];
+            (edge.next[list], edge.previous[list]) = (next, None);
+            if let Some(next) = next {
+                self.edges[next].previous[list] = Some(id);
+            }
         }
     }
 
-    /// Takes back the creation of the latest edge, which may be removed already.
-    pub(super) fn take_back_edge(&mut self) {
-        if let Some(index) = self.edges.take_back() {
-            self.graph.remove_edge(index);
+    /// Takes an edge out of the lists of its ends.
+    fn unlink(&mut self, id: EdgeId) {
+        for list in [OUT, IN] {
+            let edge = &self.edges[id];
+            let (node, next, previous) = (edge.ends[list], edge.next[list], edge.previous[list]);
+            match previous {
+                Some(previous) => self.edges[previous].next[list] = next,
+                None => self.nodes[node].first[list] = next,
+            }
+            if let Some(next) = next {
+                self.edges[next].previous[list] = previous;
+            }
         }
     }
 
     /// The node, if present.
     pub fn node(&self, id: NodeId) -> Option<&N> {
-        self.graph.node_weight(*self.nodes.get(id)?).map(|(_, node)| node)
+        self.nodes.get(id).map(|slot| &slot.node)
     }
 
     /// The node for change, if present.
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut N> {
-        self.graph.node_weight_mut(*self.nodes.get(id)?).map(|(_, node)| node)
+        self.nodes.get_mut(id).map(|slot| &mut slot.node)
     }
 
     /// The edge, if present.
     pub fn edge(&self, id: EdgeId) -> Option<&E> {
-        self.graph.edge_weight(*self.edges.get(id)?).map(|(_, edge)| edge)
+        self.edges.get(id).map(|slot| &slot.edge)
     }
 
     /// The edge for change, if present.
     pub fn edge_mut(&mut self, id: EdgeId) -> Option<&mut E> {
-        self.graph.edge_weight_mut(*self.edges.get(id)?).map(|(_, edge)| edge)
+        self.edges.get_mut(id).map(|slot| &mut slot.edge)
     }
 
     /// Source and destination of an edge, if present.
     pub fn ends(&self, id: EdgeId) -> Option<(NodeId, NodeId)> {
-        let (src, dst) = self.graph.edge_endpoints(*self.edges.get(id)?)?;
-        Some((self.graph[src].0, self.graph[dst].0))
+        self.edges.get(id).map(|slot| (slot.ends[OUT], slot.ends[IN]))
     }
 
     /// Ids of all nodes, ascending.
@@ -134,56 +196,50 @@ impl<N, E> Multigraph<N, E> {
 
     /// Edges that end at a node, ascending; none if the node is absent.
     pub fn in_edges(&self, id: NodeId) -> Vec<EdgeId> {
-        self.adjacent(id, Direction::Incoming)
+        self.adjacent(id, IN)
     }
 
     /// Edges that start at a node, ascending; none if the node is absent.
     pub fn out_edges(&self, id: NodeId) -> Vec<EdgeId> {
-        self.adjacent(id, Direction::Outgoing)
+        self.adjacent(id, OUT)
     }
 
     /// Edges that end at a node, in no order, without a list of them.
     pub fn each_in_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &E)> {
-        self.each_adjacent(id, Direction::Incoming)
+        self.each_adjacent(id, IN)
     }
 
     /// Edges that start at a node, in no order, without a list of them.
     pub fn each_out_edge(&self, id: NodeId) -> impl Iterator<Item = (EdgeId, &E)> {
-        self.each_adjacent(id, Direction::Outgoing)
+        self.each_adjacent(id, OUT)
     }
 
     /// How many nodes are present.
-    pub fn n_nodes(&self) -> usize {
-        self.graph.node_count()
+    pub const fn n_nodes(&self) -> usize {
+        self.n_nodes
     }
 
     /// How many edges are present.
-    pub fn n_edges(&self) -> usize {
-        self.graph.edge_count()
+    pub const fn n_edges(&self) -> usize {
+        self.n_edges
     }
 
-    fn adjacent(&self, id: NodeId, direction: Direction) -> Vec<EdgeId> {
-        let mut found: Vec<EdgeId> = self.each_adjacent(id, direction).map(|(edge, _)| edge).collect();
+    fn adjacent(&self, id: NodeId, list: usize) -> Vec<EdgeId> {
+        let mut found: Vec<EdgeId> = self.each_adjacent(id, list).map(|(edge, _)| edge).collect();
         found.sort_unstable();
         found
     }
 
-    fn each_adjacent(&self, id: NodeId, direction: Direction) -> impl Iterator<Item = (EdgeId, &E)> {
-        let index = self.nodes.get(id).copied().into_iter();
-        let edges = index.flat_map(move |index| self.graph.edges_directed(index, direction));
-        edges.map(|edge| {
-            let (id, edge) = edge.weight();
-            (*id, edge)
-        })
+    fn each_adjacent(&self, id: NodeId, list: usize) -> impl Iterator<Item = (EdgeId, &E)> {
+        let first = self.nodes.get(id).and_then(|slot| slot.first[list]);
+        let slot = |id: EdgeId| (id, &self.edges[id]);
+        let slots = std::iter::successors(first.map(slot), move |(_, found)| found.next[list].map(slot));
+        slots.map(|(id, found)| (id, &found.edge))
     }
 
     /// One more than the largest index of a node that ever was.
     pub fn nodes_created(&self) -> usize {
         self.nodes.created()
-    }
-
-    fn edges_created(&self) -> usize {
-        self.edges.created()
     }
 }
 
@@ -216,5 +272,67 @@ mod tests {
         assert_eq!(graph.ends(loop_edge), Some((c, c)));
         graph.remove_node(c);
         assert_eq!(graph.edge_ids().count(), 0);
+    }
+
+    /// Against a plain list of edges, in which everything is looked for.
+    #[test]
+    fn lists_of_edges_are_what_a_search_finds() {
+        let mut state = 1_usize;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut graph: Multigraph<(), usize> = Multigraph::default();
+        let nodes: Vec<NodeId> = (0..4).map(|_| graph.add_node(())).collect();
+        let mut edges: Vec<(EdgeId, NodeId, NodeId)> = Vec::new();
+        let mut removed: Vec<EdgeId> = Vec::new();
+        for step in 0..4_000 {
+            let (src, dst) = (nodes[next(4)], nodes[next(4)]);
+            match next(4) {
+                0 if !edges.is_empty() => {
+                    let (id, ..) = edges.remove(next(edges.len()));
+                    assert!(graph.remove_edge(id).is_some());
+                    removed.push(id);
+                }
+                1 if !edges.is_empty() => {
+                    let at = next(edges.len());
+                    graph.move_edge(edges[at].0, src, dst);
+                    (edges[at].1, edges[at].2) = (src, dst);
+                }
+                2 if !removed.is_empty() => {
+                    let id = removed.remove(next(removed.len()));
+                    graph.restore_edge(id, src, dst, step);
+                    edges.push((id, src, dst));
+                }
+                _ => edges.push((graph.add_edge(src, dst, step), src, dst)),
+            }
+            let sorted = |mut found: Vec<EdgeId>| {
+                found.sort_unstable();
+                found
+            };
+            for node in &nodes {
+                let into = edges.iter().filter(|edge| edge.2 == *node).map(|edge| edge.0).collect();
+                let out = edges.iter().filter(|edge| edge.1 == *node).map(|edge| edge.0).collect();
+                assert_eq!(graph.in_edges(*node), sorted(into));
+                assert_eq!(graph.out_edges(*node), sorted(out));
+            }
+            assert_eq!(graph.n_edges(), edges.len());
+        }
+    }
+
+    /// In the square of the degree, this takes minutes.
+    #[test]
+    fn edges_of_a_large_fan_are_removed_one_by_one() {
+        const FAN: usize = 200_000;
+        let mut graph: Multigraph<(), ()> = Multigraph::default();
+        let (hub, other) = (graph.add_node(()), graph.add_node(()));
+        let edges: Vec<EdgeId> = (0..FAN).map(|_| graph.add_edge(hub, other, ())).collect();
+        for edge in &edges[..FAN / 2] {
+            graph.move_edge(*edge, other, hub);
+        }
+        for edge in edges {
+            graph.remove_edge(edge);
+        }
+        assert_eq!((graph.n_edges(), graph.out_edges(hub)), (0, Vec::new()));
     }
 }
