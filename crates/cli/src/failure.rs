@@ -94,29 +94,7 @@ impl Failure {
     }
 }
 
-/// ` (did you mean `b`?)` if one of the names is near to `name`: at most two changed, missing or extra characters.
+/// ` (did you mean `b`?)` if one of the names is near to `name`.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let nearest = known.into_iter().map(|other| (distance(name, other), other)).min();
-    match nearest {
-        Some((changes, other)) if changes <= 2 && changes < other.len() => {
-            format!(" (did you mean `{other}`?)")
-        }
-        Some(_) | None => String::new(),
-    }
-}
-
-/// The Levenshtein distance, ignoring case.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    sdfg::path::closest(name, known).map_or_else(String::new, |other| format!(" (did you mean `{other}`?)"))
 }

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Code, Diagnostic, Element, ElementPath, End, locate};
-use crate::ir::{NodeId, Sdfg, StateId};
-use crate::path::{Place, Target};
+use crate::ir::Sdfg;
 use crate::syntax::{Dedented, Span};
-use crate::text::{PrintedElement, print_with_spans};
+use crate::text::print_with_spans;
 
 /// How the printed text is called in messages.
 pub(super) const PRINTED: &str = "(printed program)";
@@ -24,10 +23,14 @@ pub(super) fn place_in_printed(diagnostics: &[Diagnostic], sdfg: &Sdfg) -> Optio
     let (text, table) = print_with_spans(sdfg);
     let mut spans: BTreeMap<ElementPath, Span> = BTreeMap::new();
     let mut codes: BTreeMap<ElementPath, Span> = BTreeMap::new();
-    for (nested, element, span) in table.iter() {
-        let spans = if matches!(element, PrintedElement::Code(..)) { &mut codes } else { &mut spans };
-        if let Some(path) = place(nested, element).path(sdfg) {
+    for (place, span) in table.iter() {
+        if let Some(path) = place.path(sdfg) {
             spans.entry(path).or_insert(span);
+        }
+    }
+    for (tasklet, span) in table.codes() {
+        if let Some(path) = tasklet.path(sdfg) {
+            codes.entry(path).or_insert(span);
         }
     }
     let find = |path: &ElementPath| spans.get(path).or_else(|| spans.get(&container_of(path))).copied();
@@ -72,18 +75,4 @@ fn container_of(path: &ElementPath) -> ElementPath {
         | Element::Transition { .. }
         | Element::Edge { .. } => holder,
     }
-}
-
-/// The place of a printed element.
-fn place(nested: &[(StateId, NodeId)], element: &PrintedElement) -> Place {
-    let target = match element {
-        PrintedElement::Sdfg => Target::Sdfg,
-        PrintedElement::Symbol(symbol) => Target::Symbol(symbol.clone()),
-        PrintedElement::Container(id) => Target::Container(*id),
-        PrintedElement::Block(id) => Target::Block(*id),
-        PrintedElement::Transition(id) => Target::Transition(*id),
-        PrintedElement::Node(state, node) | PrintedElement::Code(state, node) => Target::Node(*state, *node),
-        PrintedElement::Edge(state, edge) => Target::Edge(*state, *edge),
-    };
-    Place { calls: nested.to_vec(), target }
 }

@@ -12,12 +12,12 @@ use crate::ir::{
     Node, NodeId, NodeKind, Reduce, RegionId, Schedule, ScheduleAttributes, ScheduleKind, ScopeExit, Sdfg,
     Sharing, State, Storage, Tasklet, TaskletBody, Transition, Volume,
 };
+use crate::path::closest;
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{Expression, ParseError, parse_expression, parse_index_list, parse_lambda};
 use crate::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
 use crate::text::dialect_name;
-use crate::text::names::closest;
 use crate::text::parse_value;
 
 type Read<T> = Result<T, JsonError>;
@@ -419,6 +419,7 @@ impl Reader {
             Some(id) => Ok(id),
             None => {
                 let similar = closest(name, sdfg.containers().map(|(_, container)| container.name.as_str()));
+                let similar = similar.map(str::to_owned);
                 self.problem(JsonProblem::UnknownContainer { name: name.to_owned(), similar })
             }
         }

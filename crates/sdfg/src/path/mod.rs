@@ -29,7 +29,8 @@ mod tests;
 pub use parse::PathError;
 pub use place::{Place, Target};
 pub use resolve::{Paths, UnresolvedPath};
-pub(crate) use similar::did_you_mean;
+pub use similar::closest;
+pub(crate) use similar::{did_you_mean, nearest};
 
 use std::fmt;
 

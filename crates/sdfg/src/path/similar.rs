@@ -1,7 +1,8 @@
 //! Names that were probably meant: suggestions for messages.
 
-/// The candidate that looks most like a name, if one is close enough to be meant: a third of its letters may differ.
-pub(crate) fn closest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+/// The candidate that looks most like a name, if one is close enough to be meant: a third of the letters may differ. Case and
+/// swapped neighbours count little or nothing. The name itself is no candidate.
+pub fn closest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = name.chars().count();
     // Of one letter, only its case can be wrong: any other letter is as close as the next.
     let limit = if length == 1 { 0 } else { (length / 3).max(1) };
@@ -16,7 +17,7 @@ pub(crate) fn closest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
 
 /// The positions of the candidates that look most like a name, the nearest first, `count` at most; a third of the letters
 /// may differ.
-pub(super) fn nearest<'c>(
+pub(crate) fn nearest<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str>,
     count: usize,

@@ -2,8 +2,8 @@
 //!
 //! Everything else that may be wrong with a graph is found by [`validate`](crate::validate), for every front end alike.
 
-use super::names::closest;
 use crate::ir::{ForeignAttribute, SourceLoc};
+use crate::path::closest;
 use crate::syntax::{self, Span};
 
 /// An error at a place of a text program.

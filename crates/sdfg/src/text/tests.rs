@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ir::Sdfg;
+use crate::path::Target;
 
 /// Parses a text that is right.
 fn parsed(source: &str) -> Sdfg {
@@ -86,17 +87,23 @@ fn spans_cover_what_they_name() {
     let (text, spans) = print_with_spans(&sdfg);
     let mut starts: Vec<&str> = spans
         .iter()
-        .map(|(nested, element, span)| {
+        .map(|(place, span)| {
             let shown = span.slice(&text).unwrap();
-            match element {
-                PrintedElement::Code(..) => assert!(shown.contains('='), "{shown}"),
-                PrintedElement::Edge(..) => assert!(shown.contains(" -> "), "{shown}"),
-                _ => {}
+            if let Target::Edge(..) = place.target {
+                assert!(shown.contains(" -> "), "{shown}");
             }
-            assert!(nested.len() <= 1);
+            assert_eq!(spans.get(place), Some(span));
+            assert!(place.calls.len() <= 1);
             shown.split([' ', '\n']).next().unwrap()
         })
         .collect();
+    assert!(spans.codes().count() > 0);
+    for (tasklet, code) in spans.codes() {
+        assert!(code.slice(&text).unwrap().contains('='));
+        assert_eq!(spans.code(tasklet), Some(code));
+        // The code stands behind the header of its tasklet.
+        assert!(spans.get(tasklet).unwrap().end <= code.start);
+    }
     starts.sort_unstable();
     starts.dedup();
     for word in [

@@ -12,9 +12,9 @@ use crate::diagnostic::{Code, did_you_mean};
 use crate::ir::{
     Access, Connector, Container, ContainerKind, EdgeId, Flow, NestedSdfg, NodeId, NodeKind, Sdfg,
 };
+use crate::path::nearest;
 use crate::subset::{Range, Subset};
 use crate::symbolic::{Expr, Symbol};
-use crate::text::names::closest;
 
 /// Checks the interface of every nested SDFG of a state.
 pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
@@ -49,7 +49,9 @@ fn connectors(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, findings: &mut F
         let message = format!("`{}` has no argument `{name}`", nested.sdfg.name);
         let error = site.node_error(Code::NestedConnector, id, Some(name), message);
         let names = || nested.sdfg.arguments().map(|(_, container)| container.name.as_str());
-        meant.extend(closest(name, names()));
+        // Of a name that is not there, one that is not connected may be the right spelling: one error tells of both.
+        let spelt = nearest(name, names(), 1).into_iter().filter_map(|at| names().nth(at));
+        meant.extend(spelt.map(str::to_owned));
         findings.push(match did_you_mean(name, names()) {
             Some(suggestion) => error.suggest(suggestion),
             None => error.suggest(format!("declare a container `{name}` that is not transient")),

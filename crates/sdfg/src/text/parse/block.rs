@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::super::error::ParseErrorKind;
-use super::super::names::closest;
 use super::container::DECLARATIONS;
 use super::{Fault, Parsed, Parser};
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{Block, BlockId, BlockKind, Branch, Loop, RegionId, Sdfg, SourceLoc, State, Transition};
+use crate::path::closest;
 use crate::symbolic::Symbol;
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Name, Punctuation, TokenKind, UnaryOp};
 
@@ -112,6 +112,7 @@ impl Parser<'_> {
             let found = region.labels.get(&name.text).copied();
             if found.is_none() && complete {
                 let similar = closest(&name.text, region.labels.keys().map(String::as_str));
+                let similar = similar.map(str::to_owned);
                 let kind = ParseErrorKind::Unknown { what: "block", name: name.text.clone(), similar };
                 parser.report(Fault::new(name.span, kind));
             }

@@ -2,10 +2,10 @@
 
 use super::super::error::ParseErrorKind;
 use super::super::implied::access;
-use super::super::names::closest;
 use super::node::{Labelled, OpenState};
 use super::{Fault, Parsed, Parser};
 use crate::ir::{Access, ConflictResolution, ContainerId, Edge, NodeId, Port, Sdfg, SourceLoc, Volume};
+use crate::path::closest;
 use crate::subset::Subset;
 use crate::syntax::{Name, Punctuation, Span};
 
@@ -124,6 +124,7 @@ impl Parser<'_> {
     pub(super) fn container(&self, sdfg: &Sdfg, name: &Name) -> Parsed<ContainerId> {
         sdfg.find_container(&name.text).ok_or_else(|| {
             let similar = closest(&name.text, sdfg.containers().map(|(_, c)| c.name.as_str()));
+            let similar = similar.map(str::to_owned);
             let kind = ParseErrorKind::Unknown { what: "container", name: name.text.clone(), similar };
             Fault::new(name.span, kind)
         })
@@ -209,6 +210,7 @@ impl Parser<'_> {
         let end = if is_source { &edge.src } else { &edge.dst };
         let Some(&Labelled { node, exit }) = open.labels.get(&end.label.text) else {
             let similar = closest(&end.label.text, open.labels.keys().map(String::as_str));
+            let similar = similar.map(str::to_owned);
             let kind = ParseErrorKind::Unknown { what: "node", name: end.label.text.clone(), similar };
             return Err(Fault::new(end.label.span, kind));
         };

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::names::written;
-use super::{PrintedElement, Printer, list};
+use super::{Printer, list};
 use crate::ir::{Block, BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, TransitionId};
+use crate::path::Target;
 use crate::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
 impl Printer {
@@ -46,7 +47,7 @@ impl Printer {
     fn block(&mut self, sdfg: &Sdfg, id: BlockId, block: &Block) {
         let start = self.offset();
         let label = written(&block.label);
-        let element = PrintedElement::Block(id);
+        let element = Target::Block(id);
         match &block.kind {
             BlockKind::State(state) => {
                 self.push(&format!("state {label}"));
@@ -110,7 +111,7 @@ impl Printer {
             self.push("-> end\n");
         }
         for (id, transition) in transitions {
-            self.line(&arrow(sdfg, transition), PrintedElement::Transition(*id));
+            self.line(&arrow(sdfg, transition), Target::Transition(*id));
         }
     }
 }

@@ -2,16 +2,17 @@
 
 use super::super::names::written;
 use super::super::values::print_value;
-use super::{PrintedElement, Printer, list};
+use super::{Printer, list};
 use crate::ir::{Container, ContainerKind, Distribution, Layout, Lifetime, Sdfg, Storage};
+use crate::path::Target;
 
 impl Printer {
     pub(super) fn declarations(&mut self, sdfg: &Sdfg) {
         for (symbol, ty) in sdfg.symbols() {
-            self.line(&format!("symbol {symbol}: {ty}"), PrintedElement::Symbol(symbol.clone()));
+            self.line(&format!("symbol {symbol}: {ty}"), Target::Symbol(symbol.clone()));
         }
         for (id, container) in sdfg.containers() {
-            self.line(&declaration(container), PrintedElement::Container(id));
+            self.line(&declaration(container), Target::Container(id));
         }
     }
 }

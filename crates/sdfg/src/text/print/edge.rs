@@ -2,10 +2,11 @@
 
 use super::super::implied::{is_outer, whole_copy};
 use super::super::names::written;
-use super::{PrintOptions, PrintedElement, Printer};
+use super::{PrintOptions, Printer};
 use crate::ir::{
     Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, NodeId, Sdfg, State, StateId, Volume,
 };
+use crate::path::Target;
 
 impl Printer {
     pub(super) fn edge(&mut self, sdfg: &Sdfg, state: StateId, graph: &State, id: EdgeId) {
@@ -13,7 +14,7 @@ impl Printer {
         let start = self.begin_line();
         let (text, comment) = edge_text(sdfg, graph, edge, self.options);
         self.push(&text);
-        self.record(start, PrintedElement::Edge(state, id));
+        self.record(start, Target::Edge(state, id));
         self.push(&comment);
         self.text.push('\n');
     }

@@ -10,12 +10,13 @@ mod node;
 mod spans;
 
 pub use edge::print_memlet;
-pub use spans::{PrintedElement, SpanTable};
+pub use spans::SpanTable;
 
 use std::fmt::Write;
 
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{NodeId, RegionId, Sdfg, StateId};
+use crate::path::{Place, Target};
 use crate::syntax::Span;
 
 use super::names::written;
@@ -83,7 +84,7 @@ impl Printer {
         if sdfg.float_mode != FloatMode::default() {
             self.push(&format!(" float({})", sdfg.float_mode.name()));
         }
-        self.record(start, PrintedElement::Sdfg);
+        self.record(start, Target::Sdfg);
         self.braces(|printer| {
             printer.declarations(sdfg);
             let empty = sdfg.get_region(sdfg.body()).is_none_or(|body| body.blocks.is_empty());
@@ -108,7 +109,7 @@ impl Printer {
     }
 
     /// A whole line, which is where `element` stands.
-    fn line(&mut self, text: &str, element: PrintedElement) {
+    fn line(&mut self, text: &str, element: Target) {
         let start = self.begin_line();
         self.push(text);
         self.record(start, element);
@@ -136,9 +137,15 @@ impl Printer {
     }
 
     /// Says that `element` stands between `start` and the end of the text so far.
-    fn record(&mut self, start: u32, element: PrintedElement) {
+    fn record(&mut self, start: u32, element: Target) {
         let span = Span::new(start, self.offset());
-        self.spans.insert(&self.nested, element, span);
+        self.spans.insert(Place { calls: self.nested.clone(), target: element }, span);
+    }
+
+    /// Says that the code of a tasklet stands between `start` and the end of the text so far.
+    fn record_code(&mut self, start: u32, state: StateId, id: NodeId) {
+        let span = Span::new(start, self.offset());
+        self.spans.insert_code(Place { calls: self.nested.clone(), target: Target::Node(state, id) }, span);
     }
 }
 

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::names::written;
 use super::super::parse::dialect_name;
 use super::edge::{container_name, resolution_text};
-use super::{PrintedElement, Printer, list};
+use super::{Printer, list};
 use crate::analysis::ScopeTree;
 use crate::ir::{
     Connector, Consume, EdgeId, LibraryNode, Map, NestedSdfg, Node, NodeId, NodeKind, Reduce, Schedule,
     ScheduleKind, Sdfg, State, StateId, Tasklet, TaskletBody,
 };
+use crate::path::Target;
 use crate::tasklet::{Code, Dialect};
 
 /// Code up to this many characters stands on the line of its tasklet.
@@ -81,7 +82,7 @@ impl Printer {
                 } else {
                     format!("access {label} = {name}")
                 };
-                self.line(&text, PrintedElement::Node(scopes.id, id));
+                self.line(&text, Target::Node(scopes.id, id));
             }
             NodeKind::Tasklet(tasklet) => self.tasklet(scopes.id, id, &label, tasklet),
             NodeKind::MapEntry(map) => self.scope_node(scopes, id, &map_header(&label, map)),
@@ -89,10 +90,10 @@ impl Printer {
             NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => self.stray_exit(scopes, id, node),
             NodeKind::Nested(nested) => self.nested(scopes.id, id, &label, nested),
             NodeKind::Reduce(reduce) => {
-                self.line(&reduce_text(&label, reduce), PrintedElement::Node(scopes.id, id));
+                self.line(&reduce_text(&label, reduce), Target::Node(scopes.id, id));
             }
             NodeKind::Library(library) => {
-                self.line(&library_text(&label, library), PrintedElement::Node(scopes.id, id));
+                self.line(&library_text(&label, library), Target::Node(scopes.id, id));
             }
         }
     }
@@ -100,12 +101,12 @@ impl Printer {
     fn scope_node(&mut self, scopes: &mut Scopes<'_>, entry: NodeId, header: &str) {
         let start = self.begin_line();
         self.push(header);
-        self.record(start, PrintedElement::Node(scopes.id, entry));
+        self.record(start, Target::Node(scopes.id, entry));
         let exit = scopes.tree.exit_of(entry);
         scopes.printed.extend(exit);
         self.braces(|printer| printer.scope(scopes, Some(entry)));
         if let Some(exit) = exit {
-            self.record(self.offset() - 1, PrintedElement::Node(scopes.id, exit));
+            self.record(self.offset() - 1, Target::Node(scopes.id, exit));
         }
         self.text.push('\n');
     }
@@ -118,7 +119,7 @@ impl Printer {
         });
         if !entry_follows {
             let text = format!("# {} {} without its entry", node.kind.noun(), written(&node.label));
-            self.line(&text, PrintedElement::Node(scopes.id, id));
+            self.line(&text, Target::Node(scopes.id, id));
         }
     }
 
@@ -129,7 +130,7 @@ impl Printer {
         let code = match &tasklet.body {
             TaskletBody::External(call) => {
                 self.push(&format!(" {call}"));
-                self.record(start, PrintedElement::Node(state, id));
+                self.record(start, Target::Node(state, id));
                 self.text.push('\n');
                 return;
             }
@@ -138,7 +139,7 @@ impl Printer {
         if code.dialect() != Dialect::default() {
             self.push(&format!(" dialect({})", dialect_name(code.dialect())));
         }
-        self.record(start, PrintedElement::Node(state, id));
+        self.record(start, Target::Node(state, id));
         self.code(state, id, code);
         self.text.push('\n');
     }
@@ -154,7 +155,7 @@ impl Printer {
             self.push(" { ");
             let start = self.offset();
             self.push(source);
-            self.record(start, PrintedElement::Code(state, id));
+            self.record_code(start, state, id);
             return self.push(" }");
         }
         self.braces(|printer| {
@@ -166,7 +167,7 @@ impl Printer {
                 }
                 printer.text.push('\n');
             }
-            printer.record(start, PrintedElement::Code(state, id));
+            printer.record_code(start, state, id);
         });
     }
 
@@ -177,7 +178,7 @@ impl Printer {
             let mapping = nested.symbol_mapping.iter().map(|(symbol, value)| format!("{symbol} = {value}"));
             self.push(&format!(" with ({})", list(mapping)));
         }
-        self.record(start, PrintedElement::Node(state, id));
+        self.record(start, Target::Node(state, id));
         self.text.push(' ');
         self.nested.push((state, id));
         self.sdfg(&nested.sdfg);

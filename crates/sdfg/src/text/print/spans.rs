@@ -2,49 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use crate::ir::{BlockId, ContainerId, EdgeId, NodeId, StateId, TransitionId};
-use crate::symbolic::Symbol;
+use crate::path::Place;
 use crate::syntax::Span;
 
-/// An element of one SDFG that has a place in its text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PrintedElement {
-    /// The SDFG: the header up to its brace.
-    Sdfg,
-    /// The declaration of a symbol.
-    Symbol(Symbol),
-    /// The declaration of a container.
-    Container(ContainerId),
-    /// A block: the header up to its brace.
-    Block(BlockId),
-    /// A transition: its arrow. One that only goes on with the next block has no text.
-    Transition(TransitionId),
-    /// A node: its line, or the header up to its brace; of a scope's exit, the closing brace.
-    Node(StateId, NodeId),
-    /// The code of a tasklet. Line breaks and indentation are those of the text, not of the code.
-    Code(StateId, NodeId),
-    /// An edge: its line.
-    Edge(StateId, EdgeId),
-}
-
-/// Spans of elements, by the calls that lead to their SDFG.
+/// Spans of the elements of a printed program.
+///
+/// The SDFG, blocks and scopes have the header up to the brace, exits of scopes the closing brace; declarations, other nodes and edges
+/// have their line, and transitions their arrow. A transition that only goes on with the next block has no text. Connectors are no
+/// lines of their own.
 #[derive(Clone, Debug, Default)]
 pub struct SpanTable {
-    spans: BTreeMap<(Vec<(StateId, NodeId)>, PrintedElement), Span>,
+    elements: BTreeMap<Place, Span>,
+    codes: BTreeMap<Place, Span>,
 }
 
 impl SpanTable {
-    /// The span of an element; `nested` are the nested nodes that lead to its SDFG, outermost first.
-    pub fn get(&self, nested: &[(StateId, NodeId)], element: &PrintedElement) -> Option<Span> {
-        self.spans.get(&(nested.to_vec(), element.clone())).copied()
+    /// The span of an element.
+    pub fn get(&self, place: &Place) -> Option<Span> {
+        self.elements.get(place).copied()
+    }
+
+    /// The span of the code of a tasklet. Line breaks and indentation are those of the text, not of the code.
+    pub fn code(&self, tasklet: &Place) -> Option<Span> {
+        self.codes.get(tasklet).copied()
     }
 
     /// Every element with its span, in a fixed order.
-    pub fn iter(&self) -> impl Iterator<Item = (&[(StateId, NodeId)], &PrintedElement, Span)> {
-        self.spans.iter().map(|((nested, element), span)| (nested.as_slice(), element, *span))
+    pub fn iter(&self) -> impl Iterator<Item = (&Place, Span)> {
+        self.elements.iter().map(|(place, span)| (place, *span))
     }
 
-    pub(super) fn insert(&mut self, nested: &[(StateId, NodeId)], element: PrintedElement, span: Span) {
-        self.spans.insert((nested.to_vec(), element), span);
+    /// Every tasklet whose code is in the text, with the span of the code, in a fixed order.
+    pub fn codes(&self) -> impl Iterator<Item = (&Place, Span)> {
+        self.codes.iter().map(|(place, span)| (place, *span))
+    }
+
+    pub(super) fn insert(&mut self, place: Place, span: Span) {
+        self.elements.insert(place, span);
+    }
+
+    pub(super) fn insert_code(&mut self, tasklet: Place, span: Span) {
+        self.codes.insert(tasklet, span);
     }
 }
