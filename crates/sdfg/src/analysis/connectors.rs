@@ -87,11 +87,20 @@ pub fn control_environment(
     sdfg: &Sdfg,
     symbols: impl IntoIterator<Item = (String, ScalarType)>,
 ) -> Environment {
+    control_environment_of(sdfg, symbols, &|_| true)
+}
+
+/// As [`control_environment`], with the containers of some names.
+pub(crate) fn control_environment_of(
+    sdfg: &Sdfg,
+    symbols: impl IntoIterator<Item = (String, ScalarType)>,
+    is_named: &dyn Fn(&str) -> bool,
+) -> Environment {
     let mut environment = Environment::new();
     for (name, ty) in symbols {
         environment.add_symbol(name, ty);
     }
-    for (_, container) in sdfg.containers() {
+    for (_, container) in sdfg.containers().filter(|(_, container)| is_named(&container.name)) {
         let kind = match &container.kind {
             ContainerKind::Scalar => ConnectorKind::Value,
             ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {

@@ -4,16 +4,17 @@
 //! truth: their subsets are carried through the scopes and counted loops around. An access through a view or reference
 //! counts for the alias, as in `AccessSets`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
-use super::loops::counted_loops_around;
+use super::known::{Known, enter_scope};
 use super::memlet_path::{is_leaf, memlet_root};
 use super::scope_tree::ScopeTree;
-use super::symbols::{assigned_symbols, assigned_symbols_of, bound_symbols, scope_parameters};
+use super::symbols::{assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{
-    Access, Block, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
+    Access, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
     TaskletBody,
 };
 use crate::subset::{Approx, Range, Subset};
@@ -47,7 +48,7 @@ impl Footprint {
     /// What one execution of a node accesses, in symbols of the place of the node: for an entry or exit what all
     /// iterations of its scope do, for an access node what the leaf edges at it move.
     pub fn of_node(sdfg: &Sdfg, state: StateId, node: NodeId) -> Self {
-        let places = Places::of(sdfg);
+        let places = Known::of(sdfg);
         let place = Place::of(sdfg, &places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
@@ -73,10 +74,11 @@ impl Footprint {
 
     /// What one execution of a state accesses.
     pub fn of_state(sdfg: &Sdfg, state: StateId) -> Self {
-        Footprint::of_state_among(sdfg, &Places::of(sdfg), state)
+        Footprint::of_state_among(sdfg, &Known::of(sdfg), state)
     }
 
-    fn of_state_among(sdfg: &Sdfg, places: &Places, state: StateId) -> Self {
+    /// As [`of_state`](Footprint::of_state), where it is known what is known of symbols.
+    pub(super) fn of_state_among(sdfg: &Sdfg, places: &Known, state: StateId) -> Self {
         let place = Place::of(sdfg, places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
@@ -89,7 +91,7 @@ impl Footprint {
 
     /// What the leaves of a state access, each carried out to the scope that holds the access node at its root: what one
     /// iteration of that scope does.
-    pub(super) fn at_roots(sdfg: &Sdfg, places: &Places, state: StateId) -> Self {
+    pub(super) fn at_roots(sdfg: &Sdfg, places: &Known, state: StateId) -> Self {
         let place = Place::of(sdfg, places, state);
         let mut found = Footprint::default();
         for (edge, _) in place.graph.edges() {
@@ -103,7 +105,7 @@ impl Footprint {
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let table = ExecutionTable::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols_of(sdfg, region).into_iter().collect();
-        let places = Places::of(sdfg);
+        let places = Known::of(sdfg);
         let mut found = Footprint::default();
         for (block, state) in states_in(sdfg, region) {
             let executions = table.within(sdfg, block, region);
@@ -112,7 +114,7 @@ impl Footprint {
             let carry = |part: Part| {
                 // A graph that was not validated may name what is not there.
                 let shape = sdfg.get_container(part.container)?.shape();
-                let mut subset = image(&part.subset, &executions.loops, &changes, shape, &places.known);
+                let mut subset = image(&part.subset, &executions.loops, &changes, shape, places.everywhere());
                 if !once {
                     subset = Approx::Over(subset.into_inner());
                 }
@@ -160,47 +162,19 @@ impl Footprint {
     }
 }
 
-/// What is known of all states of an SDFG: made once, as each of them asks.
-#[derive(Clone, Debug)]
-pub(super) struct Places {
-    /// What shapes say of the symbols in them.
-    pub(super) known: Assumptions,
-    blocks: BTreeMap<StateId, BlockId>,
-}
-
-impl Places {
-    pub(super) fn of(sdfg: &Sdfg) -> Self {
-        let block = |(id, block): (BlockId, &Block)| match block.kind {
-            BlockKind::State(state) => Some((state, id)),
-            BlockKind::Loop(_)
-            | BlockKind::Branch(_)
-            | BlockKind::Break
-            | BlockKind::Continue
-            | BlockKind::Return => None,
-        };
-        Places { known: nonnegative_extents(sdfg), blocks: sdfg.blocks().rev().filter_map(block).collect() }
-    }
-}
-
 /// A state with what is known of the symbols in it.
 struct Place<'a> {
     sdfg: &'a Sdfg,
     state: StateId,
     graph: &'a State,
     tree: ScopeTree,
-    known: Assumptions,
+    known: Arc<Assumptions>,
 }
 
 impl<'a> Place<'a> {
-    fn of(sdfg: &'a Sdfg, places: &Places, state: StateId) -> Self {
+    fn of(sdfg: &'a Sdfg, places: &Known, state: StateId) -> Self {
         let graph = sdfg.state(state);
-        let mut known = places.known.clone();
-        if let Some(block) = places.blocks.get(&state) {
-            for (symbol, range) in counted_loops_around(sdfg, *block) {
-                range.constrain(symbol, &mut known);
-            }
-        }
-        Place { sdfg, state, graph, tree: ScopeTree::of(graph), known }
+        Place { sdfg, state, graph, tree: ScopeTree::of(graph), known: places.in_state(sdfg, state) }
     }
 
     /// What an access at an edge names in all iterations of the scopes around it, up to those of the scope `outside`.
@@ -218,12 +192,10 @@ impl<'a> Place<'a> {
         let mut scopes: Vec<NodeId> =
             self.tree.enclosing_scope(inner).take_while(|scope| Some(*scope) != outside).collect();
         scopes.reverse();
-        let mut known = self.known.clone();
+        let mut known = Assumptions::clone(&self.known);
         let mut around: Vec<NodeId> = self.tree.enclosing_scope(outside).collect();
         around.reverse();
-        for (symbol, range) in around.iter().flat_map(|entry| scope_parameters(self.graph, *entry)) {
-            range.constrain(symbol, &mut known);
-        }
+        around.into_iter().for_each(|entry| enter_scope(self.graph, entry, &mut known));
         let parameters: Vec<(Symbol, Range)> =
             scopes.iter().flat_map(|entry| scope_parameters(self.graph, *entry)).collect();
         let data: BTreeSet<Symbol> =
@@ -303,20 +275,6 @@ fn image(
         }
     }
     Approx::new(carried, exact)
-}
-
-/// Symbols in shapes are not negative, unless the SDFG sets them itself.
-pub(crate) fn nonnegative_extents(sdfg: &Sdfg) -> Assumptions {
-    let changes: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
-    let mut known = Assumptions::new();
-    for (_, container) in sdfg.containers() {
-        for symbol in container.shape().iter().flat_map(Expr::free_symbols) {
-            if !changes.contains(&symbol) {
-                known.nonnegative(symbol);
-            }
-        }
-    }
-    known
 }
 
 /// The states in a region and in the regions inside it, with their blocks, by block.

@@ -1,7 +1,7 @@
 //! What is computed from a graph and read by others: scopes, memlet paths, connectors, symbols, accesses.
 //!
 //! Every analysis is a side table or a free function over a borrowed graph; nothing is cached in the graph, so nothing
-//! goes stale. [`Analyses`] keeps tables for as long as the revision of the graph stays. All of them take any graph, also a wrong one, and give partial answers there: validation uses them to
+//! goes stale. [`Analyses`] keeps tables for as long as the revision of the graph stays, and through series of edits those that are not touched. All of them take any graph, also a wrong one, and give partial answers there: validation uses them to
 //! find out what is wrong.
 //!
 //! | question | answer |
@@ -9,7 +9,7 @@
 //! | which scope is a node in, what ends a scope | [`ScopeTree`], [`State::exit_of`](crate::ir::State::exit_of) |
 //! | what is behind a node or block | [`reached`], [`leads_to`], [`node_leads_to`] |
 //! | where is a container used | [`Uses`] |
-//! | what is known of symbols at a place | [`known_at`] |
+//! | what is known of symbols at a place | [`Known`], [`known_at`] |
 //! | what runs a node | [`device_of`] |
 //! | which edges carry one datum through scopes | [`memlet_path`], [`MemletTrees`] |
 //!
@@ -62,10 +62,12 @@ mod scope_tree;
 mod state_effects;
 pub mod symbols;
 mod tables;
+mod touched;
 mod uses;
 
 pub use accesses::AccessSets;
 pub use binding::{bound_alias, bound_dimensions, connector_edges};
+pub(crate) use connectors::control_environment_of;
 pub use connectors::{TaskletConnectors, control_environment};
 pub use control_graph::ControlGraph;
 pub use cost::{Cost, Costs};
@@ -73,7 +75,8 @@ pub use device::{Device, device_in, device_of};
 pub use dominators::DominatorTree;
 pub use footprint::Footprint;
 pub use homes::homes;
-pub use known::known_at;
+pub use known::{Known, known_at};
+pub(crate) use known::{Sizes, enter_scope};
 pub use liveness::Liveness;
 pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub(crate) use memlet_path::{inner_segments, outer_segments};
@@ -83,6 +86,7 @@ pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
 pub use scope_tree::ScopeTree;
 pub use tables::Analyses;
+pub use touched::Touched;
 pub use uses::{Use, Uses};
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::accesses::{AccessSets, alias_targets, consume_condition_reads, control_flow_reads};
-use super::footprint::{Footprint, Part, Places};
+use super::footprint::{Footprint, Part};
+use super::known::Known;
 use super::memlet_path::memlet_root;
 use super::scope_tree::ScopeTree;
 use crate::ir::{
@@ -25,7 +27,7 @@ pub(super) struct Containers {
     /// Transients whose lifetime begins in a state or in a scope: they keep nothing from block to block.
     confined: BTreeSet<ContainerId>,
     /// What is known of the symbols in states.
-    places: Places,
+    places: Arc<Known>,
 }
 
 /// One end of an edge that writes memory of a container, or a read with what it may see.
@@ -78,7 +80,8 @@ impl Containers {
             }
             targets.insert(*alias, found);
         }
-        let mut containers = Containers { targets, confined: BTreeSet::new(), places: Places::of(sdfg) };
+        let mut containers =
+            Containers { targets, confined: BTreeSet::new(), places: Arc::new(Known::of(sdfg)) };
         containers.confined = confined(sdfg);
         containers
     }
@@ -140,7 +143,7 @@ impl StateEffects {
     pub(super) fn of(sdfg: &Sdfg, id: StateId, containers: &Containers) -> Self {
         let state = sdfg.state(id);
         let order = Order { state, tree: ScopeTree::of(state), behind: RefCell::new(BTreeMap::new()) };
-        let known = &containers.places.known;
+        let known = containers.places.everywhere();
         let footprint = Footprint::at_roots(sdfg, &containers.places, id);
         let mut effects = StateEffects::default();
         for part in &footprint.writes {

@@ -9,13 +9,15 @@ use std::fmt;
 
 use super::editor::sdfg_at;
 use super::journal::{Entry, Path, Undo};
-use crate::ir::{BlockId, BlockKind, Edge, EdgeId, Node, NodeId, Part, Sdfg, StateId};
+use crate::analysis::Touched;
+use crate::ir::{BlockId, BlockKind, Edge, EdgeId, Node, NodeId, Part, Revision, Sdfg, StateId};
 use crate::path::{Element, ElementPath, End, Place, Target};
 
 /// What a series of edits changed, in order of places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     all: Vec<Change>,
+    touched: Touched,
 }
 
 /// One element that is another one than before.
@@ -81,8 +83,13 @@ impl Changes {
         self.all.iter()
     }
 
-    /// Reads the journal of a series that has ended.
-    pub(super) fn of(program: &Sdfg, log: &[Entry]) -> Self {
+    /// Which parts of the program are others, for [`Analyses`](crate::analysis::Analyses::follow).
+    pub fn touched(&self) -> &Touched {
+        &self.touched
+    }
+
+    /// Reads the journal of a series that has ended, and that began at a revision of the program.
+    pub(super) fn of(program: &Sdfg, before: Revision, log: &[Entry]) -> Self {
         let removed = Removed::of(log);
         let mut found = Elements::default();
         for entry in log {
@@ -94,8 +101,44 @@ impl Changes {
             let path = removed.path(program, &place, &found, &mut bases)?;
             Some(Change { kind, place, path })
         });
-        Changes { all: changes.collect() }
+        Changes { all: changes.collect(), touched: touched(program, before, log) }
     }
+}
+
+/// Which parts of a program a journal is about. What happens in a called SDFG happens to the state with the call.
+fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> Touched {
+    let mut found = Touched { before, after: program.revision(), ..Touched::default() };
+    for entry in log {
+        if let Some((state, _)) = entry.path.first() {
+            found.states.insert(*state);
+            continue;
+        }
+        match &entry.undo {
+            Undo::NodeAdded(state, _)
+            | Undo::NodeRemoved(state, ..)
+            | Undo::NodeWas(state, ..)
+            | Undo::EdgeAdded(state, _)
+            | Undo::EdgeRemoved(state, ..)
+            | Undo::EdgeWas(state, ..)
+            | Undo::DerivedWas(state, ..) => drop(found.states.insert(*state)),
+            Undo::Part(part) => match &**part {
+                Part::State(state, _) => drop(found.states.insert(*state)),
+                Part::Region(region, _) => drop(found.regions.insert(*region)),
+                Part::Block(id, was) => {
+                    found.regions.extend(was.as_ref().map(|block| block.region));
+                    found.regions.extend(program.get_block(*id).map(|block| block.region));
+                }
+                // Where a transition came or went, the region was written down, too.
+                Part::Transition(id, was) => {
+                    let sources = [was.as_ref(), program.get_transition(*id)].into_iter().flatten();
+                    let blocks = sources.filter_map(|transition| program.get_block(transition.src));
+                    found.regions.extend(blocks.map(|block| block.region));
+                }
+                Part::Container(..) | Part::Symbols(_) => found.is_more = true,
+            },
+        }
+    }
+    found
 }
 
 /// What the journal has of an element.

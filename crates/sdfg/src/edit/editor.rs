@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::index::Index;
 use super::journal::{Entry, Path, Undo};
-use super::pending::{Known, Pending};
+use super::pending::Pending;
 use super::{Changes, EditError, contract};
+use crate::analysis::Sizes;
 use crate::diagnostic::Severity;
-use crate::ir::{Memlet, NodeId, NodeKind, Part, Sdfg, State, StateId};
+use crate::ir::{Memlet, NodeId, NodeKind, Part, Revision, Sdfg, State, StateId};
 use crate::symbolic::remembering;
 
 /// A program in the course of a series of edits.
@@ -54,6 +55,8 @@ use crate::symbolic::remembering;
 #[derive(Debug)]
 pub struct Editor<'p> {
     program: &'p mut Sdfg,
+    /// The revision of the program when the series began.
+    before: Revision,
     /// The calls that lead to the SDFG that edits are about.
     at: Path,
     log: Vec<Entry>,
@@ -80,6 +83,7 @@ impl<'p> Editor<'p> {
 
     fn begin(program: &'p mut Sdfg, validates: bool) -> Self {
         Editor {
+            before: program.revision(),
             program,
             at: Arc::new([]),
             log: Vec::new(),
@@ -145,15 +149,12 @@ impl<'p> Editor<'p> {
         self.log.is_empty()
     }
 
-    /// Derives outer memlets where something changed. Edits that have to know them do so by themselves.
-    ///
-    /// # Errors
-    /// None today; a derived memlet that cannot be told stays as it is.
-    pub fn settle(&mut self) -> Result<(), EditError> {
+    /// Derives outer memlets where something changed. Edits that have to know them do so by themselves. A derived memlet that
+    /// cannot be told stays as it is.
+    pub fn settle(&mut self) {
         let at = self.at.clone();
         remembering(|| super::settle::settle(self));
         self.at = at;
-        Ok(())
     }
 
     /// Ends the series: derives outer memlets where something changed, and checks there that connectors of scopes pair up, that
@@ -167,10 +168,10 @@ impl<'p> Editor<'p> {
     pub fn commit(mut self) -> Result<Changes, EditError> {
         self.at = Arc::new([]);
         if !self.log.is_empty() {
-            self.settle()?;
+            self.settle();
             contract::verify(&mut self)?;
         }
-        let changes = Changes::of(self.program, &self.log);
+        let changes = Changes::of(self.program, self.before, &self.log);
         if cfg!(debug_assertions) && self.validates && !self.log.is_empty() {
             self.validate()?;
         }
@@ -240,10 +241,10 @@ impl<'p> Editor<'p> {
         self.names.entry(self.at.clone()).or_insert_with(|| super::names::used(sdfg))
     }
 
-    /// What is known of symbols everywhere in the SDFG, as of the last time that memlets were derived.
-    pub(super) fn known(&mut self) -> &Known {
+    /// The symbols in sizes, as of the last time that memlets were derived.
+    pub(super) fn sizes(&mut self) -> &Sizes {
         let sdfg = sdfg_at(self.program, &self.at).unwrap_or(self.program);
-        self.pending.known(&self.at, || Known::of(sdfg))
+        self.pending.known(&self.at, || Sizes::of(sdfg))
     }
 
     /// Adds to the names that are known to be used.

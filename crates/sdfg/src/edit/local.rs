@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::editor::Editor;
 use super::settle::exactness;
 use super::{EditError, expect_edge, names};
-use crate::analysis::footprint::nonnegative_extents;
+use crate::analysis::Sizes;
 use crate::analysis::symbols::{bound_symbols, scope_parameters};
 use crate::analysis::{is_leaf, leaf_edges, memlet_path};
 use crate::ir::{
@@ -53,7 +53,7 @@ impl Editor<'_> {
         }
         expect_edge(self.state(state)?, edge)?;
         self.attempt(|editor| {
-            editor.settle()?;
+            editor.settle();
             let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
             let graph = editor.graph(state);
             let found = graph.edge(edge).clone();
@@ -229,7 +229,8 @@ impl Hull {
         let ranges: Vec<(Symbol, Range)> =
             around.iter().rev().flat_map(|entry| scope_parameters(graph, *entry)).collect();
         let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
-        let known = nonnegative_extents(sdfg);
+        // The size is that of a container, and has to hold at all places.
+        let known = Sizes::of(sdfg).assumptions();
         let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
         for range in &access.subset().0 {
             let (first, end) = ends(range).ok_or_else(|| refuse("the sign of a step is not known"))?;

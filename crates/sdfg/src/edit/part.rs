@@ -15,13 +15,13 @@ use crate::symbolic::{Expr, Symbol};
 impl Editor<'_> {
     /// A container, symbol, region, block or transition is about to change; without contents, it was just made.
     pub(super) fn put_part(&mut self, part: Part) -> &mut Sdfg {
-        self.known();
+        self.sizes();
         self.mark_part(&part);
         self.change(Undo::Part(Box::new(part)))
     }
 
     pub(super) fn put_container(&mut self, container: Container) -> ContainerId {
-        self.known();
+        self.sizes();
         let at = self.at();
         self.pending.container_added(&at, &container);
         self.note_name(&container.name);

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::journal::Path;
-use crate::analysis::symbols::assigned_symbols;
+use crate::analysis::Sizes;
 use crate::ir::{
     BlockId, Container, ContainerId, Edge, NodeId, Part, RegionId, Sdfg, State, StateId, Transition,
     TransitionId,
 };
-use crate::symbolic::{Assumptions, Expr, Symbol};
+use crate::symbolic::{Expr, Symbol};
 
 /// What has to be derived anew, of all SDFGs of a program.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct OfSdfg {
     /// Whether other values may reach all states.
     pub(super) is_everywhere: bool,
     /// What was known of symbols before, if that may change.
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<Sizes>,
     pub(super) is_known_old: bool,
 }
 
@@ -45,31 +45,6 @@ pub(super) struct OfState {
 pub(super) enum Ports {
     All,
     Some(BTreeSet<String>),
-}
-
-/// What is known of symbols everywhere in an SDFG.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    assigned: BTreeSet<Symbol>,
-    of_shapes: BTreeSet<Symbol>,
-}
-
-impl Known {
-    pub(super) fn of(sdfg: &Sdfg) -> Self {
-        let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
-        let extents = sdfg.containers().flat_map(|(_, container)| container.shape());
-        let of_shapes = extents.flat_map(Expr::free_symbols).filter(|symbol| !assigned.contains(symbol));
-        Known { of_shapes: of_shapes.collect(), assigned }
-    }
-
-    /// Symbols of shapes are not negative.
-    pub(super) fn assumptions(&self) -> Assumptions {
-        let mut known = Assumptions::new();
-        for symbol in &self.of_shapes {
-            known.nonnegative(symbol.clone());
-        }
-        known
-    }
 }
 
 impl Pending {
@@ -133,17 +108,16 @@ impl Pending {
     /// A container is added: most shapes are made of symbols that others have, too.
     pub(super) fn container_added(&mut self, path: &Path, container: &Container) {
         let of = self.of(path);
-        let is_known =
-            |symbol: &Symbol| of.known.as_ref().is_some_and(|known| known.of_shapes.contains(symbol));
+        let is_known = |symbol: &Symbol| of.known.as_ref().is_some_and(|known| known.has(symbol));
         of.is_known_old |= !container.shape().iter().flat_map(Expr::free_symbols).all(|s| is_known(&s));
     }
 
     /// What is known of symbols, where `find_out` was asked before or now.
-    pub(super) fn known(&mut self, path: &Path, find_out: impl FnOnce() -> Known) -> &Known {
+    pub(super) fn known(&mut self, path: &Path, find_out: impl FnOnce() -> Sizes) -> &Sizes {
         self.of(path).known.get_or_insert_with(find_out)
     }
 
-    pub(super) fn remember(&mut self, path: &Path, known: Known) {
+    pub(super) fn remember(&mut self, path: &Path, known: Sizes) {
         self.of(path).known = Some(known);
     }
 

@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::editor::Editor;
-use super::pending::{Known, OfSdfg, OfState, Ports, assigned_at, marks};
-use crate::analysis::loops::counted_range;
-use crate::analysis::symbols::scope_parameters;
-use crate::ir::{BlockId, BlockKind, EdgeId, NodeId, RegionId, Sdfg, State, StateId};
+use super::pending::{OfSdfg, OfState, Ports, assigned_at, marks};
+use crate::analysis::{Known, Sizes, enter_scope};
+use crate::ir::{BlockId, BlockKind, EdgeId, NodeId, State, StateId};
 use crate::propagate::Scope;
 use crate::symbolic::Assumptions;
 
@@ -43,11 +42,11 @@ fn settle_sdfg(editor: &mut Editor<'_>, mut work: OfSdfg) {
             continue;
         }
         if around.is_none() {
-            around = Some(Around::of(editor));
+            around = Some(known(editor));
         }
-        if let Some(around) = &mut around {
-            let known = around.state(editor.sdfg(), state);
-            derive(editor, state, ports, known);
+        if let Some(around) = &around {
+            let known = around.in_state(editor.sdfg(), state);
+            derive(editor, state, ports, &known);
         }
     }
     let of = editor.pending.of(&path);
@@ -58,7 +57,7 @@ fn settle_sdfg(editor: &mut Editor<'_>, mut work: OfSdfg) {
 fn spread(editor: &mut Editor<'_>, work: &mut OfSdfg) {
     let mut whole: BTreeSet<StateId> = BTreeSet::new();
     if work.is_known_old {
-        let now = Known::of(editor.sdfg());
+        let now = Sizes::of(editor.sdfg());
         let sdfg = editor.sdfg();
         let assigns = |(id, before): (&_, &Option<_>)| {
             sdfg.get_transition(*id).and_then(|now| assigned_at(sdfg, now)) != *before
@@ -127,8 +126,8 @@ fn ports_of(
 }
 
 /// Derives segments, those of inner scopes first; those further out follow where one changed.
-fn derive(editor: &mut Editor<'_>, state: StateId, ports: BTreeMap<NodeId, Ports>, known: Assumptions) {
-    let mut inside = BTreeMap::from([(None, known)]);
+fn derive(editor: &mut Editor<'_>, state: StateId, ports: BTreeMap<NodeId, Ports>, known: &Assumptions) {
+    let mut inside = BTreeMap::from([(None, known.clone())]);
     let mut of = OfState { ports, ..OfState::default() };
     let depth = |editor: &mut Editor<'_>, entry| Reverse(editor.enclosing(state, entry).len());
     let entries: Vec<NodeId> = of.ports.keys().copied().collect();
@@ -187,12 +186,16 @@ fn known_around(
     }
     let mut known = found.unwrap_or_default();
     for scope in unknown.into_iter().rev() {
-        for (symbol, range) in scope_parameters(editor.graph(state), scope) {
-            range.constrain(symbol, &mut known);
-        }
+        enter_scope(editor.graph(state), scope, &mut known);
         inside.insert(Some(scope), known.clone());
     }
     known
+}
+
+/// What is known of symbols in the states of the SDFG.
+fn known(editor: &mut Editor<'_>) -> Known {
+    let sizes = editor.sizes().clone();
+    Known::of_sizes(editor.sdfg(), &sizes)
 }
 
 /// Of the segments of a memlet tree from an edge inwards whether each is exactly what is accessed. Memlets are up to date.
@@ -207,8 +210,8 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
             waiting.extend(crate::analysis::inner_segments(graph, edge));
         }
     }
-    let known = Around::of(editor).state(editor.sdfg(), state);
-    let mut inside = BTreeMap::from([(None, known)]);
+    let known = known(editor).in_state(editor.sdfg(), state);
+    let mut inside = BTreeMap::from([(None, Assumptions::clone(&known))]);
     let mut exact = BTreeMap::new();
     for edge in tree.into_iter().rev() {
         let graph = editor.graph(state);
@@ -225,51 +228,4 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
         exact.extend(found.map(|(_, _, is_exact)| (edge, is_exact)));
     }
     exact
-}
-
-/// What is known of symbols in the states of an SDFG: of those of shapes, and of counted loops.
-struct Around {
-    of_shapes: Assumptions,
-    blocks: BTreeMap<StateId, BlockId>,
-    regions: BTreeMap<RegionId, Assumptions>,
-}
-
-impl Around {
-    fn of(editor: &mut Editor<'_>) -> Self {
-        let of_shapes = editor.known().assumptions();
-        let block = |(id, block): (BlockId, &crate::ir::Block)| match block.kind {
-            BlockKind::State(state) => Some((state, id)),
-            BlockKind::Loop(_)
-            | BlockKind::Branch(_)
-            | BlockKind::Break
-            | BlockKind::Continue
-            | BlockKind::Return => None,
-        };
-        let blocks = editor.sdfg().blocks().filter_map(block).collect();
-        Around { of_shapes, blocks, regions: BTreeMap::new() }
-    }
-
-    fn state(&mut self, sdfg: &Sdfg, state: StateId) -> Assumptions {
-        let region = self.blocks.get(&state).and_then(|block| sdfg.get_block(*block)).map(|b| b.region);
-        let mut unknown = Vec::new();
-        let mut at = region;
-        while let Some(region) = at.filter(|at| !self.regions.contains_key(at) && !unknown.contains(at)) {
-            unknown.push(region);
-            let parent = sdfg.get_region(region).and_then(|found| found.parent);
-            at = parent.and_then(|block| sdfg.get_block(block)).map(|block| block.region);
-        }
-        let outer = at.and_then(|region| self.regions.get(&region));
-        let mut known = outer.unwrap_or(&self.of_shapes).clone();
-        for region in unknown.into_iter().rev() {
-            let parent = sdfg.get_region(region).and_then(|found| found.parent);
-            if let Some(BlockKind::Loop(repeated)) =
-                parent.and_then(|block| sdfg.get_block(block)).map(|block| &block.kind)
-                && let Some((symbol, range)) = counted_range(sdfg, repeated)
-            {
-                range.constrain(symbol, &mut known);
-            }
-            self.regions.insert(region, known.clone());
-        }
-        known
-    }
 }

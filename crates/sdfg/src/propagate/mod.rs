@@ -12,11 +12,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::analysis::ScopeTree;
-use crate::analysis::footprint::nonnegative_extents;
-use crate::analysis::loops::counted_loops_around;
-use crate::analysis::symbols::scope_parameters;
-use crate::ir::{BlockKind, EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
+use crate::analysis::{Known, ScopeTree, enter_scope};
+use crate::ir::{EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
 use crate::symbolic::{Assumptions, remembering};
 
 pub(crate) use scope::Scope;
@@ -48,10 +45,9 @@ fn derive_all(sdfg: &mut Sdfg) -> Propagation {
             }
         }
     }
-    let around = loops_around(sdfg);
+    let known = Known::of(sdfg);
     for id in states {
-        let known = around.get(&id).cloned().unwrap_or_else(|| nonnegative_extents(sdfg));
-        let derived = derive(sdfg, id, &known);
+        let derived = derive(sdfg, id, &known.in_state(sdfg, id));
         if !derived.is_empty() {
             let state = sdfg.state_mut(id);
             for (edge, memlet, exact) in derived {
@@ -61,37 +57,6 @@ fn derive_all(sdfg: &mut Sdfg) -> Propagation {
         }
     }
     result
-}
-
-/// Derives the memlets of the outer segments of one state, but not in SDFGs that it calls. For each whether its subset is
-/// exactly what is accessed.
-///
-/// # Panics
-/// If the state is absent: that is a fault of the calling code.
-pub fn propagate_state(sdfg: &mut Sdfg, state: StateId) -> BTreeMap<EdgeId, bool> {
-    let known = loops_around(sdfg).remove(&state).unwrap_or_else(|| nonnegative_extents(sdfg));
-    let mut exact = BTreeMap::new();
-    for (edge, memlet, is_exact) in derive(sdfg, state, &known) {
-        *sdfg.state_mut(state).memlet_mut(edge) = memlet;
-        exact.insert(edge, is_exact);
-    }
-    exact
-}
-
-/// What is known of symbols in each state: those of shapes, and those of counted loops around it.
-fn loops_around(sdfg: &Sdfg) -> BTreeMap<StateId, Assumptions> {
-    let shapes = nonnegative_extents(sdfg);
-    let mut around = BTreeMap::new();
-    for (block, content) in sdfg.blocks() {
-        if let BlockKind::State(state) = content.kind {
-            let mut known = shapes.clone();
-            for (symbol, range) in counted_loops_around(sdfg, block) {
-                range.constrain(symbol, &mut known);
-            }
-            around.insert(state, known);
-        }
-    }
-    around
 }
 
 /// Derived segments of a state: inner scopes first, so that outer ones build on them.
@@ -120,8 +85,6 @@ fn known_around(state: &State, tree: &ScopeTree, entry: NodeId, known: &Assumpti
     let mut around = known.clone();
     let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
     enclosing.reverse();
-    for (symbol, range) in enclosing.into_iter().flat_map(|scope| scope_parameters(state, scope)) {
-        range.constrain(symbol, &mut around);
-    }
+    enclosing.into_iter().for_each(|scope| enter_scope(state, scope, &mut around));
     around
 }

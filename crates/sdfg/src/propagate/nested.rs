@@ -4,9 +4,9 @@
 //! out need only cover what the called program does with it.
 
 use crate::analysis::accesses::alias_targets;
-use crate::analysis::bound_dimensions;
-use crate::analysis::footprint::{Footprint, nonnegative_extents};
+use crate::analysis::footprint::Footprint;
 use crate::analysis::symbols::assigned_symbols;
+use crate::analysis::{Sizes, bound_dimensions};
 use crate::ir::{Access, NestedSdfg, Place};
 use crate::subset::{Approx, Range, Subset};
 use crate::symbolic::{Expr, Symbol};
@@ -25,7 +25,7 @@ pub(super) fn footprint(
     if alias_targets(&nested.sdfg).values().any(|targets| targets.contains(&inner)) {
         return None;
     }
-    let known = nonnegative_extents(&nested.sdfg);
+    let known = Sizes::of(&nested.sdfg).assumptions();
     let whole = Footprint::of_region(&nested.sdfg, nested.sdfg.body());
     let (reads, written) = whole.of_container(inner);
     let parts = if writes { written } else { reads };

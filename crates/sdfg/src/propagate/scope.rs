@@ -4,6 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::nested::footprint;
+use crate::analysis::enter_scope;
 use crate::analysis::symbols::scope_parameters;
 use crate::ir::{
     Access, ConflictResolution, EdgeId, Flow, Memlet, NodeId, NodeKind, Port, Sdfg, State, Volume,
@@ -45,9 +46,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn of(sdfg: &'a Sdfg, state: &'a State, entry: NodeId, around: Assumptions) -> Option<Self> {
         let exit = state.exit_of(entry)?;
         let mut known = around.clone();
-        for (symbol, range) in scope_parameters(state, entry) {
-            range.constrain(symbol, &mut known);
-        }
+        enter_scope(state, entry, &mut known);
         let from_data = state
             .in_edges(entry)
             .into_iter()

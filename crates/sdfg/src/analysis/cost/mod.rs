@@ -11,18 +11,17 @@ mod tests;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::TaskletConnectors;
 use super::executions::{ExecutionTable, Frequency};
-use super::footprint::{nonnegative_extents, states_in};
-use super::loops::counted_loops_around;
+use super::footprint::states_in;
+use super::known::{Known, enter_scope};
 use super::memlet_tree::MemletTrees;
 use super::scope_tree::ScopeTree;
 use super::symbols::scope_parameters;
 use super::symbols::{assigned_symbols, bound_symbols, symbol_types_in};
-use crate::ir::{
-    Access, BlockKind, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,
-};
+use crate::ir::{Access, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody};
 use crate::symbolic::{Assumptions, Environment, Expr, Symbol};
 use crate::tasklet::typecheck;
 
@@ -133,13 +132,13 @@ impl Costs {
             program: Cost::zero(),
         };
         let executions = ExecutionTable::of(sdfg);
-        let known = nonnegative_extents(sdfg);
+        let known = Known::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
         for (block, state) in states_in(sdfg, sdfg.body()) {
-            let cost = StateCost::of(sdfg, state, depth).sum(&mut costs);
+            let cost = StateCost::of(sdfg, &known, state, depth).sum(&mut costs);
             let executed = executions.of_block(sdfg, block);
             let total = cost.map(|part| {
-                let part = part.summed_over(&executed.loops, &known).without(&changes);
+                let part = part.summed_over(&executed.loops, known.everywhere()).without(&changes);
                 match executed.frequency {
                     Frequency::Once => part,
                     Frequency::AtMostOnce => part.bounded(),
@@ -160,21 +159,14 @@ struct StateCost<'a> {
     id: StateId,
     state: &'a State,
     tree: ScopeTree,
-    known: Assumptions,
+    known: Arc<Assumptions>,
     depth: usize,
 }
 
 impl<'a> StateCost<'a> {
-    fn of(sdfg: &'a Sdfg, id: StateId, depth: usize) -> Self {
-        let mut known = nonnegative_extents(sdfg);
-        let is_own = |kind: &BlockKind| matches!(kind, BlockKind::State(state) if *state == id);
-        if let Some((block, _)) = sdfg.blocks().find(|(_, block)| is_own(&block.kind)) {
-            for (symbol, range) in counted_loops_around(sdfg, block) {
-                range.constrain(symbol, &mut known);
-            }
-        }
+    fn of(sdfg: &'a Sdfg, known: &Known, id: StateId, depth: usize) -> Self {
         let state = sdfg.state(id);
-        StateCost { sdfg, id, state, tree: ScopeTree::of(state), known, depth }
+        StateCost { sdfg, id, state, tree: ScopeTree::of(state), known: known.in_state(sdfg, id), depth }
     }
 
     /// Adds the costs of all parts to the table; gives that of the state.
@@ -231,12 +223,10 @@ impl<'a> StateCost<'a> {
             return iteration.map(unknown);
         }
         let parameters = scope_parameters(self.state, entry);
-        let mut known = self.known.clone();
+        let mut known = Assumptions::clone(&self.known);
         let mut around: Vec<NodeId> = self.tree.enclosing(entry).collect();
         around.reverse();
-        for (symbol, range) in around.iter().flat_map(|scope| scope_parameters(self.state, *scope)) {
-            range.constrain(symbol, &mut known);
-        }
+        around.into_iter().for_each(|scope| enter_scope(self.state, scope, &mut known));
         let own: BTreeSet<Symbol> = bound_symbols(self.state, entry).into_iter().collect();
         iteration.map(|part| part.summed_over(&parameters, &known).without(&own))
     }

@@ -3,10 +3,9 @@
 use super::Dependence;
 use super::access::{AccessMode, IteratedAccess, Iterations, scopes_around};
 use super::query::{Iteration, dependence};
-use crate::analysis::ScopeTree;
-use crate::analysis::loops::counted_loops_around;
+use crate::analysis::{Known, ScopeTree};
 use crate::ir::{BlockId, BlockKind, ContainerId, ContainerKind, EdgeId, NodeId, Sdfg, State, StateId};
-use crate::symbolic::{Assumptions, Expr};
+use crate::symbolic::Assumptions;
 
 /// Dependence between the edges of one state.
 ///
@@ -131,14 +130,7 @@ pub fn carried_by_loop(
         loops.iter().filter_map(|block| Iterations::of_loop(sdfg, *block)).collect()
     };
     let around = [iterations(&own_loops), iterations(&other_loops)];
-    let mut known = Assumptions::new();
-    for symbol in sdfg.containers().flat_map(|(_, container)| container.shape()).flat_map(Expr::free_symbols)
-    {
-        known.nonnegative(symbol);
-    }
-    for (symbol, range) in counted_loops_around(sdfg, repeated) {
-        range.constrain(symbol, &mut known);
-    }
+    let known = Known::of(sdfg).whenever(sdfg, repeated);
     let site = |at: usize, (_, edge, mode)| Site { state: [own, other][at], tree: &trees[at], edge, mode };
     compare(sdfg, &site(0, first), &site(1, second), &around, n_common, Iteration::Later(0), &known)
 }

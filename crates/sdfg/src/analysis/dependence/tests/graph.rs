@@ -6,7 +6,7 @@ use crate::analysis::is_leaf;
 use crate::builder::SdfgBuilder;
 use crate::dtype::ScalarType;
 use crate::ir::{EdgeId, Sdfg, StateId};
-use crate::symbolic::{Assumptions, Symbol, Truth};
+use crate::symbolic::{Assumptions, Expr, Symbol, Truth};
 
 /// The leaf edge with a memlet end of this text, such as `A[i]`, that reads or writes.
 fn find(sdfg: &Sdfg, text: &str, mode: AccessMode) -> (StateId, EdgeId) {
@@ -20,6 +20,11 @@ fn find(sdfg: &Sdfg, text: &str, mode: AccessMode) -> (StateId, EdgeId) {
         }
     }
     panic!("no memlet {text}");
+}
+
+/// An element of `A` as [`find`] looks for it.
+fn element(index: &str) -> String {
+    format!("A[{}]", index.parse::<Expr>().unwrap())
 }
 
 fn known() -> Assumptions {
@@ -189,4 +194,71 @@ fn loops_carry_dependences() {
         flow.distances.iter().map(|d| (d.symbol.as_str(), d.greater, d.equal, d.less)).collect();
     assert_eq!(cells, [("t", true, false, false), ("i", false, true, false)]);
     assert_eq!(carried(("A[0, i + 1]", Read), ("A[0, i + 1]", Read)).distances[1].exact, Some(0.into()));
+}
+
+#[test]
+fn conditions_around_a_loop_are_known_in_it() {
+    let program = |condition: &str| {
+        let text = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[64]
+
+  if far: {condition} {{
+    for steps: t = 0:8 {{
+      state step {{
+        access A
+        access B = A
+        tasklet next (a) -> (o) {{ o = a + 1 }}
+        A -> next.a: A[t]
+        next.o -> B: A[t + N]
+      }}
+    }}
+  }}
+}}"
+        );
+        crate::text::parse("p.sdft", &text).unwrap()
+    };
+    let carried = |condition: &str| {
+        let sdfg = program(condition);
+        let end = |text: &str, mode| {
+            let (state, edge) = find(&sdfg, text, mode);
+            (state, edge, mode)
+        };
+        let repeated = sdfg.find_block("steps").unwrap();
+        carried_by_loop(&sdfg, repeated, end(&element("t + N"), Write), end("A[t]", Read)).exists
+    };
+    // Ten elements further on, no iteration of eight comes by.
+    assert_eq!(carried("N > 9"), Truth::Refuted);
+    assert_ne!(carried("N > 6"), Truth::Refuted);
+    assert_ne!(carried("N != 9"), Truth::Refuted);
+}
+
+#[test]
+fn a_size_that_control_flow_assigns_may_be_negative() {
+    let text = "sdfg p {
+  array A: f64[64]
+  transient array T: f64[k]
+
+  state first {}
+  -> steps with (k = -1)
+  for steps: t = 8:16 {
+    state step {
+      access A
+      access B = A
+      tasklet next (a) -> (o) { o = a + 1 }
+      A -> next.a: A[t]
+      next.o -> B: A[t - k - 1]
+    }
+  }
+}";
+    let sdfg = crate::text::parse("p.sdft", text).unwrap();
+    let end = |text: &str, mode| {
+        let (state, edge) = find(&sdfg, text, mode);
+        (state, edge, mode)
+    };
+    let repeated = sdfg.find_block("steps").unwrap();
+    // With k = -2, the next iteration reads what this one wrote.
+    let carried = carried_by_loop(&sdfg, repeated, end(&element("t - k - 1"), Write), end("A[t]", Read));
+    assert_ne!(carried.exists, Truth::Refuted);
 }

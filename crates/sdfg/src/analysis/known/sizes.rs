@@ -1,0 +1,37 @@
+//! Symbols in the sizes of containers.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::symbols::assigned_symbols;
+use crate::ir::Sdfg;
+use crate::symbolic::{Assumptions, Expr, Symbol};
+
+/// What control flow assigns, and the symbols in sizes that it does not: these are not negative at any place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    assigned: BTreeSet<Symbol>,
+    of_shapes: BTreeSet<Symbol>,
+}
+
+impl Sizes {
+    pub(crate) fn of(sdfg: &Sdfg) -> Self {
+        let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
+        let extents = sdfg.containers().flat_map(|(_, container)| container.shape());
+        let of_shapes = extents.flat_map(Expr::free_symbols).filter(|symbol| !assigned.contains(symbol));
+        Sizes { of_shapes: of_shapes.collect(), assigned }
+    }
+
+    /// Whether a symbol is not negative, as a size.
+    pub(crate) fn has(&self, symbol: &Symbol) -> bool {
+        self.of_shapes.contains(symbol)
+    }
+
+    /// None of the symbols is negative.
+    pub(crate) fn assumptions(&self) -> Assumptions {
+        let mut known = Assumptions::new();
+        for symbol in &self.of_shapes {
+            known.nonnegative(symbol.clone());
+        }
+        known
+    }
+}
