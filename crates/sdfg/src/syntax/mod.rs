@@ -39,4 +39,6 @@ pub use rewrite::{map_block, map_expression};
 pub use span::Span;
 pub use statement::parse_block;
 pub use token::{Punctuation, Token, TokenKind};
-pub use visit::{subscripted_names, visit_block, visit_bound_names, visit_statements, visit_targets};
+pub use visit::{
+    names_in, subscripted_names, visit_block, visit_bound_names, visit_statements, visit_targets,
+};

@@ -76,6 +76,22 @@ pub fn subscripted_names(block: &[Statement]) -> BTreeSet<&str> {
     names
 }
 
+/// Names that a block reads or assigns. Functions are not among them.
+pub fn names_in(block: &[Statement]) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    visit_bound_names(block, &mut |name| {
+        names.insert(name.text.as_str());
+    });
+    visit_block(block, &mut |expression| {
+        if let ExpressionKind::Name(name) | ExpressionKind::Subscript { base: Name { text: name, .. }, .. } =
+            &expression.kind
+        {
+            names.insert(name.as_str());
+        }
+    });
+    names
+}
+
 /// Calls `visit` for every expression of a block, also those inside of others.
 pub fn visit_block<'a>(block: &'a [Statement], visit: &mut dyn FnMut(&'a Expression)) {
     for statement in block {
@@ -156,5 +172,6 @@ mod tests {
         assert_eq!(expression.names().into_iter().collect::<String>(), "abcdeghij");
         let block = parse_block("x[i] = a[k]\nif c:\n  y[0] += 1\nfor q in range(r[0]):\n  z = w").unwrap();
         assert_eq!(subscripted_names(&block).into_iter().collect::<String>(), "arxy");
+        assert_eq!(names_in(&block).into_iter().collect::<String>(), "acikqrwxyz");
     }
 }

@@ -120,6 +120,7 @@ fn changes(program: &Program<'_>, circle: &BTreeSet<BlockId>, name: &str) -> boo
             return true;
         }
     }
-    sdfg.find_container(name)
-        .is_some_and(|container| changed_by(sdfg, sets, &program.shared).contains(&container))
+    sdfg.find_container(name).is_some_and(|container| {
+        changed_by(sdfg, sets, &program.shared, program.alias_targets()).contains(&container)
+    })
 }

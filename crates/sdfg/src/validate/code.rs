@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use super::defined::Defined;
 use super::elements;
 use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
-use super::symbols::{Defined, SymbolTable};
-use crate::analysis::{TaskletConnectors, control_environment};
+use super::symbols::SymbolTable;
+use crate::analysis::{TaskletConnectors, control_environment, control_environment_of};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, did_you_mean};
 use crate::dtype::ScalarType;
 use crate::ir::{
     BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, Tasklet, TaskletBody, TransitionId, Volume,
 };
-use crate::syntax::{Expression, ExpressionKind, Span};
+use crate::syntax::{Expression, ExpressionKind, Span, names_in};
 use crate::tasklet::{
     self, ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement,
     typecheck, typecheck_expression, typecheck_external,
@@ -23,8 +24,9 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
     for (id, node) in site.state.nodes() {
         if let NodeKind::Tasklet(tasklet) = &node.kind {
             let frame = frames.at(id);
-            let connectors =
-                TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg));
+            // Of very many symbols, the code names few.
+            let symbols = frame.typed_among(site.sdfg, &names_of(tasklet));
+            let connectors = TaskletConnectors::of(site.sdfg, site.state, id, tasklet, symbols);
             untyped(site, id, &connectors, findings);
             one_value(site, id, tasklet, &connectors, findings);
             match &tasklet.body {
@@ -35,9 +37,10 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         unassigned(site, id, &connectors, &assigned, findings);
                         elements::in_tasklet(site, id, (code, &typed), &connectors, frame, findings);
                     }
-                    Err(errors) => {
-                        let known = known_names(&connectors.environment);
-                        for error in errors {
+                    Err(_) => {
+                        let all = everything(site, id, tasklet, frame);
+                        let known = known_names(&all.environment);
+                        for error in typecheck(code, &all.environment).err().into_iter().flatten() {
                             let diagnostic = |code, message| site.node_error(code, id, None, message);
                             let found = type_error(&error, code, &known, &diagnostic);
                             let container =
@@ -51,10 +54,29 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Fi
                         }
                     }
                 },
-                TaskletBody::External(call) => external(site, id, call, &connectors, findings),
+                TaskletBody::External(call) => match typecheck_external(call, &connectors.environment) {
+                    Ok(_) => external(site, id, call, &connectors, findings),
+                    Err(_) => external(site, id, call, &everything(site, id, tasklet, frame), findings),
+                },
             }
         }
     }
+}
+
+/// Names in the code of a tasklet.
+fn names_of(tasklet: &Tasklet) -> BTreeSet<&str> {
+    match &tasklet.body {
+        TaskletBody::Code(code) => names_in(code.block()),
+        TaskletBody::External(call) => {
+            let passed = call.arguments.iter().flat_map(Expression::names);
+            passed.chain(call.result.as_deref()).collect()
+        }
+    }
+}
+
+/// What the code of a tasklet may name: with an error come suggestions from all of it.
+fn everything(site: &Site<'_>, id: NodeId, tasklet: &Tasklet, frame: &Frame) -> TaskletConnectors {
+    TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg))
 }
 
 /// The element type of every connector is known.
@@ -268,14 +290,12 @@ pub(super) fn check_consume(
 /// What conditions and assignments at one place may name.
 struct Expressions<'a> {
     program: &'a Program<'a>,
-    environment: Environment,
+    defined: Defined,
 }
 
 impl<'a> Expressions<'a> {
     fn new(program: &'a Program<'a>, defined: &Defined) -> Self {
-        let symbols = Frame::typed_symbols(program.sdfg, defined);
-        let environment = control_environment(program.sdfg, symbols);
-        Expressions { program, environment }
+        Expressions { program, defined: defined.clone() }
     }
 
     /// `frame` tells what holds where the expression is evaluated.
@@ -320,7 +340,11 @@ impl<'a> Expressions<'a> {
         findings: &mut Findings,
     ) -> Option<Option<ScalarType>> {
         let source = expression.to_string();
-        match typecheck_expression(expression, Dialect::Python, &self.environment) {
+        let sdfg = self.program.sdfg;
+        let names = expression.names();
+        let symbols = Frame::typed_symbols_among(sdfg, &self.defined, &names);
+        let named = control_environment_of(sdfg, symbols, &|name| names.contains(name));
+        match typecheck_expression(expression, Dialect::Python, &named) {
             Ok(typed) => {
                 let mut picks = false;
                 expression.visit(&mut |part| picks |= matches!(part.kind, ExpressionKind::Subscript { .. }));
@@ -329,9 +353,11 @@ impl<'a> Expressions<'a> {
                 }
                 Some(typed.expression.ty.as_scalar())
             }
-            Err(errors) => {
-                let known = known_names(&self.environment);
-                for found in errors {
+            Err(_) => {
+                let all = control_environment(sdfg, Frame::typed_symbols(sdfg, &self.defined));
+                let known = known_names(&all);
+                let errors = typecheck_expression(expression, Dialect::Python, &all).err();
+                for found in errors.into_iter().flatten() {
                     findings.push(control_error(&found, &source, &known, error));
                 }
                 None

@@ -3,18 +3,23 @@
 //! A loop is an error if it does not end whenever it is entered. A `break` of the loop or a `return` in its body is taken
 //! for a way out, and so is every change of what the condition reads, except that of a counter.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::circles;
 use super::decided::{holds, is_wide, number};
 use super::site::{Findings, Program, Shared};
+use crate::analysis::AccessSets;
+use crate::analysis::accesses::alias_targets;
 use crate::analysis::region_graph::turned_around;
 use crate::analysis::symbols::assigned_symbols_of;
-use crate::analysis::{AccessSets, accesses};
 use crate::diagnostic::Code;
 use crate::ir::{BlockId, BlockKind, ContainerId, Loop, RegionId, Sdfg};
 use crate::symbolic::{Expr, Symbol};
 use crate::syntax::{CompareOp, Expression, ExpressionKind};
+
+/// For each alias the containers that it is bound to.
+type Targets = BTreeMap<ContainerId, BTreeSet<ContainerId>>;
 
 /// Checks the loops and the state machines of an SDFG.
 pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
@@ -25,7 +30,8 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
         }
         if let BlockKind::Loop(repeated) = &block.kind
             && !leaves(program.sdfg, repeated.body, true)
-            && let Some(reason) = endless(program.sdfg, repeated, &program.shared)
+            && let Some(reason) =
+                endless(program.sdfg, repeated, &program.shared, &|| program.alias_targets())
         {
             let message = format!("`{}` never ends once it is entered: {reason}", block.label);
             let error = program.block_error(Code::EndlessLoop, id, message);
@@ -38,7 +44,9 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
 pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
     match &sdfg.block(block).kind {
         BlockKind::Loop(repeated) => {
-            !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated, &Shared::new()).is_some()
+            let targets = OnceCell::new();
+            let aliases = || targets.get_or_init(|| alias_targets(sdfg));
+            !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated, &Shared::new(), &aliases).is_some()
         }
         BlockKind::State(_)
         | BlockKind::Branch(_)
@@ -49,7 +57,12 @@ pub(crate) fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
 }
 
 /// Why a loop without a way out in its body goes on for ever.
-fn endless(sdfg: &Sdfg, repeated: &Loop, shared: &Shared) -> Option<String> {
+fn endless<'t>(
+    sdfg: &Sdfg,
+    repeated: &Loop,
+    shared: &Shared,
+    aliases: &dyn Fn() -> &'t Targets,
+) -> Option<String> {
     let condition = &repeated.condition;
     if holds(condition, &|_| None) == Some(false) {
         return None;
@@ -60,7 +73,7 @@ fn endless(sdfg: &Sdfg, repeated: &Loop, shared: &Shared) -> Option<String> {
         return None;
     }
     let assigned = assigned_symbols_of(sdfg, repeated.body);
-    let written = changed_by(sdfg, AccessSets::of_region(sdfg, repeated.body), shared);
+    let written = changed_by(sdfg, AccessSets::of_region(sdfg, repeated.body), shared, aliases());
     let changes = |name: &str| {
         assigned.iter().any(|symbol| symbol.as_str() == name)
             || sdfg.find_container(name).is_some_and(|container| written.contains(&container))
@@ -205,13 +218,17 @@ fn step(counter: &Symbol, values: &[&Expression]) -> Option<i64> {
 
 /// Containers that accesses may change: what they write, directly, through an alias or as another argument, and streams
 /// that they pop.
-pub(super) fn changed_by(sdfg: &Sdfg, sets: AccessSets, shared: &Shared) -> BTreeSet<ContainerId> {
+pub(super) fn changed_by(
+    sdfg: &Sdfg,
+    sets: AccessSets,
+    shared: &Shared,
+    aliases: &Targets,
+) -> BTreeSet<ContainerId> {
     let mut written = sets.writes;
     written.extend(sets.reads.into_iter().filter(|id| sdfg.container(*id).is_stream()));
-    let targets = accesses::alias_targets(sdfg);
     loop {
         let before = written.len();
-        for (alias, targets) in &targets {
+        for (alias, targets) in aliases {
             if written.contains(alias) {
                 written.extend(targets);
             } else if !written.is_disjoint(targets) {

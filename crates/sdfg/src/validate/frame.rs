@@ -1,11 +1,11 @@
 //! What holds at one place of a program: symbols with a value, and what is known of their values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::calls::Call;
+use super::defined::Defined;
 use super::site::{Findings, Program, Site};
-use super::symbols::Defined;
 use crate::analysis::ScopeTree;
 use crate::analysis::executions::Frequency;
 use crate::analysis::symbols::UNDECLARED_SYMBOL;
@@ -183,9 +183,28 @@ impl Frame {
         self.defined.iter().map(|symbol| (symbol.as_str().to_owned(), ty(symbol))).collect()
     }
 
+    /// As [`Frame::typed`], of the symbols that are among some names.
+    pub(super) fn typed_among(&self, sdfg: &Sdfg, names: &BTreeSet<&str>) -> Vec<(String, ScalarType)> {
+        let symbols = among(&self.defined, names).into_iter();
+        let ty = |symbol: &Symbol| {
+            if self.bound.contains(symbol) { UNDECLARED_SYMBOL } else { type_of(sdfg, symbol) }
+        };
+        symbols.map(|symbol| (symbol.as_str().to_owned(), ty(&symbol))).collect()
+    }
+
     /// As [`Frame::typed`], for control flow.
     pub(super) fn typed_symbols(sdfg: &Sdfg, defined: &Defined) -> Vec<(String, ScalarType)> {
         defined.iter().map(|symbol| (symbol.as_str().to_owned(), type_of(sdfg, symbol))).collect()
+    }
+
+    /// As [`Frame::typed_among`], for control flow.
+    pub(super) fn typed_symbols_among(
+        sdfg: &Sdfg,
+        defined: &Defined,
+        names: &BTreeSet<&str>,
+    ) -> Vec<(String, ScalarType)> {
+        let symbols = among(defined, names).into_iter();
+        symbols.map(|symbol| (symbol.as_str().to_owned(), type_of(sdfg, &symbol))).collect()
     }
 
     /// Checks an expression: its symbols have values, it has one, and it is an integer whatever they are.
@@ -363,6 +382,12 @@ impl Frames {
 fn scope_symbols(site: &Site<'_>, entry: NodeId) -> Vec<Symbol> {
     let edges = site.state.in_edges(entry).into_iter();
     edges.filter_map(|id| Symbol::new(site.state.edge(id).given_symbol()?).ok()).collect()
+}
+
+/// The symbols that are among some names.
+fn among(defined: &Defined, names: &BTreeSet<&str>) -> Vec<Symbol> {
+    let symbols = names.iter().filter_map(|name| Symbol::new(name).ok());
+    symbols.filter(|symbol| defined.contains(symbol)).collect()
 }
 
 /// The type of a symbol that no scope binds.

@@ -36,6 +36,7 @@ mod containers;
 mod control;
 mod dataflow;
 mod decided;
+mod defined;
 mod direction;
 mod elements;
 mod endless;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::calls::Call;
 use super::conflicts::Meetings;
 use super::direction::roots;
+use crate::analysis::accesses::alias_targets;
 use crate::analysis::executions::ExecutionTable;
 use crate::analysis::symbols::assigned_symbols;
 use crate::analysis::{
@@ -81,6 +82,7 @@ pub(super) struct Program<'a> {
     /// Tables that several rules ask for.
     analyses: Rc<RefCell<Analyses>>,
     executions: OnceCell<ExecutionTable>,
+    aliases: OnceCell<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
     homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
 }
@@ -98,6 +100,7 @@ impl<'a> Program<'a> {
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
         let (executions, homes, bindings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let aliases = OnceCell::new();
         let mut sized = BTreeMap::new();
         for (_, container) in sdfg.arguments() {
             for symbol in container.kind.size_symbols() {
@@ -119,6 +122,7 @@ impl<'a> Program<'a> {
             labels,
             analyses,
             executions,
+            aliases,
             homes,
             bindings,
         }
@@ -206,6 +210,11 @@ impl<'a> Program<'a> {
     /// How often each block runs.
     pub(super) fn executions(&self) -> &ExecutionTable {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
+    }
+
+    /// For each alias the containers that it is bound to.
+    pub(super) fn alias_targets(&self) -> &BTreeMap<ContainerId, BTreeSet<ContainerId>> {
+        self.aliases.get_or_init(|| alias_targets(self.sdfg))
     }
 
     /// The edges that bind an alias, in the order of their states.

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataflow::is_consumed;
+use super::defined::Defined;
 use super::frame::{Frame, Frames};
 use super::site::{Findings, Program, Site};
-use super::symbols::Defined;
 use crate::analysis::loops::counted_range;
 use crate::analysis::{RegionGraph, consumed_by, is_leaf, leads_to, node_leads_to};
 use crate::diagnostic::{Code, Diagnostic, Element, Secondary};

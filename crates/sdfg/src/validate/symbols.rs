@@ -5,11 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::defined::Defined;
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg, Transition};
-use crate::symbolic::Symbol;
-
-/// Symbols that may have a value.
-pub(super) type Defined = BTreeSet<Symbol>;
 
 /// Symbols that may have a value when each block begins.
 pub(super) struct SymbolTable {
@@ -63,7 +60,7 @@ impl SymbolTable {
                 let is_new = !at.contains_key(&transition.dst);
                 let known = at.entry(transition.dst).or_default();
                 let before = known.len();
-                known.extend(after.iter().cloned());
+                *known = known.union(&after);
                 known.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
                 if is_new || known.len() > before {
                     let place = order.get(&transition.dst).copied().unwrap_or(usize::MAX);
