@@ -194,15 +194,13 @@ impl Uses {
             moved: BTreeSet::new(),
             constants: BTreeSet::new(),
         };
-        for (_, edge) in graph.edges() {
-            if subgraph.nodes.contains(&edge.src) || subgraph.nodes.contains(&edge.dst) {
-                uses.reads.extend(edge.memlet.read_access().map(|access| access.container));
-                uses.writes.extend(edge.memlet.write_access().map(|access| access.container));
-                if let Flow::Bind(target) = &edge.memlet.flow {
-                    // Through an alias, both may happen.
-                    uses.reads.insert(target.container);
-                    uses.writes.insert(target.container);
-                }
+        for edge in edges_at(graph, subgraph).into_iter().map(|edge| graph.edge(edge)) {
+            uses.reads.extend(edge.memlet.read_access().map(|access| access.container));
+            uses.writes.extend(edge.memlet.write_access().map(|access| access.container));
+            if let Flow::Bind(target) = &edge.memlet.flow {
+                // Through an alias, both may happen.
+                uses.reads.insert(target.container);
+                uses.writes.insert(target.container);
             }
         }
         // Crossing copies name a container that the other side keeps for itself.
@@ -223,12 +221,13 @@ impl Uses {
             .collect();
         for id in all {
             let container = sdfg.container(id);
-            let own = !crossing.contains(&id)
-                && !control.contains(&id)
-                && sdfg.states().all(|(at, other)| {
-                    other.accesses_of(id).all(|node| at == state && subgraph.nodes.contains(&node))
-                });
-            let lives = match container.lifetime {
+            let own = || {
+                let is_ours = |at: StateId, node| at == state && subgraph.nodes.contains(&node);
+                !crossing.contains(&id)
+                    && !control.contains(&id)
+                    && sdfg.states().all(|(at, other)| other.accesses_of(id).all(|node| is_ours(at, node)))
+            };
+            let lives = || match container.lifetime {
                 // With the call, or with an iteration inside of it, as before.
                 Lifetime::Scope => scope.is_some() || in_one_scope(graph, &tree, id),
                 Lifetime::State => true,
@@ -236,7 +235,7 @@ impl Uses {
             };
             if container.constant.is_some() {
                 uses.constants.insert(id);
-            } else if container.transient && own && (lives || container.is_alias()) {
+            } else if container.transient && own() && (lives() || container.is_alias()) {
                 uses.moved.insert(id);
             } else if container.is_alias() {
                 let reason = "an alias is bound in each SDFG that uses it: take all its uses and its binding";
@@ -248,6 +247,12 @@ impl Uses {
         }
         Ok(uses)
     }
+}
+
+/// The edges that start or end at the nodes.
+fn edges_at(graph: &State, subgraph: &Subgraph) -> BTreeSet<EdgeId> {
+    let at = |id: &NodeId| graph.each_in_edge(*id).chain(graph.each_out_edge(*id)).map(|(edge, _)| edge);
+    subgraph.nodes.iter().flat_map(at).collect()
 }
 
 /// Whether one scope holds all uses of a container in a state.
@@ -263,16 +268,15 @@ fn called(sdfg: &Sdfg, graph: &State, subgraph: &Subgraph, uses: &Uses, label: &
     let mut called = Sdfg::new(format!("{}_{readable}", sdfg.name));
     called.float_mode = sdfg.float_mode;
     let mut containers = BTreeMap::new();
-    for (id, container) in sdfg.containers() {
-        let is_argument = uses.reads.contains(&id) || uses.writes.contains(&id);
-        if is_argument || uses.moved.contains(&id) || uses.constants.contains(&id) {
-            let mut copy = container.clone();
-            if is_argument {
-                copy.transient = false;
-                copy.lifetime = Lifetime::default();
-            }
-            containers.insert(id, called.add_container(copy));
+    let used: BTreeSet<ContainerId> =
+        [&uses.reads, &uses.writes, &uses.moved, &uses.constants].into_iter().flatten().copied().collect();
+    for id in used {
+        let mut copy = sdfg.container(id).clone();
+        if uses.reads.contains(&id) || uses.writes.contains(&id) {
+            copy.transient = false;
+            copy.lifetime = Lifetime::default();
         }
+        containers.insert(id, called.add_container(copy));
     }
     let mut state = State::new("body");
     let copy = |id: &NodeId| {
@@ -284,7 +288,8 @@ fn called(sdfg: &Sdfg, graph: &State, subgraph: &Subgraph, uses: &Uses, label: &
     };
     let nodes = copy_into(&mut state, subgraph.nodes.iter().map(copy));
     let mut border = Border { containers: &containers, nodes: BTreeMap::new() };
-    for (id, edge) in graph.edges() {
+    for id in edges_at(graph, subgraph) {
+        let edge = graph.edge(id);
         let mut copy: Edge = edge.clone();
         let (src, dst) = (nodes.get(&edge.src).copied(), nodes.get(&edge.dst).copied());
         match (src, dst) {

@@ -336,7 +336,9 @@ fn parts(
                 waiting.extend([edge.src, edge.dst].into_iter().filter(|end| part.insert(*end)));
             }
         }
-        left.retain(|id| !part.contains(id));
+        for id in &part {
+            left.remove(id);
+        }
         let mut sets = AccessSets::default();
         for id in &part {
             let own = AccessSets::of_node(state, *id);

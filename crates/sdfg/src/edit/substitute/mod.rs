@@ -14,8 +14,8 @@ use super::rename::{values_of, values_of_mut};
 use super::{EditError, names};
 use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols, free_symbols, free_symbols_of_state};
 use crate::ir::{
-    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, NestedSdfg, NodeId, NodeKind,
-    Sdfg, State, StateId, TransitionId,
+    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, Edge, NestedSdfg, NodeId,
+    NodeKind, Sdfg, State, StateId, TransitionId,
 };
 use crate::symbolic::{Expr, Symbol};
 
@@ -84,7 +84,7 @@ impl Editor<'_> {
         let replacements = Replacements::new(self.sdfg(), values);
         no_containers(self.sdfg(), &replacements)?;
         let changed = state::substituted(self.sdfg(), found, entry, &replacements, &BTreeSet::new())?;
-        self.replace_graph(state, changed);
+        self.adopt(state, &changed);
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Editor<'_> {
             changed.push((id, state::substituted(sdfg, state, None, replacements, &BTreeSet::new())?));
         }
         for (id, state) in changed {
-            self.replace_graph(id, state);
+            self.adopt(id, &state);
         }
         self.replace_in_control(replacements)?;
         let containers: Vec<ContainerId> = self.sdfg().containers().map(|(id, _)| id).collect();
@@ -166,6 +166,29 @@ impl Editor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Puts those nodes and edges of a changed copy of a state that are others in the place of what they were.
+    fn adopt(&mut self, id: StateId, changed: &State) {
+        let before = self.graph(id);
+        let edges = changed.edges().filter(|(edge, found)| !is_same_edge(before.edge(*edge), found));
+        let nodes =
+            changed.nodes().filter(|(node, found)| !is_same_kind(&before.node(*node).kind, &found.kind));
+        let (edges, nodes): (Vec<_>, Vec<_>) = (edges.collect(), nodes.collect());
+        for (edge, found) in edges {
+            let before = self.graph(id).edge(edge);
+            let (src, dst) = (found.src_connector.clone(), found.dst_connector.clone());
+            if (&src, &dst) != (&before.src_connector, &before.dst_connector) {
+                // Its nodes stay, so that no cycle is closed.
+                let _ = self.move_edge(id, edge, (found.src, src), (found.dst, dst));
+            }
+            if self.graph(id).edge(edge).memlet != found.memlet {
+                self.put_memlet(id, edge, found.memlet.clone());
+            }
+        }
+        for (node, found) in nodes {
+            self.set_node(id, node, found.clone());
+        }
     }
 
     fn replace_in_control(&mut self, replacements: &Replacements) -> Result<(), EditError> {
@@ -194,6 +217,26 @@ impl Editor<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn is_same_edge(before: &Edge, after: &Edge) -> bool {
+    before.memlet == after.memlet
+        && (&before.src_connector, &before.dst_connector) == (&after.src_connector, &after.dst_connector)
+}
+
+/// Whether symbols were replaced in nothing of a node. Of a nested SDFG, the mapping alone changes.
+fn is_same_kind(before: &NodeKind, after: &NodeKind) -> bool {
+    match before {
+        NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::ConsumeExit(_) => true,
+        NodeKind::Tasklet(before) => matches!(after, NodeKind::Tasklet(after) if before == after),
+        NodeKind::MapEntry(before) => matches!(after, NodeKind::MapEntry(after) if before == after),
+        NodeKind::ConsumeEntry(before) => matches!(after, NodeKind::ConsumeEntry(after) if before == after),
+        NodeKind::Reduce(before) => matches!(after, NodeKind::Reduce(after) if before == after),
+        NodeKind::Library(before) => matches!(after, NodeKind::Library(after) if before == after),
+        NodeKind::Nested(before) => {
+            matches!(after, NodeKind::Nested(after) if before.symbol_mapping == after.symbol_mapping)
+        }
     }
 }
 

@@ -35,10 +35,11 @@ fn changes_are_reported_once_by_id_and_path() {
         "removed symbol stencil/symbol N\n",
         "added symbol stencil/symbol K\n",
         "changed container stencil/container A\n",
-        "changed block stencil/s\n",
+        "changed node stencil/s/m\n",
     ] {
         assert!(printed.contains(line), "{line} in\n{printed}");
     }
+    assert!(!printed.contains("block"), "{printed}");
     let mut editor = Editor::of_draft(&mut program.sdfg);
     editor.remove_node(state, t).unwrap();
     let printed = editor.commit().unwrap().to_string();
@@ -193,4 +194,35 @@ fn memlets_outside_of_a_call_follow_its_contents() {
     crate::propagate::propagate(&mut anew);
     assert_eq!(text::print_with(&anew, text::PrintOptions { derived: true }).text, program.text());
     assert_eq!(json::to_string(&anew), json::to_string(&program.sdfg));
+}
+
+/// Of a state with two scopes, those parts are told of that mention the symbol.
+#[test]
+fn a_symbol_is_replaced_where_it_is_used_and_nowhere_else() {
+    let text = "sdfg p {
+  symbol N: i64
+  symbol M: i64
+  array A: f64[64]
+
+  state s {
+    access A
+    map m [i = 0:N] {
+      tasklet t () -> (y) { y = 1 }
+      t.y -> m.A: A[i]
+    }
+    map o [j = 0:M] {
+      tasklet u () -> (z) { z = 2 }
+      u.z -> o.A: A[j + 32]
+    }
+    m.A -> A
+    o.A -> A
+  }
+}";
+    let mut program = text::parse("p.sdft", text).unwrap();
+    let mut editor = Editor::of_draft(&mut program);
+    editor.substitute(&[(Symbol::of("N"), crate::symbolic::Expr::int(8))].into()).unwrap();
+    let printed = editor.commit().unwrap().to_string();
+    let mut lines: Vec<&str> = printed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["changed edge p/s/m.A -> A", "changed node p/s/m", "removed symbol p/symbol N"]);
 }
