@@ -44,6 +44,7 @@ pub fn call(call: Call<'_, '_>) -> Result<(), CallError> {
 ///
 /// # Errors
 /// As [`PreparedCall::run`].
+#[inline] // what a call takes is measured
 pub fn again(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
     // SAFETY: see the head of this file.
     unsafe { call.run() }
