@@ -2,10 +2,10 @@
 //!
 //! Each is compiled at levels 0 and 3, checked and unchecked, and run with one thread and with two. Each that agrees is
 //! also given a race, which validation or the interpreter has to refuse. With `--faulty 500`, that many programs in which a
-//! memlet is moved follow: checked native code refuses what the interpreter refuses. With `--loops 20000`, so many programs of loops are
-//! compared, at every level and for vectors of several widths, after a fixed list of them. Prints each failure with the smallest
-//! program that shows it, then how many programs agreed and how many of them had what; the exit status says whether all
-//! agreed.
+//! memlet is moved follow: checked native code refuses what the interpreter refuses. With `--loops 20000`, so many programs of loops and so many
+//! with maps of schedule `simd` are compared, at every level and for vectors of several widths, after a fixed list of loops. Prints each
+//! failure with the smallest program that shows it, then how many programs agreed and how many of them had what; the exit status says
+//! whether all agreed.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeMap;

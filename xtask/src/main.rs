@@ -40,7 +40,7 @@ Commands:
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N] [--loops N]
                     Compare native code with the interpreter on random programs (2000 if not told); --loops compares loops
-                    of every kind at every level and for vectors of several widths
+                    and maps on lanes at every level and for vectors of several widths
   corpus [--dir D] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
                     ($SDFG_CORPUS or ../shared/corpus if not told); --table writes docs/dace-coverage.md

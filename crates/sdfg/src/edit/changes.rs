@@ -120,10 +120,10 @@ fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> Touched {
             | Undo::EdgeAdded(state, _)
             | Undo::EdgeRemoved(state, ..)
             | Undo::EdgeWas(state, ..)
-            | Undo::DerivedWas(state, ..) => drop(found.states.insert(*state)),
+            | Undo::DerivedWas(state, ..) => found.states.extend([*state]),
             Undo::Part(part) => match &**part {
-                Part::State(state, _) => drop(found.states.insert(*state)),
-                Part::Region(region, _) => drop(found.regions.insert(*region)),
+                Part::State(state, _) => found.states.extend([*state]),
+                Part::Region(region, _) => found.regions.extend([*region]),
                 Part::Block(id, was) => {
                     found.regions.extend(was.as_ref().map(|block| block.region));
                     found.regions.extend(program.get_block(*id).map(|block| block.region));

@@ -231,6 +231,15 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         row.ok_or_else(|| function.emitter.defect("a row has elements"))
     }
 
+    /// So many numbers of a vector, from the number `first` on.
+    fn cut(&self, whole: VectorValue<'ctx>, first: u32, length: u32) -> Emit<VectorValue<'ctx>> {
+        if length == whole.get_type().get_size() {
+            return Ok(whole);
+        }
+        let positions: Vec<u32> = (first..first + length).collect();
+        self.function.shuffled(whole, None, &positions)
+    }
+
     /// A vector and another one behind it, which is no longer.
     fn joined(&self, row: VectorValue<'ctx>, behind: VectorValue<'ctx>) -> Emit<VectorValue<'ctx>> {
         let (length, more) = (row.get_type().get_size(), behind.get_type().get_size());
@@ -281,11 +290,8 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         let start = self.row_address(places, first)?;
         let length = row.get_type().get_size();
         for (number, part) in self.pieces(ty, length) {
-            let cut = |whole: VectorValue<'ctx>| {
-                let positions: Vec<u32> = (number..number + part).collect();
-                if part == length { Ok(whole) } else { function.shuffled(whole, None, &positions) }
-            };
-            let (piece, address) = (cut(row)?, self.component_address(places, start, number)?);
+            let piece = self.cut(row, number, part)?;
+            let address = self.component_address(places, start, number)?;
             let Some(mask) = mask else {
                 let store = function.builder.build_store(address, piece)?;
                 store.set_alignment(alignment(ty)).map_err(|error| function.emitter.defect(error))?;
@@ -294,7 +300,8 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             let types = [piece.get_type().into(), address.get_type().into()];
             let alignment = function.emitter.i32().const_int(u64::from(alignment(ty)), false);
             let store = function.emitter.intrinsic("llvm.masked.store", &types)?;
-            function.perform(store, &[piece.into(), address.into(), alignment.into(), cut(mask)?.into()])?;
+            let mask = self.cut(mask, number, part)?;
+            function.perform(store, &[piece.into(), address.into(), alignment.into(), mask.into()])?;
         }
         Ok(())
     }
@@ -377,24 +384,16 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         addresses: VectorValue<'ctx>,
         mask: VectorValue<'ctx>,
     ) -> Emit<VectorValue<'ctx>> {
-        let function = self.function;
         let mut gathered: Option<VectorValue<'ctx>> = None;
         for (first, length) in runs(self.vector.width) {
-            let cut = |whole: VectorValue<'ctx>| {
-                let positions: Vec<u32> = (first..first + length).collect();
-                if length == self.vector.width {
-                    Ok(whole)
-                } else {
-                    function.shuffled(whole, None, &positions)
-                }
-            };
-            let run = self.gather_run(component, cut(addresses)?, cut(mask)?)?;
+            let (addresses, mask) = (self.cut(addresses, first, length)?, self.cut(mask, first, length)?);
+            let run = self.gather_run(component, addresses, mask)?;
             gathered = Some(match gathered {
                 None => run,
                 Some(gathered) => self.joined(gathered, run)?,
             });
         }
-        gathered.ok_or_else(|| function.emitter.defect("a vector has lanes"))
+        gathered.ok_or_else(|| self.function.emitter.defect("a vector has lanes"))
     }
 
     fn gather_run(
