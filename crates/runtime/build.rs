@@ -1,5 +1,5 @@
-//! Compiles what generated code calls to one object file for each source, which `lib.rs` includes: as it is, and for each
-//! sanitizer.
+//! Compiles each C source of the runtime to one object file, without instrumentation and for each sanitizer.
+//! `lib.rs` includes the objects.
 
 #![allow(missing_docs, reason = "a build script has no documentation")]
 

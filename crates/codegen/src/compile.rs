@@ -1,4 +1,4 @@
-//! From a checked program to object code, in one call.
+//! Compiles a validated program to object code in one call.
 
 use sdfg::diagnostic::Code;
 use sdfg::ir::FloatMode;

@@ -1,7 +1,8 @@
 //! External functions for the interpreter, called natively.
 //!
-//! Each call becomes a plan of one statement, so that C's conventions are known in one place: the back end. Running code
-//! that a program names needs the user's consent, which is given by making a [`NativeExternals`]: that is `unsafe`.
+//! Each call becomes a plan with one statement, so that only the back end knows C's calling convention. Code
+//! that a program names runs only with the user's consent. Users consent by constructing a
+//! [`NativeExternals`], which is `unsafe`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! The Fortran module of a compiled program: its C interface by `iso_c_binding`, for Fortran 2003 and later.
+//! Fortran module of a compiled program: its C interface through `iso_c_binding`, for Fortran 2003 and later.
 //!
-//! It is text made from the [`Interface`] alone, as the C header is, and calls the same entry points.
+//! The text depends only on the [`Interface`], like the C header, and calls the same entry points.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
-//! The C header of a compiled program, for C99 and C++.
+//! C header of a compiled program, for C99 and C++.
 //!
-//! It is text made from the [`Interface`] alone: the same header serves the static and the shared library.
+//! The text depends only on the [`Interface`]. The same header serves the static and the shared library.
 
 use std::fmt::Write;
 

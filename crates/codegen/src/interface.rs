@@ -1,7 +1,7 @@
-//! How a compiled program is called: its name, its arguments and its status codes.
+//! Calling interface of a compiled program: name, arguments and status codes.
 //!
-//! It stands apart from the IR and from the back ends because the header, the emitter of entry points and the caller
-//! must agree on it, and because a library on disk is opened with nothing but this.
+//! The module is independent of the IR and of the back ends. The header, the emitter of entry points and the
+//! caller must agree on the interface, and a library on disk is opened with the interface alone.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,7 +1,8 @@
-//! The interface of a compiled program as JSON, for callers that read neither C nor Fortran: the Python package is one.
+//! Interface of a compiled program as JSON, for callers that read neither C nor Fortran, such as the Python
+//! package.
 //!
-//! It is text made from the [`Interface`] alone, as the C header is, and `docs/command-line.md` describes it. The types here are that
-//! description and nothing else, so that a change of [`Interface`] does not silently change what others read.
+//! The text depends only on the [`Interface`]; `docs/command-line.md` describes it. The types in this module
+//! define the JSON form separately, so that a change of [`Interface`] cannot change the files silently.
 
 use sdfg::symbolic::Expr;
 use serde::Serialize;

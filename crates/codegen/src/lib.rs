@@ -1,7 +1,8 @@
-//! Lowering of SDFGs to plans, and the back ends that print them.
+//! Lowering of SDFGs to plans, and the back ends that print plans.
 //!
-//! `lower` makes a plan of a graph; `plan` is the language between the graph and the back ends. `llvm` makes object code of a plan, `link` writes
-//! libraries, `header`, `fortran`, `json` and `package` what others call them by, and `load` calls compiled programs from Rust.
+//! `lower` turns a graph into a plan. `plan` defines the language between graph and back ends. `llvm`
+//! compiles a plan to object code. `link` writes libraries. `header`, `fortran`, `json` and `package`
+//! describe the interface to callers. `load` calls compiled programs from Rust.
 
 pub mod cache;
 #[cfg(feature = "llvm")]

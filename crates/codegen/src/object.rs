@@ -1,6 +1,6 @@
-//! Compiled code before it is loaded or linked: one object file and what it needs from its surroundings.
+//! Compiled code before loading or linking: one object file and its external requirements.
 //!
-//! It stands apart because loading in process and linking to a file both start from it, with or without LLVM.
+//! In-process loading and linking to a file both start from this type, with or without LLVM.
 
 use std::path::PathBuf;
 

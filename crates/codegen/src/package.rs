@@ -1,6 +1,6 @@
-//! Files by which build systems find a compiled program: for pkg-config and for CMake.
+//! Package files through which build systems find a compiled program: pkg-config and CMake.
 //!
-//! They lie in a folder tree that may be moved as a whole: every path in them counts from their own place.
+//! The folder tree may be moved, because every path in the files is relative to the file.
 //!
 //! ```text
 //! include/NAME.h

@@ -1,6 +1,7 @@
-//! Targets of compilations: what lowering has to know of the processor that code is compiled for.
+//! Lowering targets for the processor that code is compiled for.
 //!
-//! It stands between lowering, which knows no processors, and the LLVM back end, which makes no choices of lowering.
+//! Lowering does not know processors, and the LLVM back end makes no lowering decisions. This module connects
+//! them.
 
 use crate::llvm::{CompileOptions, Cpu, Level, Sanitizer};
 use crate::lower::{BASELINE_VECTOR, LowerOptions, Target};

@@ -1,7 +1,9 @@
-//! Names that compiled programs must not export: functions that their code or its libraries call.
+//! Names that compiled programs must not export, because generated code or its libraries call functions of
+//! these names.
 //!
-//! A program of such a name would be called in place of the function, or the function in place of the program. What the code of a
-//! program declares is compared with its own names when it is written; here is what the optimiser, the runtime and the C library call besides.
+//! A program of such a name would be called instead of the function, or the function instead of the program.
+//! The code generator compares the functions that a program declares with the program's own names. This
+//! module lists the functions that the optimiser, the runtime and the C library call in addition.
 
 /// Functions of C's mathematics, each also with `f` and `l` behind it.
 const MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim \

@@ -1,4 +1,4 @@
-//! Loops whose branches store to different containers, as LLVM leaves them.
+//! Tests of the LLVM IR of loops whose branches store to different containers.
 #![cfg(target_arch = "x86_64")]
 
 use sdfg::validate::validate;

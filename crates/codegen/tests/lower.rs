@@ -1,4 +1,4 @@
-//! What lowering decides, seen in printed plans: shared loops, accumulators, atomics, where memory comes from.
+//! Tests of lowering decisions in printed plans: shared loops, accumulators, atomics and allocations.
 
 use sdfg::diagnostic::pages::Example;
 use sdfg::validate::validate;

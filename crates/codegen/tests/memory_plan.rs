@@ -1,4 +1,4 @@
-//! The arena of a handle: which transients share memory, that it grows and is kept, and that there may be too little.
+//! Tests of the arena of a handle: sharing of memory by transients, growth, reuse, and allocation failure.
 
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;

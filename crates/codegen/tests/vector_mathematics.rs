@@ -1,4 +1,5 @@
-//! Mathematical functions in the mode `fast`: loops call functions of vectors, whose errors are as stated.
+//! Tests of mathematical functions in the mode `fast`: loops call vector functions, and their errors stay
+//! within the stated bound.
 
 use std::num::NonZeroU32;
 

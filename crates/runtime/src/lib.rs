@@ -1,9 +1,9 @@
-//! What generated code calls, behind a C ABI: streams, processing elements, tasks that wait for each other, timers, and what
-//! processor there is.
+//! Run-time support for generated code, behind a C ABI: streams, processing elements, waiting tasks, timers
+//! and processor detection.
 //!
-//! The sources are C (`src/c`), because they become part of every compiled library that needs them, which no Rust toolchain ever sees. Their
-//! objects are in this crate as bytes: they are handed to the loader in process, or linked to a library on disk.
-//! `src/c/runtime.h` and `src/c/profile.h` describe the functions.
+//! The sources are C (`src/c`), because they become part of compiled libraries, which are used without any
+//! Rust toolchain. This crate embeds the object files as bytes. The in-process loader receives them, or the
+//! linker adds them to libraries on disk. `src/c/runtime.h` and `src/c/profile.h` describe the functions.
 
 /// A tool of LLVM and gcc that finds faults while a program runs, for which code has to be instrumented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

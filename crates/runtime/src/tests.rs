@@ -1,4 +1,4 @@
-//! The objects that compiled programs take along.
+//! Tests of the embedded object files.
 
 use super::{Sanitizer, objects, profile};
 

@@ -1,4 +1,4 @@
-//! From Symbolica's atoms to expressions.
+//! Converts Symbolica's atoms to expressions.
 
 use numerica::domains::rational::Rational;
 use sdfg::symbolic::{Expr, InvalidSymbol, Symbol};

@@ -1,20 +1,22 @@
 //! An optional bridge between the symbolic expressions of SDFGs and Symbolica: [`to_symbolica`] and
 //! [`from_symbolica`], for users who want to factor or solve sizes and costs.
 //!
-//! It is a crate and a workspace of its own because nothing else may depend on it:
+//! The bridge is a separate crate and workspace, because nothing else may depend on it:
 //!
-//! - **Terms.** Symbolica is not open source. Its Source-Available License lets a product depend on an unmodified
-//!   copy, and this crate does no more; the right to *run* it is not part of that and is not passed on here. Whoever
-//!   builds or runs this crate must qualify for Symbolica's free, non-commercial use, or hold a licence
-//!   (<https://symbolica.io/license/>). The licence also forbids to use Symbolica, or what is learnt from its inner
-//!   workings, for building other symbolic algebra. This crate is written against the public documentation alone,
-//!   and its results are never compared with those of `sdfg::symbolic`.
-//! - **Behaviour.** Without a key, version 3.0.0 ends a second process or thread of the same user with `SIGABRT`: no
-//!   two compilations, parallel tests or MPI ranks. Tests of this crate therefore run on one thread.
-//! - **Cost.** It builds for minutes. `cargo xtask symbolica` does it, and nothing else does.
+//! - **Terms.** Symbolica is not open source. Its Source-Available License permits a product to depend on an
+//!   unmodified copy, and this crate does nothing else. The right to *run* Symbolica is not part of that
+//!   permission and is not passed on here. Whoever builds or runs this crate must qualify for Symbolica's
+//!   free, non-commercial use, or hold a licence (<https://symbolica.io/license/>). The licence also forbids
+//!   using Symbolica, or knowledge of its inner workings, to build other symbolic algebra. This crate was
+//!   written from the public documentation alone, and its results are never compared with those of
+//!   `sdfg::symbolic`.
+//! - **Behaviour.** Without a key, version 3.0.0 ends a second process or thread of the same user with
+//!   `SIGABRT`. Two compilations, parallel tests or MPI ranks cannot run at once. Therefore the tests of this
+//!   crate run on one thread.
+//! - **Cost.** The crate builds for minutes. Only `cargo xtask symbolica` builds it.
 //!
-//! Operations that Symbolica does not have, such as floor division, become functions in a namespace of their own, so
-//! that they come back as what they were.
+//! Operations that Symbolica does not have, such as floor division, become functions in a separate namespace.
+//! They convert back to the original operations.
 #![forbid(unsafe_code)]
 
 mod from_atom;

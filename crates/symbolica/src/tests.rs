@@ -1,4 +1,4 @@
-//! One test, because an unlicensed Symbolica accepts one thread only.
+//! All checks in one test, because an unlicensed Symbolica accepts only one thread.
 
 use sdfg::symbolic::Expr;
 use symbolica::atom::AtomCore;

@@ -1,4 +1,4 @@
-//! From expressions to Symbolica's atoms.
+//! Converts expressions to Symbolica's atoms.
 
 use numerica::domains::integer::Integer;
 use numerica::domains::rational::Rational;

@@ -1,10 +1,10 @@
-//! Compiled objects kept from one run to the next, found by their content.
+//! Cache of compiled objects, addressed by content.
 //!
-//! The name of an object is a hash of everything that its bytes depend on: the plan, every option, the processor with its
-//! features, LLVM's version, and the compiler itself. So nothing is ever out of date, and two programs of one name do not
-//! meet. Objects appear under their names whole or not at all, and carry a hash of their own, so that processes may share
-//! a folder, and what was damaged is compiled again. A cache that cannot be read or written is as good as none: it makes
-//! compilation slower, never wrong and never fail.
+//! The name of an object is a hash of everything that its bytes depend on: the plan, every option, the
+//! processor with its features, LLVM's version and the compiler itself. Therefore entries never become stale,
+//! and two programs with the same name do not collide. Objects are published atomically and carry a hash of
+//! their contents. Processes may share a cache folder, and damaged objects are compiled again. A cache that
+//! cannot be read or written makes compilation slower; it never causes an error or a wrong result.
 
 #[cfg(feature = "llvm")]
 mod objects;

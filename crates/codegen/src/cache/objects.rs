@@ -1,4 +1,4 @@
-//! The objects in a cache: what they are named by, what is kept beside their bytes, and which of them go first.
+//! Objects in the cache: their names, their stored form, and the eviction order.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,4 +1,4 @@
-//! Objects that are kept, shared, damaged and removed.
+//! Tests for storing, sharing, repairing and evicting objects.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! Which libraries of this machine are a BLAS, for users who ask for one and name none.
+//! Search for a BLAS on this machine, for users who request one without naming it.
 
 use std::process::{Command, Stdio};
 

@@ -1,7 +1,7 @@
-//! The compilers that the sources of external tasklets are given to, and what became of sources in C++ before.
+//! C and C++ compilers for the sources of external tasklets, with a cache of compiled C++ sources.
 //!
-//! Headers make C++ slow to compile, so results are kept in the cache of objects. Their names are hashes of all that they
-//! depend on: the source, the compiler with what it says of its version, and the options.
+//! C++ headers make compilation slow, so the object cache keeps the results. Their names hash everything that
+//! they depend on: the source, the options, and the compiler with the version that it reports.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,4 +1,4 @@
-//! What can go wrong when a library is written.
+//! Errors of writing a library.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
-//! What external tasklets bring: C and C++ sources to compile, and libraries to find.
+//! Requirements of external tasklets: C and C++ sources to compile, and libraries to find.
 //!
-//! Running these is the user's decision; callers of this crate ask before they compile or load a program that has any.
+//! Running external code is the user's decision. Callers of this crate ask for it before they compile or load
+//! a program that has external tasklets.
 
 use std::path::{Path, PathBuf};
 

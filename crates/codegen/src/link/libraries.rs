@@ -1,4 +1,4 @@
-//! Where shared libraries are on this machine, for linkers that have to be given paths.
+//! Locations of shared libraries on this machine, for linkers that require paths.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

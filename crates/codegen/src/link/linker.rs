@@ -1,4 +1,4 @@
-//! Which linker there is and how it is spoken to.
+//! Choice of the linker, and its command line.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

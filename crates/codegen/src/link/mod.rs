@@ -1,6 +1,6 @@
-//! Writing compiled programs to files: object, static and shared libraries.
+//! Writes compiled programs to files: objects, static libraries and shared libraries.
 //!
-//! Every file appears whole or not at all, and holds no paths, times or addresses of this machine.
+//! Every file is published atomically and contains no paths, times or addresses of this machine.
 
 mod blas;
 mod compiler;

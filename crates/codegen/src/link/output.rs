@@ -1,7 +1,7 @@
-//! Files that appear whole or not at all: written beside their place under another name, then renamed.
+//! Atomic output files: written under a temporary name in the same folder, then renamed.
 //!
-//! A rename replaces what stands at a path, so it is done for regular files only, at the end of their symbolic links.
-//! Pipes and devices stay what they are and are written through.
+//! A rename replaces the entry at a path. Therefore it applies only to regular files, after symbolic links
+//! were resolved. Pipes and devices are kept and written to directly.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};

@@ -1,6 +1,7 @@
-//! The exported functions of a program: create, run, error, destroy, one shot and invoke.
+//! Exported functions of a program: create, run, error, destroy, one shot and invoke.
 //!
-//! All state is in the handle, which the generated code allocates itself. Its memory is laid out here and nowhere else.
+//! All state is in the handle, which generated code allocates. This module alone defines the layout of the
+//! handle.
 
 use inkwell::AtomicOrdering;
 use inkwell::IntPredicate;

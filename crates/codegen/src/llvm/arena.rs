@@ -1,7 +1,7 @@
-//! The arena of a handle: one piece of memory with a place for each slot of the plan, kept from run to run.
+//! Arena of a handle: one memory block with a range for each slot of the plan, reused by all runs.
 //!
-//! It grows when a run needs more than those before, and is then new: the system gives it pages when they are first written,
-//! by the thread that does so. Nothing here writes it.
+//! The arena grows if a run needs more than all earlier runs; growing allocates a new block. The system maps
+//! pages at the first write, on behalf of the thread that writes. Code in this module writes no arena memory.
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;

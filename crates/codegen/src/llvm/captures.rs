@@ -1,6 +1,6 @@
-//! What a function of its own gets from the function around it: variables by their values, buffers by their addresses.
+//! Parameters of outlined functions: variables by value, buffers by address.
 //!
-//! The loops of teams and tasks that wait for each other become such functions.
+//! Loops of teams, and tasks that wait for each other, become outlined functions.
 
 use inkwell::IntPredicate;
 use inkwell::types::StructType;

@@ -1,6 +1,7 @@
-//! What a checked plan looks at, and how a run ends that finds something.
+//! Run-time checks of a checked plan, and the failure path of a run.
 //!
-//! Every failure is told once: the first thread that fails writes the message into the handle, with the numbers in it.
+//! Each failure is reported once: the first thread that fails writes the message and its numbers to the
+//! handle.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;

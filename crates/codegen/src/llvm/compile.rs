@@ -1,4 +1,4 @@
-//! From a plan to LLVM IR, assembly text or an object file.
+//! Compiles a plan to LLVM IR, assembly text or an object file.
 
 use inkwell::context::Context;
 

@@ -1,4 +1,4 @@
-//! Statements of a plan: sequencing, assignments, choices and jumps.
+//! Statements of a plan: sequences, assignments, choices and jumps.
 
 use std::collections::BTreeMap;
 

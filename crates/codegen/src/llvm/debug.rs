@@ -1,7 +1,8 @@
-//! Debug information: lines of the program's source, and its elements as frames.
+//! Debug information: source lines of the program, and graph elements as frames.
 //!
-//! An element of the graph becomes a function that is inlined into what is around it, so that a debugger's backtrace, and a
-//! profiler's, read as the graph is nested: tasklet, map, state, loop, then the function that was generated.
+//! Each element of the graph becomes a function that is inlined into the function of the enclosing element. A
+//! debugger's or profiler's backtrace therefore shows the nesting of the graph: tasklet, map, state, loop,
+//! then the generated function.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the emission of one module shares: types, attributes, declared functions, constants.
+//! State shared by the emission of one module: types, attributes, declared functions and constants.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

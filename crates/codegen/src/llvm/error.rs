@@ -1,4 +1,4 @@
-//! What can go wrong between a plan and an object file.
+//! Errors between a plan and an object file.
 
 use inkwell::builder::BuilderError;
 

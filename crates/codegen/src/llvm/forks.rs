@@ -1,11 +1,12 @@
-//! Loops that LLVM must not vectorise, as it misreads their dependences.
+//! Loops that LLVM must not vectorise because it misreads their dependences.
 //!
-//! An address that is one of several in an iteration (a phi or a select of pointers inside the loop) is a *fork*. LLVM 19 holds two
-//! forks on the same condition against each other within an iteration only: where one stores to `c[i + 1]` or `a[i]` and the
-//! other loads `a[i]` or `c[i]`, it finds no dependence, although the next iteration loads what this one stored. So a loop with
-//! a fork into memory that the loop writes is only vectorised where its metadata says that iterations are independent: lowering proved it.
+//! A *fork* is an address that is one of several in an iteration: a phi or a select of pointers inside the
+//! loop. LLVM 19 compares two forks on the same condition only within one iteration. If one fork stores to
+//! `c[i + 1]` or `a[i]` and another loads `a[i]` or `c[i]`, LLVM finds no dependence, although the next
+//! iteration loads the stored value. Therefore a loop with a fork into memory that the loop writes is
+//! vectorised only if its metadata marks the iterations as independent, which lowering has proved.
 //!
-//! The check is made on the code that is about to be vectorised, whichever pass or statement the fork comes from: branches whose
+//! The check runs on the code directly before vectorisation. It covers forks of any origin: branches whose
 //! accesses were merged, and references that an iteration sets.
 
 use std::collections::{BTreeMap, BTreeSet};

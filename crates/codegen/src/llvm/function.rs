@@ -1,7 +1,7 @@
-//! One function that is being written: its blocks, variables, buffers and jump targets.
+//! One function under construction: its blocks, variables, buffers and jump targets.
 //!
-//! Variables and locals are stack slots; LLVM's promotion to registers gives them the form that its optimiser wants, so
-//! no part of the emitter has to build it.
+//! Variables and locals are stack slots. LLVM promotes them to registers, so the emitter never
+//! builds SSA form itself.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Index expressions: [`Expr`] to 64-bit integer instructions.
 //!
-//! Expressions are polynomials over a common denominator. Fractions only occur inside; they are carried as an integer
-//! value over a constant denominator and divided once, exactly, at the end.
+//! Expressions are polynomials over a common denominator. Fractions occur only as intermediate results. The
+//! emitter carries them as an integer over a constant denominator and divides once, exactly, at the end.
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;

@@ -1,7 +1,7 @@
-//! How loops of teams are started: with one thread where there is little work, else by the OpenMP runtime.
+//! Start of team loops: on the calling thread if there is little work, otherwise through the OpenMP runtime.
 //!
-//! What that takes is there once for all loops of a program: the code of programs of a hundred small loops would be most of it
-//! otherwise.
+//! All loops of a program share the required code. Otherwise this code would dominate programs with hundreds
+//! of small loops.
 
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

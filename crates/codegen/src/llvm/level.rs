@@ -1,6 +1,7 @@
-//! The levels of x86-64, each of which has the instructions of those below: what a library with several versions is made for.
+//! Levels of x86-64, in ascending order of their instruction sets, for libraries with several versions.
 //!
-//! They are apart from the other processors because code can ask at run time which of them it has: the ABI says what belongs to each.
+//! Levels are separate from other processor names because code can query at run time which levels the
+//! processor supports. The ABI defines the contents of each level.
 
 use std::fmt;
 

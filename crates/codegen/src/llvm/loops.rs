@@ -1,4 +1,4 @@
-//! Loops of one thread.
+//! Loops that one thread runs.
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;

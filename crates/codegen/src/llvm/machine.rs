@@ -1,6 +1,6 @@
-//! The processor as LLVM sees it: one target machine for the host's architecture, optimisation and emission.
+//! Target machines of LLVM: the host's architecture, optimisation and emission.
 //!
-//! It stands apart from the emitter because it needs no program: only options.
+//! The module needs options, but no program, so it is independent of the emitter.
 
 use std::sync::Once;
 

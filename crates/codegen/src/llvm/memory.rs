@@ -1,4 +1,4 @@
-//! Memory: addresses of elements, loads and stores, allocation.
+//! Element addresses, loads, stores and allocation.
 
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

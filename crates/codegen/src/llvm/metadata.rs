@@ -1,7 +1,7 @@
-//! Loop metadata: which loops are independent and how they are to be vectorised or unrolled.
+//! Loop metadata: independence of iterations, vectorisation and unrolling.
 //!
-//! It stands apart because LLVM's C interface cannot make *distinct* metadata nodes, which loop identities and access
-//! groups must be: they are taken from a small textual module that is parsed into the same context.
+//! Loop identities and access groups must be *distinct* metadata nodes, which LLVM's C interface cannot
+//! create. This module takes them from a small textual module that is parsed into the same context.
 
 use std::fmt::Write;
 

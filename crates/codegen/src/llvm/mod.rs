@@ -1,8 +1,9 @@
 //! The CPU back end: plans to LLVM IR to object code.
 //!
-//! `compile` is the entry. `machine` is LLVM's view of the processor, `emitter` and `function` are the module and the
-//! function that are being written; the other files emit one family of the plan language each, as methods of
-//! `Function`. A plan is trusted: what its rules exclude is reported as a defect, never a panic.
+//! `compile` is the entry point. `machine` describes the processor to LLVM. `emitter` and `function` hold the
+//! module and the function under construction. Each other file emits one family of the plan language, as
+//! methods of `Function`. The back end trusts plans: it reports a violation of the plan's rules as a defect
+//! and never panics.
 
 mod abi;
 mod arena;

@@ -1,7 +1,8 @@
-//! Multiply-adds of the quick level.
+//! Fused multiply-adds at the quick level.
 //!
-//! Fused operations are formed by the instruction selection of the longer levels. That of the quick level looks at one instruction
-//! at a time, so they are written out before it, where a program allows contraction.
+//! At the other levels, instruction selection forms fused operations. Instruction selection of the quick
+//! level considers one instruction at a time. Therefore this pass writes the fused operations out beforehand,
+//! where the program allows contraction.
 
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Module;

@@ -1,6 +1,6 @@
-//! What a user chooses about native compilation: optimisation, processor, floating-point freedom, threads.
+//! User options of native compilation: optimisation level, processor, floating-point mode and threads.
 //!
-//! They stand apart from the emitter because the command line and the benchmarks speak of them too.
+//! They are independent of the emitter because the command line and the benchmarks use them too.
 
 use std::collections::BTreeSet;
 use std::fmt;

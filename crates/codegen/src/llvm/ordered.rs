@@ -1,5 +1,7 @@
-//! Shared loops whose chunks are done with in the order of iterations: their accumulators are combined and their streams filled in the order
-//! of the chunks, whichever thread ran them.
+//! Shared loops that finish their chunks in iteration order.
+//!
+//! The accumulators of each chunk are combined, and its stream elements appended, in the order of the chunks,
+//! whichever thread ran them.
 
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AtomicOrdering, IntPredicate};

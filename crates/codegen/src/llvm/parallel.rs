@@ -1,9 +1,9 @@
 //! Loops that a team of threads shares.
 //!
-//! The loop becomes a function of its own, which is given what it uses as parameters: buffers are then known not to
-//! overlap (`noalias`), which the optimiser could not tell of addresses that it reads from a structure. The OpenMP
-//! runtime calls a small function that unpacks such a structure (`launch`). A loop with little work is called directly;
-//! at the fast level, whose programs are to be small, `launch` decides that, too.
+//! The loop becomes an outlined function whose parameters are the buffers that it uses. Parameters can be
+//! marked `noalias`; the optimiser could not derive that for addresses loaded from a structure. The OpenMP
+//! runtime calls a small function that unpacks such a structure (`launch`). A loop with little work calls the
+//! outlined function directly. At the fast level, where code size matters more, `launch` makes that decision.
 
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;

@@ -1,11 +1,13 @@
-//! The pass lists of the optimisation levels, each in two parts: what comes before loops are vectorised, and what follows.
+//! Pass lists of the optimisation levels, in two parts: before and after loop vectorisation.
 //!
-//! They are LLVM's own lists (`opt -passes='default<O2>' -print-pipeline-passes`), written out because LLVM cannot stop in the
-//! middle of one: between the parts, [`forks`](super::forks) looks at the loops that are about to be vectorised. Left out are
-//! passes for code that no program has: coroutines, profiles, annotations, LLVM's own OpenMP runtime, loops to be distributed.
+//! The lists are LLVM's own (`opt -passes='default<O2>' -print-pipeline-passes`), written out because LLVM
+//! cannot stop in the middle of a pipeline. Between the parts, [`forks`](super::forks) inspects the loops
+//! that are about to be vectorised. Passes for constructs that no program has are omitted: coroutines,
+//! profiles, annotations, LLVM's own OpenMP runtime, and loop distribution.
 //!
-//! One choice differs. Before vectorisation, no instructions of two branches are merged behind them ("sunk"): two stores to
-//! different containers would become one to either, of which the analysis of dependences knows less than of two.
+//! The lists differ from LLVM's in one option. Before vectorisation, `simplifycfg` does not sink common
+//! instructions of two branches. Sinking would merge two stores to different containers into one store to
+//! either, which dependence analysis understands less well.
 
 use super::options::OptLevel;
 

@@ -1,7 +1,8 @@
-//! Settings of LLVM that its C interface offers for a whole process only.
+//! Settings that LLVM's C interface offers only for a whole process.
 //!
-//! They differ between levels, so LLVM's work is done inside of a turn: threads that compile at levels with the same settings work side
-//! by side, others wait for them to end. Turns are taken in the order in which they were asked for, so that nobody waits for good.
+//! The settings differ between levels, so threads take turns. Threads that compile at levels with the same
+//! settings run side by side; others wait for them to finish. Turns are granted in the order of the requests,
+//! which prevents starvation.
 
 use std::ffi::CStr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

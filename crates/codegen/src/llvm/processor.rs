@@ -1,8 +1,9 @@
-//! Which processors and features can be asked for.
+//! Validation of processor names and features.
 //!
-//! LLVM prints a warning about a name that it does not know, generates code for some other processor and reports
-//! success; some names of old processors end the process. So names are checked before LLVM sees them. LLVM's C interface has
-//! no list of them: the tables below are those of `llc -mcpu=help` of LLVM 19, without 32-bit processors and old spellings.
+//! For an unknown name, LLVM prints a warning, generates code for some other processor and reports success.
+//! Some names of old processors end the process. Therefore names are checked before LLVM sees them. LLVM's C
+//! interface has no list of names. The tables below are those of `llc -mcpu=help` of LLVM 19, without 32-bit
+//! processors and old spellings.
 
 use inkwell::targets::TargetMachine;
 

@@ -1,8 +1,8 @@
-//! Timers: calls of the runtime around what is timed.
+//! Timers: calls of the runtime around timed regions.
 //!
-//! A timer is a record in the frame of the function that runs the region. A jump out of the region stops it on the way; a
-//! failure, which goes to the end of the function, stops it there. The functions are declared as
-//! `crates/runtime/src/c/profile.h` does.
+//! A timer is a record in the stack frame of the function that runs the region. A jump out of the region
+//! stops the timer on its way. A failure jumps to the end of the function, which stops the timer there. The
+//! declarations match `crates/runtime/src/c/profile.h`.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

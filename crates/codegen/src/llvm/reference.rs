@@ -1,4 +1,4 @@
-//! References: slots with the addresses of other buffers.
+//! References: slots that hold the addresses of other buffers.
 
 use inkwell::values::PointerValue;
 

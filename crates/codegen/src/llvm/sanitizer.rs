@@ -1,6 +1,7 @@
-//! Code for sanitizers: what is instrumented, and what AddressSanitizer is told of memory that it did not hand out.
+//! Instrumentation for sanitizers, and annotations of memory that AddressSanitizer did not allocate.
 //!
-//! It stands apart because it is no part of any program's meaning: without a sanitizer nothing of it is emitted.
+//! The module is separate because it does not belong to the meaning of any program. Without a sanitizer it
+//! emits nothing.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};

@@ -1,7 +1,7 @@
-//! How the iterations of a shared loop are handed to threads.
+//! Distribution of the iterations of a shared loop to threads.
 //!
-//! Iterations are numbered from 0 in row-major order of the loop's dimensions. A thread gets ranges of these numbers, by
-//! the rule of the loop's sharing, and walks each range row by row.
+//! Iterations are numbered from 0 in row-major order of the loop's dimensions. A thread receives ranges of
+//! these numbers according to the loop's sharing rule, and traverses each range row by row.
 
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};

@@ -1,6 +1,6 @@
 //! Streams: calls of the runtime for pushes, pops and processing elements.
 //!
-//! The functions are declared as `crates/runtime/src/c/runtime.h` does.
+//! The declarations match `crates/runtime/src/c/runtime.h`.
 
 use inkwell::IntPredicate;
 use inkwell::types::BasicMetadataTypeEnum;

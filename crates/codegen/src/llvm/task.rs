@@ -1,4 +1,4 @@
-//! Tasks that wait for each other: each kind becomes a function of its own, which the runtime calls on a stack of its own.
+//! Tasks that wait for each other: each kind becomes a function that the runtime calls on a separate stack.
 
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

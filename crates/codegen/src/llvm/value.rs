@@ -1,6 +1,6 @@
-//! Values in registers: one lane, and elements of one or more lanes.
+//! Values in registers: single lanes, and elements of one or more lanes.
 //!
-//! Lanes are kept apart and arithmetic is emitted lane by lane; LLVM's vectoriser puts them together.
+//! Lanes are separate values, and arithmetic is emitted lane by lane. LLVM's vectoriser combines them.
 
 use inkwell::values::{FloatValue, IntValue};
 use sdfg::dtype::{ElementType, ScalarType};

@@ -1,8 +1,9 @@
-//! Several versions of a program's statements in one object, each for a level of x86-64.
+//! Several versions of a program's statements in one object, one for each requested level of x86-64.
 //!
-//! What is exported, and what surrounds the statements, is there once, for any x86-64. `NAME_create` asks the runtime for the best
-//! version that the processor has, and notes it in the handle; `NAME_run` then calls that version. Versions are functions of one
-//! module, so an object with several is linked, loaded and kept as any other.
+//! Exported functions and other surrounding code exist once, for any x86-64 processor. `NAME_create` asks the
+//! runtime for the best version that the processor supports and stores it in the handle. `NAME_run` calls
+//! that version. All versions are functions of one module, so the object is linked, loaded and cached like
+//! any other.
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue};

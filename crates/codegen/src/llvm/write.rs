@@ -1,4 +1,5 @@
-//! Writes: plain stores, and combinations of old and new values, alone or against other threads.
+//! Writes: plain stores, and combinations of old and new values, with or without protection against other
+//! threads.
 
 use inkwell::values::{FastMathFlags, IntValue, PointerValue};
 use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};

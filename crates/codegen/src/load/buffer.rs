@@ -1,6 +1,6 @@
-//! Arguments of a call as Rust sees them: borrowed bytes with an element type and a shape.
+//! Arguments of a call as Rust values: borrowed bytes with an element type and a shape.
 //!
-//! They stand apart from the call because they are made before it is known which program they are for.
+//! They are independent of calls, because callers create them before the program is known.
 
 use half::f16;
 use num_complex::Complex;

@@ -1,4 +1,4 @@
-//! One call of a program: arguments by name, every check before the jump.
+//! One call of a program: arguments by name, and all checks before the jump.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! What can go wrong when compiled code is loaded or called.
+//! Errors of loading or calling compiled code.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! In-process loading: an object file becomes callable code through LLVM's ORC.
+//! In-process loading: LLVM's ORC turns an object file into callable code.
 //!
 //! The same object can be linked to a library on disk, so both ways run the same machine code.
 

@@ -1,4 +1,4 @@
-//! Callable programs: the entry points of loaded code, and the instances that calls run on.
+//! Callable programs: the entry points of loaded code, and the instances that calls use.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::num::NonZeroU32;

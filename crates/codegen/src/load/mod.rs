@@ -1,5 +1,4 @@
-//! Running compiled programs in this process: loading object code or a library on disk, and calling it with checked
-//! arguments.
+//! Loads object code or a library on disk into this process, and calls it with checked arguments.
 
 mod buffer;
 mod call;

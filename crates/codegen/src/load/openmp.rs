@@ -1,7 +1,8 @@
-//! The OpenMP runtime that in-process code uses.
+//! The OpenMP runtime of in-process code.
 //!
-//! A process must not hold two copies of one runtime, nor unload one that has started threads: the runtime is opened
-//! by file name (never by path), preferably the one that is already there, and never closed.
+//! A process must not load two copies of a runtime, and must not unload a runtime that has started threads.
+//! Therefore the runtime is opened by file name (never by path), an already loaded runtime is preferred, and
+//! it is never closed.
 
 #[cfg(feature = "llvm")]
 use std::ffi::{c_uint, c_void};

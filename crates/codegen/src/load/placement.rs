@@ -1,5 +1,5 @@
-//! Where the elements of an argument lie, for callers whose arrays are dense: out to the program's strides before a
-//! call, and back after it.
+//! Element placement for dense caller arrays: scatter to the program's strides before a call, gather after
+//! it.
 
 use sdfg::symbolic::Expr;
 

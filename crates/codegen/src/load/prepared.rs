@@ -1,4 +1,4 @@
-//! A call whose checks are done: what remains for each run is the jump.
+//! Calls whose checks are done: each run only jumps to the code.
 
 use std::ffi::c_void;
 

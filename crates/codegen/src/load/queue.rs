@@ -1,4 +1,4 @@
-//! Streams that are arguments: their elements are handed to the program in memory of the C library, which it may move.
+//! Stream arguments: the program receives their elements in memory of the C library, which it may reallocate.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Accesses: from memlets to places in buffers, and the record of which elements each loop touches.
+//! Accesses: memlets as positions in buffers, and a record of the elements that each loop touches.
 
 use sdfg::analysis::consumed_by;
 use sdfg::ir::{Access, ConflictResolution, Edge, EdgeId, Place, State};

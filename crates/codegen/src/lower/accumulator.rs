@@ -1,6 +1,8 @@
-//! Accumulators: memory of a thread, or of a loop, in which conflicting writes meet before they reach their target.
+//! Accumulators: thread-local or loop-local memory that combines conflicting writes before they reach their
+//! target.
 //!
-//! Apart from what decides about loops ([`conflict`](super::conflict)): here is what a write combines into, and which elements that can be.
+//! [`conflict`](super::conflict) decides which loops need accumulators. This module decides where a write
+//! combines its value, and which elements an accumulator covers.
 
 use std::collections::BTreeMap;
 

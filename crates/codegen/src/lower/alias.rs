@@ -1,8 +1,9 @@
-//! Views and references: names for parts of the memory of others.
+//! Views and references: names for parts of other containers.
 //!
-//! What a view names is known where its state or scope is lowered, and it becomes a [`Bound`] like any other. A reference names what the last
-//! edge that was reached gave it: it is a buffer of its own, whose address and layout are variables of the plan. Whoever asks which buffers
-//! overlap takes an access through it for one of every buffer that it may name ([`Plan::may_overlap`](crate::plan::Plan)).
+//! A view is resolved when its state or scope is lowered; it becomes a [`Bound`] like any other container. A
+//! reference names the target of the last `Bind` edge that ran. It is a separate buffer whose address and
+//! layout are variables of the plan. Overlap analysis treats an access through a reference as an access to
+//! every buffer that the reference may name ([`Plan::may_overlap`](crate::plan::Plan)).
 
 use std::collections::{BTreeMap, BTreeSet};
 

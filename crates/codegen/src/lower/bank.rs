@@ -1,7 +1,8 @@
-//! Accumulators in banks: neighbouring iterations combine into different ones.
+//! Banked accumulators: neighbouring iterations combine into different copies.
 //!
-//! Where code picks the elements of a small target, as in a histogram, neighbours often pick the same one, and each would wait until the
-//! sum before it is in memory. With a bank for each of a few iterations in turn, it is there already.
+//! Where code selects the elements of a small target, as in a histogram, neighbouring iterations often select
+//! the same element. Each iteration would then wait until the previous sum is in memory. With one copy for
+//! each of several consecutive iterations, the previous sum of the same copy is already available.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

@@ -1,7 +1,8 @@
-//! What a container name stands for while a graph is lowered: a strided part of a buffer.
+//! Binding of a container name during lowering: a strided part of a buffer.
 //!
-//! Nested SDFGs and views name parts of memory that has another name outside. All positions are carried through to the
-//! buffer at the root, and with them the indices in the root's own dimensions, which is where independence is decided.
+//! Nested SDFGs and views name parts of memory that has another name outside. All positions are translated to
+//! the root buffer. Their indices in the root's dimensions are kept as well, because the independence
+//! analysis works on root dimensions.
 
 use sdfg::dtype::ElementType;
 use sdfg::subset::{Range, Subset};

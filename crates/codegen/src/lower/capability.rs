@@ -1,4 +1,4 @@
-//! What a program asks for and a target lacks, found before anything is lowered.
+//! Requirements of a program that a target does not meet, found before lowering starts.
 
 use std::fmt;
 

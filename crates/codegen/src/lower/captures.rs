@@ -1,6 +1,7 @@
-//! What functions of their own are given: the loops of teams, tasks, and the body of the program.
+//! Captures of outlined functions: loops of teams, tasks, and the body of the program.
 //!
-//! This is the last step of lowering: statements move and buffers get other places until then.
+//! This is the last step of lowering, because earlier steps move statements and change the allocation of
+//! buffers.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a checked plan looks at: the bounds of memlets, and which elements of transients were written.
+//! Checks of a checked plan: bounds of memlets, and initialisation of transients.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::subset::{Range, Subset};

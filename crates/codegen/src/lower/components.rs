@@ -1,10 +1,11 @@
-//! Parts of a state that have nothing to do with each other, run by a thread each.
+//! Independent parts of a state, each run by one thread.
 //!
-//! A component is what edges connect; an access node at which the state begins does nothing and connects nothing, so that two
-//! readers of one array are apart. Whatever touches memory that another one writes belongs to it as well, which is read
-//! off the statements: there views, references and connectors are resolved. A component that starts a team, waits at a
-//! stream or calls a C function stays with the calling thread, and so does one with little to do: a team inside of a
-//! team would only compete with it, and the order of calls may be seen from outside.
+//! A component is a set of nodes that edges connect. An access node at the start of the state does not
+//! connect components, so two readers of one array remain separate. Components that touch memory which
+//! another one writes are merged. The analysis works on the lowered statements, where views, references and
+//! connectors are resolved. The calling thread keeps every component that starts a team, waits at a stream or
+//! calls a C function, and every component with little work: nested teams would compete for processors, and
+//! the order of external calls may be observable.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! Which loops are independent, and how conflicting writes are made safe.
+//! Independence of loops, and implementation of conflicting writes.
 //!
-//! Every loop is closed with the record of what its body touches. A write with conflict resolution then stays plain if no
-//! two iterations that run at once can meet; goes into an accumulator of each thread if the target is small; and becomes
-//! atomic otherwise. In a loop that one thread runs, a target that does not move with the loop is accumulated in a register.
+//! When a loop is complete, the record of its accesses decides how each write with conflict resolution is
+//! implemented. The write stays plain if no two concurrent iterations can write the same element. It uses an
+//! accumulator in each thread if the target is small. Otherwise it becomes atomic. In a sequential loop, a
+//! target that does not depend on the loop is accumulated in a register.
 
 use std::collections::{BTreeMap, BTreeSet};
 

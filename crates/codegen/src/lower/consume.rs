@@ -1,8 +1,9 @@
-//! Consume scopes: processing elements that take elements from a stream until it is done.
+//! Consume scopes: processing elements that take elements from a stream until the scope is done.
 //!
-//! A processing element is an iteration of a loop, which threads share like any other: each thread runs its processing elements one after the
-//! other, and as the first of them ends only when the whole scope does, more of them than threads never wait for a thread. Where they
-//! may wait for each other at streams, each is a task.
+//! A processing element is an iteration of a loop that threads share. Each thread runs its processing
+//! elements one after the other. The first of them ends only when the whole scope is done, so processing
+//! elements never wait for a free thread, even if they outnumber the threads. If they may wait for each other
+//! at streams, each one becomes a task.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{Consume, Node, NodeId, Port};

@@ -1,6 +1,7 @@
 //! Regions, loops and branches.
 //!
-//! A region whose blocks follow each other without conditions becomes a sequence; any other becomes a dispatch.
+//! A region whose blocks follow each other unconditionally becomes a sequence. Any other region becomes a
+//! dispatch loop.
 
 use std::collections::BTreeSet;
 

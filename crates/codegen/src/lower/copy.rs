@@ -1,6 +1,7 @@
 //! Copies between any two parts of buffers.
 //!
-//! A plan's copy may not overlap itself: where two parts of one buffer might, the elements go through memory of their own.
+//! A copy statement of a plan must not overlap itself. Where two parts of one buffer may overlap, the
+//! elements pass through temporary memory.
 
 use sdfg::ir::{Access, ConflictResolution};
 use sdfg::subset::Subset;

@@ -1,4 +1,4 @@
-//! States and the inside of scopes: nodes in topological order.
+//! States and scope bodies: their nodes in topological order.
 
 use std::collections::BTreeSet;
 

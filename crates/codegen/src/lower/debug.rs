@@ -1,4 +1,5 @@
-//! Source locations: which statements come from which element of the graph, if that is asked for.
+//! Source locations: the element of the graph that each statement comes from, if debug information is
+//! requested.
 
 use sdfg::ir::{Edge, Sdfg, SourceLoc, State};
 

@@ -1,8 +1,10 @@
-//! Streams that a loop fills and a copy behind it empties: the elements go to memory at once.
+//! Stream-to-array forwarding: a loop fills a stream, and a copy behind the loop empties it into an array.
 //!
-//! The filter pattern pushes what is selected to a stream, whose elements then lie at the front of an array. Through the stream they would be
-//! written three times, to memory that is new each time. So the queues of the threads are emptied into the array, one after
-//! the other, and the copy takes what is left: all that the array has no room for, or everything where the stream was not empty.
+//! The filter pattern pushes selected elements to a stream and then copies them to the front of an array.
+//! Through the stream, each element would be written three times, to new memory each time. Instead, the
+//! queues of the threads are emptied directly into the array, one after the other. The copy moves only the
+//! remaining elements: those for which the array has no space, or all if the stream was not empty before the
+//! loop.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

@@ -1,4 +1,4 @@
-//! Why a program cannot be lowered.
+//! Errors of lowering.
 
 use sdfg::tasklet::TypeError;
 

@@ -1,6 +1,8 @@
-//! Value outputs with several edges: each edge becomes an output of its own, assigned together with the first.
+//! Value outputs with several edges: each edge becomes a separate output, and all of them are assigned
+//! together.
 //!
-//! So every edge keeps its own conflict resolution, and none moves anything when the tasklet leaves the output out.
+//! Each edge therefore keeps its own conflict resolution. No edge moves data if the tasklet does not assign
+//! the output.
 
 use sdfg::dtype::ElementType;
 use sdfg::tasklet::{ConnectorId, TypedCode, TypedExpressionKind, TypedStatement};

@@ -1,4 +1,4 @@
-//! One call of an SDFG while it is lowered: what its names stand for.
+//! State of one SDFG call during lowering: the meaning of its names.
 
 use std::collections::BTreeMap;
 

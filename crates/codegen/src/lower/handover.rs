@@ -1,8 +1,9 @@
-//! Elements that one thread leaves to another one: a consume scope takes an element after it was pushed, so that it may read and write
-//! what the pusher wrote before (`docs/semantics.md`, "Streams").
+//! Elements that pass from one thread to another. A consume scope takes an element after its push, so it may
+//! access memory that the producer wrote before the push (`docs/semantics.md`, "Streams").
 //!
-//! Two decisions follow from it. A combination is not put off to the end of a loop that pushes, since who takes the element may read
-//! the result meanwhile. And what passes from thread to thread is no thread's own while the loop runs.
+//! Two decisions follow. A loop that pushes does not defer conflict resolution to its end, because the
+//! consumer may read the result earlier. Memory that passes between threads is not treated as thread-local
+//! while the loop runs.
 
 use sdfg::ir::{NodeKind, Sdfg};
 

@@ -1,7 +1,8 @@
-//! Where memory comes from: arguments, constants and transients.
+//! Allocation of arguments, constants and transients.
 //!
-//! A transient is allocated outside of every loop and parallel region that its size allows: on the stack if it is small,
-//! else with the handle if its size uses symbol arguments only, else once for each thread, else where it is used.
+//! A transient is allocated outside of every loop and parallel region that its size permits. A small
+//! transient is allocated on the stack. Otherwise, it belongs to the handle if its size depends on symbol
+//! arguments only; otherwise to each thread; otherwise to the statements that use it.
 
 use std::collections::BTreeSet;
 

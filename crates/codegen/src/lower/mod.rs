@@ -1,9 +1,9 @@
-//! From graphs to plans: every decision that depends on the target is made here, once.
+//! From graphs to plans: this module makes every target-dependent decision exactly once.
 //!
-//! A state becomes statements in topological order of its nodes, a map a loop nest whose outermost suitable dimension is shared
-//! by threads, a nested SDFG part of the plan of its caller. What each name stands for is kept in a `Frame`; every access is
-//! recorded with its indices (`access`), from which it is proved which loops are independent and which writes need
-//! atomics (`conflict`).
+//! A state becomes statements in topological order of its nodes. A map becomes a loop nest whose outermost
+//! suitable dimension is shared by threads. A nested SDFG becomes part of the plan of its caller. A `Frame`
+//! holds the meaning of names. `access` records every access with its indices; from this record, `conflict`
+//! proves which loops are independent and which writes need atomics.
 
 mod access;
 mod accumulator;

@@ -1,4 +1,4 @@
-//! Calls of SDFGs: a nested SDFG becomes part of the plan of its caller and works in its memory.
+//! Calls of SDFGs: the callee becomes part of the caller's plan and works in the caller's memory.
 
 use sdfg::analysis::bound_dimensions;
 use sdfg::ir::{Container, EdgeId, Flow, NestedSdfg, Node, NodeId, State};

@@ -1,4 +1,4 @@
-//! Choices of users that change a plan, apart from what the target can do.
+//! User options that change a plan, independent of the target's capabilities.
 
 use sdfg::ir::FloatMode;
 

@@ -1,9 +1,10 @@
 //! Shared loops whose results do not depend on the number of threads, bit by bit.
 //!
-//! Sums of floating-point numbers depend on their order. So iterations are cut into chunks, always the same ones; each
-//! chunk has accumulators of its own, which are combined into their targets in the order of the chunks, whichever thread ran
-//! them. A loop that combines into shared elements in steps, in whatever order threads come, is run by one thread. Where nobody asks for
-//! that, only what is pushed to streams keeps its order, as far as the sharing gives a thread iterations that follow each other.
+//! Sums of floating-point numbers depend on their order. Therefore iterations are divided into fixed chunks.
+//! Each chunk has its own accumulators, which are combined into their targets in the order of the chunks,
+//! whichever thread ran them. A loop that combines values step by step into shared elements runs on one
+//! thread. Without a request for reproducibility, only stream pushes keep their order, as far as the sharing
+//! rule gives each thread consecutive iterations.
 
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::ir::{ConflictResolution, Sharing};

@@ -1,4 +1,5 @@
-//! The pages behind the codes of refusals: why a target refuses, what to do, and a wrong and a right program.
+//! Explanation pages of the refusal codes: the reason for the refusal, the remedy, and a wrong and a correct
+//! program.
 
 use sdfg::diagnostic::pages::{Entry, Example};
 

@@ -1,4 +1,4 @@
-//! Timers: which elements of the graph are timed, as far as it is asked for.
+//! Selection of the graph elements that are timed, if timers are requested.
 
 use std::fmt;
 

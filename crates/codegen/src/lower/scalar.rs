@@ -1,4 +1,4 @@
-//! Conditions and values of symbols: typed expressions over symbols and containers.
+//! Conditions and symbol values: typed expressions over symbols and containers.
 
 use sdfg::analysis::control_environment;
 use sdfg::dtype::{ElementType, ScalarType};

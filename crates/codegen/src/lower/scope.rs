@@ -1,4 +1,4 @@
-//! Maps: loop nests, with the outermost suitable dimensions shared by threads.
+//! Maps: loop nests whose outermost suitable dimensions are shared by threads.
 
 use sdfg::analysis::ScopeTree;
 use sdfg::ir::{Map, Node, NodeId, Schedule, State};

@@ -1,4 +1,5 @@
-//! Which memory each buffer lies in: the last choice that depends on how a buffer is allocated, as references lie where what they name does.
+//! Memory space of each buffer. This choice is made last, because it depends on the allocation, and
+//! references lie in the memory of their targets.
 
 use sdfg::ir::Storage;
 

@@ -1,4 +1,4 @@
-//! Elements into and out of streams: copies, and what tasklets take before they run.
+//! Stream transfers: copies, and elements that tasklets take before they run.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! Targets: what a machine can do, and the limits by which lowering chooses.
+//! Targets: the capabilities of a machine, and the limits that guide lowering.
 //!
-//! A target is read by lowering alone. What users choose about the code ([`LowerOptions`](super::LowerOptions)) is apart from it.
+//! Only lowering reads a target. User options are separate ([`LowerOptions`](super::LowerOptions)).
 
 use std::collections::BTreeSet;
 

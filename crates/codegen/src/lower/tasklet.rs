@@ -1,4 +1,4 @@
-//! Tasklets: what each connector stands for.
+//! Tasklets: the binding of each connector.
 
 use std::collections::BTreeSet;
 

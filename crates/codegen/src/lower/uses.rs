@@ -1,4 +1,4 @@
-//! Which buffers and variables statements use: what a function of their own has to be given.
+//! Buffers and variables that statements use: the inputs of an outlined function.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! Which parts of a graph may wait for each other at streams.
+//! Parts of a graph that may wait for each other at streams.
 //!
-//! Nodes run one after the other in topological order wherever that is sure to come to an end when any order does. It is not if two nodes that no
-//! path orders meet at a stream and one of them may wait there: then each gets a task of its own.
+//! Nodes run one after the other in topological order if that order terminates whenever any order does. It
+//! may not if two unordered nodes use the same stream and one of them may wait there. In that case, each node
+//! becomes a task.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! An estimate of the work in a shared loop, by which little work is left to the calling thread.
+//! Estimate of the work in a shared loop. Loops with little work run on the calling thread.
 //!
-//! A team that was not needed costs a few microseconds, a team that is missing may cost a multiple of the run: what cannot be
-//! estimated gets a team.
+//! An unnecessary team costs a few microseconds. A missing team can make the program several times slower.
+//! Therefore a loop whose work cannot be estimated gets a team.
 
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::TypedStatement;

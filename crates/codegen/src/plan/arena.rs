@@ -1,6 +1,6 @@
-//! The arena: memory of the handle in which transients take turns.
+//! The arena: memory of the handle that transients with disjoint lifetimes share.
 //!
-//! Lowering says which buffers share a place ([`Slot`]); what that comes to in bytes follows from the plan and is told here.
+//! Lowering assigns buffers to slots ([`Slot`]). This module computes the sizes in bytes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Memory of a plan: buffers, and positions in them.
+//! Buffers of a plan, and positions in them.
 
 use std::collections::BTreeSet;
 use std::fmt;

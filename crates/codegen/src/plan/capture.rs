@@ -1,4 +1,4 @@
-//! What statements that run in functions of their own are given: the loop of a team, tasks, the body of the program.
+//! Captures of outlined statements: the loop of a team, tasks, and the body of the program.
 
 use std::collections::BTreeSet;
 

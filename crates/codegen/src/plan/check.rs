@@ -1,7 +1,8 @@
-//! Checks: what native code looks at before an access, if it was asked to.
+//! Run-time checks before accesses, in checked code.
 //!
-//! A checked plan has a [`Check`] for every memlet and, beside every transient, a buffer that says which of its elements were
-//! written ([`Buffer::defined`](super::Buffer::defined)). A check that fails ends the run with a status and a message.
+//! A checked plan has a [`Check`] for every memlet. Each transient has a companion buffer that records which
+//! of its elements were written ([`Buffer::defined`](super::Buffer::defined)). A failed check ends the run
+//! with a status and a message.
 
 use std::fmt;
 

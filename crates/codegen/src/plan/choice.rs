@@ -1,4 +1,4 @@
-//! Choices.
+//! Choices between statements.
 
 use std::fmt;
 

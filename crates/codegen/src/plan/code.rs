@@ -1,4 +1,4 @@
-//! Typed code in the text of plans: each name as its environment has it, each conversion written out.
+//! Typed code in the text of plans: names as in their environment, with every conversion written out.
 
 use sdfg::dtype::ScalarType;
 use sdfg::tasklet::{

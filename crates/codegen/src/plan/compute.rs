@@ -1,4 +1,4 @@
-//! Scalar code: typed expressions, tasklets and calls of C functions, with what their names stand for.
+//! Scalar code: typed expressions, tasklets and calls of C functions, with the bindings of their names.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where statements come from, for debuggers and profilers.
+//! Origins of statements, for debuggers and profilers.
 
 /// The sources of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]

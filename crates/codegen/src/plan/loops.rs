@@ -1,4 +1,4 @@
-//! Loops: iteration spaces, each with the level of the machine that runs it.
+//! Loops: iteration spaces, each with the machine level that runs it.
 
 use std::fmt;
 

@@ -1,12 +1,13 @@
-//! The plan: a lowered program in one small structured language, between the graph and the back ends (ADR 0005).
+//! The plan: a lowered program in a small structured language between graph and back ends (ADR 0005).
 //!
-//! Every choice is made when a plan is made: where memory is allocated and for how long, which loops are shared by threads,
-//! how each write conflict is resolved, what a copy looks like. A back end prints a plan and decides nothing.
+//! A plan contains every decision: allocation and lifetime of memory, sharing of loops by threads, resolution
+//! of write conflicts, and shapes of copies. A back end prints a plan and decides nothing.
 //!
-//! Sizes, bounds and positions are [`Expr`](sdfg::symbolic::Expr)s over the plan's variables. Names of variables are unique in the whole plan,
-//! also where the graph uses one name for several symbols, so no reader has to think about scopes. Positions count
-//! elements from the start of a buffer. Different buffers never overlap, but for those of one [`Slot`], which take turns, and references,
-//! which lie in the memory of others.
+//! Sizes, bounds and positions are [`Expr`](sdfg::symbolic::Expr)s over the plan's variables. Variable names
+//! are unique in the whole plan, even if the graph uses one name for several symbols, so readers need no
+//! scopes. Positions count elements from the start of a buffer. Different buffers never overlap, with two
+//! exceptions: buffers of one [`Slot`] share memory at different times, and references point into other
+//! buffers.
 
 mod arena;
 mod buffer;

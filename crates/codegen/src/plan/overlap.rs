@@ -1,4 +1,5 @@
-//! Which buffers may overlap: references lie in the memory of others, and so may arguments of which that is said; everything else has memory of its own.
+//! Buffers that may overlap: references, and arguments that are declared to overlap. All other buffers have
+//! separate memory.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! The parts of a statement: what every walk over plans is made of.
+//! Parts of a statement: the interface of every walk over plans.
 //!
-//! Each kind of statement names its parts in the file that defines it, once to look at and once for change. Whoever walks
-//! sees parts alone, so that a new kind of statement changes no walk.
+//! Each kind of statement names its parts in the file that defines it, once for reading and once for
+//! modification. Walks see only parts, so a new kind of statement changes no walk.
 
 use sdfg::symbolic::{Expr, Symbol};
 

@@ -1,6 +1,6 @@
-//! Plans as text, for people: what lowering decided, one statement a line.
+//! Plans as text, for people: the decisions of lowering, one statement per line.
 //!
-//! Each kind of statement prints itself in the file that defines it, with what is here.
+//! Each kind of statement prints itself in the file that defines it. This module provides the shared parts.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a program measures of itself: the regions that are timed, beside the statements that time them.
+//! Measured regions of a program. The statements that time them refer to this list.
 
 /// The timers of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

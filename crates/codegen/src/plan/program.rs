@@ -1,4 +1,4 @@
-//! A whole lowered program.
+//! A complete lowered program.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Memories that buffers lie in.
+//! Memory spaces of buffers.
 
 use std::fmt;
 

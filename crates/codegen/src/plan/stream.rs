@@ -1,7 +1,8 @@
-//! Streams: elements that go through queues, and the processing elements that consume them.
+//! Streams: elements in queues, and the processing elements that consume them.
 //!
-//! A stream is a buffer with [`Allocation::Queues`](super::Allocation::Queues) whose positions are queues; what lies in a queue is reached by these statements,
-//! by [`Binding::Push`](super::Binding::Push) and by [`Binding::Length`](super::Binding::Length) alone.
+//! A stream is a buffer with [`Allocation::Queues`](super::Allocation::Queues) whose positions are queues.
+//! Only these statements, [`Binding::Push`](super::Binding::Push) and
+//! [`Binding::Length`](super::Binding::Length) access the elements of a queue.
 
 use std::fmt;
 

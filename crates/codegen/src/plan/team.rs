@@ -1,4 +1,4 @@
-//! The level of threads: how a team shares the iterations of a loop, and what each of its threads has of its own.
+//! Level of threads: distribution of iterations to a team, and memory of each thread.
 
 use std::fmt;
 

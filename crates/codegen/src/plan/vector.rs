@@ -1,6 +1,7 @@
-//! The level of vectors: iterations that run on the lanes of vector registers, and how each access finds the lanes' elements.
+//! Level of vectors: iterations on the lanes of vector registers, and the access pattern of each access.
 //!
-//! Nothing here is a hint: a back end prints a vector instruction for each operation, or for each lane where a [`Way`] says so.
+//! Nothing here is a hint. A back end prints one vector instruction for each operation, or one instruction
+//! per lane where a [`Way`] requires it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Walks over statements: every place of a buffer, and every queue, that they touch.
+//! Walks over statements: every buffer position and every queue that they touch.
 
 use super::buffer::{BufferId, Location, Strided};
 use super::compute::Scalar;

@@ -1,4 +1,4 @@
-//! How a write treats the value that was there before.
+//! Treatment of the old value by a write.
 
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;

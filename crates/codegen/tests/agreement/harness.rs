@@ -1,4 +1,4 @@
-//! One program through the interpreter and native code.
+//! Runs one program in the interpreter and as native code.
 
 use std::num::NonZeroU32;
 

@@ -1,11 +1,15 @@
-//! Small programs at the corners of lowering, each run by the interpreter and as native code with several numbers of
-//! threads: results must be the same, bit by bit. Each file is one reported test.
+//! Agreement tests: small programs at the corners of lowering, run by the interpreter and as native code with
+//! several numbers of threads. Results must be equal bit by bit. Each file is one reported test.
 //!
-//! A program is a file beside this one; those in `again` run several times on one handle; those in `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The first line says what it shows, `# with N = 3` gives symbols, and
-//! `# for NAME in A B` runs it once with each word in place of the name, and `# at every level` is for arithmetic that optimisation could change.
+//! Programs are files beside this one. Programs in `again` run several times on one handle. Programs in
+//! `deadlocks`, and those in `traps` as checked code, end with the error of their line `# fails with`. The
+//! first line of a program states its subject. `# with N = 3` sets symbols. `# for NAME in A B` runs the
+//! program once with each word in place of the name. `# at every level` requests all optimisation levels, for
+//! arithmetic that optimisation could change.
 //!
-//! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` are tests, too: each ends its process with what `# address:` or
-//! `# thread:` says. `cargo xtask sanitize` runs them so.
+//! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` become tests too: each ends
+//! its process with the report of its line `# address:` or `# thread:`. `cargo xtask sanitize` runs them in
+//! this way.
 
 mod harness;
 mod timers;

@@ -1,4 +1,5 @@
-//! The same programs with timers around everything, and debug information: results stay, and the counts are those of the interpreter.
+//! The agreement programs with timers around everything and with debug information: results stay the same,
+//! and counts equal those of the interpreter.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! Complex numbers by the plain formulas of `sdfg::tasklet::arith`.
+//! Complex arithmetic by the formulas of `sdfg::tasklet::arith`.
 
 use inkwell::FloatPredicate;
 use inkwell::values::FloatValue;

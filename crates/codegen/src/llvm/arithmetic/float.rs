@@ -1,4 +1,4 @@
-//! `f16`, `f32` and `f64`. `f16` is computed in `f32` and rounded after every operation.
+//! Arithmetic of `f16`, `f32` and `f64`. `f16` is computed in `f32` and rounded after every operation.
 
 use inkwell::types::FloatType;
 use inkwell::values::{FloatValue, IntValue};

@@ -1,4 +1,4 @@
-//! Fixed-width integers and `bool`: everything wraps, and no operand traps.
+//! Arithmetic of fixed-width integers and `bool`: results wrap, and no operand traps.
 
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

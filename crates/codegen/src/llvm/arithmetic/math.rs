@@ -1,4 +1,5 @@
-//! Mathematical functions of floats: exact ones as instructions, all others by the platform's C library.
+//! Mathematical functions of floats: exact functions as instructions, all others from the platform's C
+//! library.
 
 use inkwell::FloatPredicate;
 use inkwell::values::FloatValue;

@@ -1,6 +1,6 @@
 //! Tasklet arithmetic as instructions, exactly as `sdfg::tasklet::arith` defines it.
 //!
-//! This file sends each operation to the family of its type; the files beside it hold one family each.
+//! This file dispatches each operation to the family of its type. The other files hold one family each.
 
 mod cast;
 mod complex;

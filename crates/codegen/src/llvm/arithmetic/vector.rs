@@ -1,7 +1,9 @@
-//! Mathematical functions of vectors: glibc's libmvec, which the loop vectoriser calls instead of the C library's where a loop permits.
+//! Vector variants of mathematical functions from glibc's libmvec, which the loop vectoriser substitutes for
+//! calls of the C library.
 //!
-//! Its results are up to 4 units in the last place from the exact ones, so it is used in the mode `fast` alone. A call of the scalar function names
-//! its vector variants in an attribute (the x86-64 vector function ABI); the vectoriser takes the one of its width.
+//! Results of libmvec differ from the exact ones by up to 4 units in the last place. Therefore only the mode
+//! `fast` uses it. An attribute on the call of the scalar function names the vector variants (x86-64 vector
+//! function ABI). The vectoriser selects the variant of its width.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;

@@ -1,4 +1,4 @@
-//! Tasklets, conditions and assigned values: the typed tree as instructions.
+//! Tasklets, conditions and assigned values: instructions for the typed tree.
 
 mod expression;
 mod push;

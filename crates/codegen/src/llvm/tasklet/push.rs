@@ -1,8 +1,9 @@
 //! Pushes of a tasklet.
 //!
-//! Who takes an element may read what the tasklet wrote, so a tasklet that writes values pushes after they are written: until then each push of
-//! its text has a place of its own or, where a loop may repeat one, each connector a queue of its own. A tasklet that writes no
-//! values pushes at once.
+//! The consumer of an element may read the tasklet's output values. Therefore a tasklet with output values
+//! pushes after it has written them. Until then, each push statement has a buffer of one element; if a loop
+//! may repeat the statement, each connector has a local queue. A tasklet without output values pushes
+//! immediately.
 
 use std::cell::Cell;
 

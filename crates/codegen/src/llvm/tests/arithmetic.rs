@@ -1,4 +1,5 @@
-//! Tasklet arithmetic against `sdfg::tasklet::arith`, bit by bit, at ordinary and extreme operands of every type.
+//! Tests of tasklet arithmetic against `sdfg::tasklet::arith`, bit by bit, at ordinary and extreme operands
+//! of every type.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

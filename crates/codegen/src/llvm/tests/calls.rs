@@ -1,4 +1,4 @@
-//! The C header of signatures with every kind of argument.
+//! Tests of the C header for signatures with every kind of argument.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::Expr;

@@ -1,4 +1,4 @@
-//! Control flow, variables, memory of the program, copies and external calls.
+//! Tests of control flow, variables, program memory, copies and external calls.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

@@ -1,4 +1,4 @@
-//! Objects, libraries and headers on disk, and determinism.
+//! Tests of objects, libraries and headers on disk, and of determinism.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Plans written by hand, run through the whole back end.
+//! Tests that run hand-written plans through the whole back end.
 
 mod arithmetic;
 mod calls;

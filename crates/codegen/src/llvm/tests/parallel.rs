@@ -1,4 +1,4 @@
-//! Shared loops: every iteration once, whoever runs it; accumulators and atomic writes.
+//! Tests of shared loops: each iteration runs exactly once; accumulators and atomic writes are correct.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{ConflictResolution, Sharing};

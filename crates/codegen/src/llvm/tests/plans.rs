@@ -1,4 +1,4 @@
-//! Making plans for tests, with tasklets from text.
+//! Construction of plans for tests, with tasklets from text.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What programs of several loops share, and what the quick level forms itself.
+//! Tests of code that loops of a program share, and of the fused operations of the quick level.
 
 use sdfg::ir::FloatMode;
 use sdfg::validate::validate;

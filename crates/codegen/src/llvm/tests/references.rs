@@ -1,4 +1,4 @@
-//! What LLVM may believe of memory that has two names.
+//! Tests of the aliasing assumptions about memory with two names.
 
 use sdfg::validate::validate;
 

@@ -1,6 +1,8 @@
-//! Several versions in one library: each gives right results where the processor has it, and the exported functions are the same.
+//! Tests of libraries with several versions: each version is correct on processors that support it, and all
+//! export the same functions.
 //!
-//! Which version ran is told by rounding: `a * x + y` is one operation from `x86-64-v3` on, and two below.
+//! Rounding reveals which version ran: `a * x + y` is one operation from `x86-64-v3` on, and two operations
+//! below.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
-//! Tasklets on lanes: the typed tree, with a mask for the lanes that take part.
+//! Tasklets on lanes: the typed tree, with a mask of active lanes.
 //!
-//! Both blocks of an `if` are run where lanes decide differently, each for the lanes that it is for. Arithmetic is done in all lanes: no
-//! operand of it traps. Memory is only accessed for lanes that take part.
+//! If lanes take different branches of an `if`, both blocks run, each with the mask of its lanes. Arithmetic
+//! runs in all lanes, because no operand traps. Memory is accessed only for active lanes.
 
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use sdfg::dtype::{ElementType, ScalarType};

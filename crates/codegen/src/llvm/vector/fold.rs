@@ -1,4 +1,4 @@
-//! Registers in which lanes accumulate, and writes that lanes make one after the other.
+//! Per-lane accumulator registers, and writes that lanes perform one after the other.
 
 use std::collections::BTreeMap;
 

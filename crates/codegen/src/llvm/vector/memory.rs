@@ -1,4 +1,4 @@
-//! Loads and stores of the lanes' elements, by the ways of the plan.
+//! Loads and stores of the lanes' elements, by the access patterns of the plan.
 
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{AsValueRef, BasicValueEnum, IntValue, PointerValue, VectorValue};

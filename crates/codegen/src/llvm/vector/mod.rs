@@ -1,8 +1,9 @@
-//! Loops of level vector: values of all lanes in one register, `<8 x double>`, and an instruction for all of them.
+//! Loops of level vector: one register holds the values of all lanes, such as `<8 x double>`, and one
+//! instruction computes all lanes.
 //!
-//! Arithmetic is defined once, for scalars, in `arithmetic`; `widen` prints its instructions for vectors. `code` walks the typed tree of
-//! tasklets with a mask for the lanes that take part, `memory` finds the lanes' elements by the way that the plan gives, and `fold` has the
-//! registers in which lanes accumulate.
+//! `arithmetic` defines arithmetic once, for scalars; `widen` emits its instructions for vectors. `code`
+//! walks the typed tree of tasklets with a mask of active lanes. `memory` accesses the lanes' elements by the
+//! pattern that the plan specifies. `fold` holds the registers in which lanes accumulate.
 
 mod code;
 mod fold;

@@ -1,7 +1,8 @@
-//! Scalar instructions as instructions of vectors.
+//! Scalar instructions as vector instructions.
 //!
-//! What an operation is, `arithmetic` says for scalars. Here its instructions are written for one lane, into a block that nothing reaches,
-//! and each is then written again for all lanes: the same opcode, predicate and flags on vectors. So both are bit for bit the same.
+//! `arithmetic` defines each operation for scalars. This module emits the scalar instructions for one lane
+//! into an unreachable block, then repeats each instruction for all lanes with the same opcode, predicate and
+//! flags. Therefore scalar and vector results agree bit by bit.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! The control flow of a plan as a graph of steps: what each touches of the arena, and which steps may follow it.
+//! Control flow of a plan as a graph of steps: the arena memory that each step touches, and the steps that
+//! may follow it.
 //!
-//! What threads and tasks share, and a loop whose iterations are independent, is one step: there statements have no order that
-//! all keep. Every other loop, choice and jump is what it is.
+//! A loop that threads or tasks share, or whose iterations are independent, is one step, because the order of
+//! its statements varies. All other loops, choices and jumps appear in the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! Which buffers are in use at the same time.
+//! Buffers that are live at the same time.
 //!
-//! A buffer is in use between two steps if it may have been written since its lifetime began, and some way from there reads
-//! it before its lifetime begins again. Both are a matter of which steps are reached, so each buffer is followed on its own: from its
-//! writes on, and back from its reads. A write of only a part of a buffer ends nothing: the rest is still there.
+//! A buffer is live between two steps if it may have been written since its lifetime began, and some path
+//! from there reads it before its lifetime begins again. Both conditions are reachability problems, so each
+//! buffer is analysed separately: forwards from its writes and backwards from its reads. A partial write does
+//! not end liveness, because the other elements keep their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

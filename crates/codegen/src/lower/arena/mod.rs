@@ -1,7 +1,9 @@
-//! The arena of a plan: which buffers share a place ([decision 11](../../../../docs/adr/0011-memory-plan.md)).
+//! Assigns buffers with disjoint lifetimes to the same memory ([decision
+//! 11](../../../../docs/adr/0011-memory-plan.md)).
 //!
-//! Two buffers may share one if they are never in use at the same time (`lifetimes`). Places are found by colouring the graph
-//! of those that are, greedily from the largest buffer on: a smaller one that finds room then costs nothing.
+//! Two buffers may share memory if they are never live at the same time (`lifetimes`). Greedy colouring of
+//! the interference graph, in order of decreasing size, selects the slots. A smaller buffer that fits into an
+//! existing slot then costs nothing.
 
 mod flow;
 mod lifetimes;

@@ -1,5 +1,5 @@
-//! Small plans whose sharing is known, and random ones that are run on memory that is shared as decided: every read must find
-//! what was written to its own buffer.
+//! Tests with small plans whose sharing is known, and with random plans that run on shared memory: every read
+//! must find the value that was written to its own buffer.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;

@@ -1,8 +1,10 @@
-//! Maps of schedule `simd`: on the lanes of vectors, or refused with a reason.
+//! Maps of schedule `simd`: lowered to vector lanes, or refused with a reason.
 //!
-//! The map is looked at twice. [`structure`] sees the graph alone: what is inside of the scope. When the innermost loop is closed, `lanes`
-//! sees what the iterations access, and refuses what one of them may write for another. Loops around it may still change where things
-//! are (`conflict`), so [`finish`] says how each access finds its elements only when the plan is complete.
+//! The map is examined in three steps. [`structure`] examines the contents of the scope in the graph. When
+//! the innermost loop is complete, `lanes` examines the accesses of its iterations and refuses maps in which
+//! one iteration may write memory that another one accesses. Enclosing loops may still change allocations
+//! (`conflict`). Therefore [`finish`] selects the access pattern of each access only when the plan is
+//! complete.
 
 mod once;
 mod refusal;

@@ -1,4 +1,4 @@
-//! Whether an iteration accesses a buffer just once.
+//! Check that an iteration accesses a buffer at most once.
 
 use sdfg::tasklet::{TypedCode, TypedExpression, TypedExpressionKind, TypedStatement};
 

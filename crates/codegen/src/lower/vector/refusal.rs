@@ -1,4 +1,4 @@
-//! Why a scope of schedule `simd` cannot run on lanes, and what the graph alone says of that.
+//! Reasons for which a scope of schedule `simd` cannot run on lanes, and the checks that need only the graph.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How lanes find their elements, in a plan that is otherwise complete.
+//! Access patterns of lanes, selected in an otherwise complete plan.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Rules of functions: what statements that run in functions of their own use, they are given or make.
+//! Rules of functions: an outlined function captures or creates everything that it uses.
 
 use sdfg::symbolic::Symbol;
 

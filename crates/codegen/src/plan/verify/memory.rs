@@ -1,4 +1,4 @@
-//! Rules of memory: what is used is there, and where it comes from fits how it is used.
+//! Rules of memory: memory exists before its use, and its allocation fits its use.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,11 +1,12 @@
-//! What holds of every plan, looked at in debug builds after each lowering.
+//! Verifier of plans. Debug builds run it after every lowering.
 //!
-//! A back end trusts a plan, so a plan that breaks a rule becomes wrong code somewhere else. The rules here are those that need
-//! no proof about indices: where statements are, and what comes before what. They are told of the parts that statements name
-//! ([`Part`](super::Part)), so that a new kind of statement is held against them, too.
+//! A back end trusts plans, so a plan that breaks a rule becomes wrong code. The verifier checks rules that
+//! need no proof about indices: the nesting of statements and their order. It works on the parts that
+//! statements name ([`Part`](super::Part)), so it covers new kinds of statements.
 //!
-//! `walk` collects what a plan does and where (`place`), and looks at levels, jumps and the reach of code on the way; `memory`, `variables`
-//! and `functions` look at the rest. `vector` has the rules of a level whose statements are lanes alone.
+//! `walk` collects the actions of a plan with their positions (`place`), and checks levels, jumps and memory
+//! spaces on the way. `memory`, `variables` and `functions` check the collected actions. `vector` checks
+//! levels whose statements run on lanes.
 
 mod functions;
 mod memory;

@@ -1,4 +1,4 @@
-//! Places in the text of a plan, and what may happen before what.
+//! Positions in the text of a plan, and their possible order of execution.
 
 /// A place in the text of a plan.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,5 @@
-//! Plans with one broken rule each: the verifier names it, and accepts the plan without it.
+//! Tests with plans that break one rule each: the verifier names the rule, and accepts the plan without the
+//! violation.
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;

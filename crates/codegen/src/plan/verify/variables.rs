@@ -1,4 +1,4 @@
-//! Rules of variables: each has a type, is set before it is used, and counts one loop.
+//! Rules of variables: each has a type, is set before its use, and a loop counter is set only by its loop.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a plan does and where, collected in one walk; rules about levels and jumps are looked at on the way.
+//! Collects the actions of a plan and their positions in one walk, and checks levels and jumps on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
-//! Rules of vectors: lanes are in loops of their level, and such a loop runs every iteration, with memory and registers that fit its lanes.
+//! Rules of vector levels: lane statements occur only in vector loops, and each vector loop covers every
+//! iteration and has memory and registers that fit its lanes.
 //!
-//! A back end prints lanes as the plan describes them, so a plan that breaks one of these rules becomes code that computes something else.
-//! `ways` looks at how lanes find their elements.
+//! A back end prints lanes as the plan describes them, so a violation becomes code that computes something
+//! else. `ways` checks the access patterns of lanes.
 
 mod ways;
 

@@ -1,4 +1,4 @@
-//! A right loop of level vector, and one change that breaks each rule.
+//! Tests with a correct vector loop, and one change that breaks each rule.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ConflictResolution, FloatMode};

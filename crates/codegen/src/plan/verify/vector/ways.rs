@@ -1,4 +1,5 @@
-//! Rules of ways: each is the way to the elements that the plan names, and lanes that write at once write different elements.
+//! Rules of access patterns: each pattern reaches the elements that the plan names, and concurrent lanes
+//! write different elements.
 
 use sdfg::symbolic::Expr;
 
