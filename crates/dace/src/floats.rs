@@ -1,8 +1,9 @@
-//! Symbols that are no integers, as scalar containers.
+//! Converts symbols that are not integers to scalar containers.
 //!
-//! DaCe's symbols may be floats: a value that is read from data on an edge between states and used in code later. Ours are
-//! integers. So such a symbol becomes a scalar of the model before it is lowered: its assignments become states with a
-//! tasklet, code that names it gets a connector, and nested SDFGs get it as an argument.
+//! Symbols of DaCe may be floats, for example a value that an interstate edge reads from data and that code
+//! uses later. Our symbols are integers. Therefore such a symbol becomes a scalar of the model before
+//! lowering: its assignments become states with a tasklet, code that names it gets a connector, and nested
+//! SDFGs receive it as an argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,12 @@
-//! DaCe's `.sdfg` files: reading them into our graph, and writing our graph as one.
+//! Reader and writer of DaCe's `.sdfg` files.
 //!
-//! [`read`] takes the bytes of a file, JSON or compressed, of DaCe 0.13 to the 2.0 alphas. In three steps: the bytes become
-//! a JSON tree (`wire`), that becomes DaCe's own model with defaults filled in and texts parsed (`decode`, `model`,
-//! `text`), and that becomes an [`Sdfg`] (`lower`), whose state machines are raised to loops and branches. What a file
-//! holds and is not supported is an error with a [`Code`] and a path; what is not honoured is a note. [`write()`] takes the same way
-//! back (`lift`, `model`, `encode`), and refuses what DaCe 1.0.2 cannot say. Decision 12 tells why.
+//! [`read`] accepts the bytes of a file, plain or compressed JSON, written by DaCe 0.13 to the 2.0 alphas. It
+//! works in three steps. `wire` turns the bytes into a JSON tree. `decode` turns the tree into DaCe's own
+//! model (`model`), with defaults filled in and texts parsed (`text`). `lower` turns the model into an
+//! [`Sdfg`] and raises its state machines to loops and branches. An unsupported construct is an error with a
+//! [`Code`] and a path. A property that is not honoured is a note. [`write()`] goes the opposite way (`lift`,
+//! `model`, `encode`) and refuses programs that DaCe 1.0.2 cannot express. Decision record 12 has the
+//! reasons.
 #![forbid(unsafe_code)]
 
 mod decode;

@@ -1,4 +1,4 @@
-//! The support report: everything of a file that is wrong, is not supported or was not honoured, with a code and a path.
+//! Support report: everything in a file that is wrong, unsupported or not honoured, with a code and a path.
 
 use std::cell::RefCell;
 use std::fmt;

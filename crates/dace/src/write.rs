@@ -1,4 +1,4 @@
-//! Writing: our graph as a `.sdfg` file in the form of DaCe 1.0.2.
+//! Writes our graph as a `.sdfg` file in the form of DaCe 1.0.2.
 
 use sdfg::control;
 use sdfg::ir::Sdfg;

@@ -1,4 +1,4 @@
-//! Constructs of DaCe's files, each in the smallest graph that has it, with what the graph computes.
+//! Tests of constructs in DaCe's files: each in its smallest graph, with the values that the graph computes.
 
 mod graph;
 mod hazards;

@@ -1,7 +1,9 @@
-//! Written graphs in DaCe itself: loaded, validated, compiled and run by DaCe 1.0.2, with results compared.
+//! Tests of written graphs in DaCe itself: DaCe 1.0.2 loads, validates, compiles and runs them, and results
+//! are compared.
 //!
-//! Needs a Python with DaCe 1.0.2, named by `SDFG_DACE_PYTHON`; without it nothing is tested, and the test says so. DaCe takes
-//! several seconds for each graph, so `SDFG_DACE_GRAPHS` may choose those whose path holds a text.
+//! The tests need a Python with DaCe 1.0.2, named by `SDFG_DACE_PYTHON`. Without it they report that nothing
+//! was tested. DaCe takes several seconds for each graph; `SDFG_DACE_GRAPHS` selects the graphs whose path
+//! contains a text.
 #![expect(clippy::print_stderr, reason = "a test that others run by hand shows what it did")]
 
 use std::collections::BTreeMap;

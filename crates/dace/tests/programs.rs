@@ -1,5 +1,6 @@
-//! Small DaCe programs, one for each construct: `programs/programs.py` has the sources, `programs/make.py` wrote the graphs that
-//! DaCe makes of them (raw, simplified, with regions), inputs, and what NumPy computes.
+//! Tests of small DaCe programs, one for each construct. `programs/programs.py` contains the sources.
+//! `programs/make.py` wrote the graphs that DaCe makes of them (raw, simplified, with regions), the inputs,
+//! and the results of NumPy.
 
 use std::path::{Path, PathBuf};
 

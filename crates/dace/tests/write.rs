@@ -1,7 +1,9 @@
-//! Writing graphs as DaCe's files: what is written and read is the same graph, and computes the same.
+//! Tests of writing DaCe's files: a graph that is written and read again is the same graph and computes the
+//! same values.
 //!
-//! *The same* after the first round: its text is that of the second round. What the first round may change is the order of
-//! assignments, labels, code in Python's arithmetic, which is written out in C's, and what can never run.
+//! *The same* holds from the second round on: the text of the first round equals that of the second. The
+//! first round may change the order of assignments, labels, code in Python's dialect (which is written in
+//! C's), and unreachable code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! Calls of BLAS and LAPACK in C++ tasklets, as the library nodes that they came from.
+//! BLAS and LAPACK calls in C++ tasklets, decoded as the library nodes that they implement.
 //!
-//! When DaCe expands its library nodes with a BLAS on the machine, they become tasklets with one call, factorizations nested
-//! SDFGs with one or two. Their connectors stay, so
-//! the call tells the rest: the operation, what is transposed, and the factors. The matrices are row-major and the calls
-//! column-major, which exchanges operands and turns transposition around.
+//! DaCe expands library nodes into such tasklets if the machine has a BLAS; factorizations become nested
+//! SDFGs with one or two of them. The connectors keep their names. The call determines the rest: the
+//! operation, the transposition and the factors. Matrices are row-major and the calls column-major, so
+//! operands and transpositions are exchanged.
 
 use std::collections::BTreeMap;
 

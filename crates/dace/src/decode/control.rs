@@ -1,4 +1,4 @@
-//! Regions, blocks, interstate edges and loops.
+//! Decodes regions, blocks, interstate edges and loops.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Element types and data descriptors.
+//! Decodes element types and data descriptors.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{Lifetime, Storage};

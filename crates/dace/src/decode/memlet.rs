@@ -1,4 +1,4 @@
-//! Edges of dataflow, memlets and subsets.
+//! Decodes dataflow edges, memlets and subsets.
 
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;

@@ -1,6 +1,7 @@
-//! Calls of MKL in C++ tasklets, as the library nodes that they came from: batches of products and sparse products.
+//! MKL calls in C++ tasklets, decoded as the library nodes that they implement: batched products and sparse
+//! products.
 //!
-//! They are several statements around one call; what they declare says what the call means.
+//! Each tasklet has several statements around one call. Its declarations determine the meaning of the call.
 
 use indexmap::IndexMap;
 

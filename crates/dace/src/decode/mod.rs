@@ -1,7 +1,8 @@
-//! From JSON to DaCe's model: required and default properties, references by index, texts parsed.
+//! Decodes JSON to DaCe's model: fills in defaults, resolves references by index, and parses texts.
 //!
-//! Versions are told apart by what is there, not by number: `$` before symbols, `scope_exits` for `scope_exit`, `View` for
-//! `ArrayView`. A property that is neither read nor known to mean nothing is noted in the report.
+//! The content distinguishes versions, not the version number: `$` before symbols, `scope_exits` for
+//! `scope_exit`, `View` for `ArrayView`. The report lists every property that is neither read nor known to
+//! have no effect.
 
 mod blas;
 mod control;

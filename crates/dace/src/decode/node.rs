@@ -1,4 +1,4 @@
-//! Nodes of dataflow.
+//! Decodes dataflow nodes.
 
 use indexmap::IndexMap;
 use sdfg::ir::{Schedule, ScheduleAttributes, ScheduleKind, Sharing};

@@ -1,4 +1,4 @@
-//! One SDFG: containers, symbols, constants and its control flow.
+//! Decodes one SDFG: containers, symbols, constants and control flow.
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;

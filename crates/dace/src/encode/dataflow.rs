@@ -1,4 +1,4 @@
-//! States: nodes, edges and memlets.
+//! Encodes states: nodes, edges and memlets.
 
 use std::collections::BTreeMap;
 

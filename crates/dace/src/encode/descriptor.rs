@@ -1,4 +1,4 @@
-//! Element types and data descriptors.
+//! Encodes element types and data descriptors.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Lifetime, Storage};

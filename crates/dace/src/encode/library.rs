@@ -1,4 +1,4 @@
-//! Where DaCe 1.0.2 has the classes of its library nodes.
+//! Module paths of DaCe 1.0.2's library node classes.
 
 /// The Python module of a class of library nodes; `None` for operations that DaCe 1.0.2 has not.
 pub(crate) fn library_module(class: &str) -> Option<&'static str> {

@@ -1,6 +1,7 @@
-//! From DaCe's model to JSON, in the form of version 1.0.2: properties at their default are left out.
+//! Encodes DaCe's model as JSON in the form of version 1.0.2, which omits properties at their default.
 //!
-//! The inverse of decoding. It decides nothing: what the model holds, a file can say.
+//! Encoding is the inverse of decoding. It makes no decisions: a file can express everything that the model
+//! holds.
 
 mod dataflow;
 mod descriptor;

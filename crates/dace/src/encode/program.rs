@@ -1,4 +1,4 @@
-//! One SDFG with its states and the edges between them.
+//! Encodes one SDFG with its states and the edges between them.
 
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::Assumptions;

@@ -1,8 +1,8 @@
-//! Integer expressions as texts that SymPy reads and C++ computes.
+//! Integer expressions as texts that SymPy reads and C++ evaluates.
 //!
-//! C++ rounds quotients towards zero and ours are rounded down, which differs below zero: what is never above it is written with its
-//! sign changed, and what may be on both sides of it in two parts ([`crate::text::rounded_down`]). Divisors are taken to be positive
-//! unless they are known not to be.
+//! C++ rounds quotients towards zero; our quotients round down. They differ for negative values. A dividend
+//! that is never positive is written with its sign changed. A dividend of unknown sign is written in two
+//! parts ([`crate::text::rounded_down`]). Divisors are assumed to be positive unless the opposite is known.
 
 use sdfg::symbolic::{Assumptions, Expr, Truth};
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Name, UnaryOp};

@@ -1,7 +1,8 @@
-//! Code of tasklets and the types of their connectors.
+//! Tasklet code, and the types of connectors.
 //!
-//! Code in the arithmetic of C is DaCe's own and stays as it is, up to the spelling of functions. Code in the arithmetic of Python is
-//! written out from its typed form, where every conversion stands, so that C++ computes the same.
+//! Code in C's dialect is DaCe's own and is kept, apart from the spelling of functions. Code in Python's
+//! dialect is written from its typed form, which contains every conversion, so that C++ computes the same
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Constants in dataflow: access nodes here, names in the code of tasklets in DaCe, where only tasklets read them.
+//! Constants in dataflow: our access nodes become names in tasklet code where only tasklets read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

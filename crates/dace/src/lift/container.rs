@@ -1,4 +1,4 @@
-//! Containers and constants.
+//! Lifts containers and constants.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! States, and the edges between them with their conditions and assignments.
+//! Lifts states, and the transitions between them with their conditions and assignments.
 //!
-//! DaCe assigns one after the other what takes effect at once here, so assignments are put in an order in which none uses what
-//! another one changed; where there is none, an old value is kept in a symbol of its own.
+//! Our assignments of a transition take effect together; DaCe's take effect one after the other. The writer
+//! orders assignments so that none uses a symbol that an earlier one changed. Where no such order exists, an
+//! additional symbol keeps the old value.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Edges and memlets.
+//! Lifts edges and memlets.
 
 use sdfg::ir::{Access, ConflictResolution, ContainerKind, EdgeId, Flow, NodeId, NodeKind, Volume};
 use sdfg::subset::{Range, Subset};

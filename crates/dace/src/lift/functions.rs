@@ -1,6 +1,6 @@
-//! Calls and constants of our language in the spelling that DaCe's Python has for them and C++ computes.
+//! Calls and constants of our language in the spelling of DaCe's Python that C++ computes.
 //!
-//! What is spelled alike stays as it is, so that imported code is written as it was read.
+//! Identical spellings are kept, so that imported code is written as it was read.
 
 use sdfg::dtype::ElementType;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Name, UnaryOp};

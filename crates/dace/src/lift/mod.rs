@@ -1,7 +1,8 @@
-//! From our graph to DaCe's model: the inverse of lowering.
+//! Lifts our graph to DaCe's model: the inverse of lowering.
 //!
-//! One [`Frame`] for each SDFG. Control flow has been lowered to states before, as DaCe 1.0.2 cannot read its own conditional blocks
-//! back. What DaCe cannot say is an error with a path; nothing is left out or made into something else without a word.
+//! Each SDFG has one [`Frame`]. Control flow is lowered to states beforehand, because DaCe 1.0.2 cannot read
+//! its own conditional blocks back. A program that DaCe cannot express is an error with a path. The writer
+//! never omits or changes a construct silently.
 
 mod code;
 mod constants;

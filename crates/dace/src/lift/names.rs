@@ -1,4 +1,4 @@
-//! Names that Python or C++ would read as something else.
+//! Names that have another meaning in Python or C++.
 
 /// Words of Python and C++, and names that DaCe's runtime has for itself.
 const RESERVED: &[&str] = &[

@@ -1,7 +1,7 @@
-//! Calls of other SDFGs.
+//! Lifts calls of other SDFGs.
 //!
-//! DaCe passes a pointer to the first element of a memlet, and the inner container's strides lead on from there. Ours binds the
-//! inner container to the elements of the memlet. Both mean the same where the strides agree.
+//! DaCe passes a pointer to the first element of a memlet, and the inner container applies its own strides.
+//! Ours binds the inner container to the elements of the memlet. Both mean the same if the strides agree.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Nodes of a state.
+//! Lifts nodes of a state.
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;

@@ -1,7 +1,8 @@
-//! What is known of the signs of symbols: DaCe's C++ rounds quotients towards zero, ours are rounded down.
+//! Signs of symbols: DaCe's C++ rounds quotients towards zero, ours round down.
 //!
-//! A symbol is never below zero if it occurs in the shape of an argument, or if nothing that gives it a value is, as long as the others
-//! are not below zero either: then none is the first to be.
+//! A symbol is non-negative if it occurs in the shape of an argument. It is also non-negative if every value
+//! that it is given is non-negative under the assumption that the other symbols are (induction over
+//! assignments).
 
 use std::collections::{BTreeMap, BTreeSet};
 

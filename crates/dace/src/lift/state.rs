@@ -1,4 +1,4 @@
-//! States: nodes in the order of their ids, which puts entries of scopes before exits, and edges.
+//! Lifts states: nodes in the order of their ids, which places scope entries before exits, and edges.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Stencils: properties that are code as one text of statements, in which fields have offsets.
+//! Stencils: code properties as one text of statements in which fields have offsets.
 
 use std::collections::BTreeMap;
 

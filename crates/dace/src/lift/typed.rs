@@ -1,8 +1,9 @@
-//! Typed code as Python whose C++ computes the same: the arithmetic of Python's dialect, written out.
+//! Typed code in Python's dialect as Python whose C++ translation computes the same values.
 //!
-//! C++ computes narrow integers as `int`, literals as `int` or `double`, and rounds quotients towards zero. So
-//! conversions stand where C++ would not make them, literals have their type, and quotients are calls. All locals get a value
-//! first, as a variable of C++ lives only in the block that names it first, and loops count by themselves.
+//! C++ computes narrow integers as `int`, literals as `int` or `double`, and rounds quotients towards zero.
+//! Therefore the writer inserts conversions where C++ would not convert, types all literals, and writes
+//! quotients as calls. All locals are initialised first, because a C++ variable exists only in the block that
+//! first names it. Loops use separate counters.
 
 use sdfg::dtype::ScalarType;
 use sdfg::syntax::{

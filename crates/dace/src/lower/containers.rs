@@ -1,4 +1,4 @@
-//! Containers and constants.
+//! Lowers containers and constants.
 
 use std::collections::BTreeMap;
 

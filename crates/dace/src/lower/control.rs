@@ -1,7 +1,8 @@
-//! Regions, blocks and edges between them.
+//! Lowers regions, blocks and the edges between them.
 //!
-//! The state machine is kept as it is; [`sdfg::control::raise`] makes loops and branches of it afterwards. Assignments take
-//! effect one after the other in DaCe and at once here, so an edge whose assignments use each other becomes several.
+//! The state machine is kept; afterwards [`sdfg::control::raise`] converts it to loops and branches. DaCe's
+//! assignments take effect one after the other, ours together. Therefore an edge whose assignments depend on
+//! each other becomes several edges.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::draft::DraftSdfg;

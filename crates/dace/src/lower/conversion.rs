@@ -1,6 +1,6 @@
 //! Copies between containers of different element types.
 //!
-//! DaCe converts each element on the way; here memlets move bytes, so a tasklet for each element stands between.
+//! DaCe converts each element during the copy. Our memlets move bytes, so a tasklet converts each element.
 
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{

@@ -1,8 +1,8 @@
-//! Writes that a later one of the same iteration takes back.
+//! Writes that a later write of the same iteration overwrites.
 //!
-//! DaCe's code moves what leaves a node at once, before the nodes behind it run. So of two writes of the same elements through
-//! the end of a scope, the one of the node that comes first is lost; fusion of maps leaves such writes behind. They are left out,
-//! so that what is lost needs no order (`hazards`).
+//! DaCe's code moves the output of a node immediately, before later nodes run. If two writes reach the same
+//! elements through the exit of a scope, the first one is lost. Map fusion leaves such writes behind. The
+//! reader removes them, so that they need no order (`hazards`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

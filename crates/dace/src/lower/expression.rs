@@ -1,4 +1,4 @@
-//! Expressions of control flow: what their names mean here.
+//! Expressions of control flow: translation of their names.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

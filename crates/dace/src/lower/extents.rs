@@ -1,8 +1,9 @@
-//! Extents of the arguments of nested SDFGs that reach beyond what they are given.
+//! Extents of nested SDFG arguments that reach beyond their memlets.
 //!
-//! DaCe passes pointers, so the extents that an inner container declares bind nobody: tiled maps call SDFGs with arrays of
-//! a whole tile also where the last tile ends earlier, and code inside may count on more elements than are declared. Here such a
-//! container has as many elements as there are, and a memlet covers at least what the inner container declares.
+//! DaCe passes pointers, so it does not enforce the extents that an inner container declares. Tiled maps pass
+//! arrays of a whole tile even where the last tile is shorter, and inner code may access more elements than
+//! are declared. The reader limits such a container to the existing elements, and extends memlets to cover
+//! the declared extents.
 
 use std::collections::BTreeMap;
 

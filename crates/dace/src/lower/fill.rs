@@ -1,7 +1,8 @@
-//! Transients that are zero when they are allocated, as explicit fills.
+//! Transients that are zero-initialised, as explicit fills.
 //!
-//! DaCe notes it on an access node and acts on it where the transient's memory begins. Here that is the begin of the SDFG, or
-//! of an iteration of the scope that holds all uses, or, where control flow decides the size, the first state that uses it.
+//! DaCe stores the request on an access node and honours it where the transient is allocated. In our graph,
+//! this is the start of the SDFG, the start of an iteration of the scope that contains all uses, or, if
+//! control flow decides the size, the first state that uses the transient.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! Which symbols a caller gives.
+//! Symbols that the caller provides.
 //!
-//! DaCe's table of symbols lists those that are assigned inside, too. Its own rule, kept here: control flow is walked from
-//! the start, and a symbol that is used before anything assigned it comes from outside.
+//! DaCe's symbol table also lists symbols that the program assigns. This module applies DaCe's own rule: it
+//! walks the control flow from the start; a symbol that is used before any assignment comes from outside.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

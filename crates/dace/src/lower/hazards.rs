@@ -1,8 +1,8 @@
-//! What no path orders, and DaCe's code does.
+//! Accesses that DaCe's code orders although no path does.
 //!
-//! DaCe's code runs the nodes of a state one after another ([`Order`]). Its graphs count on that where states or maps were
-//! fused: one node reads what another one overwrites, without a path between them. Here such accesses conflict, so they
-//! are ordered as they are there.
+//! DaCe's code runs the nodes of a state one after the other ([`Order`]). Graphs with fused states or maps
+//! rely on this order: one node reads elements that another one overwrites, without a path between them. Such
+//! accesses conflict in our semantics, so the reader adds order edges in DaCe's order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! Connectors that are vectors over plain arrays, and subscripts with more dimensions than a pointer has here.
+//! Vector connectors over plain arrays, and subscripts with more dimensions than our pointers have.
 //!
-//! DaCe's vectorised tasklets name several neighbours as one value, and index a tiled memlet by tile and by place within the
-//! tile. Here, code runs once for each lane, and elements of a tile are counted on. Code may also index every dimension of a
-//! container, where a pointer here has only those in which the memlet has more than one index.
+//! Vectorised tasklets of DaCe name several neighbouring elements as one value, and index a tiled memlet by
+//! tile and by position in the tile. In our graph, the code runs once for each lane, and the elements of a
+//! tile are numbered consecutively. DaCe's code may also index every dimension of a container, whereas our
+//! pointers have only the dimensions in which the memlet has more than one index.
 
 use std::collections::{BTreeMap, BTreeSet};
 

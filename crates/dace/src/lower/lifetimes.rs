@@ -1,9 +1,9 @@
-//! What transients hold before they are written, where DaCe leaves it open.
+//! Initial contents of transients where DaCe leaves them undefined.
 //!
-//! DaCe's fusion replaces what a nested SDFG writes on some ways only, and keeps on the others, by a transient that is read on
-//! all of them: then it computes with what lay in that memory. So it does where it adds to a transient that nothing was
-//! written to. Here that is zero. And it allocates a transient that is said to live as long
-//! as a state, and that several states use, for the whole call.
+//! DaCe's fusion may replace a container that a nested SDFG writes on some paths only by a transient that is
+//! read on all paths. The program then computes with the previous contents of that memory. The same happens
+//! if it adds to an unwritten transient. In our graph, such elements are zero. DaCe also allocates a
+//! transient with the lifetime of a state for the whole call if several states use it.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! From DaCe's model to our graph.
+//! Lowers DaCe's model to our graph.
 //!
-//! One [`Frame`] for each SDFG holds what its names mean. Containers come first, then control flow block by block, then the
-//! symbols that turn out to be free are declared: DaCe leaves open which symbols a caller gives.
+//! A [`Frame`] for each SDFG holds the meaning of its names. Lowering creates containers first, then control
+//! flow block by block. Finally it declares the symbols that turn out to be free, because DaCe does not state
+//! which symbols a caller provides.
 
 mod containers;
 mod control;

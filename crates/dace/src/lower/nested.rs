@@ -1,8 +1,8 @@
 //! Arguments of nested SDFGs.
 //!
-//! DaCe passes a pointer to the first element of a memlet, and the inner container has a layout of its own there. Ours binds the
-//! inner container to the elements of the memlet. Where the two do not mean the same, a view with the inner layout stands
-//! between.
+//! DaCe passes a pointer to the first element of a memlet, and the inner container applies its own layout.
+//! Ours binds the inner container to the elements of the memlet. Where the two differ, a view with the inner
+//! layout is inserted.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Nodes of a state.
+//! Lowers nodes of a state.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! Outputs that the code of a tasklet reads back.
+//! Outputs that tasklet code reads back.
 //!
-//! In DaCe an output of several elements is a pointer into its container, and code may read through it. Here an input brings the
-//! same elements: pointers are followed when the code says so, so that it sees what it wrote itself.
+//! In DaCe, an output of several elements is a pointer into its container, and code may read through it. In
+//! our graph, an additional input provides the same elements. Inputs that are pointers are accessed when the
+//! code does so, so the code sees its own writes.
 
 use std::collections::BTreeSet;
 

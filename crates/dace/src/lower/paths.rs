@@ -1,7 +1,7 @@
-//! Scopes and memlet paths of a state, found from its edges.
+//! Scopes and memlet paths of a state, derived from its edges.
 //!
-//! The file's own `scope_dict` may be out of date, so it is not read: a node lies in the scope of its predecessor, or begins in
-//! the scope that its predecessor opens.
+//! The file's own `scope_dict` may be out of date, so the reader ignores it. A node lies in the scope of its
+//! predecessor, or in the scope that its predecessor opens.
 
 use std::collections::BTreeMap;
 

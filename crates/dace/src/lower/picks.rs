@@ -1,7 +1,7 @@
-//! Memlets of code that picks elements by data.
+//! Memlets of code that selects elements by data.
 //!
-//! From version 2 on, DaCe's front end gives `A[indices] = x` a memlet with as many elements of `A` as there are indices. Its code
-//! does not look at the end of a memlet: all of the container is meant.
+//! Since version 2, DaCe's front end gives `A[indices] = x` a memlet with as many elements of `A` as there
+//! are indices. Its code ignores the end of the memlet, so the memlet means the whole container.
 
 use std::collections::BTreeSet;
 

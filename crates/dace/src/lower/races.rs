@@ -1,7 +1,7 @@
-//! Iterations of a map that write one element.
+//! Iterations of a map that write the same element.
 //!
-//! DaCe leaves it open whose value stays, and its programs count on it where all write the same. Here such a write says so: it
-//! replaces.
+//! DaCe does not define which value remains. Its programs rely on this where all iterations write the same
+//! value. In our graph, such a write has the conflict resolution `Replace`.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
 //! The order in which DaCe's code runs the nodes of a state.
 //!
-//! Its code is one sequence (`openmp_sections` is off unless asked for): one connected part of the state after the other
-//! (`concurrent_subgraphs`), in each of them in depth-first topological order (`dfs_topological_sort`), as the file orders nodes and edges.
-//! Library nodes are expanded before, which puts them behind all others; version 2, from its later alphas on, does the same with copies.
+//! The code is one sequence (`openmp_sections` is off by default). It runs one connected component of the
+//! state after the other (`concurrent_subgraphs`), each in depth-first topological order
+//! (`dfs_topological_sort`), following the order of nodes and edges in the file. Library nodes are expanded
+//! beforehand, which places them after all other nodes. Later alphas of version 2 treat copies in the same
+//! way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

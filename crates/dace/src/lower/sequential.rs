@@ -1,7 +1,8 @@
-//! Maps whose iterations depend on each other, with the schedule `Sequential`.
+//! Maps of schedule `Sequential` whose iterations depend on each other.
 //!
-//! DaCe runs their iterations one after the other, and programs count on it. Here the iterations of a map have no order: such
-//! a map becomes a nested SDFG with loops. Those that do not depend on each other stay a map, which transformations know more about.
+//! DaCe runs their iterations in order, and programs rely on it. The iterations of our maps have no order, so
+//! such a map becomes a nested SDFG with loops. Maps with independent iterations stay maps, because
+//! transformations know more about maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 

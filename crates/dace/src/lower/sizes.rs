@@ -1,8 +1,10 @@
-//! Transients whose size control flow decides.
+//! Transients whose size depends on control flow.
 //!
-//! DaCe allocates a transient of size `k` where the value of `k` is known, again in each iteration of a loop over `k`. Here
-//! a transient that one state uses, and no control flow, is made anew with each execution of it, or with each iteration of the
-//! scope that holds all uses. States that follow each other become one state for it. What states far from each other use is as large as any iteration of the loops around needs.
+//! DaCe allocates a transient of size `k` where the value of `k` is known, and again in each iteration of a
+//! loop over `k`. In our graph, a transient that only one state uses, and no control flow, is allocated anew
+//! in each execution of the state, or in each iteration of the scope that contains all uses. To reach this
+//! form, consecutive states are merged into one. A transient that distant states use gets the largest size
+//! that any iteration of the enclosing loops needs.
 
 use std::collections::BTreeSet;
 

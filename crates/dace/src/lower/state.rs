@@ -1,7 +1,7 @@
-//! One state: nodes, then what each edge moves.
+//! Lowers one state: nodes, then the data movement of each edge.
 //!
-//! An edge of the file names one container and perhaps the subset of the other end; here both ends of its path are looked
-//! up, and the innermost edge says what moves. Outer edges are derived again by propagation.
+//! An edge of the file names one container and optionally the subset of the other end. The reader finds both
+//! ends of the edge's path; the innermost edge moves the data. Propagation derives the outer edges again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

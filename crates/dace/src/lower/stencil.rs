@@ -1,4 +1,5 @@
-//! Stencils: DaCe's code, a text of statements in which fields have offsets, as one property for each value that it computes.
+//! Stencils: DaCe's code, a text of assignments to fields with offsets, as one property for each computed
+//! value.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Copies of elements to where they are.
+//! Copies of elements onto themselves.
 //!
-//! GT4Py's graphs tell by them that a container is complete where a scope ends. DaCe's code moves nothing for them, so all that
-//! is left is an order.
+//! Graphs of GT4Py contain them to express that a container is complete where a scope ends. DaCe's code moves
+//! no data for them, so only the order remains.
 
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{EdgeId, Memlet, NodeId, NodeKind, Port};

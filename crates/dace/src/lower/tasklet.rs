@@ -1,4 +1,4 @@
-//! Code of tasklets: what its names mean, which outputs it assigns, and what it reads beside its connectors.
+//! Tasklet code: the meaning of names, the assigned outputs, and reads of names without a connector.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Counting loops in the code of stencils, written out: what a stencil computes is one expression for each value.
+//! Counted loops in stencil code, unrolled, because a stencil has one expression for each value.
 
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{Expression, ExpressionKind, Statement, StatementKind, map_block, visit_bound_names};

@@ -1,4 +1,4 @@
-//! Views, references, and the question whether two layouts name the same elements.
+//! Views and references, and the test whether two layouts name the same elements.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! Memlets of nested SDFGs that may reach beyond their containers.
 //!
-//! DaCe passes a pointer to the first element of a memlet, and looks nowhere whether that is an element: conditions inside may
-//! decide which elements there are. Here only a dynamic memlet may do so (`docs/semantics.md`, windows). Those whose bounds are
-//! known keep their volume, as analyses tell more of them.
+//! DaCe passes a pointer to the first element of a memlet without checking that this element exists;
+//! conditions inside may exclude the missing elements. In our graph, only a dynamic memlet may reach beyond
+//! its container (`docs/semantics.md`, windows). Memlets with known bounds keep their volume, because
+//! analyses derive more from them.
 
 use sdfg::ir::Access;
 use sdfg::symbolic::{Assumptions, Expr};

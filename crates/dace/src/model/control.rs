@@ -1,4 +1,4 @@
-//! Control flow: regions of blocks joined by edges, as the file has them.
+//! Control flow of the model: regions of blocks joined by edges, as in the file.
 
 use sdfg::syntax::Expression;
 

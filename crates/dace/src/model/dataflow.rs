@@ -1,4 +1,4 @@
-//! Dataflow: nodes, edges and memlets of one state, as the file has them.
+//! Dataflow of the model: nodes, edges and memlets of one state, as in the file.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Data descriptors: what a container holds and where its elements lie.
+//! Data descriptors: the contents and the layout of a container.
 
 use std::sync::Arc;
 

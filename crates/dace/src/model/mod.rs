@@ -1,8 +1,8 @@
-//! DaCe's graphs as typed data, with every default filled in and every text parsed.
+//! DaCe's graphs as typed data, with all defaults filled in and all texts parsed.
 //!
-//! It is what a file says in DaCe's own terms: memlets name one container and perhaps the subset of the other end, exits
-//! name their entries, blocks are joined by edges that are tried in order. Lowering turns it into our graph; a writer
-//! would start from it, too. It stands apart from both so that neither reads JSON.
+//! The model describes a file in DaCe's own terms: memlets name one container and optionally the subset of
+//! the other end, exits name their entries, and edges that are tried in order join blocks. The reader lowers
+//! the model to our graph, and the writer lifts our graph to the model. Neither accesses JSON.
 
 mod control;
 mod dataflow;

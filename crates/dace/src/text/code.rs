@@ -1,4 +1,4 @@
-//! Code texts: conditions, assignments, tasklets and lambdas, as the front end unparses them.
+//! Code texts: conditions, assignments, tasklets and lambdas, as DaCe's front end unparses them.
 
 use std::fmt::Display;
 

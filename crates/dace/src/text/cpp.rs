@@ -1,7 +1,7 @@
-//! Code in C++: simple code as code of ours, and the names that other code uses.
+//! C++ code: translation of simple code, and the names that other code uses.
 //!
-//! Tasklets that users write in C++ are mostly one assignment, or several one after the other. Everything with a block, a
-//! pointer or a library in it is left alone.
+//! Most C++ tasklets of users are one assignment or several assignments in sequence. Code with blocks,
+//! pointers or library calls is not translated.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Functions that the code of a tasklet defines for itself: `f = lambda a, b: a + b`, written out where they are called.
+//! Functions that tasklet code defines locally, such as `f = lambda a, b: a + b`, inlined at their calls.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Labels of lowered blocks and derived nodes, which hold a point (`l.guard0`), as names that DaCe accepts.
+//! Labels of lowered blocks and derived nodes that contain a point (`l.guard0`), as names that DaCe accepts.
 
 /// What stands for a point.
 const POINT: &str = "_dot_";

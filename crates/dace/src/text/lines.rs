@@ -1,4 +1,4 @@
-//! Forms of code that are no statements or expressions of ours, rewritten line by line before the text is parsed.
+//! Line-by-line rewriting of code that is not a statement or expression of our grammar, before parsing.
 
 use super::numbers;
 

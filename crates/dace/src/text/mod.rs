@@ -1,7 +1,7 @@
-//! DaCe's texts: symbolic expressions, conditions, lambdas and tasklet code, as expressions and statements of our grammar.
+//! DaCe's texts: symbolic expressions, conditions, lambdas and tasklet code, as trees of our grammar.
 //!
-//! Both grammars are subsets of Python's, so the texts are parsed by ours; what remains are other spellings, which are
-//! rewritten in the tree, and a few forms that are no Python of ours, which are rewritten in the text before.
+//! Both grammars are subsets of Python's, so our parser reads the texts. Other spellings are rewritten in the
+//! tree. A few forms that our Python subset lacks are rewritten in the text beforehand.
 
 mod code;
 mod cpp;

@@ -1,5 +1,5 @@
-//! The spellings of symbolic texts from version 2.0.0a4 on: `$N` for symbols, `symbol($N, dtype=...)`, and numbers with
-//! their type behind them.
+//! Spelling of symbolic texts since version 2.0.0a4: `$N` for symbols, `symbol($N, dtype=...)`, and numbers
+//! with a type suffix.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,7 @@
-//! Calls of DaCe's runtime that are whole algorithms: common divisors, and the parts of floats. They become statements.
+//! Calls of DaCe's runtime that implement whole algorithms (common divisors, parts of floats), as statements.
 //!
-//! They stand alone on the right side of an assignment, as ufuncs and intrinsics of Fortran have them.
+//! Such a call is the complete right side of an assignment, as NumPy ufuncs and Fortran intrinsics produce
+//! it.
 
 use super::cpp::call_arguments;
 

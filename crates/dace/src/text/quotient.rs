@@ -1,7 +1,9 @@
-//! Quotients of operands that may be below zero: DaCe's C++ rounds them towards zero, its Python and we round them down.
+//! Quotients of possibly negative operands: DaCe's C++ rounds them towards zero; its Python and ours round
+//! down.
 //!
-//! Both round alike what is not below zero, so `x // y` is `int_floor(Max(0, x), y) - int_ceil(Max(0, -x), y)`, of which one part is zero.
-//! In this form quotients are written, and as quotients they are read again, also where DaCe has put the sum in another order.
+//! All agree on non-negative operands. Therefore `x // y` is written as
+//! `int_floor(Max(0, x), y) - int_ceil(Max(0, -x), y)`, of which one part is always zero. The reader
+//! recognises this form, even if DaCe has reordered the sum.
 
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};

@@ -1,7 +1,8 @@
-//! Structs of numbers: the struct types of a file, and the texts that make structs and read their fields.
+//! Structs of numbers: the struct types of a file, and the texts that construct structs and read their
+//! fields.
 //!
-//! A struct is a short vector here, with a lane for each field. `_pair(val=a, idx=b)` becomes `lanes(b, a)`, in the order
-//! of the fields, and `x.val` becomes `lane(x, 1)`.
+//! A struct becomes a short vector with one lane per field. `_pair(val=a, idx=b)` becomes `lanes(b, a)`, in
+//! the order of the fields, and `x.val` becomes `lane(x, 1)`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Symbolic texts, as SymPy prints them: sizes, bounds, indices and volumes.
+//! Symbolic texts as SymPy prints them: sizes, bounds, indices and volumes.
 
 use std::fmt::Display;
 

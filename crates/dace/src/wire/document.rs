@@ -1,7 +1,7 @@
-//! A JSON document as it is read: all of its values in one list, texts borrowed from the file.
+//! A parsed JSON document: all values in one list, with texts borrowed from the file.
 //!
-//! A list or object says how many values follow that are within it, so that a document is few allocations, is walked
-//! forwards and costs nothing to throw away. What is kept longer, or written, is a [`Json`].
+//! A list or object stores the number of values that it contains. A document therefore needs few allocations,
+//! is traversed forwards, and is cheap to drop. Values that are stored or written are [`Json`] values.
 
 use super::Json;
 

@@ -1,4 +1,4 @@
-//! A JSON value that is kept or written, whose objects keep the order of their keys.
+//! An owned JSON value whose objects keep the order of their keys.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! The bytes of a `.sdfg` file as a JSON tree that keeps the order of its keys.
+//! The bytes of a `.sdfg` file as a JSON tree that keeps the order of keys.
 //!
-//! It stands apart from decoding because nothing here knows DaCe: gzip or plain, UTF-8, JSON. The order of keys matters,
-//! since assignments between states take effect in it.
+//! This layer does not depend on DaCe: it handles gzip or plain bytes, UTF-8 and JSON. The order of keys
+//! matters because assignments between states take effect in that order.
 
 mod document;
 mod json;

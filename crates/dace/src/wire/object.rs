@@ -1,4 +1,4 @@
-//! Reading the properties of an object, with a note of every one that nobody asked for.
+//! Access to the properties of an object, which records the properties that were never read.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Where in a document something stands, for messages.
+//! Positions in a document, for messages.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! JSON texts as documents, fast: what nearly all files hold, and nothing else.
+//! Fast JSON parser for the common subset of JSON.
 //!
-//! It stands beside a JSON crate because a file is mostly indentation, keys and short texts, which need not be copied, and
-//! because what is read is walked once. Whatever is unusual (an error, a repeated key, a deep nesting) is left to the crate,
-//! so that errors and their positions are its own.
+//! A file consists mostly of indentation, keys and short texts, which need no copies, and each value is
+//! traversed once. The scanner leaves every unusual case (an error, a repeated key, deep nesting) to a JSON
+//! crate, which also reports errors and their positions.
 
 use super::document::{Document, Node};
 

@@ -1,4 +1,4 @@
-//! The fast reader against the JSON crate.
+//! Tests of the fast parser against the JSON crate.
 
 use proptest::prelude::*;
 

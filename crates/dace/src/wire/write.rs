@@ -1,4 +1,4 @@
-//! A JSON tree as bytes, plain or compressed, that depend on nothing but the tree.
+//! Writes a JSON tree as plain or compressed bytes that depend only on the tree.
 
 use std::io::Write;
 

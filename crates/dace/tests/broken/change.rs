@@ -1,4 +1,5 @@
-//! Changes of documents that keep them JSON and break what they say, made by a list of numbers. The fuzz target has them, too.
+//! Mutations of documents, driven by a list of numbers: the result is still JSON with changed contents. The
+//! fuzz target uses them too.
 
 use serde_json::{Value as Json, json};
 

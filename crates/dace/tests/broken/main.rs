@@ -1,5 +1,5 @@
-//! Files that are no programs: truncated, of wrong types, with ids that lead nowhere, too deep, too large. Each is an error with a
-//! code and a path, or another program; never a panic.
+//! Tests of invalid files: truncated, with wrong types, dangling ids, excessive depth or size. Each gives an
+//! error with a code and a path, or another program, and never a panic.
 
 mod change;
 

@@ -1,4 +1,4 @@
-//! Small graphs in the form of DaCe's files, as data, and running them.
+//! Small graphs in the form of DaCe's files, as data, and their execution.
 
 use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::ir::Sdfg;

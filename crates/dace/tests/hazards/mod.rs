@@ -1,4 +1,4 @@
-//! What no path orders runs in the order of DaCe's code.
+//! Tests of accesses that no path orders: they run in the order of DaCe's code.
 
 use serde_json::{Value as Json, json};
 

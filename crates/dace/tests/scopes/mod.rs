@@ -1,5 +1,5 @@
-//! What lies in a scope and what lies around it: views, tiles, arguments of nested SDFGs, threads; each in the smallest graph
-//! that has it, with what the graph computes.
+//! Tests of values inside and around scopes: views, tiles, arguments of nested SDFGs and threads, each in its
+//! smallest graph, with the values that the graph computes.
 
 use crate::graph::{
     self, Graph, access, assign, edge, end_of, map, memlet, nested, resolved, stream, tasklet, to,

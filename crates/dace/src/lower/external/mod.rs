@@ -1,8 +1,8 @@
-//! C++ code that is compiled as it is: one unit of C++ for a file, with a function for each tasklet.
+//! C++ code that is compiled unchanged: one translation unit per file, with a function for each tasklet.
 //!
-//! One unit, because tasklets of a file share the C++ code beside the graph, with its variables. The function of a tasklet
-//! gets what the code names: values, pointers, and symbols. Lines of the unit are told as those of the file, so that a
-//! compiler's messages are about the code that users wrote.
+//! The tasklets of a file share one unit because they share the C++ code beside the graph and its variables.
+//! The function of a tasklet receives values, pointers and symbols that the code names. Line directives refer
+//! to the original file, so that compiler messages point to the user's code.
 
 mod parameter;
 

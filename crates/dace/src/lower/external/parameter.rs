@@ -1,4 +1,5 @@
-//! What the function of a C++ tasklet gets for one connector or symbol, and how its code sees that.
+//! Parameters of a C++ tasklet's function: one for each connector or symbol, with its declaration in the
+//! code.
 
 use std::fmt::Write as _;
 
