@@ -1,4 +1,5 @@
-//! What library nodes become: maps, or calls of a BLAS that the user asks for, as `compile`, `run`, `interpret` and `print` share it.
+//! Treatment of library nodes, shared by `compile`, `run`, `interpret` and `print`: expansion into maps, or
+//! calls of a BLAS on request.
 
 use clap::Args;
 use sdfg::ir::Sdfg;

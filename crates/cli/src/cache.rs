@@ -1,4 +1,4 @@
-//! `sdfg cache`: what was compiled before and is kept.
+//! `sdfg cache`: shows and clears cached object code.
 
 use clap::Args;
 use sdfg_codegen::cache::{Cache, Contents, VARIABLE};

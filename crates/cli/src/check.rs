@@ -1,4 +1,4 @@
-//! `sdfg check`: every error of programs at once.
+//! `sdfg check`: reports all errors of programs at once.
 
 use clap::{Args, ValueEnum};
 use sdfg::diagnostic::Diagnostic;

@@ -1,4 +1,4 @@
-//! `sdfg compile`: native code in files.
+//! `sdfg compile`: writes native code to files.
 
 use std::path::Path;
 

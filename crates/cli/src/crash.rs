@@ -1,4 +1,5 @@
-//! A run that is ended by a signal says so: native code trusts its program, and what a wrong one does ends the process without a word.
+//! Reports a native run that a signal ends. Native code trusts its program, so a wrong program may end the
+//! process without any message of its own.
 
 use std::ffi::{c_int, c_void};
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! `sdfg explain`: what a code of a finding means.
+//! `sdfg explain`: explains the code of a diagnostic.
 
 use clap::Args;
 use sdfg::diagnostic::pages::{self, Entry, Group};

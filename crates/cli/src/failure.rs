@@ -1,4 +1,4 @@
-//! Why a command failed: what, where and what to do, with the exit status.
+//! Failures of commands: message, location, help and exit status.
 
 use std::fmt::Display;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `sdfg info`: what a program consists of, how much it moves, computes and allocates.
+//! `sdfg info`: contents of a program, and the data that it moves, computes and allocates.
 
 mod costs;
 mod memory;

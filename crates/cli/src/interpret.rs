@@ -1,4 +1,4 @@
-//! `sdfg interpret`: the reference semantics.
+//! `sdfg interpret`: runs a program under the reference semantics.
 
 use std::str::FromStr;
 

@@ -1,6 +1,6 @@
-//! The `sdfg` command: checks, explains findings, prints, interprets, compiles, runs and reduces programs.
+//! The `sdfg` command: checks, explains, prints, interprets, compiles, runs and reduces programs.
 //!
-//! One file for each subcommand; what they share stands beside them under its own name.
+//! Each subcommand has one file. Shared parts are in files of their own.
 
 mod blas;
 mod cache;

@@ -1,4 +1,5 @@
-//! From a checked program to native code, as `compile` and `run` share it: options, expansion, lowering.
+//! Path from a validated program to native code, shared by `compile` and `run`: options, expansion and
+//! lowering.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

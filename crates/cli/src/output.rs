@@ -1,4 +1,4 @@
-//! Writing results: files that appear whole or not at all, and the standard output.
+//! Writes results: atomic files, and the standard output.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `sdfg print`: a program in another form.
+//! `sdfg print`: writes a program in another form.
 
 use clap::{Args, ValueEnum};
 use sdfg::ir::Sdfg;

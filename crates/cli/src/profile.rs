@@ -1,4 +1,4 @@
-//! What programs measure of themselves: which parts are timed, and where the measurements go.
+//! Options for timers and counters: the regions to measure, and the destination of the measurements.
 
 use clap::{Args, ValueEnum};
 use sdfg_codegen::interface::ProfileFormat;

@@ -1,4 +1,4 @@
-//! `sdfg reduce`: the smallest program that still makes a command fail.
+//! `sdfg reduce`: finds the smallest program that still makes a command fail.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read, Seek};

@@ -1,4 +1,4 @@
-//! Reading programs: from a file or the standard input, as text, JSON or a file of DaCe's, up to a checked program.
+//! Reads programs from a file or the standard input, as text, JSON or a DaCe file, and validates them.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! `sdfg strategy`: the cheapest way to spread the operations of a graph over processors.
+//! `sdfg strategy`: finds the cheapest distribution of the operations of a graph over processors.
 
 mod calibrate;
 mod program;

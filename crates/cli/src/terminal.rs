@@ -1,4 +1,4 @@
-//! Messages on the standard error stream, and whether they are coloured.
+//! Messages on the standard error stream, and their colours.
 
 use std::io::{IsTerminal, Write};
 

@@ -1,5 +1,5 @@
-//! `Cholesky`: the triangular factor of a positive definite matrix, `A = L L^H` or `A = U^H U`, with zeros beside it; `Potrf`, LAPACK's,
-//! keeps the other half of the matrix.
+//! `Cholesky`: the triangular factor of a positive definite matrix, `A = L L^H` or `A = U^H U`, with zeros in
+//! the other half. `Potrf` is LAPACK's variant, which keeps the other half of the matrix.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;

@@ -1,4 +1,4 @@
-//! Why a graph could not be expanded.
+//! Errors of expanding a graph.
 
 use sdfg::edit::EditError;
 use sdfg::path::ElementPath;

@@ -1,4 +1,4 @@
-//! Replaces every reduction and library node of a graph, also inside of nested SDFGs.
+//! Replaces every reduction and library node of a graph, including those inside nested SDFGs.
 
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, StateId};

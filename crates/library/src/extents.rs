@@ -1,4 +1,4 @@
-//! Extents inside of an expansion: constants stay, each other size gets a symbol.
+//! Extents inside an expansion: constants are kept, and each other size becomes a symbol.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::Sdfg;

@@ -1,4 +1,4 @@
-//! `Fill`: all elements of a container get one value, that of a property or of an input.
+//! `Fill`: sets all elements of a container to one value, from a property or an input.
 
 use sdfg::ir::LibraryNode;
 use sdfg::value::Value;

@@ -1,8 +1,9 @@
 //! Library nodes and their expansions.
 //!
-//! A library node and a [`Reduce`](sdfg::ir::Reduce) have one meaning and several ways to be carried out. [`expand()`] replaces each by a
-//! nested SDFG that means the same and that code generation knows how to lower. Apart from `sdfg`, so that the graph does not know
-//! how its operations are carried out, and apart from code generation, so that transformations see the expanded graph.
+//! A library node, like a [`Reduce`](sdfg::ir::Reduce), has one meaning and several implementations.
+//! [`expand()`] replaces each by a nested SDFG with the same meaning that code generation can lower. The
+//! crate is separate from `sdfg`, so that the graph does not depend on implementations. It is separate from
+//! code generation, so that transformations see the expanded graph.
 #![forbid(unsafe_code)]
 
 mod blas;

@@ -1,6 +1,7 @@
-//! What stands at the connectors of a library node: shapes and element types, as the interpreter and the graph tell them.
+//! Operands of a library node: shapes and element types, as the interpreter and the graph provide them.
 //!
-//! Both give the same [`Signature`], so that an operation is understood in one place whether it is computed or expanded.
+//! Both provide the same [`Signature`], so each operation interprets its operands in one place, whether it is
+//! computed or expanded.
 
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::LibraryOperand;

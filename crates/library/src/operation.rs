@@ -1,4 +1,4 @@
-//! The operations of this crate: what each needs and means, whether it is computed or expanded.
+//! The operations of this crate: requirements and meaning of each, for computation and expansion.
 
 use sdfg::interpret::{Libraries, LibraryOperand};
 use sdfg::ir::{ConflictResolution, LibraryNode, NestedSdfg};

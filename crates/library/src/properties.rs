@@ -1,5 +1,5 @@
-//! The properties of library nodes. A list `p` of DaCe's is one property for each entry, `p_0`, `p_1` and so on; the text
-//! `ij,jk->ik` is the word `ij_jk_to_ik`.
+//! Properties of library nodes. A list `p` of DaCe is one property for each entry: `p_0`, `p_1` and so on.
+//! The text `ij,jk->ik` is the word `ij_jk_to_ik`.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;

@@ -1,9 +1,11 @@
 //! The `pure` expansion of a reduction: maps and a write-conflict resolution (paper section 3.3, "Reduce").
 //!
-//! The expansion is a nested SDFG that works in place. A first state sets every element of the output to the identity, if there is one; a second one
-//! maps over all elements of the input and combines each into its element of the output. The last axes, whose elements are neighbours in memory, are
-//! the innermost dimensions; of the others, kept axes are outside of reduced ones. So a back end that runs the inner dimensions in order reads
-//! memory in order, and keeps an element of the output in a register where the last axis is reduced.
+//! The expansion is a nested SDFG that works in place. A first state sets every output element to the
+//! identity, if there is one. A second state maps over all input elements and combines each into its output
+//! element. The last axes, whose elements are consecutive in memory, are the innermost dimensions. Of the
+//! other dimensions, kept axes enclose reduced ones. Back ends that run the inner dimensions in order
+//! therefore access memory in order. They also keep an output element in a register where the last axis is
+//! reduced.
 
 use sdfg::dtype::ElementType;
 use sdfg::ir::draft::{DraftSdfg, DraftState};

@@ -1,4 +1,4 @@
-//! Expansions by the name of the operation.
+//! Registry: expansions by the name of the operation.
 
 use sdfg::ir::{LibraryNode, NestedSdfg, NodeId, Sdfg, State};
 

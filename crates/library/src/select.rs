@@ -1,8 +1,9 @@
-//! `Merge`: each element is taken from one of two operands, as a mask says: `_mrg_out = _mrg_t if _mrg_mask else _mrg_f`;
-//! and `Broadcast`, which has one operand and no mask.
+//! `Merge` selects each element from one of two operands by a mask:
+//! `_mrg_out = _mrg_t if _mrg_mask else _mrg_f`. `Broadcast` has one operand and no mask.
 //!
-//! Operands are broadcast against the result by NumPy's rule, or along one dimension as Fortran's `SPREAD` does. Earlier
-//! versions of DaCe have no such nodes; from 2.0 on its front end makes them of `numpy.where` and `numpy.broadcast_to`.
+//! Operands are broadcast to the shape of the result by NumPy's rule, or along one dimension as Fortran's
+//! `SPREAD` does. DaCe has these nodes since version 2.0, where its front end creates them for `numpy.where`
+//! and `numpy.broadcast_to`.
 
 use sdfg::ir::LibraryNode;
 use sdfg::tasklet::arith;

@@ -1,5 +1,6 @@
-//! `CShift`: the elements along one dimension move in a circle, `_out[i] = _x[(i + shift) mod n]` in Fortran's direction and
-//! `_out[i] = _x[(i - shift) mod n]` in NumPy's (`numpy.roll`), which DaCe has from 2.0 on.
+//! `CShift`: rotates the elements along one dimension. `_out[i] = _x[(i + shift) mod n]` in Fortran's
+//! direction, `_out[i] = _x[(i - shift) mod n]` in NumPy's (`numpy.roll`). DaCe has this node since version
+//! 2.0.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;

@@ -1,4 +1,5 @@
-//! `CSRMV` and `CSRMM`: a matrix in compressed rows times a vector or matrix, `_c = alpha * A @ _b + beta * _cin`.
+//! `CSRMV` and `CSRMM`: a matrix in compressed-row format times a vector or matrix,
+//! `_c = alpha * A @ _b + beta * _cin`.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;

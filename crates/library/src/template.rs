@@ -1,7 +1,7 @@
-//! Expansions as text: a nested SDFG is put together from a few kinds of states and read by the parser of programs.
+//! Expansions as text: a nested SDFG is assembled from a few kinds of states and parsed by the text parser.
 //!
-//! Names of the expansion itself begin with two underscores, so that they are none of a node's connectors and of the
-//! caller's symbols.
+//! Names of the expansion begin with two underscores, so they never collide with connectors of the node or
+//! symbols of the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 

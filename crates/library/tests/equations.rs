@@ -1,4 +1,5 @@
-//! Operations whose results are rounded: interpreter and expansion against what defines the result, within a tolerance.
+//! Tests of operations with rounded results: the interpreter and the expansion satisfy the defining equation
+//! within a tolerance.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Library nodes mean the same to the interpreter, after expansion, and to a reference that knows neither.
+//! Tests of library nodes: the interpreter, the expansion and an independent reference agree.
 
 mod bench;
 mod elementwise;

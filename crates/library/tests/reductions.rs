@@ -1,4 +1,4 @@
-//! Reductions mean the same before and after expansion: programs as text, run by the interpreter in several orders.
+//! Tests of reductions before and after expansion: text programs, run by the interpreter in several orders.
 
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::ir::Sdfg;

@@ -1,4 +1,4 @@
-//! From options to the arguments of a call, and from its results to files.
+//! Converts options to the arguments of a call, and its results to files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,8 @@
-//! Containers that are shown after a run, also those that live only inside of the program, as they are at the end or were after a
-//! block.
+//! Containers that are shown after a run, including transients, as they are at the end or after a block.
 //!
-//! A transient that is to be shown becomes an argument, whose elements are undefined before the run; what is to be shown as it was
-//! after a block is copied there into an argument of its own. So it is there after the run, in the interpreter and in native
-//! code alike, and neither has to know of it.
+//! A transient that is shown at the end becomes an argument whose elements are undefined before the run. To
+//! show a container as it was after a block, the program is extended with a copy into an additional argument.
+//! The interpreter and native code both run the extended program, and neither needs support for dumps.
 
 use sdfg::analysis::ScopeTree;
 use sdfg::edit::{EditError, Editor};

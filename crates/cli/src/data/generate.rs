@@ -1,4 +1,4 @@
-//! Generated contents: the same on every machine, and exact in the arithmetic of tests.
+//! Generated array contents: identical on every machine, and exact in the arithmetic of tests.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Data of a run: symbols and inputs from the command line or generated, outputs to files or summed up.
+//! Data of a run: symbols and inputs from the command line or generated; outputs to files or summarised.
 
 mod arguments;
 mod dump;

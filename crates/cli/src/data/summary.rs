@@ -1,4 +1,4 @@
-//! One line about a result: enough to see whether two runs agree.
+//! One-line summary of a result, sufficient to compare two runs.
 
 use sdfg::tensor::Tensor;
 

@@ -1,4 +1,4 @@
-//! The table of costs in `sdfg info`: bytes and operations of the program, its states and scopes.
+//! Cost table of `sdfg info`: bytes and operations of the program, its states and scopes.
 
 use std::collections::BTreeMap;
 

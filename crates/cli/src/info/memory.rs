@@ -1,4 +1,5 @@
-//! The memory in `sdfg info`: what native code allocates for transients, and which of them share it.
+//! Memory table of `sdfg info`: memory that native code allocates for transients, and the transients that
+//! share it.
 
 use std::collections::BTreeMap;
 

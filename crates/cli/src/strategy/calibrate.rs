@@ -1,7 +1,8 @@
-//! `sdfg strategy --calibrate`: what this machine is like, measured, as the file that `--machine` reads.
+//! `sdfg strategy --calibrate`: measures this machine and writes the file that `--machine` reads.
 //!
-//! Rates are those of programs that we compile, so that they do not depend on how this command was built; the link is that between two
-//! threads. Apart from the search, which looks at no clock and at no machine.
+//! The rates are those of compiled SDFGs, so they do not depend on the build of this command. The link is the
+//! link between two threads. This module is separate from the search, which reads no clock and queries no
+//! machine.
 
 mod link;
 mod rates;

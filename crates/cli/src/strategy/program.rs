@@ -1,4 +1,4 @@
-//! From a program on the command line to its computation graph with costs.
+//! Derives the computation graph with costs from a program on the command line.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Compiled code that is kept from one command to the next.
+//! Tests of compiled code that the cache keeps between commands.
 
 use crate::Bench;
 use crate::programs::DOUBLE;

@@ -1,4 +1,5 @@
-//! Runs that a signal ends: the message names the signal and says what to do, and the exit status stays the signal's.
+//! Tests of runs that a signal ends: the message names the signal and the remedy, and the exit status is that
+//! of the signal.
 
 use crate::Bench;
 

@@ -1,4 +1,4 @@
-//! `.npy` files as NumPy writes them.
+//! Tests with `.npy` files as NumPy writes them.
 
 /// A file of version 1.0 with little-endian doubles.
 pub(crate) fn npy(values: &[f64], shape: &str) -> Vec<u8> {

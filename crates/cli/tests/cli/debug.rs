@@ -1,4 +1,4 @@
-//! What debuggers are told.
+//! Tests of debug information.
 #![expect(clippy::print_stdout, reason = "a test says what it could not try")]
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What stands at the path of an output: files are replaced, links followed, pipes written through.
+//! Tests of output paths: files are replaced, symbolic links followed, and pipes written to.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;

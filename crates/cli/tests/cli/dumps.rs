@@ -1,4 +1,4 @@
-//! Containers that are shown after a run.
+//! Tests of containers that are shown after a run.
 
 use super::Bench;
 

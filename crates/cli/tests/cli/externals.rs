@@ -1,4 +1,4 @@
-//! Programs with C code of their own: consent, and what is said when the code is not there.
+//! Tests of programs with external C code: consent, and messages about missing code.
 
 use crate::Bench;
 

@@ -1,4 +1,4 @@
-//! Arguments with strides: files and patterns are dense, whatever the program declares.
+//! Tests of arguments with strides: files and patterns are dense, whatever strides the program declares.
 
 use crate::Bench;
 use crate::data::{doubles, npy};

@@ -1,4 +1,5 @@
-//! The `sdfg` command from outside: exit status, standard output and messages, for right use and for wrong.
+//! End-to-end tests of the `sdfg` command: exit status, standard output and messages, for correct and
+//! incorrect use.
 
 mod cache;
 mod crash;

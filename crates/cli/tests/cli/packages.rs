@@ -1,4 +1,5 @@
-//! Packages as C, CMake and Fortran find them: the commands of `examples/embedding/README.md`, with the tools that there are.
+//! Tests of packages from C, CMake and Fortran: they run the commands of `examples/embedding/README.md` with
+//! the tools that are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

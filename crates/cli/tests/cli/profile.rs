@@ -1,4 +1,4 @@
-//! What programs measure of themselves: tables, traces, and who is told to ask for something else.
+//! Tests of measurements: tables, traces, and messages about unsupported requests.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `sdfg reduce` with shell scripts as the command that fails.
+//! Tests of `sdfg reduce` with shell scripts as the failing command.
 
 use crate::Bench;
 use crate::programs::{DOUBLE, OUTSIDE};

@@ -1,4 +1,5 @@
-//! Wrong use: what is wrong, where and what to do; the right exit status; nothing left behind.
+//! Tests of incorrect use: the message states fault, location and remedy, the exit status is right, and no
+//! files remain.
 
 use crate::Bench;
 use crate::data::{npy, npy_of};

@@ -1,4 +1,4 @@
-//! The search for strategies, from a file of costs to a table, JSON and a picture.
+//! Tests of the strategy search: from a file of costs to a table, JSON and a picture.
 
 use crate::Bench;
 

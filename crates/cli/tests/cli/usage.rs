@@ -1,4 +1,4 @@
-//! Right use: every command does what its help says.
+//! Tests of correct use: every command does what its help says.
 
 use crate::Bench;
 use crate::data::{doubles, npy};

@@ -1,6 +1,7 @@
-//! Products of matrices and vectors as calls: `gemm`, `gemv`, `ger`, `dot` and `axpy`, whichever the labels of a contraction are.
+//! Products of matrices and vectors as calls of `gemm`, `gemv`, `ger`, `dot` or `axpy`, selected by the
+//! labels of the contraction.
 //!
-//! What is added to the product is put into the output first, so that each call adds to what is there.
+//! The summand is stored in the output first, so that each call adds to the existing values.
 
 use super::{COLUMN_MAJOR, CallState, Called, Calls, ROW_MAJOR, int, letter, transposition};
 use crate::contraction::{Addend, Contraction, Label, Term};

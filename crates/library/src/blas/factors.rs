@@ -1,7 +1,7 @@
-//! Factors of matrices as calls of LAPACK: `potrf` for `Cholesky`, `getrf` and `getrs` for `Solve`.
+//! Matrix factorizations as calls of LAPACK: `potrf` for `Cholesky`, `getrf` and `getrs` for `Solve`.
 //!
-//! Operands are copied to where they are overwritten. Where LAPACK gives up (the matrix is singular, or not positive definite), the
-//! results are NaN, as the meaning says.
+//! Operands that LAPACK overwrites are copied first. If LAPACK fails (the matrix is singular, or not positive
+//! definite), the results are NaN, as the meaning of the node requires.
 
 use sdfg::dtype::ScalarType;
 

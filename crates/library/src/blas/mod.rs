@@ -1,8 +1,9 @@
-//! Library nodes as calls of BLAS and LAPACK, for users who ask for it: the C interfaces, `cblas_*` and `LAPACKE_*`, with integers of 32
-//! bits, of a library that they name.
+//! Library nodes as calls of BLAS and LAPACK, on request: the C interfaces `cblas_*` and `LAPACKE_*` with
+//! 32-bit integers, from a library that the user names.
 //!
-//! A call is an external tasklet, which knows nothing of memory but addresses and distances. So operands have to lie as BLAS wants
-//! it, which [`Calls`] finds out from layouts: elements of a matrix are neighbours along its rows or its columns.
+//! A call is an external tasklet, which receives only addresses and leading dimensions. Therefore operands
+//! must have a BLAS layout: consecutive elements along rows or columns. [`Calls`] checks this against the
+//! declared layouts.
 
 mod contraction;
 mod factors;

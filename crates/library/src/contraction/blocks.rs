@@ -1,11 +1,13 @@
-//! The `fast` expansion of a contraction that contains a product of matrices, `C[i, j] += A[i, k] * B[k, j]`.
+//! The `fast` expansion of a contraction that contains a matrix product, `C[i, j] += A[i, k] * B[k, j]`.
 //!
-//! A tasklet takes a block of four rows and four columns of `A`, which stays in registers while the innermost loop, which back
-//! ends vectorise, goes along four rows of `B` and of `C`: sixteen products for eight elements that are read and four that are written, all in
-//! first-level caches. Around it, `B` is cut into panels that fit into second-level caches, and the blocks of rows and columns of `C` are
-//! shared by threads. Where `B` is transposed, panels of it are copied into the order in which they are read. What fills no block is left to one more state.
+//! A tasklet keeps a block of four rows and four columns of `A` in registers. Its innermost loop, which back
+//! ends vectorise, runs along four rows of `B` and of `C`. It computes sixteen products for eight loads and
+//! four stores, all in first-level caches. The outer loops cut `B` into panels that fit into second-level
+//! caches. Threads share the blocks of rows and columns of `C`. Panels of a transposed `B` are copied into
+//! the order of their accesses. An additional state computes the elements that fill no block.
 //!
-//! Other labels are loops around: those of the output dimensions of the parallel map, those that are summed up loops of the control flow.
+//! All other labels become enclosing loops: labels of output dimensions become dimensions of the parallel
+//! map, and summed labels become control-flow loops.
 
 use sdfg::dtype::ScalarType;
 

@@ -1,4 +1,5 @@
-//! The meaning of a contraction: for each element of the output the sum over all other indices, in the type of the output.
+//! Meaning of a contraction: each output element is the sum over all other indices, in the element type of
+//! the output.
 
 use sdfg::value::Value;
 

@@ -1,8 +1,8 @@
-//! The `pure` expansion of a contraction: a state that scales the output or sets it to zero, and a map over all indices that
-//! adds each product to its element.
+//! The `pure` expansion of a contraction: a state that scales or clears the output, and a map over all
+//! indices that adds each product to its element.
 //!
-//! The innermost dimension of the map is the index that is the last one of most tensors, so that memory is read and written
-//! in order; of the others, those of the output are outside of those that are summed up.
+//! The innermost dimension of the map is the index that is last in most tensors, so that memory is accessed
+//! in order. Of the other dimensions, those of the output enclose those that are summed.
 
 use super::{Addend, Contraction, Label};
 use crate::error::ExpandErrorKind;

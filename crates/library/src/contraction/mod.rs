@@ -1,6 +1,9 @@
-//! Contractions: sums of products of tensors, `C = alpha * sum(A * B * ...) + beta * D`, written with a label for each index
-//! as Einstein's convention does. Products of matrices and vectors, transpositions and outer products are contractions, so
-//! that they have one meaning, here, and one expansion, in [`expand`]. Those that contain a product of matrices have a fast one, too, in [`blocks`], and transposes in [`tiles`].
+//! Contractions: sums of tensor products, `C = alpha * sum(A * B * ...) + beta * D`, with a label for each
+//! index, as in Einstein notation.
+//!
+//! Products of matrices and vectors, transpositions and outer products are contractions. They share one
+//! meaning and one expansion ([`expand`]). Contractions with a matrix product also have a fast expansion
+//! ([`blocks`]), and so have transposes ([`tiles`]).
 
 mod blocks;
 mod compute;

@@ -1,4 +1,5 @@
-//! Products of matrices and vectors as contractions: `MatMul`, `Gemm`, `BatchedMatMul`, `Gemv`, `Ger`, `Dot`, `TensorDot`.
+//! Products of matrices and vectors as contractions: `MatMul`, `Gemm`, `BatchedMatMul`, `Gemv`, `Ger`, `Dot`
+//! and `TensorDot`.
 
 use sdfg::ir::LibraryNode;
 use sdfg::syntax::Expression;

@@ -1,4 +1,4 @@
-//! Contractions that are told by labels or axes: `Einsum`, `Transpose`, `TensorTranspose`, `Copy`, `Axpy`.
+//! Contractions specified by labels or axes: `Einsum`, `Transpose`, `TensorTranspose`, `Copy` and `Axpy`.
 
 use sdfg::ir::LibraryNode;
 use sdfg::syntax::Expression;

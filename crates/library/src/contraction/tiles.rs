@@ -1,9 +1,10 @@
-//! The `fast` expansion of transposes: elements are moved in square tiles.
+//! The `fast` expansion of transposes: elements move in square tiles.
 //!
-//! Neighbours in the output are far from each other in the input. Along a row of the output each element comes from another cache line, which is
-//! gone before the next row needs it if rows are long, and at once if their distance is a power of two. A tile of 8 by 8 uses the whole of
-//! each line that it reads and writes. Its loops have constant lengths, so that back ends unroll and vectorise them; what fills no tile is
-//! left to two more states.
+//! Neighbours in the output are far apart in the input. Along a row of the output, each element comes from
+//! another cache line. If rows are long, that line is evicted before the next row needs it, and if the
+//! distance is a power of two, immediately. A tile of 8 by 8 elements uses every loaded and stored cache line
+//! completely. The tile loops have constant trip counts, so back ends unroll and vectorise them. Two
+//! additional states move the elements that fill no tile.
 
 use super::expand::param;
 use super::{Contraction, Label};

@@ -1,4 +1,4 @@
-//! The expansion has the shape that back ends rely on, and refuses what it cannot do.
+//! Tests of expansions: they have the shape that back ends rely on, and unsupported nodes are refused.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::draft::{DraftSdfg, DraftState};

@@ -1,4 +1,5 @@
-//! Transforms of any length (Bluestein's chirp z-transform): a convolution, by transforms of a length that passes are good for.
+//! Transforms of any length (Bluestein's chirp z-transform): a convolution, computed by transforms whose
+//! length has small factors.
 //!
 //! As `k * n = (k * k + n * n - (k - n) * (k - n)) / 2`, with `chirp[k] = root(2 * N) ** (k * k)`,
 //!
@@ -6,11 +7,13 @@
 //! out[k] = chirp[k] * sum(inp[n] * chirp[n] * conj(chirp[k - n]) for n < N)
 //! ```
 //!
-//! which is a part of the cyclic convolution of any length from `2 * N - 1` on: the transform of the conjugates, the kernel, and that
-//! of `inp * chirp` are multiplied, and what is transformed back is `conj(transform(conj(product))) / length`. All three go through the same
-//! passes, in rounds. Squares are reduced modulo `2 * N` as integers, so that angles are as exact for large `k` as for small ones.
+//! This is a part of the cyclic convolution of any length from `2 * N - 1` on. The transform of the
+//! conjugates (the kernel) and the transform of `inp * chirp` are multiplied. The inverse transform is
+//! `conj(transform(conj(product))) / length`. All three transforms use the same passes, in rounds. Squares
+//! are reduced modulo `2 * N` as integers, so angles are equally exact for all `k`.
 //!
-//! Where the length is known with the call only, the number of rounds is decided then: lengths that passes are good for take the last one alone.
+//! If only the call determines the length, the number of rounds is decided at run time: lengths with small
+//! factors run only the last round.
 
 use sdfg::dtype::ScalarType;
 

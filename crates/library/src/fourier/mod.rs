@@ -1,4 +1,5 @@
-//! `FFT` and `IFFT`: the discrete Fourier transform of a vector, `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
+//! `FFT` and `IFFT`: the discrete Fourier transform of a vector,
+//! `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
 
 mod chirp;
 mod passes;

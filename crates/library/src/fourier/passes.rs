@@ -1,13 +1,15 @@
-//! Transforms in passes, one for each factor of the length (Cooley and Tukey; Stockham's order, which needs no permutation).
+//! Transforms in passes, one for each factor of the length (Cooley and Tukey, in Stockham's order, which
+//! needs no permutation).
 //!
-//! With `rest * stride` elements in all, and `rest = radix * part`, a pass writes for `p < part`, `k < radix` and `q < stride`
+//! With `rest * stride` elements in total, and `rest = radix * part`, a pass writes for `p < part`,
+//! `k < radix` and `q < stride`
 //!
 //! ```text
 //! to[(radix * p + k) * stride + q] = sum(from[(p + t * part) * stride + q] * root(rest) ** (k * (p + t * part)) for t < radix)
 //! ```
 //!
-//! and `part` is left for the next one. There is a state for each of the factors 4, 2, 3, 5 and 7; lengths with other ones
-//! are those of [`super::chirp`].
+//! and the next pass continues with `part`. Each of the factors 4, 2, 3, 5 and 7 has a state.
+//! [`super::chirp`] handles lengths with other factors.
 
 use sdfg::dtype::ScalarType;
 

@@ -1,4 +1,4 @@
-//! Elimination with partial pivoting on numbers, as the interpreter computes it.
+//! Numerical elimination with partial pivoting, for the interpreter.
 
 use sdfg::dtype::ScalarType;
 use sdfg::tasklet::{MathFunction, arith};

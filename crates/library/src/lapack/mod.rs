@@ -1,6 +1,8 @@
-//! LAPACK's operations on matrices: factors with exchanged rows (`Getrf`), and what is computed from them (`Getrs`, `Getri`).
+//! LAPACK's matrix operations: factors with exchanged rows (`Getrf`), and operations on these factors
+//! (`Getrs`, `Getri`).
 //!
-//! `Solve` and `Inv` are made of the same parts: `elimination` computes with numbers, `states` says the same as graphs.
+//! `Solve` and `Inv` consist of the same parts. `elimination` computes with numbers; `states` expresses the
+//! same as graphs.
 
 mod elimination;
 pub(crate) mod panels;

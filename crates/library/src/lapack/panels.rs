@@ -1,7 +1,8 @@
-//! Factors and solutions by panels of columns (right-looking, as LAPACK's blocked algorithms): a panel is computed column by column, the rest
-//! of the matrix gets its products at once, by a product of matrices, which is where nearly all of the operations are.
+//! Factorizations and solutions by panels of columns (right-looking, as LAPACK's blocked algorithms).
 //!
-//! The product is a library node of its own, which is expanded in turn. What it reads is copied, so that it can work in place.
+//! A panel is computed column by column. A matrix product then updates the rest of the matrix at once and
+//! performs nearly all operations. The product is a separate library node, which is expanded in turn. Its
+//! inputs are copied, so that it can work in place.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;

@@ -1,4 +1,4 @@
-//! The meaning of a stencil: the code is run for each element.
+//! Meaning of a stencil: the code runs for each element.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;

@@ -1,5 +1,5 @@
-//! The expansion of a stencil: a map for the interior, and one for each part of the boundary, whose reads stay inside and are
-//! replaced where the inputs have no element.
+//! Expansion of a stencil: one map for the interior, and one map for each part of the boundary. Reads of
+//! boundary maps stay inside the inputs; missing elements are replaced by the boundary condition.
 
 use sdfg::tasklet::Dialect;
 use sdfg::value::Value;

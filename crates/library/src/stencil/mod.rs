@@ -1,9 +1,10 @@
-//! `Stencil`: every element of the outputs is computed by the same code from elements of the inputs at constant offsets.
+//! `Stencil`: the same code computes every output element from input elements at constant offsets.
 //!
-//! The code is assignments, the properties `code_NAME`. In it, `a[-1, 0]` is the element of the input `a` that lies one row above the one
-//! that is computed. What happens where there is none is the input's boundary condition. An input of fewer dimensions than the
-//! outputs is told which of the iterators it follows. `compute` is the meaning, element by element; `regions` cuts the outputs into an
-//! interior, in which no condition is tested, and a boundary around it; `expand` writes these as maps.
+//! The code consists of assignments, the properties `code_NAME`. In it, `a[-1, 0]` is the element of the
+//! input `a` one row above the computed element. The boundary condition of the input applies where that
+//! element does not exist. Flags select the iterators of an input with fewer dimensions than the outputs.
+//! `compute` defines the meaning, element by element. `regions` divides the outputs into an interior without
+//! boundary tests and a boundary. `expand` writes both as maps.
 
 mod compute;
 mod expand;

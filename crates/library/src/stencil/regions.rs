@@ -1,5 +1,5 @@
-//! The parts of the outputs of a stencil: what is written, the interior of it, in which every input has the elements that are read,
-//! and the boundary around the interior.
+//! Regions of a stencil's outputs: the written part, its interior, where every input has all accessed
+//! elements, and the boundary around the interior.
 
 use super::{Boundary, Stencil};
 

@@ -1,4 +1,4 @@
-//! A program around one library node, run in every way there is.
+//! A program around one library node, run in every available way.
 
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Libraries, Options, Order};

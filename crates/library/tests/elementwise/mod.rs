@@ -1,4 +1,4 @@
-//! Library nodes that take each element from another place, against references that know neither maps nor graphs.
+//! Tests of library nodes that move elements, against references that use neither maps nor graphs.
 
 use proptest::prelude::*;
 use sdfg::dtype::ScalarType;

@@ -1,6 +1,6 @@
-//! What a message between two threads of this machine takes: the link of ranks that share its memory.
+//! Message time between two threads of this machine: the link of ranks that share its memory.
 //!
-//! Who waits looks again and again, as message-passing libraries do, rather than to be woken.
+//! A waiting thread polls, as message-passing libraries do, instead of sleeping.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Operations and bytes in a second of one rank, while all ranks are at work: two small programs, compiled and timed.
+//! Operations and bytes per second of one rank while all ranks are busy, measured with two small compiled
+//! programs.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
