@@ -1,7 +1,8 @@
-//! What a prepared call costs: `cargo xtask bench calls`.
+//! Cost of a prepared call: `cargo xtask bench calls`.
 //!
-//! Programs that add up as many arrays of eight elements as told, too little to start threads for, called again and again on
-//! the same memory. The time of a call is nearly all overhead: checks of sizes and overlaps, and the way there and back.
+//! The programs add up several arrays of eight elements, too little work to start threads, and are called
+//! repeatedly on the same memory. Nearly all of the time is call overhead: checks of sizes and overlaps, and
+//! the call itself.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::fmt::Write as _;

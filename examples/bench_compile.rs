@@ -1,8 +1,8 @@
-//! How long programs take from the builder to code that can be called: `cargo xtask bench compile`.
+//! Time from the builder to callable code: `cargo xtask bench compile`.
 //!
-//! For every example program that compiles natively: medians over interleaved rounds, at the default level and at the
-//! quick one, with the parts of the time. Reductions are expanded on the way. Then chains of states, each of which should take a time in
-//! proportion to their number, but for LLVM.
+//! For every example program that compiles natively, the benchmark prints medians over interleaved rounds at
+//! the default level and at the quick level, divided into phases. Reductions are expanded on the way. Chains
+//! of states follow; except for LLVM, each should take time proportional to its length.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::time::Instant;

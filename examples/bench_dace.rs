@@ -1,8 +1,8 @@
-//! How long a DaCe graph takes from its file to code that can be called: half of `cargo xtask bench dace`.
+//! Time from the file of a DaCe graph to callable code: one half of `cargo xtask bench dace`.
 //!
-//! For each file it prints one line of JSON: medians in milliseconds over rounds, of reading and validating alone, once after
-//! compilers used the caches and several times in a row, of everything up to code loaded in this process at the default level
-//! and at the quick one, and of everything up to a shared library.
+//! For each file, the benchmark prints one line of JSON with medians in milliseconds over rounds: reading and
+//! validating alone (once after compilers used the caches, and several times in a row), everything up to code
+//! loaded in this process at the default level and at the quick level, and everything up to a shared library.
 //! `benches/dace/bench.py` runs it beside DaCe.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 

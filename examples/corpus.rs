@@ -1,9 +1,11 @@
-//! Every graph of a folder from DaCe through the interpreter and native code: `cargo xtask corpus --dir ../shared/corpus`.
+//! Runs every DaCe graph of a folder in the interpreter and as native code:
+//! `cargo xtask corpus --dir ../shared/corpus`.
 //!
-//! Without `--dir` the folder is that of `SDFG_CORPUS`, or `../shared/corpus`. Names behind the options choose the graphs
-//! whose path holds one of them. Each graph runs in a process of its own, so that one that crashes is one failure. Prints a
-//! line for each graph, then a table of each variant, then the totals; the exit status says whether nothing failed. With
-//! `--table FILE`, what came of each program and variant is written as a table with reasons, the same for the same outcomes.
+//! Without `--dir`, the folder is that of `SDFG_CORPUS`, or `../shared/corpus`. Names after the options
+//! select the graphs whose path contains one of them. Each graph runs in a separate process, so a crash
+//! counts as one failure. The command prints a line for each graph, a table for each variant, and the totals.
+//! The exit status tells whether any graph failed. `--table FILE` writes the outcome of each program and
+//! variant as a table with reasons; equal outcomes give equal tables.
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};

@@ -1,6 +1,7 @@
-//! Start here: a stencil from the builder to native code, step by step. `cargo run --example laplace`
+//! First example: a stencil from the builder to native code, step by step. `cargo run --example laplace`
 //!
-//! The program is the one-dimensional Laplace operator over time, figure 2 of the paper *Stateful Dataflow Multigraphs* (SC'19).
+//! The program is the one-dimensional Laplace operator over time, figure 2 of the paper *Stateful Dataflow
+//! Multigraphs* (SC'19).
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::error::Error;

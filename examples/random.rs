@@ -1,11 +1,12 @@
-//! Random programs through the interpreter and native code: `cargo xtask random --programs 2000 --seed 1`.
+//! Runs random programs in the interpreter and as native code: `cargo xtask random --programs 2000 --seed 1`.
 //!
-//! Each is compiled at levels 0 and 3, checked and unchecked, and run with one thread and with two. Each that agrees is
-//! also given a race, which validation or the interpreter has to refuse. With `--faulty 500`, that many programs in which a
-//! memlet is moved follow: checked native code refuses what the interpreter refuses. With `--loops 20000`, so many programs of loops and so many
-//! with maps of schedule `simd` are compared, at every level and for vectors of several widths, after a fixed list of loops. Prints each
-//! failure with the smallest program that shows it, then how many programs agreed and how many of them had what; the exit status says
-//! whether all agreed.
+//! Each program is compiled at levels 0 and 3, checked and unchecked, and runs with one thread and with two.
+//! Each program that agrees then receives a race, which validation or the interpreter has to refuse.
+//! `--faulty 500` adds 500 programs in which a memlet is moved: checked native code refuses the programs that
+//! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
+//! as many with maps of schedule `simd`, compared at every level and for several vector widths. The command
+//! prints each failure with the smallest program that shows it, the number of programs that agree, and the
+//! number of programs with each feature. The exit status tells whether all agree.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeMap;

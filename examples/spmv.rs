@@ -1,7 +1,8 @@
 //! Sparse matrix-vector product on a Matrix Market file: `cargo run --example spmv -- tests/data/springs.mtx`
 //!
-//! Multiplies the matrix with the vector 1, 1/2, 1/3, ..., in the interpreter and as native code, and compares both with plain loops.
-//! With a second argument, only native code runs, that many times, and the median time is printed.
+//! The example multiplies the matrix with the vector 1, 1/2, 1/3, ..., in the interpreter and as native code,
+//! and compares both with plain loops. With a second argument, it runs only native code, that many times, and
+//! prints the median time.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
 use std::error::Error;

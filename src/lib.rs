@@ -1,5 +1,5 @@
-//! Example programs of the SDFG compiler with what feeds them, the demo, and the random programs that hold native code
-//! against the interpreter, and the runner for folders of graphs from DaCe.
+//! Example programs of the SDFG compiler with their inputs, the demo, random programs that compare native
+//! code with the interpreter, and the corpus runner.
 
 /// The program of the README is compiled and run as a test.
 #[cfg(doctest)]

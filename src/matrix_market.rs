@@ -1,7 +1,7 @@
 //! Sparse matrices from Matrix Market files, in coordinate format.
 //!
-//! It stands apart from the programs because it only feeds one of them: SpMV takes the compressed rows that are made here.
-//! Format: R. F. Boisvert, R. Pozo, K. A. Remington, *The Matrix Market Exchange Formats: Initial Design*, NISTIR 5935, 1996.
+//! The module only provides the input of one program, SpMV, in compressed-row format. Format: R. F. Boisvert,
+//! R. Pozo, K. A. Remington, *The Matrix Market Exchange Formats: Initial Design*, NISTIR 5935, 1996.
 
 use std::str::{FromStr, SplitWhitespace};
 

@@ -1,7 +1,9 @@
-//! Native runs of programs that this repository trusts: the one place where its tests and benchmarks vouch for them.
+//! Native runs of trusted programs: the single place where tests and benchmarks vouch for the safety of their
+//! programs.
 //!
-//! Each of these programs is run by the interpreter on the same arguments, or held against a formula. The functions are for this package alone,
-//! which is not published; others call the unsafe functions themselves, or those that check.
+//! The interpreter runs each of these programs on the same arguments, or a formula verifies its result. The
+//! functions are for this unpublished package alone. Other callers use the unsafe functions directly, or the
+//! checked ones.
 
 use std::num::NonZeroU32;
 

@@ -1,5 +1,5 @@
-//! Library nodes as calls of BLAS and LAPACK: for any layout that BLAS takes they give what the interpreter computes. Without a BLAS on
-//! the machine nothing is called, and the tests say so.
+//! Tests of library nodes as calls of BLAS and LAPACK: results equal the interpreter's for any layout that
+//! BLAS accepts. Without a BLAS on the machine, the tests report that they call nothing.
 #![expect(clippy::print_stderr, reason = "a test that has nothing to call says so")]
 
 use std::num::NonZeroU32;

@@ -1,7 +1,7 @@
-//! C and C++ programs include the generated header, link the shared library, the static one or the object, and check
-//! the results.
+//! Tests of the C interface: C and C++ programs include the generated header, link the shared library, the
+//! static library or the object, and check the results.
 //!
-//! The programs are in `tests/c`; each returns 0 or the line of its first failed check.
+//! `tests/c` contains the programs. Each returns 0 or the line of its first failed check.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Calls of compiled programs from Rust: prepared once and run often, and from several threads.
+//! Tests of calls from Rust: prepared once and run often, and from several threads.
 
 use std::num::NonZeroU32;
 

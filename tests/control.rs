@@ -1,4 +1,4 @@
-//! Control flow of random programs as a state machine and back.
+//! Tests that convert the control flow of random programs to a state machine and back.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! Two builds of every program, in two processes, give identical bytes: text, JSON, LLVM IR and object.
+//! Determinism test: two builds of every program, in two processes, give identical bytes of text, JSON, LLVM
+//! IR and objects.
 //!
-//! The test runs its own executable twice, in different folders and environments; each run builds everything and prints
-//! what the bytes hash to.
+//! The test runs its own executable twice, in different folders and environments. Each run builds everything
+//! and prints hashes of the bytes.
 #![expect(clippy::print_stdout, reason = "one process tells the other what it built")]
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! Edits on random programs: what an edit should not change, it does not change.
+//! Tests of edits on random programs: an edit preserves everything that it should not change.
 //!
-//! Every edited program validates, gives the same outputs in the interpreter, also in a random order, and goes back to its
-//! old text.
+//! Every edited program validates, gives the same outputs in the interpreter, also in a random order, and
+//! returns to its old text.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Library nodes in native code: expanded and compiled, they give what the interpreter computes.
+//! Tests of library nodes in native code: expanded and compiled nodes give the results of the interpreter.
 
 use std::num::NonZeroU32;
 

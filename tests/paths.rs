@@ -1,4 +1,4 @@
-//! Paths of elements: what is printed of any element of a program is read again and names that element.
+//! Tests of element paths: the printed path of any element parses and resolves to that element.
 
 use sdfg::ir::Sdfg;
 use sdfg::path::{ElementPath, Paths};

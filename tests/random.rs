@@ -1,4 +1,4 @@
-//! A bounded sample of random programs; `cargo xtask random` runs as many as one likes.
+//! A bounded sample of random programs; `cargo xtask random` runs any number.
 
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};

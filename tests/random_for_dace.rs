@@ -1,4 +1,5 @@
-//! Random programs written for DaCe and read again: what is written and read twice is the same graph, or writing is refused.
+//! Tests that write random programs for DaCe and read them again: the second round reproduces the graph, or
+//! writing is refused.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Reduction shown on planted bugs: random programs that a wrong rewriting breaks shrink to what it breaks.
+//! Tests of program reduction with planted bugs: random programs that a wrong rewriting breaks shrink to the
+//! broken construct.
 
 use std::convert::Infallible;
 

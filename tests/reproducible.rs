@@ -1,4 +1,4 @@
-//! With `reproducible`, results have the same bits for every number of threads.
+//! Tests of `reproducible`: results have the same bits for every number of threads.
 
 use std::num::NonZeroU32;
 

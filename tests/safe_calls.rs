@@ -1,4 +1,4 @@
-//! What safe Rust may run: code that looks at every access itself, and no other.
+//! Tests of the safe interface: safe Rust runs only code that checks every access.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::interpret::Arguments;

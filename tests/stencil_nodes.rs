@@ -1,6 +1,7 @@
-//! Stencils: what the interpreter computes, one element after the other, native code gives from the maps that they expand to, and both
-//! agree with formulas. Random ones have any boundary conditions, offsets, ranks and extents, also extents smaller than the
-//! offsets; their numbers are small, so that nothing is rounded.
+//! Tests of stencils: native code from the expansion, the interpreter and formulas agree.
+//!
+//! Random stencils have any boundary conditions, offsets, ranks and extents, including extents smaller than
+//! the offsets. Their numbers are small, so nothing is rounded.
 
 use std::num::NonZeroU32;
 

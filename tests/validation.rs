@@ -1,4 +1,4 @@
-//! No false alarm: everything that the random generator writes is valid by construction, and validation agrees.
+//! Tests for false alarms: the random generator writes only valid programs, and validation accepts them all.
 
 use sdfg::diagnostic::Code;
 use sdfg_programs::random::generate;

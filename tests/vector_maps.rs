@@ -1,4 +1,4 @@
-//! Maps of schedule `simd`: the instructions that they become, and what is refused.
+//! Tests of maps of schedule `simd`: the generated instructions, and refusals.
 
 use sdfg::ir::FloatMode;
 use sdfg::validate::{Validated, validate};

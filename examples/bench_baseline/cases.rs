@@ -1,4 +1,4 @@
-//! What is measured: names, sizes, inputs, goals.
+//! Benchmark cases: names, sizes, inputs and goals.
 
 /// The contents of an argument.
 #[derive(Clone, Copy, Debug)]

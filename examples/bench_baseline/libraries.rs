@@ -1,4 +1,5 @@
-//! Shared libraries of the programs and of the C beside them, in a folder that goes when the benchmark ends.
+//! Shared libraries of the programs and of the corresponding C code, in a folder that is removed when the
+//! benchmark ends.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! Compiled programs beside the same algorithms in C: `cargo xtask bench baseline [NAME...]`.
 //!
-//! `benches/baseline` holds each algorithm as a program and as C, which clang and gcc compile. Each of the three runs in a process of its own,
-//! as one process must not hold two OpenMP runtimes; the rounds are interleaved, and only one of them runs at a time.
+//! `benches/baseline` contains each algorithm as a program and as C, which clang and gcc compile. Each of the
+//! three libraries runs in a separate process, because one process must not load two OpenMP runtimes. Rounds
+//! are interleaved, and only one process runs at a time.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 mod cases;

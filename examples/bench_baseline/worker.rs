@@ -1,4 +1,4 @@
-//! A process that holds one library and its arguments, and runs it when it is told to.
+//! Worker process: holds one library and its arguments, and runs it on request.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::ffi::c_void;

@@ -1,6 +1,6 @@
-//! Turns what a target found into a file test: `regression TARGET INPUT FOLDER`.
+//! Turns a finding of a fuzz target into a file test: `regression TARGET INPUT FOLDER`.
 //!
-//! A changed graph becomes a JSON document, since the text form cannot express most of them.
+//! A mutated graph becomes a JSON document, because the text form cannot express most mutated graphs.
 
 use std::path::PathBuf;
 

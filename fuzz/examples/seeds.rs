@@ -1,4 +1,4 @@
-//! Writes the inputs that a target starts from: `seeds TARGET FOLDER`.
+//! Writes the seed inputs of a target: `seeds TARGET FOLDER`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The reader of DaCe's files: any bytes, and documents whose parts are changed.
+//! Fuzz target of the DaCe reader: arbitrary bytes, and documents with mutated parts.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| sdfg_fuzz::property::dace(data));

@@ -1,4 +1,4 @@
-//! The JSON reader and writer on any document.
+//! Fuzz target of the JSON reader and writer: arbitrary documents.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| sdfg_fuzz::property::document(data));

@@ -1,4 +1,5 @@
-//! Validation, and the interpreter on what it accepts: graphs of programs, changed in ways that no text can say.
+//! Fuzz target of validation, and of the interpreter on valid graphs: programs mutated in ways that text
+//! cannot express.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
-//! What the fuzz targets share: how inputs become programs, and what must hold of each.
+//! Shared parts of the fuzz targets: conversion of inputs to programs, and the properties to check.
 //!
-//! It is apart from the targets so that seeds and regression tests are made by the same code.
+//! The library is separate from the targets, so that the same code creates seeds and regression tests.
 
 pub mod mutate;
 pub mod programs;

@@ -1,5 +1,5 @@
-//! Graphs changed by bytes: each change takes a few bytes, for what, where and with what. Every byte sequence is a list of
-//! changes, so that the engine can cut and join them.
+//! Mutation of graphs by bytes: each mutation consumes a few bytes for its kind, position and value. Every
+//! byte sequence is a list of mutations, so the fuzzer can split and join them.
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::draft::{DraftSdfg, DraftState};

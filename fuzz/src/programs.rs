@@ -1,4 +1,4 @@
-//! The programs that fuzzing starts from: those of the repository and of its file tests.
+//! Seed programs: the example programs and the file tests of the repository.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

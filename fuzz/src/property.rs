@@ -1,4 +1,4 @@
-//! What must hold of every input, by its kind.
+//! Properties that every input must satisfy, by kind of input.
 
 use sdfg::ir::Sdfg;
 

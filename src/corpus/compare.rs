@@ -1,4 +1,4 @@
-//! Whether an output is what was expected.
+//! Comparison of an output with the expected output.
 
 use sdfg::tensor::Tensor;
 use sdfg::value::Value;

@@ -1,8 +1,9 @@
-//! Folders of graphs from DaCe with inputs and expected outputs: every program and variant through reader, validation,
+//! Corpus runner: folders of DaCe graphs with inputs and expected outputs, through reader, validation,
 //! interpreter and native code.
 //!
-//! A folder holds programs, at any depth: a folder with an `io` folder in it, and beside that the variants as files
-//! `*.sdfg` or `*.sdfg.gz`. `io/meta.json` lists arguments with `.npy` files before and after the call.
+//! A program is a folder that contains a folder `io` and its variants as files `*.sdfg` or `*.sdfg.gz`.
+//! Programs may lie at any depth. `io/meta.json` lists the arguments, with `.npy` files of their values
+//! before and after the call.
 
 mod compare;
 mod data;

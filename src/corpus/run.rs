@@ -1,4 +1,4 @@
-//! One graph: read, validated, run, compared.
+//! Runs one graph: reading, validation, execution and comparison.
 
 use std::num::NonZeroU32;
 use std::path::Path;

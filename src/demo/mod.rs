@@ -1,4 +1,4 @@
-//! The parts of `cargo xtask demo`: a picture, and the program that works on it.
+//! Parts of `cargo xtask demo`: a picture, and the program that processes it.
 
 mod picture;
 mod pipeline;

@@ -1,4 +1,4 @@
-//! Pictures of three 8-bit channels, from and to PNG files.
+//! Pictures with three 8-bit channels, read from and written to PNG files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};

@@ -1,4 +1,4 @@
-//! A stencil pipeline on pictures, made with the builder.
+//! A stencil pipeline on pictures, built with the builder.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F32, U8};

@@ -1,4 +1,4 @@
-//! Data-dependent control flow.
+//! Example programs with data-dependent control flow.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{F64, I64};

@@ -1,4 +1,4 @@
-//! Dense and sparse linear algebra, and a histogram.
+//! Example programs of dense and sparse linear algebra, and a histogram.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::{Complex128, F64, I64, U8, U32};

@@ -1,4 +1,4 @@
-//! The example programs, made with the builder. `programs/` has each as text.
+//! The example programs, built with the builder. `programs/` contains each as text.
 
 mod control;
 mod linear_algebra;

@@ -1,4 +1,4 @@
-//! Stencils over time.
+//! Example programs: stencils over time.
 
 use sdfg::builder::{SdfgBuilder, StateBuilder};
 use sdfg::dtype::ScalarType::F64;

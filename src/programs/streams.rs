@@ -1,4 +1,4 @@
-//! Streams and consume scopes.
+//! Example programs with streams and consume scopes.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ElementType;

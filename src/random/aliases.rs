@@ -1,5 +1,5 @@
-//! Views and references: parts and other shapes of fields, read and written by another name, which a reference changes while the
-//! program runs.
+//! Random views and references: parts and reshaped versions of fields under another name; references change
+//! while the program runs.
 
 use super::expression::expression;
 use super::generate::Generator;

@@ -1,4 +1,4 @@
-//! Nested SDFGs: with loops and jumps of their own, with values instead of memory, and in each other.
+//! Random nested SDFGs: with loops and jumps, with values instead of memory, and nested in each other.
 
 use super::expression::expression;
 use super::generate::Generator;

@@ -1,4 +1,4 @@
-//! One random program through the interpreter, in several orders, and native code.
+//! Checks one random program: the interpreter, in several orders, against native code.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;

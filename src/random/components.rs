@@ -1,4 +1,4 @@
-//! States of several parts that no path joins, which may run beside each other.
+//! Random states with independent parts, which may run side by side.
 
 use super::expression::expression;
 use super::generate::Generator;

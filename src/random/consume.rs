@@ -1,4 +1,4 @@
-//! Consume scopes that a condition ends, and elements that are taken several at a time or while there are some.
+//! Random consume scopes: with a condition, with several elements at a time, or draining.
 
 use super::generate::Generator;
 

@@ -1,4 +1,4 @@
-//! Control flow of random programs: loops of every form, branches, jumps, transitions with conditions and assignments.
+//! Random control flow: all forms of loops, branches, jumps, and transitions with conditions and assignments.
 
 use super::generate::Generator;
 

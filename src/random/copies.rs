@@ -1,4 +1,4 @@
-//! Copies: between parts of different shapes, within one container, through memory with strides of its own.
+//! Random copies: between parts of different shapes, within one container, and through strided memory.
 
 use super::generate::Generator;
 

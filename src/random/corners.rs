@@ -1,4 +1,4 @@
-//! Memory at the corners: small and shared by threads, of a size that the program computes or that grows, of every lifetime,
+//! Corner cases of memory: small and shared by threads, of computed or growing size, of every lifetime, and
 //! with constant contents.
 
 use sdfg::dtype::ScalarKind;

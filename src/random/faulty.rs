@@ -1,4 +1,5 @@
-//! Random programs with a memlet that is moved by a symbol: what the interpreter refuses, checked native code refuses.
+//! Random programs with a memlet that a symbol displaces: checked native code refuses the programs that the
+//! interpreter refuses.
 
 use std::num::NonZeroU32;
 

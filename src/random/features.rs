@@ -1,4 +1,4 @@
-//! What a random program contains: agreement says little about what no program has.
+//! Features of a random program. Agreement proves nothing about features that no program has.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Random programs as text.
 //!
-//! A program is a sequence of steps on a fixed set of containers, inside of random control flow. Every step is free of
-//! conflicts by construction: a container that is written is read only at the index that is written. The steps are in files
-//! by topic; each takes from this one how text is written and where a program has got to.
+//! A program is a sequence of steps on a fixed set of containers, inside random control flow. Every step is
+//! free of conflicts by construction: a written container is read only at the written index. Files by topic
+//! contain the steps. They use this file to write text and to track the state of the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

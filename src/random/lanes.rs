@@ -1,4 +1,5 @@
-//! Elements of several lanes, and truth values: made of scalars in one map, combined, and taken apart in another.
+//! Random short vectors and truth values: one map constructs them from scalars and combines them, another one
+//! decomposes them.
 
 use super::expression::{condition, expression};
 use super::generate::Generator;

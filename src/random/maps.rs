@@ -1,4 +1,4 @@
-//! Maps over fields: at the same place, over neighbours, triangular, in tiles, in each other, over a range that data gives.
+//! Random maps over fields: same position, neighbours, triangular, tiled, nested, and over ranges from data.
 
 use sdfg::dtype::ScalarType;
 

@@ -1,17 +1,17 @@
-//! Random programs that hold native code against the interpreter.
+//! Random programs that compare native code with the interpreter.
 //!
-//! A program counts only if changing some input changes an output; otherwise agreement would show nothing.
+//! A program counts only if changing some input changes an output; otherwise agreement would prove nothing.
 //!
 //! ```text
-//! generate    a program is steps in control flow; where it has got to
+//! generate    a program as steps in control flow; the state of a program under construction
 //! control     loops, branches, jumps          maps, tiles        maps over fields
 //! resolutions conflicting writes              copies, aliases    copies, views, references
-//! transients  fields handed on                corners, lanes     memory of every kind, vectors, truth values
+//! transients  chains of transients            corners, lanes     memory of every kind, vectors, truth values
 //! calls       nested SDFGs, values            operations         library nodes
-//! streams, consume                            components         queues; parts of a state beside each other
+//! streams, consume                            components         queues; independent parts of a state
 //! expression  code of tasklets                inputs, rng        values of arguments, random numbers
-//! check       a program three ways            faulty, races      programs made wrong
-//! features    what a program contains         reached            what its run reached
+//! check       a program three ways            faulty, races      programs with planted faults
+//! features    features of a program           reached            features that a run reached
 //! loops       loops at every level, for vectors of several widths
 //! vectors     maps of schedule `simd`
 //! ```

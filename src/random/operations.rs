@@ -1,5 +1,5 @@
-//! Library nodes of random programs: operations that move elements, each with two meanings that are held against each other,
-//! one for the interpreter and an expansion for native code.
+//! Random library nodes that move elements. Each has two implementations that are compared: one for the
+//! interpreter, and an expansion for native code.
 
 use sdfg::interpret::{Libraries, LibraryOperand};
 use sdfg::ir::{Connector, LibraryNode, NestedSdfg};

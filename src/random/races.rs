@@ -1,5 +1,5 @@
-//! Random programs with a race: what orders or resolves two writes is taken away. Validation or the interpreter refuses it, in
-//! every order or in none.
+//! Random programs with a race: the order or resolution of two writes is removed. Validation or the
+//! interpreter refuses the race in every order, or in none.
 
 use std::collections::BTreeMap;
 

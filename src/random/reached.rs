@@ -1,5 +1,5 @@
-//! What a run of a random program reached: what had to move something and moved nothing, and elements that were combined into
-//! more than once.
+//! Coverage of a run: moves that moved nothing although they should, and elements that were combined more
+//! than once.
 
 use std::collections::BTreeMap;
 

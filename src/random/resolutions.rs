@@ -1,4 +1,5 @@
-//! Conflicting writes that are resolved, and reductions. What is combined is exact, so that its order does not show.
+//! Random conflicting writes with resolution, and reductions. Combinations are exact, so their order does not
+//! matter.
 
 use sdfg::dtype::{ScalarKind, ScalarType};
 

@@ -1,4 +1,5 @@
-//! A small generator of pseudo-random numbers whose sequence never changes, so that a seed names a program for good.
+//! A small pseudo-random number generator whose sequence never changes, so that a seed identifies a program
+//! permanently.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]

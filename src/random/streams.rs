@@ -1,5 +1,5 @@
-//! Steps of random programs over streams. Results do not depend on the order of unordered pushes: what is taken in any order is combined, and
-//! what is kept in order goes through chains that keep it.
+//! Random steps over streams. Results do not depend on the order of unordered pushes: elements in arbitrary
+//! order are combined, and ordered elements pass through order-preserving chains.
 
 use super::generate::Generator;
 

@@ -1,5 +1,5 @@
-//! Maps in tiles whose last ones are smaller, with and without a copy of the tile, and memlets that take several elements at
-//! each position.
+//! Random tiled maps with smaller last tiles, with and without a copy of the tile, and memlets with several
+//! elements at each position.
 
 use super::expression::{exact, expression};
 use super::generate::Generator;

@@ -1,5 +1,4 @@
-//! Steps of random programs that hand fields from one transient to the next, so that some of them are done with when others
-//! begin.
+//! Random chains of transients, so that lifetimes of some end before others begin.
 
 use sdfg::dtype::ScalarType;
 

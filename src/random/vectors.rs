@@ -1,8 +1,9 @@
-//! Random maps of schedule `simd`, every one of which has to run on the lanes of vectors.
+//! Random maps of schedule `simd`, all of which must run on vector lanes.
 //!
-//! They differ in what decides how lanes find elements and take part: the number of iterations, from less than a vector to several of them
-//! with a rest; steps of both signs; offsets, strides and indices that data choose; branches, and loops that lanes count together; conflicting
-//! writes; transients of an iteration; elements of several lanes of their own, and truth values; maps around them, of threads too.
+//! They vary the properties that determine access patterns and masks: the number of iterations, from less
+//! than a vector to several vectors with a remainder; steps of both signs; offsets, strides and
+//! data-dependent indices; branches, and loops that all lanes run together; conflicting writes; transients of
+//! an iteration; elements with lanes of their own, and truth values; enclosing maps, also of threads.
 
 use std::fmt::Write;
 

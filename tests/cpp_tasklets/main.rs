@@ -1,5 +1,6 @@
-//! DaCe's graphs with tasklets in C++ that is more than assignments: `programs.py` has their sources, with what NumPy or DaCe
-//! computes beside them. They run in the interpreter and natively, and only if that is allowed.
+//! Tests of DaCe graphs with C++ tasklets beyond assignments. `programs.py` contains their sources and the
+//! expected results by NumPy or DaCe. The graphs run in the interpreter and natively, and only with
+//! permission.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};

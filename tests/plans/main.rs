@@ -1,7 +1,8 @@
-//! Plans as text files: each program of this folder is lowered for a fixed target, and its plan is the file `NAME.plan` beside it.
-//! Each file is one reported test.
+//! Plan tests: each program of this folder is lowered for a fixed target, and its plan must equal the file
+//! `NAME.plan` beside it. Each file is one reported test.
 //!
-//! Lines `#! checked` and `#! reproducible` ask for such code. `BLESS=1` writes what was found: read the difference before it is committed.
+//! Lines `#! checked` and `#! reproducible` request such code. `BLESS=1` writes the current plans; review the
+//! difference before you commit it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

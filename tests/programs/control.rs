@@ -1,4 +1,4 @@
-//! Data-dependent control flow.
+//! Tests of data-dependent control flow.
 
 use sdfg::interpret::Arguments;
 use sdfg::tensor::Tensor;

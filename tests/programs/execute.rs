@@ -1,4 +1,4 @@
-//! Runs one program in every way there is, and hands each result to a check.
+//! Runs one program in every available way, and passes each result to a check.
 
 use std::num::NonZeroU32;
 

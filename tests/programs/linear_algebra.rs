@@ -1,4 +1,4 @@
-//! Dense linear algebra, with and without BLAS, and a histogram.
+//! Tests of dense linear algebra, with and without BLAS, and of a histogram.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Sparse matrix-vector product of Matrix Market files against the dense product.
+//! Tests of the sparse matrix-vector product on Matrix Market files against the dense product.
 
 use sdfg::interpret::Arguments;
 use sdfg::tensor::Tensor;

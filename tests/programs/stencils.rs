@@ -1,4 +1,4 @@
-//! Stencils over time against the closed form of their stencil power, or step by step.
+//! Tests of stencils over time against the closed form of their stencil power, or step by step.
 
 use sdfg::interpret::Arguments;
 

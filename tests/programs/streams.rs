@@ -1,4 +1,4 @@
-//! Streams and consume scopes. What order decides is compared as a multiset.
+//! Tests of streams and consume scopes. Results that depend on order are compared as multisets.
 
 use sdfg::interpret::Arguments;
 use sdfg::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check that CI runs, in the order in which a fault shows soonest.
+//! `cargo xtask test`: every check that CI runs, in the order that finds faults soonest.
 
 use std::process::Command;
 

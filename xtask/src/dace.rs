@@ -1,7 +1,7 @@
-//! `cargo xtask bench dace`: this compiler beside DaCe and NumPy, in a Python environment of its own.
+//! `cargo xtask bench dace`: compares this compiler with DaCe and NumPy, in a separate Python environment.
 //!
-//! DaCe comes from PyPI, NPBench's kernels and inputs from its repository, which are kept in `target/bench-dace`, DaCe's graphs of
-//! them from the corpus. Nothing of them is in this project.
+//! DaCe comes from PyPI. NPBench's kernels and inputs come from its repository, and `target/bench-dace` keeps
+//! them. The corpus provides DaCe's graphs of the kernels. This project contains none of these.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,7 @@
-//! `cargo xtask fuzz`: coverage-guided fuzzing, from seeds to a file test for what was found.
+//! `cargo xtask fuzz`: coverage-guided fuzzing, from seeds to a file test for each finding.
 //!
-//! Corpus and findings live below `target/`, so that they survive from run to run and are no part of the project.
+//! The corpus and the findings are stored below `target/`. They persist between runs and do not belong to the
+//! project.
 
 use std::fs;
 use std::path::{Path, PathBuf};

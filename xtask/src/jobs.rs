@@ -1,6 +1,7 @@
-//! Commands that build and run a program of the project: the demo, the benchmarks, the random programs, the bridge.
+//! Commands that build and run a program of the project: the demo, the benchmarks, random programs and the
+//! bridge.
 //!
-//! They are thin on purpose: xtask links none of what they run, so that it builds on a bare machine in seconds.
+//! xtask links none of these programs, so it builds in seconds on a machine without set-up.
 
 use std::process::Command;
 

@@ -1,7 +1,7 @@
-//! Finding LLVM 19.
+//! Search for LLVM 19.
 //!
-//! The search is apart from `setup` and takes its surroundings as a value, so that tests can plant any machine:
-//! one with a module system, one with only a wrong version, one with nothing.
+//! The search is separate from `setup` and takes its environment as a value. Tests can therefore simulate any
+//! machine: with a module system, with only a wrong version, or with nothing installed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

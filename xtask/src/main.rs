@@ -1,8 +1,8 @@
-//! `cargo xtask`: the project's own commands, from a bare machine to a checked build.
+//! `cargo xtask`: the project's own commands, from machine set-up to a checked build.
 //!
-//! This file only reads the command line; each command has a module of its own. Heavy work (the demo, the
-//! benchmarks, the long random suites) is not linked in here: those commands build and run the right target
-//! with cargo, after `setup` has made sure that LLVM is there.
+//! This file only parses the command line; each command has its own module. Expensive programs (the demo, the
+//! benchmarks, the long random suites) are not linked in. Their commands build and run the right target with
+//! cargo, after `setup` has made sure that LLVM is available.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
 
 mod checks;

@@ -1,7 +1,7 @@
-//! The Python package: installing it with the command that it calls, and its tests.
+//! Python package: installation together with the `sdfg` command, and its tests.
 //!
-//! The tests that `cargo xtask test` runs need NumPy and nothing else, and are left out with a message where it is missing; those with DaCe
-//! have a virtual environment of their own.
+//! The tests of `cargo xtask test` need only NumPy, and are skipped with a message if it is missing. Tests
+//! with DaCe use a separate virtual environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};

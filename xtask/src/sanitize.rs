@@ -1,8 +1,9 @@
-//! `cargo xtask sanitize`: the program list under AddressSanitizer, and under ThreadSanitizer with LLVM's OpenMP runtime and
-//! its tool Archer, by which ThreadSanitizer knows barriers and locks.
+//! `cargo xtask sanitize`: runs the program list under AddressSanitizer, and under ThreadSanitizer with
+//! LLVM's OpenMP runtime and its tool Archer, through which ThreadSanitizer understands barriers and locks.
 //!
-//! Tests compile their programs for the sanitizer that a variable names; here its runtime is put into their process, of which
-//! each test has one of its own. Programs with a planted fault are run first: each must be found.
+//! Tests compile their programs for the sanitizer that a variable names. This command preloads the
+//! sanitizer's runtime into the test processes, one for each test. Programs with a planted fault run first,
+//! and each fault must be found.
 
 use std::fs;
 use std::num::NonZeroUsize;

@@ -1,6 +1,7 @@
-//! Making sure that what the build needs is on the machine.
+//! Makes sure that the build's requirements are installed.
 //!
-//! It installs only where that needs no question: as root, with apt. Anywhere else it says what to install.
+//! It installs packages only where this needs no question: as root, with apt. Elsewhere it prints what to
+//! install.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

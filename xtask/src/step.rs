@@ -1,4 +1,4 @@
-//! Running one external command as a named, timed step.
+//! Runs one external command as a named, timed step.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Where the workspace is, and which files in it are ours.
+//! Location of the workspace, and the files that belong to the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
-//! Measures the strategy search: the given graphs against the reference's times, generated graphs that grow, and programs.
+//! Benchmark of the strategy search on given graphs, beside the reference's times, on generated graphs of
+//! growing size, and on programs.
 //!
-//! `cargo xtask bench strategy`; reading a file and merging equal rows and columns of its tables are told apart.
+//! `cargo xtask bench strategy` runs it. Reading a file and merging equal rows and columns of its tables are
+//! reported separately.
 #![expect(clippy::print_stdout, reason = "this is a command for people at a terminal")]
 
 #[path = "models/alexnet.rs"]

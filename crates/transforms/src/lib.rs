@@ -1,4 +1,4 @@
-//! Graph transformations, chains and the strategy search.
+//! The strategy search over SDFGs.
 #![forbid(unsafe_code)]
 
 pub mod strategy;

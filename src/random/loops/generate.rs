@@ -1,5 +1,5 @@
-//! Random loops in the notation: conditional stores to several arrays at offsets, references and views that branches exchange,
-//! scalars that an iteration makes or hands to the next one, indices from data.
+//! Random loops in the notation: conditional stores to several arrays at offsets, references and views that
+//! branches exchange, loop-local and loop-carried scalars, and indices from data.
 
 use std::fmt::Write as _;
 

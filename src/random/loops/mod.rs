@@ -1,10 +1,10 @@
-//! Loops through native code at every level and several widths of vectors, held against the interpreter.
+//! Loops as native code at every level and for several vector widths, compared with the interpreter.
 //!
-//! LLVM decides which of them it vectorises, by its own analysis of what they access. So they are small and many: a fixed list of
-//! shapes that suites for vectorising compilers are made of (`suite.loops`), and random ones.
+//! LLVM decides by its own dependence analysis which loops it vectorises. Therefore the loops are small and
+//! numerous: a fixed list of shapes from suites for vectorising compilers (`suite.loops`), and random loops.
 //!
 //! ```text
-//! notation    what loops are written in          generate    random ones
+//! notation    language of the loops          generate    random loops
 //! ```
 
 mod generate;

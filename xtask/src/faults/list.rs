@@ -1,4 +1,4 @@
-//! The list of faults: what each changes, and whether it still can.
+//! The list of faults: the change of each fault, and the check that it still applies.
 
 use std::ops::Range;
 use std::path::PathBuf;

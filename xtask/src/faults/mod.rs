@@ -1,10 +1,11 @@
-//! `cargo xtask faults`: whether the tests find faults that are planted on purpose.
+//! `cargo xtask faults`: mutation testing with a list of planted faults.
 //!
-//! A test suite is believed when it fails for wrong code. Each fault of `faults.toml` is one small change. It is made
-//! in a copy of the working tree, which has a build folder of its own, and the tests run there until one fails. Most faults are built
-//! at once, behind switches ([`switch`]); the others are planted one at a time, and taken back. The tests of the changed crate come first,
-//! then those of the crates that depend on it; both have to pass without a fault before they are asked about one. Slow, so it is no
-//! part of `test`; but `tidy` checks that every fault can still be planted.
+//! A test suite is trustworthy if it fails for wrong code. Each fault of `faults.toml` is one small change.
+//! The command plants faults in a copy of the working tree with a separate build folder, and runs the tests
+//! there until one fails. Most faults are built at once, behind switches ([`switch`]); the others are planted
+//! one at a time and reverted. The tests of the changed crate run first, then those of the crates that depend
+//! on it. Both must pass without a fault beforehand. The command is slow, so `test` does not include it, but
+//! `tidy` checks that every fault still applies.
 
 mod list;
 mod suite;

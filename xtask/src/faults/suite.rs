@@ -1,4 +1,4 @@
-//! Running the tests in the copy, and reading who failed first.
+//! Runs the tests in the copy, and finds the first failure.
 
 use std::cell::RefCell;
 use std::path::Path;

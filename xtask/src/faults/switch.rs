@@ -1,7 +1,9 @@
-//! Many faults in one build: each stands beside the right code, and a variable of the environment says which of them runs.
+//! Many faults in one build: each stands beside the correct code, and an environment variable selects the
+//! fault that runs.
 //!
-//! A build takes longer than the tests that find a fault. So a function with faults gets a body for each of them, behind a switch that is
-//! read once. Where a switch cannot stand (in constants, signatures and functions that return an unnamed type), a fault is planted by itself.
+//! A build takes longer than the tests that find a fault. Therefore a function with faults gets one body per
+//! fault, behind a switch that is read once. A fault where no switch can stand (in constants, signatures, and
+//! functions that return an unnamed type) is planted separately.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

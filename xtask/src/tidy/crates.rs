@@ -1,4 +1,4 @@
-//! Who may depend on whom: the crate table of ARCHITECTURE.md, held against the manifests.
+//! Dependencies between crates: compares the manifests with the crate table of ARCHITECTURE.md.
 
 use super::{File, Finding};
 

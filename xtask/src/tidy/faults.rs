@@ -1,4 +1,4 @@
-//! The list of planted faults follows the code.
+//! Checks that the list of planted faults follows the code.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! References from documents and comments to files: a name that leads nowhere misleads.
+//! Checks references from documents and comments to files.
 
 use std::path::{Component, Path, PathBuf};
 

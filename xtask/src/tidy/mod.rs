@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the project's own rules, as far as a program can check them.
+//! `cargo xtask tidy`: checks the project's own rules, as far as a program can.
 //!
-//! Each rule is a function from the files to findings, in the file of its topic. A rule that has to tell code
-//! from comments works on [`source::Source`]; nothing here parses Rust beyond that.
+//! Each rule is a function from files to findings, in the file of its topic. Rules that must distinguish code
+//! from comments use [`source::Source`], which is the only parsing of Rust here.
 
 mod crates;
 mod faults;

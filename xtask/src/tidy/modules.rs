@@ -1,4 +1,5 @@
-//! Who may know whom inside of `sdfg-codegen`: plans stand between lowering and the back ends, which do not know each other.
+//! Dependencies between modules of `sdfg-codegen`: lowering and the back ends depend on plans, but not on
+//! each other.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! How long a file and a function may be.
+//! Limits on the length of files and functions.
 //!
-//! Long ones mix concepts; the hard limits force the cut before it hurts.
+//! Long files and functions mix concepts. The hard limits force a cut before this hurts.
 
 use super::source::Source;
 use super::{File, Finding};

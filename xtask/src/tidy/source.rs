@@ -1,8 +1,8 @@
-//! A Rust file with its comments and literals told apart from its code.
+//! A Rust file with its comments and literals separated from its code.
 //!
-//! A counter of braces is wrong at the first `'{'` or `"}"`, and a search for words in comments at the first URL
-//! in a string. This knows just enough of Rust's lexical grammar for both: strings (raw and escaped), characters
-//! against lifetimes, and nested block comments.
+//! Counting braces fails at the first `'{'` or `"}"`, and searching comments fails at the first URL in a
+//! string. This module implements just enough of Rust's lexical grammar for both: strings (raw and escaped),
+//! characters versus lifetimes, and nested block comments.
 
 /// The two halves of a file; both keep every line break, so line numbers hold.
 pub(super) struct Source {

@@ -1,4 +1,4 @@
-//! Each rule finds the fault that is planted for it and accepts the same place without the fault.
+//! Tests of the rules: each finds its planted fault and accepts the same place without the fault.
 
 use super::{File, Finding, check};
 

@@ -1,7 +1,8 @@
-//! AlexNet (Krizhevsky, Sutskever and Hinton, 2012) on one device: five convolutions, three of them pooled, and three dense layers.
+//! AlexNet (Krizhevsky, Sutskever and Hinton, 2012) on one device: five convolutions, three of them with
+//! pooling, and three dense layers.
 //!
-//! A rectified linear unit in front of a pooling layer is the maximum with the zero that the pooled array begins with. Arrays that a
-//! convolution with padding reads have a border of zeros.
+//! A rectified linear unit before a pooling layer is the maximum with zero, which initialises the pooled
+//! array. Arrays that a padded convolution reads have a border of zeros.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::validate::{Rejected, Validated, Warnings};

@@ -1,5 +1,5 @@
-//! A language model of two layers of long short-term memory (Hochreiter and Schmidhuber, 1997; as Zaremba, Sutskever and Vinyals, 2014,
-//! use it): a loop over words, then the probabilities of each next word.
+//! A language model with two layers of long short-term memory (Hochreiter and Schmidhuber, 1997; used as in
+//! Zaremba, Sutskever and Vinyals, 2014): a loop over words, then the probabilities of each next word.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::validate::{Rejected, Validated, Warnings};

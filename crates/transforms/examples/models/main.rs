@@ -1,7 +1,8 @@
-//! Models as programs for the strategy search: `cargo run --release -p sdfg-transforms --example models -- [NAME] [PROCESSORS]`.
+//! Models as programs for the strategy search:
+//! `cargo run --release -p sdfg-transforms --example models -- [NAME] [PROCESSORS]`.
 //!
-//! Without a name, the strategy of each model at the sizes of its paper, beside the serial and the data-parallel one. With a name, the
-//! model as text, for `sdfg strategy`.
+//! Without a name, the example prints the strategy of each model at the sizes of its paper, beside the serial
+//! and the data-parallel strategy. With a name, it prints the model as text for `sdfg strategy`.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 mod alexnet;

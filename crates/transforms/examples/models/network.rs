@@ -1,4 +1,4 @@
-//! Layers of networks as maps, a state for each: what the models are written with.
+//! Network layers as maps, one state each: the building blocks of the models.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::dtype::ScalarType::F64;

@@ -1,4 +1,5 @@
-//! A Transformer (Vaswani et al., 2017): an encoder layer, and a decoder layer that attends to it, down to probabilities of words.
+//! A Transformer (Vaswani et al., 2017): an encoder layer, a decoder layer that attends to it, and the
+//! probabilities of words.
 
 use sdfg::builder::SdfgBuilder;
 use sdfg::validate::{Rejected, Validated, Warnings};

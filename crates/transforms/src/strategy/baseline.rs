@@ -1,4 +1,4 @@
-//! Strategies that need no search, to compare with.
+//! Baseline strategies that need no search, for comparison.
 
 use super::problem::Operations;
 

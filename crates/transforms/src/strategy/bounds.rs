@@ -1,7 +1,8 @@
-//! Leaving out configurations that are too dear.
+//! Removes configurations that are too expensive for any optimal strategy.
 //!
-//! A strategy is found quickly that costs little. No edge costs less than nothing, so a strategy with some configuration costs no less
-//! than that configuration and the cheapest one of each other vertex. Where that is more than what was found, no optimum has it.
+//! A quick heuristic finds a cheap strategy. Edges have non-negative costs. Therefore a strategy with a given
+//! configuration costs at least as much as that configuration plus the cheapest configuration of each other
+//! vertex. If this bound exceeds the cost of the cheap strategy, no optimum contains the configuration.
 
 use super::problem::{self, End, Problem};
 

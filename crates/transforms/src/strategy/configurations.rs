@@ -1,4 +1,4 @@
-//! Configurations of an operation: how many parts each dimension of its iteration domain is cut into.
+//! Configurations of an operation: the number of parts of each dimension of its iteration domain.
 
 use super::error::ProblemError;
 

@@ -1,8 +1,10 @@
-//! Leaving out configurations that are never better than another one of their vertex.
+//! Removes configurations that are never better than another one of their vertex.
 //!
-//! A configuration is dominated if another one costs no more even when, at each edge, the other end does what favours the
-//! first one most. Exchanging the two makes no strategy dearer, so that some optimum does without. What is left has fewer
-//! combinations, and more equal rows and columns. It takes more than the sums of a chain, so it is for large dependent sets.
+//! A configuration is dominated if another one costs no more, even when the other end of each edge favours
+//! the first one as much as possible. Exchanging the two never makes a strategy more expensive, so some
+//! optimum does without the dominated one. The remaining problem has fewer combinations, and more equal rows
+//! and columns. Finding dominated configurations costs more than solving a chain, so the search uses it for
+//! large dependent sets only.
 
 use super::certificate::Dominated;
 use super::layouts::Layouts;

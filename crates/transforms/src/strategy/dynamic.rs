@@ -1,7 +1,8 @@
-//! The dynamic program over an elimination order (document 2, corrected): fills the tables, then reads off a strategy.
+//! The dynamic program over an elimination order (document 2, corrected): fills the tables, then reads off a
+//! strategy.
 //!
-//! Only least costs are stored. Which configuration has it is found again on the way back, for the one combination of
-//! dependents that was chosen, which is cheaper than to remember it for all.
+//! Tables store only the least costs. The way back recomputes the minimising configuration for the chosen
+//! combination of dependents, which is cheaper than storing it for all combinations.
 
 mod choice;
 mod step;

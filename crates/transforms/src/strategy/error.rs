@@ -1,4 +1,4 @@
-//! What can be wrong with a problem, and why a search ends without a strategy.
+//! Errors in a problem, and reasons for a search to end without a strategy.
 
 use super::problem::End;
 

@@ -1,4 +1,4 @@
-//! Exhaustive search: every strategy is looked at. The oracle of the other algorithms, for small graphs.
+//! Exhaustive search over all strategies: the oracle of the other algorithms, for small graphs.
 
 use super::error::SearchError;
 use super::problem::{self, Problem};

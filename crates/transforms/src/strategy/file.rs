@@ -1,7 +1,7 @@
-//! Problems in files: JSON, plain or compressed with gzip, which the content tells.
+//! Problem files: JSON, plain or compressed with gzip, distinguished by content.
 //!
-//! `{"model", "procs", "batch", "vertices": [{"name", "op", "domain", "configs", "costs"}], "edges": [{"source",
-//! "target", "costs": [[row per source configuration]]}]}`. Members that are not known are skipped.
+//! `{"model", "procs", "batch", "vertices": [{"name", "op", "domain", "configs", "costs"}], "edges": [{"source", "target", "costs": [[row per source configuration]]}]}`.
+//! Unknown members are ignored.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,7 +1,8 @@
-//! Configurations that are the same to an edge or a table, because they lay out its tensor alike.
+//! Layouts: classes of configurations that an edge or a table cannot distinguish.
 //!
-//! Costs of edges depend on layouts alone, so tables have an entry for each layout instead of each configuration, and
-//! nothing is lost. Apart from the problem, because tables of the search are merged in the same way.
+//! Costs of edges depend only on layouts. Therefore tables have an entry for each layout instead of each
+//! configuration, without loss. The module is separate from the problem, because tables of the search are
+//! merged in the same way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! The inner loops of the search: least sums over rows of numbers, written so that the compiler vectorises them.
+//! Inner loops of the search: minimum sums over rows of numbers, in a form that the compiler vectorises.
 //!
-//! The minimum is taken in a fixed number of lanes, whatever the machine, so that results are the same everywhere.
+//! Minima use a fixed number of lanes on every machine, so results are identical everywhere.
 
 /// Independent minima, enough to hide the latency of comparing.
 const LANES: usize = 8;

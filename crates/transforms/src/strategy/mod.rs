@@ -1,6 +1,8 @@
-//! Optimal parallelization strategies: a configuration for each operation of a computation graph, of least cost.
+//! Optimal parallelization strategies: one configuration for each operation of a computation graph, of least
+//! total cost.
 //!
-//! A pure library over a [`Problem`]; method, proof and the slips of its sources are told in `docs/strategy.md`.
+//! The library searches a [`Problem`] and has no side effects. `docs/strategy.md` describes the method, its
+//! proof, and the errors in its sources.
 
 mod baseline;
 mod bounds;

@@ -1,4 +1,4 @@
-//! Looking on while a search works, and ending it early.
+//! Observers of a running search, which may end it early.
 
 use std::ops::ControlFlow;
 

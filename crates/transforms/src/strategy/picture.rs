@@ -1,4 +1,4 @@
-//! Pictures of a strategy: the graph, coloured by configuration, in Graphviz's language or drawn.
+//! Pictures of a strategy: the graph coloured by configuration, in Graphviz's language or as SVG.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

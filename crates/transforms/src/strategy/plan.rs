@@ -1,4 +1,4 @@
-//! What the dynamic program will do, known before it does it: its steps, and how large each table is.
+//! Plan of the dynamic program before it runs: its steps and the size of each table.
 
 use super::layouts::Layouts;
 use super::problem::{End, Problem};

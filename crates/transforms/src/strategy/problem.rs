@@ -1,7 +1,7 @@
-//! What a search is about: a graph of operations with configurations, and the costs of choosing them.
+//! Search problems: a graph of operations with configurations, and the costs of choosing them.
 //!
-//! Vertices, edges and configurations are counted from 0, in the order of the problem. The direction of an edge only
-//! says which end of its table is which: costs add up, so the search does not look at it.
+//! Vertices, edges and configurations are numbered from 0, in the order of the problem. The direction of an
+//! edge only determines the orientation of its table. Costs add up, so the search ignores the direction.
 
 use super::layouts::Layouts;
 

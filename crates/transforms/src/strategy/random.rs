@@ -1,4 +1,4 @@
-//! Random small problems for tests: the shapes that searches meet, and those at their borders.
+//! Random small problems for tests: typical shapes and corner cases.
 
 use super::problem::Edge;
 use super::tabulated::{Costs, Operation, Tabulated};

@@ -1,4 +1,4 @@
-//! A problem without configurations that no optimum needs.
+//! A problem without the configurations that no optimum needs.
 
 use super::layouts::Layouts;
 use super::problem::{Edge, End, Problem};

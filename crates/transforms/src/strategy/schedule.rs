@@ -1,7 +1,8 @@
-//! Which steps threads can do side by side: subtrees of the elimination tree.
+//! Parallel schedule of the steps: subtrees of the elimination tree.
 //!
-//! A table is needed by the step of the first of its vertices to go, its parent. Steps whose subtrees do not meet share
-//! nothing, so that each thread gets some subtrees; what is above them is done by all threads together.
+//! The parent of a step is the step of the first dependent to be eliminated; it uses the step's table. Steps
+//! in disjoint subtrees share nothing, so each thread receives some subtrees. All threads together compute
+//! the steps above them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! The search: a problem and what is wanted of it in, a strategy with its evidence out.
+//! Entry point of the search: takes a problem and options, returns a strategy with its evidence.
 
 use super::bounds;
 use super::certificate::{Certificate, Dominated, Table};

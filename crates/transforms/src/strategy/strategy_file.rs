@@ -1,7 +1,8 @@
-//! A strategy as a file: for each operation its place in the graph, its configuration and the layouts of its containers.
+//! Strategy files: position in the graph, configuration and container layouts of each operation.
 //!
-//! What transformations that cut maps and place containers read, so it says nothing that depends on the search or on time. JSON;
-//! `docs/strategy.md`, section 9, has the members.
+//! Transformations that partition maps and place containers read these files. Therefore a file contains
+//! nothing that depends on the search or on time. The format is JSON; `docs/strategy.md`, section 9, lists
+//! the members.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
-//! The table-pruning algorithm of documents 1 and 3, corrected: strategies that are not locally best are removed, and the best
-//! of those that are left is taken.
+//! The table-pruning algorithm of documents 1 and 3, corrected: it removes strategies that are not locally
+//! optimal and returns the best remaining one.
 //!
-//! Each vertex has a table of all combinations of its own and its neighbours' configurations. Vertices are processed by
-//! their number of unprocessed neighbours. Of combinations with the same neighbours the cheapest stays, of equally cheap ones
-//! the one with the first configuration: the documents leave ties open, and then every optimum may be lost. Tables over
-//! whole neighbourhoods, and the strategies that are locally best, are far more than what the dynamic program looks at.
+//! Each vertex has a table of all combinations of its own and its neighbours' configurations. Vertices are
+//! processed by their number of unprocessed neighbours. Of the combinations with the same neighbours, the
+//! cheapest remains; of equally cheap ones, the one with the first configuration. The documents leave ties
+//! open, which can lose every optimum. Tables over whole neighbourhoods, and the set of locally optimal
+//! strategies, are far larger than the tables of the dynamic program.
 
 use super::error::SearchError;
 use super::problem::{End, Problem};

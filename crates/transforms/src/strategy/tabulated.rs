@@ -1,4 +1,4 @@
-//! A problem whose costs are all written down, as it is in a file.
+//! A problem whose costs are all tabulated, as in a file.
 
 use super::error::ProblemError;
 use super::layouts::Layouts;

@@ -1,4 +1,4 @@
-//! What the models compute, in plain loops over whole arrays.
+//! Reference results of the models, in plain loops over whole arrays.
 
 use std::collections::BTreeMap;
 

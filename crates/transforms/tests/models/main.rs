@@ -1,4 +1,5 @@
-//! The models of `examples/models`: what they compute, against formulas in Rust at small sizes, and their strategies.
+//! Tests of `examples/models`: results against formulas in Rust at small sizes, and the strategies of the
+//! models.
 
 #[path = "../../examples/models/alexnet.rs"]
 mod alexnet;

@@ -1,4 +1,4 @@
-//! What belongs to the table of a vertex, and the minima that follow from it, computed in the checker's own way.
+//! Contents of a vertex's table and the resulting minima, computed by the checker's own method.
 
 use super::check::Alive;
 use super::{Certificate, Dominated, Table};

@@ -1,4 +1,5 @@
-//! The checker: the strategy, what was left out, the order, then each table by itself.
+//! The checker: it verifies the strategy, the removed configurations, the order, and then each table
+//! separately.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,8 +1,9 @@
-//! Evidence that a strategy has the least cost, which can be checked without searching.
+//! Evidence that a strategy has the least cost. Checking it requires no search.
 //!
-//! The evidence is the tables' minima: for each vertex in elimination order, the least cost of what is out, for each
-//! combination of the layouts of the vertices that are still in. If each table is what its vertex and the tables before it
-//! make it, the tables without dependents add up to the least cost of all (`docs/strategy.md`, section 4).
+//! The evidence consists of the minima of the tables. For each vertex in elimination order, its table
+//! contains the least cost of the eliminated vertices for each combination of layouts of the remaining
+//! vertices. If each table follows from its vertex and the earlier tables, the tables without dependents sum
+//! to the least cost of all strategies (`docs/strategy.md`, section 4).
 
 mod bucket;
 mod check;

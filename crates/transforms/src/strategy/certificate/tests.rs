@@ -1,4 +1,4 @@
-//! Mutation test: whatever is changed in a result, the checker rejects it.
+//! Mutation tests: the checker rejects every change of a result.
 
 use super::*;
 use crate::strategy::random::{self, Random};

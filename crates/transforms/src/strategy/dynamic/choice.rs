@@ -1,4 +1,4 @@
-//! The way back: the configurations that attain the minima, found again for the one combination that is chosen.
+//! The way back: recomputes the configurations that attain the minima, for the chosen combination only.
 
 use super::{Dynamic, OwnCosts, side_by_side, step};
 use crate::strategy::error::SearchError;

@@ -1,4 +1,5 @@
-//! One step of the dynamic program: the least costs of a vertex for each combination of its dependents' layouts.
+//! One step of the dynamic program: the least costs of a vertex for each combination of its dependents'
+//! layouts.
 
 use std::borrow::Cow;
 

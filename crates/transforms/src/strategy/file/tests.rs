@@ -1,4 +1,4 @@
-//! What is written is read again; files that are broken say where.
+//! Tests of problem files: written files read back equal, and errors in broken files name their position.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Accesses in terms of storages: through nested SDFGs and views.
+//! Accesses translated to storages, through nested SDFGs and views.
 
 use std::collections::BTreeSet;
 

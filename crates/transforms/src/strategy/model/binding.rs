@@ -1,6 +1,8 @@
-//! Where the elements of a container lie: in a storage of its own, or, inside of a nested SDFG or a view, in part of another one.
+//! Bindings of containers to storages: a storage of its own, or, inside a nested SDFG or for a view, part of
+//! another storage.
 //!
-//! Operations know storages alone, so that what moves between calls is found as what moves between states is.
+//! Operations refer to storages only. Data movement between calls is therefore found in the same way as data
+//! movement between states.
 
 use sdfg::analysis::bound_dimensions;
 use sdfg::subset::Range;

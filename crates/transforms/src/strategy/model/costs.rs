@@ -1,4 +1,4 @@
-//! The problem that a program is on a machine: loads of ranks, and their costs in seconds.
+//! The problem that corresponds to a program on a machine: loads of ranks and their costs in seconds.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! What the model adds to a strategy's file: where operations are in the program, and how their containers are cut.
+//! Additions of the model to a strategy file: positions of operations in the program, and partitions of their
+//! containers.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! Sets of elements: boxes whose sides are sets of integers, and how many elements are in some boxes and not in others.
+//! Element sets: boxes whose sides are sets of integers, and the number of elements in a union or difference
+//! of boxes.
 //!
-//! Exact for any boxes: along each dimension, integers are told apart only by the boxes whose sides they are in.
+//! Counting is exact for any boxes. Along each dimension, it distinguishes integers only by the boxes whose
+//! sides contain them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

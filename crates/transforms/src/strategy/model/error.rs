@@ -1,4 +1,4 @@
-//! Why there is no model of a program.
+//! Reasons for which a program has no model.
 
 use super::super::error::ProblemError;
 use super::machine::MachineError;

@@ -1,9 +1,11 @@
-//! Which operation leaves what for which other one, and how often: states in a row, loops, branches, jumps and calls.
+//! Data flow between operations and its frequency: through sequences of states, loops, branches, jumps and
+//! calls.
 //!
-//! A loop is gone through twice, once for its first iteration and once for all others, so that what an iteration leaves
-//! for the next one is found. Elements that a reader has already fetched are not fetched again until they are written. Where
-//! data decide which arm of a branch runs, each arm is taken to run, and to leave what was there before as it was; so is what a jump
-//! in an arm may skip, and what was there at the jump is there where it leads, too: an upper bound.
+//! A loop is traversed twice: once for its first iteration and once for all others, which finds the data that
+//! an iteration leaves for the next one. Elements that a reader has fetched are not fetched again until they
+//! are written. The model is an upper bound where data decide the path. It assumes that every arm of such a
+//! branch runs, and that the previous values may also remain. It counts operations that a jump may skip, and
+//! the values at the jump may also exist at its target.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! What each rank has along each axis of a container, for all configurations of an operation at once.
+//! Elements of each rank along each axis of a container, for all configurations of an operation at once.
 //!
-//! Along one dimension of a domain, a configuration gives rank `r` part `r / stride % parts`; there are few such spreads, and
-//! what a rank has along an axis depends on those of one or two dimensions. So thousands of configurations on many ranks are some
-//! hundred patterns for each axis, and a number for each axis and configuration.
+//! Along one dimension of a domain, a configuration assigns part `r / stride % parts` to rank `r`; few such
+//! patterns exist. The elements of a rank along an axis depend on the patterns of one or two dimensions.
+//! Therefore thousands of configurations on many ranks need only some hundred patterns per axis, and one
+//! number per axis and configuration.
 
 use std::collections::BTreeMap;
 

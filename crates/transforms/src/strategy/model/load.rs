@@ -1,4 +1,5 @@
-//! What ranks do in one execution of an operation: computation, halo, and combining partial results.
+//! Load of ranks in one execution of an operation: computation, halo exchange and reduction of partial
+//! results.
 
 use super::elements::{Side, Sides, count};
 use super::holding::{Axis, Holding};

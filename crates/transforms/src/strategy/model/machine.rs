@@ -1,6 +1,6 @@
-//! The machine that costs are for: a few numbers with units, in a small TOML file.
+//! Machine description for the cost model: a few numbers with units, in a small TOML file.
 //!
-//! Written by hand rather than by a serializer, so that the file tells its units.
+//! The file is written without a serialiser, so that it contains units as comments.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
-//! The cost model: from a program at given sizes and a machine to a problem for the search.
+//! Cost model: turns a program at given sizes and a machine into a problem for the search.
 //!
-//! What is modelled and how is told in `docs/strategy.md`, section 8.
+//! `docs/strategy.md`, section 8, describes the model.
 
 mod access;
 mod binding;

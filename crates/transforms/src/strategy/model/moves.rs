@@ -1,4 +1,4 @@
-//! Reductions and copies as operations: a domain that passes through all of a subset.
+//! Reductions and copies as operations whose domain covers a whole subset.
 
 use sdfg::ir::{Access, ConflictResolution, EdgeId, NodeId, NodeKind};
 

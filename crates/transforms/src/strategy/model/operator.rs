@@ -1,4 +1,4 @@
-//! What the model knows of an operation: its iterations, its work, and which elements each block of iterations accesses.
+//! Operations of the model: iterations, work, and the elements that each block of iterations accesses.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Reading the operations of a state, in an order in which they may be done, at known sizes.
+//! Reads the operations of a state, in a possible order of execution, at known sizes.
 
 use std::collections::BTreeMap;
 

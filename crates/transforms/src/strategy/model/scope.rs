@@ -1,4 +1,4 @@
-//! Maps and tasklets as operations: what each of their iterations accesses, and its work.
+//! Maps and tasklets as operations: accesses and work of each iteration.
 
 use sdfg::analysis::cost::{Quantity, Work};
 use sdfg::analysis::{ScopeTree, is_leaf};

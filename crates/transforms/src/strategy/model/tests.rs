@@ -1,4 +1,5 @@
-//! Programs whose model is known, and random affine programs whose loads are counted element by element.
+//! Tests of programs with known models, and of random affine programs whose loads are counted element by
+//! element.
 
 mod convolution;
 mod loops;

@@ -1,8 +1,10 @@
-//! What an edge moves: bytes that each rank fetches to go from the layout that one operation leaves to the one that another needs.
+//! Traffic of an edge: bytes that each rank fetches to go from the layout that one operation leaves to the
+//! layout that another one needs.
 //!
-//! What the source leaves for the target is cut into disjoint boxes. Of each box a rank fetches what is in its home and was not left
-//! to it, a difference of two products of overlaps along the axes, which are computed for all ranks side by side. Where ranks were left
-//! more than one box, elements are told apart box by box.
+//! The data that the source leaves for the target is divided into disjoint boxes. From each box, a rank
+//! fetches the elements of its home that the source did not leave on it: a difference of two products of
+//! overlaps along the axes. All ranks are computed side by side. Where the source left more than one box on a
+//! rank, elements are distinguished box by box.
 
 use std::ops::Range;
 

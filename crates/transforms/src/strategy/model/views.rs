@@ -1,7 +1,8 @@
-//! Views: an access through one is an access to the part of the container that it names.
+//! Views: an access through a view is an access to the part of the container that it names.
 //!
-//! A view that is bound outside of maps has a place in a storage, as a container of a nested SDFG has. One that is bound inside of a map
-//! names another part in each iteration: its accesses are put together from both subsets.
+//! A view that is bound outside of maps has a position in a storage, like a container of a nested SDFG. A
+//! view that is bound inside a map names another part in each iteration; the model composes both subsets for
+//! its accesses.
 
 use sdfg::analysis::{bound_alias, bound_dimensions};
 use sdfg::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, NodeId, Place};

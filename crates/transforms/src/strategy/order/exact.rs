@@ -1,7 +1,8 @@
-//! The order of least work, by a dynamic program over sets of vertices that are out (Bodlaender et al., 2012).
+//! The elimination order of least work, by a dynamic program over sets of eliminated vertices (Bodlaender et
+//! al., 2012).
 //!
-//! What a vertex depends on when a set is out before it does not depend on the order within the set: it is what can be
-//! reached through the set.
+//! The dependents of a vertex after a set was eliminated do not depend on the order within the set: they are
+//! the vertices that are reachable through the set.
 
 use super::graph::EliminationGraph;
 

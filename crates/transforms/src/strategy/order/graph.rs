@@ -1,4 +1,4 @@
-//! The graph that is eliminated: who is joined to whom, and how many configurations count.
+//! The elimination graph: neighbours of each vertex, and the number of its relevant configurations.
 
 use std::collections::VecDeque;
 

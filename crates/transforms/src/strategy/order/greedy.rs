@@ -1,4 +1,4 @@
-//! Greedy orders: the vertex that is best by some measure goes first, again and again.
+//! Greedy orders: repeatedly eliminate the best vertex by some measure.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,9 @@
-//! Elimination orders: in which order the dynamic program takes the vertices out.
+//! Elimination orders: the order in which the dynamic program eliminates vertices.
 //!
-//! Taking a vertex out makes a table over all vertices that are joined to it by then, its *dependents*, and joins them
-//! to each other (the fill-in). The order decides how large tables get; finding the best one is NP-hard, so there are
-//! several ways, and the best of them by predicted work is taken.
+//! Eliminating a vertex creates a table over all vertices that are adjacent to it at that time, its
+//! *dependents*, and joins them to each other (fill-in). The order determines the sizes of the tables.
+//! Finding the best order is NP-hard. Several heuristics run, and the one with the least predicted work is
+//! used.
 
 mod exact;
 mod graph;

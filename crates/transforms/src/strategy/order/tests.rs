@@ -1,4 +1,5 @@
-//! Orders hold every vertex once; the exact order is the best of all; predicted work is what elimination does.
+//! Tests of orders: each contains every vertex once, the exact order is the best of all, and predicted work
+//! equals actual work.
 
 use proptest::prelude::*;
 

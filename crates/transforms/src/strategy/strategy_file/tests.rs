@@ -1,4 +1,4 @@
-//! Strategies that are read as they were written, layouts that are known, and files that contradict themselves.
+//! Tests of strategy files: written files read back equal, known layouts, and contradictory files.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Version 1 of strategies' files, in which paths are lists of labels without the name of the program.
+//! Version 1 of strategy files, in which paths are lists of labels without the name of the program.
 //!
-//! It is made version 2 before it is read, so that all else has one form.
+//! The reader converts it to version 2 first, so all other code handles one form.
 
 use sdfg::path::{Element, ElementPath};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Wrong problems are refused with what is wrong; equal rows and columns are kept once and change nothing.
+//! Tests of tabulated problems: errors name the fault; equal rows and columns are stored once without
+//! changing results.
 
 use proptest::prelude::*;
 

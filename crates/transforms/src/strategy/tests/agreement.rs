@@ -1,4 +1,4 @@
-//! All algorithms and orders find the same least cost on random graphs, and prove it.
+//! Tests on random graphs: all algorithms and orders find the same least cost, and prove it.
 
 use super::super::random;
 use super::*;

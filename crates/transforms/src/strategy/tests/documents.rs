@@ -1,5 +1,6 @@
-//! The strategy-search documents taken literally: for each slip that changes results an example that it gets wrong, as listed in
-//! `docs/strategy.md`. Sub-strategies are partial maps here, and nothing is fast.
+//! Literal implementations of the strategy-search documents: for each error that changes results, an example
+//! that the document gets wrong, as listed in `docs/strategy.md`. Sub-strategies are partial maps, and speed
+//! does not matter.
 
 use super::super::problem;
 use super::*;

@@ -1,4 +1,4 @@
-//! The given graphs, whose optima are known from the reference implementation.
+//! Tests on the given graphs, whose optima are known from the reference implementation.
 #![expect(clippy::print_stderr, reason = "a test that has nothing to test says so")]
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Searches as a whole: against exhaustive search on random graphs, and against the reference's optima.
+//! Tests of whole searches: against exhaustive search on random graphs, and against the reference's optima.
 
 mod agreement;
 mod documents;

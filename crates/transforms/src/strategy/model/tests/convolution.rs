@@ -1,6 +1,7 @@
-//! A convolution with strides in seven dimensions: loads of ranks that compute iteration by iteration.
+//! Test of a seven-dimensional convolution with strides: loads of ranks that compute iteration by iteration.
 //!
-//! As the simulation of random programs, but for more dimensions, and indices with two parameters of which one strides.
+//! It extends the simulation of random programs to more dimensions, and to indices with two parameters of
+//! which one has a stride.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Loops of which the program does not tell how often they run, and jumps.
+//! Tests of loops with unknown trip counts, and of jumps.
 
 use std::collections::BTreeMap;
 

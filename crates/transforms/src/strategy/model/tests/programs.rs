@@ -1,4 +1,4 @@
-//! The example programs, and what is refused.
+//! Tests of the example programs, and of refused programs.
 
 use crate::strategy::model::{Machine, Model, ModelOptions};
 use crate::strategy::{Limits, Operations, Options, Problem, cost, search, serial};

@@ -1,5 +1,5 @@
-//! Random affine programs: maps in a row, some of them in a loop, in calls of nested SDFGs, in arms of branches that data decide, or
-//! behind jumps, over a few square arrays.
+//! Random affine programs: sequences of maps over a few square arrays, some in loops, in calls of nested
+//! SDFGs, in data-dependent branches, or after jumps.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
-//! A run of a random program in which ranks compute iteration by iteration and receive element by element.
+//! Simulation of a random program: ranks compute iteration by iteration and receive element by element.
 //!
-//! Nothing is shared with the model but what the protocol says: how iterations are shared, what a rank's home is, and
-//! how rings add up.
+//! The simulation shares only the protocol with the model: distribution of iterations, the home of each rank,
+//! and ring reductions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

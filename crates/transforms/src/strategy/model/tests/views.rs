@@ -1,4 +1,4 @@
-//! Programs with views cost what the same programs without them do.
+//! Tests of programs with views: they cost the same as the programs without views.
 
 use super::model;
 use crate::strategy::{End, Operations, Problem};
