@@ -9,15 +9,24 @@ use super::{File, Finding};
 const FOLDERS: [&str; 8] =
     ["crates/", "docs/", "xtask/", "tests/", "examples/", "programs/", "benches/", ".ci/"];
 
-/// Every relative link of a Markdown file leads to a file or folder.
+/// Every relative link of a Markdown file leads to a file or folder, and every anchor to a heading.
 pub(super) fn links(file: &File, files: &[File], findings: &mut Vec<Finding>) {
     let folder = file.path.parent().unwrap_or(Path::new(""));
     for (index, line) in prose(&file.text) {
         for (_, rest) in line.match_indices("](").map(|(at, _)| line.split_at(at + 2)) {
-            let target = rest.split([')', '#', ' ']).next().unwrap_or("");
-            let elsewhere = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
-            if !elsewhere && !exists(&plain(&folder.join(target)), files) {
-                let message = format!("the link `{target}` leads nowhere");
+            let link = rest.split([')', ' ']).next().unwrap_or("");
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            let path = if target.is_empty() { file.path.clone() } else { plain(&folder.join(target)) };
+            let document = files.iter().find(|file| file.path == path && file.is("md"));
+            let leads_somewhere = match document {
+                Some(document) if !anchor.is_empty() => headings(&document.text).any(|found| found == anchor),
+                _ => exists(&path, files),
+            };
+            if !leads_somewhere {
+                let message = format!("the link `{link}` leads nowhere");
                 findings.push(Finding::new("link", &file.path, Some(index + 1), message));
             }
         }
@@ -36,6 +45,46 @@ pub(super) fn quoted_paths(file: &File, files: &[File], findings: &mut Vec<Findi
             check_path(path, index + 1, file, files, findings);
         }
     }
+}
+
+/// Every identifier in backticks on a page of `docs/adding` occurs in a file of the project: the pages walk through the code.
+pub(super) fn quoted_identifiers(file: &File, files: &[File], findings: &mut Vec<Finding>) {
+    if !file.path.starts_with("docs/adding") {
+        return;
+    }
+    for (index, line) in prose(&file.text) {
+        for quoted in line.split('`').skip(1).step_by(2) {
+            let is_identifier = quoted.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
+            let name = quoted.rsplit("::").next().unwrap_or(quoted);
+            let occurs = || files.iter().any(|file| !file.is("md") && contains_word(&file.text, name));
+            if is_identifier && !occurs() {
+                let message = format!("no file has the name `{name}`");
+                findings.push(Finding::new("link", &file.path, Some(index + 1), message));
+            }
+        }
+    }
+}
+
+/// Whether a text has a name that is not part of a longer one.
+fn contains_word(text: &str, name: &str) -> bool {
+    let continues = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+        !continues(before) && !continues(after)
+    })
+}
+
+/// The anchors of a document: its headings in lower case, with dashes for blanks and without punctuation.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    prose(text).filter_map(|(_, line)| {
+        let title = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
+        let kept = |c: char| match c {
+            ' ' => Some('-'),
+            '-' | '_' => Some(c),
+            _ => c.is_alphanumeric().then_some(c),
+        };
+        Some(title.to_lowercase().chars().filter_map(kept).collect())
+    })
 }
 
 /// Every document that a comment names in backticks exists.

@@ -121,6 +121,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         if file.is("md") {
             links::links(file, files, &mut findings);
             links::quoted_paths(file, files, &mut findings);
+            links::quoted_identifiers(file, files, &mut findings);
         }
         if file.path.ends_with("Cargo.toml") {
             crates::edges(file, &mut findings);

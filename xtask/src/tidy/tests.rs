@@ -19,7 +19,7 @@ fn project() -> Vec<File> {
         file("README.md", "[Architecture](./ARCHITECTURE.md), [elsewhere](https://example.org/x).\n"),
         file("crates/codegen/Cargo.toml", manifest),
         file("crates/sdfg/src/lib.rs", "//! Graphs; see `docs/semantics.md`.\n\npub fn f() {}\n"),
-        file("docs/semantics.md", "# Semantics\n"),
+        file("docs/semantics.md", "# Semantics\n\n## Traps\n"),
     ]
 }
 
@@ -122,9 +122,20 @@ fn white_space_at_the_end() {
 fn links_that_lead_nowhere() {
     assert_eq!(broken(file("docs/a.md", "[x](gone.md)\n")), [("link", Some(1))]);
     assert_eq!(broken(file("docs/a.md", "[x](semantics.md) [y](../README.md)\n")), []);
+    assert_eq!(broken(file("docs/a.md", "[x](semantics.md#traps) [y](#two-words)\n\n# Two `words`!\n")), []);
+    assert_eq!(broken(file("docs/a.md", "[x](semantics.md#trap)\n")), [("link", Some(1))]);
     assert_eq!(broken(file("docs/a.md", "\nin `crates/sdfg/src/gone.rs`\n")), [("link", Some(2))]);
     assert_eq!(broken(file("docs/a.md", "```\n[x](gone.md)\n```\n")), []);
     assert_eq!(broken(file("crates/sdfg/src/a.rs", "//! See `docs/gone.md`.\n")), [("link", Some(1))]);
+}
+
+#[test]
+fn pages_that_walk_through_code_which_is_not_there() {
+    let page = |text: &str| broken(file("docs/adding/a.md", text));
+    assert_eq!(page("Call `f`, as `graph::f` does.\n"), []);
+    assert_eq!(page("Call `g`.\n"), [("link", Some(1))]);
+    assert_eq!(page("Run `cargo xtask test`, see `g(x)`.\n"), []);
+    assert_eq!(broken(file("docs/a.md", "Call `g`.\n")), []);
 }
 
 #[test]
