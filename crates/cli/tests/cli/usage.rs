@@ -80,7 +80,10 @@ fn the_picture_of_the_readme_is_drawn_by_this_command() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let drawn = Bench::new().run(&["print", &format!("{root}/programs/laplace.sdft"), "--format", "svg"]);
     let kept = std::fs::read_to_string(format!("{root}/docs/pictures/laplace.svg")).expect("the picture");
-    assert!(drawn.stdout == kept, "sdfg print programs/laplace.sdft --format svg -o docs/pictures/laplace.svg");
+    assert!(
+        drawn.stdout == kept,
+        "sdfg print programs/laplace.sdft --format svg -o docs/pictures/laplace.svg"
+    );
 }
 
 #[test]
