@@ -47,7 +47,7 @@ pub fn call(call: Call<'_, '_>) -> Result<(), CallError> {
 /// # Errors
 /// As [`PreparedCall::run`].
 #[inline] // what a call takes is measured
-pub fn again(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
+pub fn run_prepared(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
     // SAFETY: see the head of this file.
     unsafe { call.run() }
 }

@@ -52,13 +52,13 @@ fn a_prepared_call_runs_on_the_memory_that_it_was_given() {
     let (a, mut total) = (vec![1.0, 2.0, 3.0], vec![0.0; 6]);
     let call = library.call().array("A", &a, &[3]).array_mut("total", &mut total, &[3]).scalar("factor", 2.0);
     let mut call = call.prepare().expect("it fits");
-    trusted::again(&mut call).expect("it runs");
-    trusted::again(&mut call).expect("it runs again");
+    trusted::run_prepared(&mut call).expect("it runs");
+    trusted::run_prepared(&mut call).expect("it runs again");
     assert_eq!(doubles(call.bytes("total").expect("an array")), [4.0, 0.0, 8.0, 0.0, 12.0, 0.0]);
     // Between two runs the memory can be changed; what is read only cannot.
     call.bytes_mut("total").expect("it is written").fill(0);
     assert!(call.bytes_mut("A").is_none() && call.bytes("factor").is_none() && call.bytes("B").is_none());
-    trusted::again(&mut call).expect("it runs");
+    trusted::run_prepared(&mut call).expect("it runs");
     drop(call);
     assert_eq!(total, [2.0, 0.0, 4.0, 0.0, 6.0, 0.0]);
 }
@@ -75,10 +75,10 @@ fn copies_with_strides_follow_the_memory() {
         .buffer("factor", sdfg_codegen::load::ArgumentBuffer::from_tensor(&one))
         .buffer("total", sdfg_codegen::load::ArgumentBuffer::from_tensor_mut(&mut total));
     let mut call = call.prepare().expect("it fits");
-    trusted::again(&mut call).expect("it runs");
+    trusted::run_prepared(&mut call).expect("it runs");
     assert_eq!(doubles(call.bytes("total").expect("an array")), [11.0, 22.0]);
     call.bytes_mut("total").expect("it is written").fill(0);
-    trusted::again(&mut call).expect("it runs");
+    trusted::run_prepared(&mut call).expect("it runs");
     assert_eq!(doubles(call.bytes("total").expect("an array")), [1.0, 2.0]);
 }
 
@@ -109,7 +109,7 @@ fn threads_call_one_library() {
                 let call = call.array("A", &a, &[1000]).array_mut("total", &mut total, &[1000]);
                 let mut call = call.prepare().expect("it fits");
                 for _ in 0..20 {
-                    trusted::again(&mut call).expect("it runs");
+                    trusted::run_prepared(&mut call).expect("it runs");
                 }
                 drop(call);
                 assert!(total.iter().step_by(2).zip(&a).all(|(total, a)| *total == 10.0 * a));

@@ -50,7 +50,7 @@ static MESSAGES: OnceLock<Vec<(c_int, String)>> = OnceLock::new();
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// From now on, a signal that ends the process leaves a message. The exit status stays that of the signal.
-pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
+pub(crate) fn report_signals(running: Running, terminal: Terminal) {
     let message = |(signal, name, meaning): (c_int, &str, &str)| {
         let failure = Failure::program(format_args!("the run was ended by the signal {name}: {meaning}"));
         (signal, format!("{}\n", failure.help(running.help()).render(terminal.style())))
@@ -62,7 +62,7 @@ pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as usize;
-            // Rust's runtime gave the main thread a second stack; others get one from `tell_of_full_stacks`.
+            // Rust's runtime gave the main thread a second stack; others get one from `report_stack_overflows`.
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigemptyset(&raw mut action.sa_mask);
             // What cannot be installed is not: the run ends without a message, as before.
@@ -75,7 +75,7 @@ pub(crate) fn tell_of_signals(running: Running, terminal: Terminal) {
 ///
 /// The OpenMP runtime keeps threads from team to team. One that it starts later, for a larger team or inside of another, ends without a
 /// message when its stack is full.
-pub(crate) fn tell_of_full_stacks(threads: Option<NonZeroU32>) {
+pub(crate) fn report_stack_overflows(threads: Option<NonZeroU32>) {
     // A program whose runtime is missing was not loaded.
     let _ = on_each_thread(threads, give_second_stack);
 }

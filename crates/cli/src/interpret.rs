@@ -10,7 +10,7 @@ use sdfg_codegen::cache::Cache;
 use sdfg_library::BuiltIn;
 
 use crate::blas::BlasOption;
-use crate::crash::{Running, tell_of_signals};
+use crate::crash::{Running, report_signals};
 use crate::data::{DataOptions, RunData, with_dumps};
 use crate::failure::Failure;
 use crate::native::brings_code;
@@ -103,7 +103,7 @@ impl Interpret {
             trace: self.trace,
         };
         if options.externals.is_some() && calls_c(program.sdfg()) {
-            tell_of_signals(Running { checked: true, external: true }, terminal);
+            report_signals(Running { checked: true, external: true }, terminal);
         }
         let mut results = data.arguments.clone();
         let report = interpreter.run(&mut results, &options).map_err(|error| match error {

@@ -9,7 +9,7 @@ use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::LowerOptions;
 
-use crate::crash::{tell_of_full_stacks, tell_of_signals};
+use crate::crash::{report_signals, report_stack_overflows};
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::native::{NativeOptions, positive};
@@ -50,9 +50,9 @@ impl Run {
         let object = self.native.compile(&lowered)?;
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
-        tell_of_signals(lowered.running(), terminal);
+        report_signals(lowered.running(), terminal);
         if object.requirements().openmp {
-            tell_of_full_stacks(self.native.threads());
+            report_stack_overflows(self.native.threads());
         }
         let mut times = Vec::new();
         let mut results = data.arguments.clone();

@@ -11,7 +11,7 @@
 
 mod decode;
 mod encode;
-mod floats;
+mod float_symbols;
 mod lift;
 mod lower;
 mod model;
@@ -98,12 +98,12 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let text = wire::unfold(bytes).map_err(not_a_file)?;
     let document = wire::parse(&text).map_err(not_a_file)?;
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
-    floats::to_scalars(&mut decoded.program, log)?;
+    float_symbols::to_scalars(&mut decoded.program, log)?;
     let mut sdfg = lower::lower(&decoded, options, log)?;
     lower::sequential::order(&mut sdfg, log);
     if options.raise {
         sdfg::control::raise(&mut sdfg);
-        lower::sizes::settle(&mut sdfg);
+        lower::dynamic_sizes::resolve_sizes(&mut sdfg);
     } else {
         sdfg::propagate::propagate(&mut sdfg);
     }

@@ -8,11 +8,12 @@ use sdfg::value::Value;
 
 use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
-use crate::lapack::panels::{self, Block, has_panels};
+use crate::lapack::panels::{self, Block};
 use crate::lapack::{
-    check_division, check_result, first_on_diagonal, misfit, names, only, ordered, seen, square,
+    check_division, check_result, check_same_square, first_failure, first_on_diagonal, names, only, ordered,
+    seen, square,
 };
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{Operand, Signature};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
 use crate::template::{Element, Elementwise, Template, converted};
@@ -57,9 +58,7 @@ impl Cholesky {
         output: &str,
     ) -> Result<Self, ExpandErrorKind> {
         let (input, output) = (signature.input(input)?.clone(), signature.written(output)?.clone());
-        if agreement(&square(&input)?, &square(&output)?) == Agreement::Different {
-            return Err(misfit(&output, "it must have the shape of what is factored"));
-        }
+        check_same_square(&input, &output)?;
         check_division(&input, &output)?;
         let (lower, outputs) = (properties.flag("lower", true)?, names(signature));
         Ok(Cholesky { input, output, lower, keeps_half: false, result: None, outputs })
@@ -212,15 +211,12 @@ impl Meaning for Cholesky {
                 };
             }
         }
-        let is_open = |k: &usize| !is_positive(factor[k * n + k]);
-        let failed = (0..n).find(is_open).map_or(0, |k| k as i64 + 1);
-        let result = vec![Value::I64(failed)];
+        let result = vec![first_failure(n, |k| !is_positive(factor[k * n + k]))];
         Ok(ordered(&self.outputs, vec![(self.output.connector.as_str(), factor), ("_res", result)]))
     }
 
     fn expansions(&self) -> &'static [Expansion] {
-        let is_fast = square(&self.output).is_ok_and(|rows| has_panels(&rows, self.output.element));
-        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+        panels::expansions(&self.output, self.output.element)
     }
 
     fn call(

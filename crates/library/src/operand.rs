@@ -44,7 +44,7 @@ pub(crate) struct Signature {
 
 /// How two extents compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agreement {
+pub(crate) enum ExtentComparison {
     /// They are equal.
     Same,
     /// They may be equal for some values of the symbols.
@@ -54,15 +54,15 @@ pub(crate) enum Agreement {
 }
 
 /// How two extents compare.
-pub(crate) fn agreement(a: &Expr, b: &Expr) -> Agreement {
+pub(crate) fn agreement(a: &Expr, b: &Expr) -> ExtentComparison {
     if a == b {
-        return Agreement::Same;
+        return ExtentComparison::Same;
     }
     let difference = a - b;
     match (difference.is_zero(), difference.is_constant()) {
-        (true, _) => Agreement::Same,
-        (false, true) => Agreement::Different,
-        (false, false) => Agreement::Open,
+        (true, _) => ExtentComparison::Same,
+        (false, true) => ExtentComparison::Different,
+        (false, false) => ExtentComparison::Open,
     }
 }
 

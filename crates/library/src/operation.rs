@@ -96,22 +96,22 @@ fn chosen(node: &LibraryNode, meaning: &dyn Meaning) -> Result<Expansion, Expand
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The first output.
-    first: Place,
+    first: OutputPart,
     /// Others.
-    further: Vec<Place>,
+    further: Vec<OutputPart>,
     /// Whether results are added to what is there.
     pub(crate) adds: bool,
 }
 
 /// Where the results for an output are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct OutputPart {
     output: String,
     /// Where they cannot be written to the output at once.
     transient: Option<String>,
 }
 
-impl Place {
+impl OutputPart {
     fn container(&self) -> &str {
         self.transient.as_ref().unwrap_or(&self.output)
     }
@@ -126,7 +126,7 @@ impl Target {
     /// The container for an output.
     pub(crate) fn of<'t>(&'t self, output: &'t str) -> &'t str {
         let mut places = [&self.first].into_iter().chain(&self.further);
-        places.find(|place| place.output == output).map_or(output, Place::container)
+        places.find(|place| place.output == output).map_or(output, OutputPart::container)
     }
 
     /// Whether it is not the output itself, so that it does not hold what the output held.
@@ -266,7 +266,7 @@ fn put_together(
             template.transient(name, output.element, &shape);
             transfers.push((format!("__resolve{number}"), name.clone(), output, shape, resolution));
         }
-        places.push(Place { output: output.connector.clone(), transient });
+        places.push(OutputPart { output: output.connector.clone(), transient });
     }
     let target = Target { first: places.remove(0), further: places, adds };
     if let Some(reason) = append(&mut template, &target)? {

@@ -10,7 +10,7 @@ use sdfg::tasklet::arith;
 use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement, misfit};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement, misfit};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
 use crate::template::{Element, Elementwise, Over, Template, converted};
@@ -71,7 +71,8 @@ impl Spread {
                 None => (position + of).checked_sub(rank),
                 Some(new) => (rank + 1 == of).then_some(position + usize::from(position >= new)),
             };
-            let to = to.filter(|to| agreement(size, signature.output.size(*to)) != Agreement::Different);
+            let to =
+                to.filter(|to| agreement(size, signature.output.size(*to)) != ExtentComparison::Different);
             let reason = || format!("`{}` cannot be broadcast to the result", operand.connector);
             to.map(Some).ok_or_else(|| misfit(signature, reason()))
         });
@@ -84,7 +85,7 @@ impl Spread {
         let mut index = |position: usize| match self.along[position] {
             Some(along) => {
                 let (own, whole) = (self.operand.size(position), output.size(along));
-                if agreement(own, whole) == Agreement::Same {
+                if agreement(own, whole) == ExtentComparison::Same {
                     return indices[along].clone();
                 }
                 format!("min({}, {} - 1)", indices[along], template.extent(own))

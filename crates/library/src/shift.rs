@@ -8,7 +8,7 @@ use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement, misfit};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement, misfit};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
 use crate::template::{Element, Elementwise, Template, converted};
@@ -39,8 +39,9 @@ impl CircularShift {
         };
         let (input, output) = (signature.input("_x")?, &signature.output);
         let rank = output.dimensions.len();
-        let differs =
-            |position: usize| agreement(input.size(position), output.size(position)) == Agreement::Different;
+        let differs = |position: usize| {
+            agreement(input.size(position), output.size(position)) == ExtentComparison::Different
+        };
         if input.dimensions.len() != rank || (0..rank).any(differs) {
             return Err(misfit(signature, "what is shifted is as large as the result".to_owned()));
         }

@@ -6,12 +6,12 @@ use sdfg::value::Value;
 
 use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
-use crate::lapack::panels::has_panels;
+use crate::lapack::panels;
 use crate::lapack::{
-    Factors, Sides, check_division, check_sides, factorize, misfit, seen, square, start_matrix, substitute,
-    unit,
+    Factors, Sides, check_division, check_same_square, check_sides, factorize, right_sides, seen, square,
+    start_matrix, substitute,
 };
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{Operand, Signature};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
 use crate::template::Template;
@@ -44,9 +44,7 @@ impl Solve {
         Properties(node).check(&["overwrite", "use_getri"])?;
         signature.check(&["_ain"], &[], "_aout")?;
         let (matrix, output) = (signature.input("_ain")?.clone(), signature.output.clone());
-        if agreement(&square(&matrix)?, &square(&output)?) == Agreement::Different {
-            return Err(misfit(&output, "it must have the shape of `_ain`"));
-        }
+        check_same_square(&matrix, &output)?;
         check_division(&matrix, &output)?;
         Ok(Solve { matrix, right: None, output })
     }
@@ -69,18 +67,14 @@ impl Meaning for Solve {
         let ty = wide(self.output.element);
         let mut matrix = values.of(&self.matrix.connector, ty)?;
         let n = count(&square(&self.matrix).map_err(|error| error.to_string())?)?;
-        let mut right = match &self.right {
-            Some(right) => values.of(&right.connector, ty)?,
-            None => unit(n, ty),
-        };
+        let mut right = right_sides(&values, self.right.as_ref(), n, ty)?;
         let pivots = factorize(&mut matrix, n, n);
         substitute(&matrix, &pivots, &mut right, n);
         Ok(vec![right])
     }
 
     fn expansions(&self) -> &'static [Expansion] {
-        let is_fast = square(&self.matrix).is_ok_and(|rows| has_panels(&rows, self.output.element));
-        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+        panels::expansions(&self.matrix, self.output.element)
     }
 
     fn call(

@@ -20,13 +20,13 @@ const MAX_LINKS: usize = 40;
 /// [`LinkError::Write`]; the old file is then untouched.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
-    match Place::of(path).map_err(failed)? {
-        Place::File(file) => {
+    match PathEntry::of(path).map_err(failed)? {
+        PathEntry::File(file) => {
             let mut temporary = beside(&file, 0o666).map_err(failed)?;
             temporary.write_all(contents).map_err(failed)?;
             temporary.into_temp_path().persist(file).map_err(|error| failed(error.error))
         }
-        Place::Special => write_through(path, contents).map_err(failed),
+        PathEntry::Special => write_through(path, contents).map_err(failed),
     }
 }
 
@@ -36,20 +36,20 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), LinkError> {
 /// [`LinkError::Write`] if a folder is there, or no file can be made beside it.
 pub fn check_writable(path: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
-    match Place::of(path).map_err(failed)? {
-        Place::File(file) => beside(&file, 0o600).map(drop).map_err(failed),
-        Place::Special if path.is_dir() => {
+    match PathEntry::of(path).map_err(failed)? {
+        PathEntry::File(file) => beside(&file, 0o600).map(drop).map_err(failed),
+        PathEntry::Special if path.is_dir() => {
             Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")))
         }
         // A pipe without a reader would keep whoever opens it waiting.
-        Place::Special => Ok(()),
+        PathEntry::Special => Ok(()),
     }
 }
 
 /// An empty file for a program that writes it, whose contents then go to a path; deleted unless it does.
 pub(super) struct Output {
     path: PathBuf,
-    place: Place,
+    place: PathEntry,
     temporary: TempPath,
 }
 
@@ -57,10 +57,10 @@ impl Output {
     /// The output for `path`.
     pub(super) fn new(path: &Path) -> Result<Self, LinkError> {
         let failed = |source| LinkError::Write { path: path.to_owned(), source };
-        let place = Place::of(path).map_err(failed)?;
+        let place = PathEntry::of(path).map_err(failed)?;
         let temporary = match &place {
-            Place::File(file) => beside(file, 0o777),
-            Place::Special => tempfile::Builder::new().prefix("sdfg-").tempfile(),
+            PathEntry::File(file) => beside(file, 0o777),
+            PathEntry::Special => tempfile::Builder::new().prefix("sdfg-").tempfile(),
         };
         Ok(Output { path: path.to_owned(), place, temporary: temporary.map_err(failed)?.into_temp_path() })
     }
@@ -74,28 +74,28 @@ impl Output {
     pub(super) fn persist(self) -> Result<(), LinkError> {
         let Output { path, place, temporary } = self;
         let written = match place {
-            Place::File(file) => temporary.persist(file).map_err(|error| error.error),
-            Place::Special => fs::read(&temporary).and_then(|contents| write_through(&path, &contents)),
+            PathEntry::File(file) => temporary.persist(file).map_err(|error| error.error),
+            PathEntry::Special => fs::read(&temporary).and_then(|contents| write_through(&path, &contents)),
         };
         written.map_err(|source| LinkError::Write { path, source })
     }
 }
 
 /// What stands at a path.
-enum Place {
+enum PathEntry {
     /// A regular file or nothing yet, at the end of all symbolic links.
     File(PathBuf),
     /// A pipe, a device or a socket. A folder counts, too: writing to it fails with the right words.
     Special,
 }
 
-impl Place {
+impl PathEntry {
     fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
-            let Ok(found) = fs::symlink_metadata(&path) else { return Ok(Place::File(path)) };
+            let Ok(found) = fs::symlink_metadata(&path) else { return Ok(PathEntry::File(path)) };
             if !found.is_symlink() {
-                return Ok(if found.is_file() { Place::File(path) } else { Place::Special });
+                return Ok(if found.is_file() { PathEntry::File(path) } else { PathEntry::Special });
             }
             // A target that is not absolute is relative to the folder of its link.
             path = folder_of(&path).join(fs::read_link(&path)?);

@@ -15,8 +15,8 @@ use sdfg::value::Value;
 use super::check::MESSAGE;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function, Returns};
+use super::multiversion::Called;
 use super::stream::Type;
-use super::version::Called;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
 use crate::plan::{Allocation, Buffer, BufferId, Captured, PassedAs, QueueOwner};
 

@@ -12,7 +12,7 @@ use sdfg::symbolic::Expr;
 
 use super::emitter::{Emit, Emitter};
 use super::function::{Function, Returns};
-use super::memory::Place;
+use super::memory::ElementAddress;
 use crate::interface::Status;
 use crate::plan::{BufferId, Check, CheckedDimension, Row};
 
@@ -105,7 +105,7 @@ impl<'ctx> Function<'_, 'ctx> {
             let index = self.select_int(below, low, high)?;
             self.trap_if(outside, &out_of_bounds(number, &format!("of {}", check.memlet)), &[index, extent])?;
         }
-        check.windows.iter().try_for_each(|window| self.check(window))
+        check.deferred.iter().try_for_each(|each| self.check(each))
     }
 
     /// Ends the run if a pointer's indices are outside of its memlet, or what they name outside of its container.
@@ -136,7 +136,7 @@ impl<'ctx> Function<'_, 'ctx> {
         for index in given {
             self.check_below(index, self.emitter.constant(1), 0, &format!("of the memlet {}", check.memlet))?;
         }
-        check.windows.iter().try_for_each(|window| self.check_indices(window, indices))
+        check.deferred.iter().try_for_each(|each| self.check_indices(each, indices))
     }
 
     /// Ends the run if indices are not below the extents of what they index.
@@ -172,7 +172,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Ends the run if an element is not there, or was never written where its value is used; notes that it was written.
-    pub(super) fn look_at(&self, place: &Place<'ctx>, access: Access) -> Emit<()> {
+    pub(super) fn look_at(&self, place: &ElementAddress<'ctx>, access: Access) -> Emit<()> {
         let Some(Element { buffer: id, position }) = place.checked else { return Ok(()) };
         let buffer = self.emitter.plan.buffer(id);
         let size = self.larger(self.size(&buffer.size)?, self.emitter.constant(0))?;

@@ -33,8 +33,8 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.enter(done);
                 Ok(())
             }
-            Statement::Located { place, body } => self.located(*place, || self.statements(body)),
-            Statement::Timed { region, body } => self.timed(*region, || self.statements(body)),
+            Statement::Located { location, body } => self.located(*location, || self.statements(body)),
+            Statement::Timed { timer, body } => self.timed(*timer, || self.statements(body)),
             Statement::Leave(target) => {
                 self.stop_timers_inside(*target)?;
                 self.leave_to(self.jumps(*target)?.leave)

@@ -6,7 +6,7 @@ use sdfg::symbolic::Expr;
 use super::check::Element;
 use super::emitter::Emit;
 use super::function::Function;
-use super::memory::Place;
+use super::memory::ElementAddress;
 use super::metadata::LoopHints;
 use crate::plan::{Copy, CopyDimension, Resolved};
 
@@ -31,8 +31,8 @@ impl<'ctx> Function<'_, 'ctx> {
         copy: &Copy,
         dimensions: &[CopyDimension],
         block: Option<&CopyDimension>,
-        from: Place<'ctx>,
-        to: Place<'ctx>,
+        from: ElementAddress<'ctx>,
+        to: ElementAddress<'ctx>,
     ) -> Emit<()> {
         let Some((dimension, inner)) = dimensions.split_first() else {
             return match block {
@@ -59,20 +59,20 @@ impl<'ctx> Function<'_, 'ctx> {
 
     pub(super) fn moved(
         &self,
-        place: &Place<'ctx>,
+        place: &ElementAddress<'ctx>,
         index: IntValue<'ctx>,
         stride: IntValue<'ctx>,
-    ) -> Emit<Place<'ctx>> {
+    ) -> Emit<ElementAddress<'ctx>> {
         let offset = self.multiply(index, stride)?;
         let address = self.address(self.emitter.element_type(place.element)?, place.address, offset)?;
         let at = |element: Element<'ctx>| -> Emit<_> {
             Ok(Element { position: self.add(element.position, offset)?, ..element })
         };
-        Ok(Place { address, checked: place.checked.map(at).transpose()?, ..*place })
+        Ok(ElementAddress { address, checked: place.checked.map(at).transpose()?, ..*place })
     }
 
     /// Elements that lie side by side on both sides.
-    fn copy_block(&self, from: &Place<'ctx>, to: &Place<'ctx>, extent: &Expr) -> Emit<()> {
+    fn copy_block(&self, from: &ElementAddress<'ctx>, to: &ElementAddress<'ctx>, extent: &Expr) -> Emit<()> {
         let bytes = self.byte_size(from.element, self.index(extent)?)?;
         let component = from.element.lane().component().size() as u32;
         let copied = self.builder.build_memcpy(to.address, component, from.address, component, bytes);

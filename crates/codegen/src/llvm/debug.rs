@@ -17,7 +17,7 @@ use inkwell::values::FunctionValue;
 use super::emitter::{Emit, Emitter};
 use super::function::Function;
 use super::options::OptLevel;
-use crate::plan::{DebugInfo, PlaceId, SourcePlace};
+use crate::plan::{DebugInfo, SourceLocation, SourceLocationId};
 
 /// The debug information of a module that is being written.
 pub(super) struct Debug<'ctx> {
@@ -27,9 +27,9 @@ pub(super) struct Debug<'ctx> {
     is_optimised: bool,
     files: RefCell<BTreeMap<&'ctx str, DIFile<'ctx>>>,
     /// The function that an element became.
-    elements: RefCell<BTreeMap<PlaceId, DISubprogram<'ctx>>>,
-    /// The elements around the place that is being written, across functions.
-    around: RefCell<Vec<PlaceId>>,
+    elements: RefCell<BTreeMap<SourceLocationId, DISubprogram<'ctx>>>,
+    /// The elements around the statement that is being written, across functions.
+    around: RefCell<Vec<SourceLocationId>>,
 }
 
 impl<'ctx> Debug<'ctx> {
@@ -42,7 +42,7 @@ impl<'ctx> Debug<'ctx> {
     ) -> Self {
         module.add_basic_value_flag("Debug Info Version", FlagBehavior::Warning, version);
         let is_optimised = level != OptLevel::O0;
-        let file = info.places.first().map_or("", |program| program.file.as_str());
+        let file = info.locations.first().map_or("", |program| program.file.as_str());
         let (builder, unit) = module.create_debug_info_builder(
             true,
             DWARFSourceLanguage::C,
@@ -64,8 +64,8 @@ impl<'ctx> Debug<'ctx> {
         Debug { builder, unit, info, is_optimised, files, elements, around }
     }
 
-    fn place(&self, place: PlaceId) -> Option<&'ctx SourcePlace> {
-        self.info.places.get(place.index())
+    fn location(&self, location: SourceLocationId) -> Option<&'ctx SourceLocation> {
+        self.info.locations.get(location.index())
     }
 
     fn file(&self, name: &'ctx str) -> DIFile<'ctx> {
@@ -73,19 +73,24 @@ impl<'ctx> Debug<'ctx> {
         *self.files.borrow_mut().entry(name).or_insert_with(make)
     }
 
-    fn function(&self, name: &str, symbol: Option<&str>, place: &'ctx SourcePlace) -> DISubprogram<'ctx> {
-        let file = self.file(&place.file);
+    fn function(
+        &self,
+        name: &str,
+        symbol: Option<&str>,
+        location: &'ctx SourceLocation,
+    ) -> DISubprogram<'ctx> {
+        let file = self.file(&location.file);
         let ty = self.builder.create_subroutine_type(file, None, &[], DIFlags::ZERO);
         self.builder.create_function(
             self.unit.as_debug_info_scope(),
             name,
             symbol,
             file,
-            place.line,
+            location.line,
             ty,
             symbol.is_none(),
             true,
-            place.line,
+            location.line,
             DIFlags::ZERO,
             self.is_optimised,
         )
@@ -97,26 +102,30 @@ impl<'ctx> Emitter<'ctx> {
     pub(super) fn describe(&self, value: FunctionValue<'ctx>) -> Option<DILocation<'ctx>> {
         let debug = self.debug.borrow();
         let debug = debug.as_ref()?;
-        let innermost = debug.around.borrow().last().copied().unwrap_or(PlaceId::PROGRAM);
-        let place = debug.place(innermost)?;
+        let innermost = debug.around.borrow().last().copied().unwrap_or(SourceLocationId::PROGRAM);
+        let location = debug.location(innermost)?;
         let symbol = value.get_name().to_string_lossy().into_owned();
-        let function = debug.function(&symbol, Some(&symbol), place);
+        let function = debug.function(&symbol, Some(&symbol), location);
         value.set_subprogram(function);
         let scope = function.as_debug_info_scope();
-        Some(debug.builder.create_debug_location(self.context, place.line, place.column, scope, None))
+        Some(debug.builder.create_debug_location(self.context, location.line, location.column, scope, None))
     }
 
     /// The start of an element inside of a location.
-    fn begin_element(&self, id: PlaceId, outer: Option<DILocation<'ctx>>) -> Option<DILocation<'ctx>> {
+    fn begin_element(
+        &self,
+        id: SourceLocationId,
+        outer: Option<DILocation<'ctx>>,
+    ) -> Option<DILocation<'ctx>> {
         let debug = self.debug.borrow();
         let debug = debug.as_ref()?;
         debug.around.borrow_mut().push(id);
-        let place = debug.place(id)?;
+        let location = debug.location(id)?;
         let known = debug.elements.borrow().get(&id).copied();
-        let function = known.unwrap_or_else(|| debug.function(&place.label, None, place));
+        let function = known.unwrap_or_else(|| debug.function(&location.label, None, location));
         debug.elements.borrow_mut().insert(id, function);
         let scope = function.as_debug_info_scope();
-        Some(debug.builder.create_debug_location(self.context, place.line, place.column, scope, outer))
+        Some(debug.builder.create_debug_location(self.context, location.line, location.column, scope, outer))
     }
 
     fn end_element(&self) {
@@ -142,10 +151,10 @@ impl<'ctx> Emitter<'ctx> {
 }
 
 impl<'ctx> Function<'_, 'ctx> {
-    /// Writes an element of the program: what `body` writes is at its place.
-    pub(super) fn located(&self, place: PlaceId, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
+    /// Writes an element of the program: what `body` writes is at its location.
+    pub(super) fn located(&self, location: SourceLocationId, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
         let outer = self.location.get();
-        self.set_location(self.emitter.begin_element(place, outer).or(outer));
+        self.set_location(self.emitter.begin_element(location, outer).or(outer));
         let written = body();
         self.emitter.end_element();
         self.set_location(outer);

@@ -7,15 +7,15 @@ use super::emitter::Emit;
 use super::function::{Function, Jumps};
 use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
-use crate::plan::{Bank, Level, Loop, LoopDimension, While};
+use crate::plan::{CopySelector, Level, Loop, LoopDimension, While};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// A loop, by its level.
     pub(super) fn repeated(&self, each: &Loop) -> Emit<()> {
         match &each.level {
             Level::Team(team) => self.parallel_loop(TeamLoop { each, team }),
-            Level::Sequential { bank: None } => self.sequential_loop(each, false),
-            Level::Sequential { bank: Some(bank) } => self.banked_loop(each, bank),
+            Level::Sequential { selector: None } => self.sequential_loop(each, false),
+            Level::Sequential { selector: Some(selector) } => self.replicated_loop(each, selector),
             Level::Vector(vector) => self.vector_loop(each, vector),
             Level::Unrolled => self.sequential_loop(each, true),
             Level::Rank
@@ -35,11 +35,11 @@ impl<'ctx> Function<'_, 'ctx> {
         self.counted_dimension(self.only_dimension(each)?, hints, || self.statements(&each.body))
     }
 
-    fn banked_loop(&self, each: &Loop, bank: &Bank) -> Emit<()> {
+    fn replicated_loop(&self, each: &Loop, selector: &CopySelector) -> Emit<()> {
         let dimension = self.only_dimension(each)?;
         let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
         let count = self.extent(dimension, begin)?;
-        self.in_turns((self.emitter.constant(0), count), bank, &|number| {
+        self.in_turns((self.emitter.constant(0), count), selector, &|number| {
             let value = self.add(begin, self.multiply(number, step)?)?;
             self.set_variable(&dimension.variable, value)?;
             self.statements(&each.body)
@@ -54,16 +54,16 @@ impl<'ctx> Function<'_, 'ctx> {
         }
     }
 
-    /// The numbers from `begin` to before `end`, as many at a time as there are banks, each with its bank.
+    /// The numbers from `begin` to before `end`, as many at a time as there are private copies, each with its copy.
     pub(super) fn in_turns(
         &self,
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
-        bank: &Bank,
+        selector: &CopySelector,
         body: &dyn Fn(IntValue<'ctx>) -> Emit<()>,
     ) -> Emit<()> {
-        self.in_groups((begin, end), bank.count, &|numbers| {
+        self.in_groups((begin, end), selector.count, &|numbers| {
             numbers.iter().zip(0..).try_for_each(|(number, n)| {
-                self.set_variable(&bank.variable, self.emitter.constant(n))?;
+                self.set_variable(&selector.variable, self.emitter.constant(n))?;
                 body(*number)
             })
         })

@@ -12,7 +12,7 @@ use inkwell::targets::{
 };
 
 use super::error::LlvmError;
-use super::forks::forbid_vectorisation;
+use super::joined_pointers::forbid_vectorisation;
 use super::level::Level;
 use super::multiply_add::form_multiply_adds;
 use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};

@@ -24,7 +24,7 @@ const MADV_HUGEPAGE: u64 = 14;
 
 /// Address and element type of something in memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'ctx> {
+pub(super) struct ElementAddress<'ctx> {
     pub(super) address: PointerValue<'ctx>,
     pub(super) element: ElementType,
     /// Whether accesses belong to loop metadata: scratch memory is shared by the iterations of a loop that is
@@ -48,7 +48,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// The place `offset` elements from the start of a buffer.
-    pub(super) fn place_at(&self, id: BufferId, offset: IntValue<'ctx>) -> Emit<Place<'ctx>> {
+    pub(super) fn place_at(&self, id: BufferId, offset: IntValue<'ctx>) -> Emit<ElementAddress<'ctx>> {
         let buffer = self.emitter.plan.buffer(id);
         let address = self.address(self.emitter.element_type(buffer.element)?, self.base(id)?, offset)?;
         let recorded = match buffer.allocation {
@@ -62,15 +62,19 @@ impl<'ctx> Function<'_, 'ctx> {
         };
         let is_looked_at = self.is_checked() && !self.is_stream(id);
         let checked = is_looked_at.then_some(Element { buffer: id, position: offset });
-        Ok(Place { address, element: buffer.element, recorded, checked })
+        Ok(ElementAddress { address, element: buffer.element, recorded, checked })
     }
 
-    pub(super) fn place(&self, location: &Location) -> Emit<Place<'ctx>> {
+    pub(super) fn place(&self, location: &Location) -> Emit<ElementAddress<'ctx>> {
         self.place_at(location.buffer, self.plain_index(&location.offset)?)
     }
 
     /// The place of an index of a strided part.
-    pub(super) fn strided_place(&self, part: &Strided, indices: &[IntValue<'ctx>]) -> Emit<Place<'ctx>> {
+    pub(super) fn strided_place(
+        &self,
+        part: &Strided,
+        indices: &[IntValue<'ctx>],
+    ) -> Emit<ElementAddress<'ctx>> {
         let mut offset = self.plain_index(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
             offset = self.add(offset, self.stride_at(stride, *index)?)?;
@@ -95,7 +99,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// The addresses of the lanes of a place.
-    fn lane_addresses(&self, place: &Place<'ctx>) -> Emit<Vec<PointerValue<'ctx>>> {
+    fn lane_addresses(&self, place: &ElementAddress<'ctx>) -> Emit<Vec<PointerValue<'ctx>>> {
         let component = self.emitter.component_type(place.element.lane())?;
         let width = if place.element.lane().is_complex() { 2 } else { 1 };
         (0..i64::from(place.element.lanes()))
@@ -107,22 +111,22 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Each lane of a place as a place of its own.
-    pub(super) fn lane_places(&self, place: &Place<'ctx>) -> Emit<Vec<Place<'ctx>>> {
+    pub(super) fn lane_places(&self, place: &ElementAddress<'ctx>) -> Emit<Vec<ElementAddress<'ctx>>> {
         let element = ElementType::scalar(place.element.lane());
         let addresses = self.lane_addresses(place)?;
-        Ok(addresses.into_iter().map(|address| Place { address, element, ..*place }).collect())
+        Ok(addresses.into_iter().map(|address| ElementAddress { address, element, ..*place }).collect())
     }
 
     /// The components of a complex number as places of their own.
-    pub(super) fn complex_parts(&self, place: &Place<'ctx>) -> Emit<[Place<'ctx>; 2]> {
+    pub(super) fn complex_parts(&self, place: &ElementAddress<'ctx>) -> Emit<[ElementAddress<'ctx>; 2]> {
         let component = place.element.lane().component();
         let second =
             self.address(self.emitter.component_type(component)?, place.address, self.emitter.constant(1))?;
         let element = ElementType::scalar(component);
-        Ok([Place { element, ..*place }, Place { address: second, element, ..*place }])
+        Ok([ElementAddress { element, ..*place }, ElementAddress { address: second, element, ..*place }])
     }
 
-    pub(super) fn load(&self, place: &Place<'ctx>) -> Emit<Lanes<'ctx>> {
+    pub(super) fn load(&self, place: &ElementAddress<'ctx>) -> Emit<Lanes<'ctx>> {
         self.look_at(place, Access::Read)?;
         let ty = place.element.lane();
         let component = self.emitter.component_type(ty)?;
@@ -150,7 +154,7 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(Lanes { ty, lanes })
     }
 
-    pub(super) fn store(&self, place: &Place<'ctx>, value: &Lanes<'ctx>) -> Emit<()> {
+    pub(super) fn store(&self, place: &ElementAddress<'ctx>, value: &Lanes<'ctx>) -> Emit<()> {
         if value.element() != Some(place.element) {
             return Err(self
                 .emitter
@@ -178,7 +182,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     fn store_part<V: BasicValue<'ctx>>(
         &self,
-        place: &Place<'ctx>,
+        place: &ElementAddress<'ctx>,
         address: PointerValue<'ctx>,
         value: V,
     ) -> Emit<()> {
@@ -189,7 +193,7 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
-    fn record(&self, place: &Place<'ctx>, value: BasicValueEnum<'ctx>) -> Emit<()> {
+    fn record(&self, place: &ElementAddress<'ctx>, value: BasicValueEnum<'ctx>) -> Emit<()> {
         if let Some(load) = value.as_instruction_value().filter(|_| place.recorded) {
             self.record_access(load);
         }

@@ -10,9 +10,9 @@ use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
-use super::sharing::Space;
 use super::stream::Collector;
-use crate::plan::InOrder;
+use super::worksharing::IterationSpace;
+use crate::plan::OrderedChunks;
 
 impl<'ctx> Function<'_, 'ctx> {
     /// The part of one thread: every so many chunks one of its own, each merged when its turn has come: what it pushed to streams and, if each
@@ -20,9 +20,9 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn share_in_order(
         &self,
         parallel: TeamLoop<'_>,
-        space: &Space<'ctx>,
+        space: &IterationSpace<'ctx>,
         collectors: &[Collector<'ctx>],
-        order: InOrder,
+        order: OrderedChunks,
     ) -> Emit<()> {
         let privates = if order.accumulators { parallel.team.privates.as_slice() } else { &[] };
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
@@ -34,7 +34,7 @@ impl<'ctx> Function<'_, 'ctx> {
             // The order of elements does not depend on where chunks begin. What is moved on at once should still be in the cache.
             let pieces = self.builder.build_int_unsigned_div(total, constant(i64::from(order.piece)), "")?;
             let pieces =
-                if collectors.iter().any(|each| each.drain.is_some()) { pieces } else { constant(1) };
+                if collectors.iter().any(|each| each.array.is_some()) { pieces } else { constant(1) };
             most = self.larger(most, pieces)?;
             let is_alone = self.compare(IntPredicate::EQ, threads, constant(1))?;
             most = self.select_int(is_alone, self.larger(pieces, constant(1))?, most)?;

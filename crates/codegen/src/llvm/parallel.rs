@@ -18,8 +18,10 @@ use super::function::{Base, Function, Returns};
 use super::memory::ALIGNMENT;
 use super::metadata::LoopHints;
 use super::options::OptLevel;
-use super::sharing::Space;
-use crate::plan::{Allocation, Banks, BufferId, InOrder, Loop, Private, Start, Team};
+use super::worksharing::IterationSpace;
+use crate::plan::{
+    Allocation, BufferId, Loop, OrderedChunks, PrivateAccumulator, PrivateCopies, Start, Team,
+};
 
 /// Parameters of every team function before the captures: handle, thread number, number of threads, shared counter.
 const FIXED: u32 = 4;
@@ -117,8 +119,10 @@ impl<'ctx> Function<'_, 'ctx> {
     /// The number of threads that a loop asks for: 0 would be the runtime's default, a number below one is one. More threads than
     /// iterations have nothing to do, and the runtime ends the process where it cannot start them.
     fn asked_threads(&self, parallel: TeamLoop<'_>, threads: &Expr) -> Emit<IntValue<'ctx>> {
-        let most =
-            self.smaller(Space::new(self, parallel)?.total(), self.emitter.constant(i64::from(i32::MAX)))?;
+        let most = self.smaller(
+            IterationSpace::new(self, parallel)?.total(),
+            self.emitter.constant(i64::from(i32::MAX)),
+        )?;
         let threads = self.smaller(self.index(threads)?, most)?;
         let threads = self.larger(threads, self.emitter.constant(1))?;
         Ok(self.builder.build_int_truncate(threads, self.emitter.i32(), "")?)
@@ -229,9 +233,9 @@ impl<'ctx> Function<'_, 'ctx> {
         let accumulators = parallel.team.privates.iter().map(|private| &private.buffer);
         self.bind_stack_buffers(accumulators.chain(&parallel.team.captures.stack))?;
         self.declare_all(&parallel.each.body)?;
-        let space = Space::new(self, parallel)?;
+        let space = IterationSpace::new(self, parallel)?;
         let in_order = parallel.team.in_order;
-        if let Some(order @ InOrder { accumulators: true, .. }) = in_order {
+        if let Some(order @ OrderedChunks { accumulators: true, .. }) = in_order {
             return self.share_in_order(parallel, &space, &collectors, order);
         }
         for private in &parallel.team.privates {
@@ -274,7 +278,7 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
-    pub(super) fn initialise(&self, private: &Private) -> Emit<()> {
+    pub(super) fn initialise(&self, private: &PrivateAccumulator) -> Emit<()> {
         let buffer = self.emitter.plan.buffer(private.buffer);
         let identity = self.identity(&private.resolution, buffer.element)?;
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
@@ -285,16 +289,16 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Combines an accumulator into its target; no other thread does so meanwhile.
-    pub(super) fn merge(&self, private: &Private) -> Emit<()> {
+    pub(super) fn merge(&self, private: &PrivateAccumulator) -> Emit<()> {
         let extents =
             private.target.extents.iter().map(|extent| self.index(extent)).collect::<Emit<Vec<_>>>()?;
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
-        let Some(Banks { count, stride }) = private.banks else {
+        let Some(PrivateCopies { count, stride }) = private.copies else {
             return self.merge_dimension(private, &extents, &mut Vec::new(), (zero, zero));
         };
-        let banks = self.emitter.constant(i64::from(count));
-        self.counted_loop(zero, banks, one, false, LoopHints::default(), |bank| {
-            let first = self.multiply(bank, self.emitter.constant(stride))?;
+        let copies = self.emitter.constant(i64::from(count));
+        self.counted_loop(zero, copies, one, false, LoopHints::default(), |copy| {
+            let first = self.multiply(copy, self.emitter.constant(stride))?;
             self.merge_dimension(private, &extents, &mut Vec::new(), (first, zero))
         })
     }
@@ -303,7 +307,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// so far among all of these dimensions, in row-major order.
     fn merge_dimension(
         &self,
-        private: &Private,
+        private: &PrivateAccumulator,
         extents: &[IntValue<'ctx>],
         indices: &mut Vec<IntValue<'ctx>>,
         (first, position): (IntValue<'ctx>, IntValue<'ctx>),

@@ -1,7 +1,7 @@
 //! Pass lists of the optimisation levels, in two parts: before and after loop vectorisation.
 //!
 //! The lists are LLVM's own (`opt -passes='default<O2>' -print-pipeline-passes`), written out because LLVM
-//! cannot stop in the middle of a pipeline. Between the parts, [`forks`](super::forks) inspects the loops
+//! cannot stop in the middle of a pipeline. Between the parts, [`joined_pointers`](super::joined_pointers) inspects the loops
 //! that are about to be vectorised. Passes for constructs that no program has are omitted: coroutines,
 //! profiles, annotations, LLVM's own OpenMP runtime, and loop distribution.
 //!

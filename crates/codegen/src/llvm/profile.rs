@@ -13,7 +13,7 @@ use inkwell::values::{BasicValueEnum, PointerValue};
 use super::emitter::{Emit, Emitter};
 use super::function::{Function, Returns};
 use crate::interface::{EntryPoint, Interface};
-use crate::plan::{JumpTarget, Profile, RegionId, RegionKind};
+use crate::plan::{JumpTarget, Profile, TimerId, TimerKind};
 
 /// Words of `sdfg_timer`.
 const TIMER_WORDS: u32 = 6;
@@ -38,14 +38,14 @@ impl Timers<'_> {
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Takes the time of what `body` writes.
-    pub(super) fn timed(&self, region: RegionId, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
+    pub(super) fn timed(&self, timer: TimerId, body: impl FnOnce() -> Emit<()>) -> Emit<()> {
         let depth = *self.timers.running.borrow();
+        let number = self.emitter.constant(timer.index() as i64);
         let timer = self.timer_slot(depth)?;
         let pointer = self.emitter.pointer().into();
         let begin =
             self.emitter.declare("sdfg_timer_begin", None, &[pointer, pointer, self.emitter.i64().into()]);
-        let region = self.emitter.constant(region.index() as i64);
-        self.perform(begin, &[self.load_profile()?.into(), timer.into(), region.into()])?;
+        self.perform(begin, &[self.load_profile()?.into(), timer.into(), number.into()])?;
         self.timers.running.replace(depth + 1);
         body()?;
         self.timers.running.replace(depth);
@@ -91,7 +91,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let (emitter, pointer) = (self.emitter, self.emitter.pointer());
         let parameters = [pointer.into(), emitter.i64().into(), emitter.i32().into()];
         let open = emitter.declare("sdfg_profile_open", Some(pointer.into()), &parameters);
-        let number = emitter.constant(profile.regions.len() as i64);
+        let number = emitter.constant(profile.timers.len() as i64);
         let counters = emitter.i32().const_int(u64::from(profile.counters), false);
         let regions = emitter.region_table(profile);
         let opened = self.call(open, &[regions.into(), number.into(), counters.into()])?;
@@ -109,12 +109,12 @@ impl<'ctx> Function<'_, 'ctx> {
 impl<'ctx> Emitter<'ctx> {
     /// What the program times, as an array of `sdfg_region`.
     fn region_table(&self, profile: &Profile) -> PointerValue<'ctx> {
-        let kind_text = |kind: RegionKind| self.text(kind.noun());
+        let kind_text = |kind: TimerKind| self.text(kind.noun());
         let entries: Vec<_> = profile
-            .regions
+            .timers
             .iter()
-            .map(|region| {
-                let fields = [self.text(&region.path).into(), kind_text(region.kind).into()];
+            .map(|timer| {
+                let fields = [self.text(&timer.path).into(), kind_text(timer.kind).into()];
                 self.context.const_struct(&fields, false)
             })
             .collect();

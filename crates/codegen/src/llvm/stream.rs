@@ -9,10 +9,12 @@ use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerVa
 use super::check::Access;
 use super::emitter::{Emit, Emitter};
 use super::function::{Base, Function};
-use super::memory::Place;
+use super::memory::ElementAddress;
 use super::value::Lanes;
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, Collected, Consume, Drain, Location, Pop, Push, Row, Strided};
+use crate::plan::{
+    Allocation, BufferId, Collected, Consume, Location, Pop, Push, Row, StreamToArray, Strided,
+};
 
 /// Answers of `sdfg_consume`.
 const DONE: u64 = 0;
@@ -32,7 +34,7 @@ pub(super) struct Collector<'ctx> {
     slot: PointerValue<'ctx>,
     target: PointerValue<'ctx>,
     /// Memory that takes its elements instead.
-    pub(super) drain: Option<Drain>,
+    pub(super) array: Option<StreamToArray>,
     /// Where the stream was before.
     before: Option<Base<'ctx>>,
 }
@@ -171,10 +173,10 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// A place on the stack for an element of a stream.
-    pub(super) fn element_slot(&self, stream: BufferId) -> Emit<Place<'ctx>> {
+    pub(super) fn element_slot(&self, stream: BufferId) -> Emit<ElementAddress<'ctx>> {
         let element = self.emitter.plan.buffer(stream).element;
         let address = self.slot(self.emitter.element_type(element)?, "element")?;
-        Ok(Place { address, element, recorded: false, checked: None })
+        Ok(ElementAddress { address, element, recorded: false, checked: None })
     }
 
     /// Adds a value to a queue of a stream, or of another one at an address, for elements of the same type.
@@ -200,7 +202,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Makes a queue of this thread's own for each stream, which stands for the stream from here on.
     pub(super) fn open_collectors(&self, collected: &[Collected]) -> Emit<Vec<Collector<'ctx>>> {
         let open = |each: &Collected| {
-            Ok(Collector { drain: each.drain.clone(), ..self.open_collector(each.stream)? })
+            Ok(Collector { array: each.array.clone(), ..self.open_collector(each.stream)? })
         };
         collected.iter().map(open).collect()
     }
@@ -216,7 +218,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let cursor = Cursor { next: self.slot(pointer, "next")?, end: self.slot(pointer, "end")? };
         self.collected.borrow_mut().insert(id, cursor);
         self.resume(id, cursor)?;
-        Ok(Collector { stream: id, own, slot, target, drain: None, before })
+        Ok(Collector { stream: id, own, slot, target, array: None, before })
     }
 
     /// Has the stream stand for itself again; its own queue is empty.
@@ -235,7 +237,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let cursor = cursor.ok_or_else(|| self.emitter.defect("a collector has no cursor"))?;
         self.settle(collector.stream, cursor)?;
         let streams = [collector.target.into(), collector.own.into()];
-        let status = match &collector.drain {
+        let status = match &collector.array {
             None => {
                 let types = [Type::Pointer; 2];
                 self.call(
@@ -243,12 +245,12 @@ impl<'ctx> Function<'_, 'ctx> {
                     &streams,
                 )?
             }
-            Some(drain) => {
+            Some(array) => {
                 let types =
                     [Type::Pointer, Type::Pointer, Type::Pointer, Type::Long, Type::Long, Type::Pointer];
                 let deliver = self.emitter.runtime_function("sdfg_stream_deliver", Some(Type::Int), &types);
-                let [to, most, stride] = self.row(&drain.to)?;
-                let delivered = self.place(&drain.delivered)?.address.into();
+                let [to, most, stride] = self.row(&array.to)?;
+                let delivered = self.place(&array.delivered)?.address.into();
                 let [stream, own] = streams;
                 self.call(deliver, &[stream, own, to, stride, most, delivered])?
             }
@@ -284,7 +286,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.jump(room)?;
         self.enter(room);
         let next = self.load_pointer(cursor.next)?;
-        self.store(&Place { address: next, element, recorded: false, checked: None }, value)?;
+        self.store(&ElementAddress { address: next, element, recorded: false, checked: None }, value)?;
         let step = match condition {
             None => self.emitter.constant(1),
             Some(condition) => self.builder.build_int_z_extend(condition, self.emitter.i64(), "")?,
@@ -356,7 +358,11 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     /// Takes an element of the first queue of a stream if there is one; how many were taken.
-    pub(super) fn take_one(&self, stream: PointerValue<'ctx>, to: &Place<'ctx>) -> Emit<IntValue<'ctx>> {
+    pub(super) fn take_one(
+        &self,
+        stream: PointerValue<'ctx>,
+        to: &ElementAddress<'ctx>,
+    ) -> Emit<IntValue<'ctx>> {
         let (zero, one) = (self.emitter.constant(0), self.emitter.constant(1));
         let arguments = [stream.into(), zero.into(), to.address.into(), one.into(), zero.into()];
         Ok(self.call(self.take_function(), &arguments)?.into_int_value())

@@ -11,13 +11,18 @@ use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
 use super::check::Access;
 use super::emitter::Emit;
 use super::function::Function;
-use super::memory::Place;
+use super::memory::ElementAddress;
 use super::value::{Lane, Lanes};
 use crate::plan::{Realisation, Resolved, identity};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Writes `value` to `place`.
-    pub(super) fn write(&self, place: &Place<'ctx>, value: &Lanes<'ctx>, resolved: &Resolved) -> Emit<()> {
+    pub(super) fn write(
+        &self,
+        place: &ElementAddress<'ctx>,
+        value: &Lanes<'ctx>,
+        resolved: &Resolved,
+    ) -> Emit<()> {
         match resolved {
             Resolved::Store => self.store(place, value),
             Resolved::Combine { resolution, custom, realisation } => match realisation {
@@ -38,7 +43,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     pub(super) fn combine_plain(
         &self,
-        place: &Place<'ctx>,
+        place: &ElementAddress<'ctx>,
         value: &Lanes<'ctx>,
         resolution: &ConflictResolution,
         custom: Option<&TypedExpressionCode>,
@@ -169,7 +174,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// own.
     fn combine_atomic(
         &self,
-        place: &Place<'ctx>,
+        place: &ElementAddress<'ctx>,
         value: &Lanes<'ctx>,
         resolution: &ConflictResolution,
         custom: Option<&TypedExpressionCode>,

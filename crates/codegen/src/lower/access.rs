@@ -6,9 +6,9 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use super::bound::Bound;
+use super::buffer_view::BufferView;
+use super::call_frame::CallFrame;
 use super::error::LowerError;
-use super::frame::Frame;
 use crate::plan::BufferId;
 
 /// One access of the program, at the place where it was lowered.
@@ -39,21 +39,21 @@ impl<'g> Lowering<'g> {
     /// The part of a buffer that an access names, and which of its dimensions are single indices.
     pub(super) fn resolve(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         access: &Access,
         label: &str,
-    ) -> Result<(Bound, Vec<bool>), LowerError> {
+    ) -> Result<(BufferView, Vec<bool>), LowerError> {
         self.resolve_part(frame, access, false, label)
     }
 
-    /// As [`Lowering::resolve`] of what gets another name; `is_window` says that it may reach beyond the container.
+    /// As [`Lowering::resolve`] of what gets another name; `bounds_are_deferred` says that it may reach beyond the container.
     pub(super) fn resolve_part(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         access: &Access,
-        is_window: bool,
+        bounds_are_deferred: bool,
         label: &str,
-    ) -> Result<(Bound, Vec<bool>), LowerError> {
+    ) -> Result<(BufferView, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
             Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
@@ -75,8 +75,8 @@ impl<'g> Lowering<'g> {
         }
         let memlet = || format!("`{}[{}]` at {}", container.name, access.subset(), frame.at(label));
         let mut part = bound.select(&subset);
-        if is_window {
-            self.note_window(memlet, bound, &subset, &mut part);
+        if bounds_are_deferred {
+            self.note_deferred_bounds(memlet, bound, &subset, &mut part);
         } else {
             self.note_check(memlet, bound, &subset);
         }
@@ -89,12 +89,12 @@ impl<'g> Lowering<'g> {
     /// What an edge reads: an access, or the element that a consume scope around it took.
     pub(super) fn read_part(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         state: &State,
         edge: EdgeId,
         access: &Access,
         label: &str,
-    ) -> Result<(Bound, Vec<bool>), LowerError> {
+    ) -> Result<(BufferView, Vec<bool>), LowerError> {
         match self.consumed(frame, state, edge) {
             Some(element) => Ok((element, Vec::new())),
             None => self.resolve(frame, access, label),
@@ -102,22 +102,22 @@ impl<'g> Lowering<'g> {
     }
 
     /// The element that a consume scope took, if an edge brings that.
-    pub(super) fn consumed(&self, frame: &Frame<'g>, state: &State, edge: EdgeId) -> Option<Bound> {
+    pub(super) fn consumed(&self, frame: &CallFrame<'g>, state: &State, edge: EdgeId) -> Option<BufferView> {
         let cell = frame.consumed.get(&consumed_by(state, edge)?)?;
         let element = self.plan.buffer(*cell).element;
-        Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
+        Some(BufferView::whole(*cell, element, &[], &[], &Expr::zero()))
     }
 
     /// The value that another node gave to an edge without a container.
-    pub(super) fn carried(&self, frame: &Frame<'g>, edge: &Edge) -> Option<Bound> {
+    pub(super) fn carried(&self, frame: &CallFrame<'g>, edge: &Edge) -> Option<BufferView> {
         let connector = edge.src_connector.clone()?;
         let cell = frame.value_cells.get(&(edge.src, connector))?;
         let element = self.plan.buffer(*cell).element;
-        Some(Bound::whole(*cell, element, &[], &[], &Expr::zero()))
+        Some(BufferView::whole(*cell, element, &[], &[], &Expr::zero()))
     }
 
     /// Notes that the statement being lowered accesses a part of a buffer.
-    pub(super) fn record(&mut self, part: &Bound, kind: AccessKind) {
+    pub(super) fn record(&mut self, part: &BufferView, kind: AccessKind) {
         let loops = self.loops.iter().map(|open| open.number).collect();
         self.records.push(Record { buffer: part.origin.buffer, subset: part.root_subset(), kind, loops });
     }

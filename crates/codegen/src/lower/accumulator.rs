@@ -19,8 +19,8 @@ use super::conflict::OpenLoop;
 use super::memory::RootShape;
 use super::scalar::typed;
 use crate::plan::{
-    Allocation, Binding, Buffer, BufferId, Compute, Location, Private, Realisation, Resolved, Statement,
-    Stride, Strided, Touch, identity, touches,
+    Allocation, Binding, Buffer, BufferId, Compute, Location, PrivateAccumulator, Realisation, Resolved,
+    Statement, Stride, Strided, Touch, identity, touches,
 };
 
 impl Lowering<'_> {
@@ -60,7 +60,7 @@ impl Lowering<'_> {
         records: &[Record],
         open: &OpenLoop,
         locals: &mut Vec<BufferId>,
-    ) -> Option<(Private, Expr)> {
+    ) -> Option<(PrivateAccumulator, Expr)> {
         let (combined, read): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
         if self.options.checked || self.has_other_names(buffer, records) {
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         }
         let origin = Location { buffer, offset: first.clone() };
         let target = Strided { origin, extents: vec![size], strides: vec![Stride::Even(Expr::one())] };
-        Some((Private { buffer: own, banks: None, target, resolution }, first))
+        Some((PrivateAccumulator { buffer: own, copies: None, target, resolution }, first))
     }
 
     /// Whether reads touch no element that is combined into, while the variables before `fixed` stay as they are. What is replaced is never apart.

@@ -1,6 +1,6 @@
 //! Views and references: names for parts of other containers.
 //!
-//! A view is resolved when its state or scope is lowered; it becomes a [`Bound`] like any other container. A
+//! A view is resolved when its state or scope is lowered; it becomes a [`BufferView`] like any other container. A
 //! reference names the target of the last `Bind` edge that ran. It is a separate buffer whose address and
 //! layout are variables of the plan. Overlap analysis treats an access through a reference as an access to
 //! every buffer that the reference may name ([`Plan::may_overlap`](crate::plan::Plan)).
@@ -14,10 +14,10 @@ use sdfg::ir::{Access, ContainerId, ContainerKind, EdgeId, Flow, Layout, NodeId,
 use sdfg::symbolic::{Expr, Truth};
 
 use super::Lowering;
-use super::bound::{Axis, Bound};
+use super::buffer_view::{Axis, BufferView};
+use super::call_frame::CallFrame;
 use super::dataflow::Graph;
 use super::error::LowerError;
-use super::frame::Frame;
 use super::memory::{Brackets, RootShape};
 use crate::plan::{Allocation, Buffer, BufferId, Location, Statement};
 
@@ -25,7 +25,7 @@ impl<'g> Lowering<'g> {
     /// Gives every view of a scope the part of memory that its edge names.
     pub(super) fn bind_views(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         scope: Option<NodeId>,
     ) -> Result<(), LowerError> {
@@ -47,8 +47,8 @@ impl<'g> Lowering<'g> {
                 let Flow::Bind(target) = &state.edge(edge).memlet.flow else { continue };
                 if frame.containers.contains_key(&target.container) {
                     let label = &state.node(id).label;
-                    let is_window = state.edge(edge).memlet.volume.is_dynamic();
-                    let bound = self.named_part(frame, container, (target, is_window), label)?;
+                    let bounds_are_deferred = state.edge(edge).memlet.volume.is_dynamic();
+                    let bound = self.named_part(frame, container, (target, bounds_are_deferred), label)?;
                     if self.plan.is_reference(bound.origin.buffer) && sets_references(frame.sdfg, state) {
                         let view = &frame.sdfg.container(container).name;
                         return Err(LowerError::Unsupported {
@@ -64,15 +64,15 @@ impl<'g> Lowering<'g> {
     }
 
     /// The memory that a view or reference names when it is bound: the elements of the subset if the extents agree after single
-    /// indices are dropped, else what its own layout makes of the memory from the first element on. A window may reach beyond
+    /// indices are dropped, else what its own layout makes of the memory from the first element on. A memlet of dynamic volume may reach beyond
     /// its container.
     fn named_part(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         alias: ContainerId,
-        (target, is_window): (&Access, bool),
+        (target, bounds_are_deferred): (&Access, bool),
         label: &str,
-    ) -> Result<Bound, LowerError> {
+    ) -> Result<BufferView, LowerError> {
         let alias = frame.sdfg.container(alias);
         let noun = if matches!(alias.kind, ContainerKind::View(_)) { "view" } else { "reference" };
         let unsupported = |what: &str| LowerError::Unsupported {
@@ -80,7 +80,7 @@ impl<'g> Lowering<'g> {
             path: frame.at(label),
         };
         let layout = alias.kind.layout().ok_or_else(|| unsupported(" without a layout"))?;
-        let (part, single) = self.resolve_part(frame, target, is_window, label)?;
+        let (part, single) = self.resolve_part(frame, target, bounds_are_deferred, label)?;
         if part.element != alias.element {
             return Err(unsupported(" of another element type"));
         }
@@ -99,10 +99,10 @@ impl<'g> Lowering<'g> {
         };
         let same_either_way =
             offset == Expr::zero() && strides.iter().eq(part.axes.iter().map(|axis| &axis.stride));
-        let own_layout = |mut part: Bound| {
+        let own_layout = |mut part: BufferView| {
             part.origin.offset = &part.origin.offset + &offset;
             part.root = None;
-            part.windows.clear();
+            part.deferred.clear();
             let axis =
                 |stride: &Expr| Axis { extent: Expr::one(), stride: stride.clone(), root: None, tile: false };
             part.axes = strides.iter().map(axis).collect();
@@ -130,7 +130,7 @@ impl<'g> Lowering<'g> {
     /// call may name, as far as those are there already.
     pub(super) fn declare_references(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         lifetime: Option<(StateId, NodeId)>,
         brackets: &mut Brackets,
     ) {
@@ -159,7 +159,7 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    fn declare_reference(&mut self, frame: &mut Frame<'g>, id: ContainerId, brackets: &mut Brackets) {
+    fn declare_reference(&mut self, frame: &mut CallFrame<'g>, id: ContainerId, brackets: &mut Brackets) {
         let container = frame.sdfg.container(id);
         let Some(layout) = container.kind.layout() else { return };
         let (name, element) = (&container.name, container.element);
@@ -187,7 +187,7 @@ impl<'g> Lowering<'g> {
         let name = self.take_name(name);
         let buffer = self.reference_buffer(name, element, size, defined);
         let origin = Location { buffer, offset };
-        frame.containers.insert(id, Bound { origin, element, axes, root: None, windows: Vec::new() });
+        frame.containers.insert(id, BufferView { origin, element, axes, root: None, deferred: Vec::new() });
     }
 
     fn reference_buffer(
@@ -203,7 +203,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Whether every edge that sets a reference gives it the strides of its own layout, and these do not change.
-    fn keeps_strides(&self, frame: &Frame<'g>, id: ContainerId, layout: &Layout) -> bool {
+    fn keeps_strides(&self, frame: &CallFrame<'g>, id: ContainerId, layout: &Layout) -> bool {
         let translated = |strides: &[Expr]| strides.iter().map(|stride| frame.translate(stride)).collect();
         let own: Vec<Expr> = translated(&layout.strides);
         let gives_own = |target: &Access| {
@@ -232,7 +232,7 @@ impl<'g> Lowering<'g> {
     /// Statements of an edge that sets a reference; none for one that binds a view, which has its memory already.
     pub(super) fn set_reference(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         state: &'g State,
         edge: EdgeId,
         label: &str,
@@ -315,7 +315,7 @@ fn set_references(state: &State) -> impl Iterator<Item = (ContainerId, &Access)>
 }
 
 /// Whether iterations of a scope set a reference that outlives them. It is one for all of them, so that threads do not share them.
-pub(super) fn sets_outer_references(frame: &Frame<'_>, graph: Graph<'_, '_>, entry: NodeId) -> bool {
+pub(super) fn sets_outer_references(frame: &CallFrame<'_>, graph: Graph<'_, '_>, entry: NodeId) -> bool {
     let Graph { id, state, tree } = graph;
     let is_inside = |scope: NodeId| scope == entry || tree.enclosing(scope).any(|outer| outer == entry);
     state.edges().any(|(edge, _)| {

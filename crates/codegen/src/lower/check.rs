@@ -5,13 +5,18 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use super::bound::{Axis, Bound, Side, Window};
+use super::buffer_view::{Axis, BoundedDimension, BufferView, DeferredBounds};
 use super::memory::RootShape;
 use crate::plan::{Allocation, Buffer, BufferId, Check, CheckedDimension, Statement};
 
 impl Lowering<'_> {
     /// Notes that the elements of a subset are accessed. Whoever lowers the access takes the check to where it belongs.
-    pub(super) fn note_check(&mut self, memlet: impl FnOnce() -> String, bound: &Bound, subset: &Subset) {
+    pub(super) fn note_check(
+        &mut self,
+        memlet: impl FnOnce() -> String,
+        bound: &BufferView,
+        subset: &Subset,
+    ) {
         if !self.options.checked {
             return;
         }
@@ -23,28 +28,28 @@ impl Lowering<'_> {
             extent: axis.extent.clone(),
         };
         let dimensions = subset.0.iter().zip(&bound.axes).map(dimension).collect();
-        let windows = bound.windows.iter().map(|window| through(window, subset)).collect();
-        self.checks.push(Check { memlet: memlet(), dimensions, windows });
+        let deferred = bound.deferred.iter().map(|each| through(each, subset)).collect();
+        self.checks.push(Check { memlet: memlet(), dimensions, deferred });
     }
 
     /// Notes at a part of a container that it may reach beyond: its elements are looked at where they are accessed.
-    pub(super) fn note_window(
+    pub(super) fn note_deferred_bounds(
         &mut self,
         memlet: impl FnOnce() -> String,
-        bound: &Bound,
+        bound: &BufferView,
         subset: &Subset,
-        part: &mut Bound,
+        part: &mut BufferView,
     ) {
         if !self.options.checked {
             return;
         }
-        let side = |(number, (range, axis)): (usize, (&Range, &Axis))| Side {
+        let side = |(number, (range, axis)): (usize, (&Range, &Axis))| BoundedDimension {
             begin: range.begin.clone(),
             axis: Some((number, range.step.clone())),
             extent: axis.extent.clone(),
         };
         let sides = subset.0.iter().zip(&bound.axes).enumerate().map(side).collect();
-        part.windows.push(Window { memlet: memlet(), sides });
+        part.deferred.push(DeferredBounds { memlet: memlet(), sides });
     }
 
     /// Notes that a part of memory gets these extents.
@@ -60,7 +65,7 @@ impl Lowering<'_> {
             extent: axis.extent.clone(),
         };
         let dimensions = inside.iter().zip(outside).map(dimension).collect();
-        self.checks.push(Check { memlet: what(), dimensions, windows: Vec::new() });
+        self.checks.push(Check { memlet: what(), dimensions, deferred: Vec::new() });
     }
 
     /// What was noted, for the place before the accesses.
@@ -104,9 +109,9 @@ impl Lowering<'_> {
     }
 }
 
-/// What elements of a part of a window are in the container that it looks into.
-fn through(window: &Window, subset: &Subset) -> Check {
-    let dimension = |side: &Side| {
+/// What elements of a part are in the container whose bounds are deferred.
+fn through(each: &DeferredBounds, subset: &Subset) -> Check {
+    let dimension = |side: &BoundedDimension| {
         let along = side.axis.as_ref().and_then(|(axis, step)| Some((subset.0.get(*axis)?, step)));
         let (zero, one) = (Range::index(Expr::zero()), Expr::one());
         let (range, step) = along.unwrap_or((&zero, &one));
@@ -118,6 +123,6 @@ fn through(window: &Window, subset: &Subset) -> Check {
             extent: side.extent.clone(),
         }
     };
-    let dimensions = window.sides.iter().map(dimension).collect();
-    Check { memlet: window.memlet.clone(), dimensions, windows: Vec::new() }
+    let dimensions = each.sides.iter().map(dimension).collect();
+    Check { memlet: each.memlet.clone(), dimensions, deferred: Vec::new() }
 }

@@ -15,8 +15,8 @@ use super::access::{AccessKind, Record};
 use super::accumulator::set_constant;
 use super::scalar::less;
 use crate::plan::{
-    Allocation, Bank, BufferId, Collected, Copy, If, Location, LoopDimension, Private, Realisation, Resolved,
-    Statement, TaskKind, Tasks, identity, touches,
+    Allocation, BufferId, Collected, Copy, CopySelector, If, Location, LoopDimension, PrivateAccumulator,
+    Realisation, Resolved, Statement, TaskKind, Tasks, identity, touches,
 };
 
 /// A loop around the current place.
@@ -48,10 +48,10 @@ pub(super) struct OpenLoop {
 
 /// What closing a shared loop decides.
 pub(super) struct Closed {
-    pub(super) privates: Vec<Private>,
+    pub(super) privates: Vec<PrivateAccumulator>,
     pub(super) collected: Vec<Collected>,
     /// As the loop's.
-    pub(super) bank: Option<Bank>,
+    pub(super) selector: Option<CopySelector>,
     pub(super) locals: Vec<BufferId>,
     pub(super) handed_over: Vec<BufferId>,
     pub(super) independent: bool,
@@ -211,7 +211,7 @@ impl<'g> Lowering<'g> {
             return Closed {
                 privates: Vec::new(),
                 collected: Vec::new(),
-                bank: None,
+                selector: None,
                 locals: Vec::new(),
                 handed_over: Vec::new(),
                 independent: false,
@@ -262,9 +262,9 @@ impl<'g> Lowering<'g> {
         });
         let n_buffers = outermost.n_buffers;
         let collected = self.collected(body, n_buffers);
-        let bank = self.bank_accumulators(&mut privates, body);
+        let selector = self.replicate_accumulators(&mut privates, body);
         let independent = independent && atomic.is_empty();
-        Closed { privates, collected, bank, locals, handed_over, independent }
+        Closed { privates, collected, selector, locals, handed_over, independent }
     }
 
     /// The buffers that were added since there were `n`.

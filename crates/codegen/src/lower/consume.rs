@@ -13,22 +13,22 @@ use sdfg::value::Value;
 use super::Lowering;
 use super::accumulator::set_constant;
 use super::alias::sets_outer_references;
+use super::call_frame::CallFrame;
 use super::dataflow::Graph;
 use super::error::LowerError;
-use super::frame::Frame;
 use super::memory::RootShape;
 use super::profile::timed;
 use super::scope::Carrier;
 use crate::plan::{
     Allocation, Buffer, BufferId, Consume as ConsumeStatement, Level, Location, Loop, LoopDimension,
-    RegionKind, Statement, Team,
+    Statement, Team, TimerKind,
 };
 
 impl<'g> Lowering<'g> {
     /// Statements of a consume scope.
     pub(super) fn consume(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         entry: NodeId,
         node: &'g Node,
@@ -36,17 +36,17 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let label = &node.label;
         // A condition may wait for what other nodes of the state do.
-        let waits = graph.has_waiting_iterations(frame, entry)
+        let waits = graph.has_blocking_iterations(frame, entry)
             || (consume.condition.is_some()
-                && graph.has_waiting_nodes(frame.sdfg, graph.tree.scope_of(entry)));
+                && graph.has_blocking_nodes(frame.sdfg, graph.tree.scope_of(entry)));
         let carrier = if waits {
             Carrier::Tasks
         } else {
             self.carrier(frame, &consume.schedule, sets_outer_references(frame, graph, entry), label)?
         };
-        let timer = self.timer(RegionKind::Consume, &frame.at(label));
+        let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let part = match carrier {
-            Carrier::Threads => self.timer(RegionKind::Part, &frame.at(label)),
+            Carrier::Threads => self.timer(TimerKind::Part, &frame.at(label)),
             Carrier::Tasks | Carrier::OneThread { .. } => None,
         };
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
@@ -115,7 +115,7 @@ impl<'g> Lowering<'g> {
     /// The queue that a scope consumes.
     fn consumed_queue(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         graph: Graph<'g, '_>,
         entry: NodeId,
         label: &str,
@@ -152,7 +152,7 @@ impl<'g> Lowering<'g> {
     /// One processing element.
     fn processing_element(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         (entry, node, consume): (NodeId, &'g Node, &'g Consume),
         (queue, scope): (Location, Location),

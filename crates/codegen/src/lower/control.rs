@@ -10,10 +10,10 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
 use super::Lowering;
+use super::call_frame::CallFrame;
 use super::error::LowerError;
-use super::frame::Frame;
 use super::profile::timed;
-use crate::plan::{If, RegionKind, Statement, While};
+use crate::plan::{If, Statement, TimerKind, While};
 
 /// Symbols that loops and transitions of an SDFG set.
 pub(super) fn assigned_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
@@ -24,7 +24,7 @@ impl<'g> Lowering<'g> {
     /// Statements of a region.
     pub(super) fn region(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         region: RegionId,
     ) -> Result<Vec<Statement>, LowerError> {
         match sequence(frame.sdfg, region) {
@@ -42,7 +42,11 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    fn dispatch(&mut self, frame: &mut Frame<'g>, region: RegionId) -> Result<Vec<Statement>, LowerError> {
+    fn dispatch(
+        &mut self,
+        frame: &mut CallFrame<'g>,
+        region: RegionId,
+    ) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
         let target = self.new_target();
         let region = sdfg.region(region);
@@ -80,12 +84,12 @@ impl<'g> Lowering<'g> {
         Ok(vec![Statement::Dispatch { target, cases }])
     }
 
-    fn block(&mut self, frame: &mut Frame<'g>, id: BlockId) -> Result<Vec<Statement>, LowerError> {
+    fn block(&mut self, frame: &mut CallFrame<'g>, id: BlockId) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
         let block = sdfg.block(id);
         let timer = match block.kind {
             BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Branch(_) => {
-                self.timer(RegionKind::Block, &frame.at(&block.label))
+                self.timer(TimerKind::Block, &frame.at(&block.label))
             }
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => None,
         };
@@ -111,7 +115,7 @@ impl<'g> Lowering<'g> {
 
     fn while_loop(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         body: &'g Loop,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
@@ -142,7 +146,7 @@ impl<'g> Lowering<'g> {
 
     fn branch(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         branch: &'g Branch,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
@@ -159,7 +163,11 @@ impl<'g> Lowering<'g> {
     }
 
     /// The assignments of a transition, as if at once.
-    fn assignments(&mut self, frame: &mut Frame<'g>, id: TransitionId) -> Result<Vec<Statement>, LowerError> {
+    fn assignments(
+        &mut self,
+        frame: &mut CallFrame<'g>,
+        id: TransitionId,
+    ) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
         let transition = sdfg.transition(id);
         let label = &sdfg.block(transition.src).label;
@@ -181,7 +189,7 @@ impl<'g> Lowering<'g> {
 
     fn assignment(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         symbol: &Symbol,
         value: &Expression,
         label: &str,
@@ -192,7 +200,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The variable behind a symbol that loops or transitions set.
-    fn variable_of(&self, frame: &Frame<'g>, symbol: &Symbol, label: &str) -> Result<Symbol, LowerError> {
+    fn variable_of(&self, frame: &CallFrame<'g>, symbol: &Symbol, label: &str) -> Result<Symbol, LowerError> {
         frame.symbols.get(symbol).and_then(Expr::as_symbol).cloned().ok_or_else(|| LowerError::Invalid {
             what: format!("symbol `{symbol}` cannot be assigned here"),
             path: frame.at(label),

@@ -9,16 +9,16 @@ use sdfg::symbolic::{Expr, Truth};
 
 use super::Lowering;
 use super::access::AccessKind;
-use super::bound::{Axis, Bound};
+use super::buffer_view::{Axis, BufferView};
+use super::call_frame::CallFrame;
 use super::error::LowerError;
-use super::frame::Frame;
 use crate::plan::{Copy, CopyDimension, Location, Loop, LoopDimension, Resolved, Statement};
 
 impl<'g> Lowering<'g> {
     /// Statements that copy one part of memory to another, paired in row-major order without dimensions of extent one.
     pub(super) fn copy(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         from: &Access,
         to: &Access,
         resolution: Option<&ConflictResolution>,
@@ -56,7 +56,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Whether two parts of one buffer, or of what a reference names, have no element in common, or are paired element by element with themselves.
-    fn apart(&self, source: &Bound, destination: &Bound) -> bool {
+    fn apart(&self, source: &BufferView, destination: &BufferView) -> bool {
         let disjoint = |a: Subset, b: Subset| a.disjoint(&b, &self.assumptions) == Truth::Proved;
         source.strided() == destination.strided()
             || source.root_subset().zip(destination.root_subset()).is_some_and(|(a, b)| disjoint(a, b))
@@ -65,8 +65,8 @@ impl<'g> Lowering<'g> {
     /// Statements that copy one part of memory to another, which it does not overlap.
     fn copy_parts(
         &mut self,
-        source: &Bound,
-        destination: &Bound,
+        source: &BufferView,
+        destination: &BufferView,
         write: Resolved,
         label: &str,
     ) -> Vec<Statement> {
@@ -106,7 +106,7 @@ impl<'g> Lowering<'g> {
 }
 
 /// Dimensions that may have more than one index.
-pub(super) fn significant(part: &Bound) -> Vec<Axis> {
+pub(super) fn significant(part: &BufferView) -> Vec<Axis> {
     part.axes.iter().filter(|axis| !axis.extent.is_one()).cloned().collect()
 }
 

@@ -6,12 +6,12 @@ use sdfg::analysis::ScopeTree;
 use sdfg::ir::{ConflictResolution, EdgeId, Flow, Node, NodeId, NodeKind, State, StateId};
 
 use super::Lowering;
+use super::blocking::reachable;
+use super::call_frame::CallFrame;
 use super::debug::edge_label;
 use super::error::LowerError;
-use super::frame::Frame;
 use super::profile::timed;
-use super::waiting::reachable;
-use crate::plan::{RegionKind, Statement, TaskKind, Tasks};
+use crate::plan::{Statement, TaskKind, Tasks, TimerKind};
 
 /// A state with its scopes.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ impl<'g> Lowering<'g> {
     /// Statements of a state.
     pub(super) fn state(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         id: StateId,
         label: &'g str,
     ) -> Result<Vec<Statement>, LowerError> {
@@ -47,14 +47,14 @@ impl<'g> Lowering<'g> {
     /// Statements of the nodes directly inside of a scope.
     pub(super) fn nodes_in(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         scope: Option<NodeId>,
     ) -> Result<Vec<Statement>, LowerError> {
         self.bind_views(frame, graph, scope)?;
         let mut statements = self.take_checks();
         let children = graph.tree.children(scope);
-        if graph.has_waiting_nodes(frame.sdfg, scope) {
+        if graph.has_blocking_nodes(frame.sdfg, scope) {
             statements.extend(self.node_tasks(frame, graph, children)?);
             return Ok(statements);
         }
@@ -67,14 +67,14 @@ impl<'g> Lowering<'g> {
             None => self.components(graph, frame.state.unwrap_or_default(), nodes, fixed),
             Some(_) => nodes.into_iter().flat_map(|(_, statements)| statements).collect(),
         });
-        self.drain_at_once(&mut statements);
+        self.fill_arrays_directly(&mut statements);
         Ok(statements)
     }
 
     /// Nodes as tasks, each after those from which a path leads to it.
     fn node_tasks(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         nodes: &[NodeId],
     ) -> Result<Vec<Statement>, LowerError> {
@@ -113,7 +113,7 @@ impl<'g> Lowering<'g> {
     /// Statements of a node with all that is inside of it.
     fn node(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         id: NodeId,
     ) -> Result<Vec<Statement>, LowerError> {
@@ -126,7 +126,7 @@ impl<'g> Lowering<'g> {
 
     fn code_of_node(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         id: NodeId,
         node: &'g Node,
@@ -141,7 +141,7 @@ impl<'g> Lowering<'g> {
                 Ok(statements)
             }
             NodeKind::Tasklet(tasklet) => {
-                let timer = self.timer(RegionKind::Tasklet, &frame.at(&node.label));
+                let timer = self.timer(TimerKind::Tasklet, &frame.at(&node.label));
                 Ok(timed(timer, self.tasklet(frame, state, id, node, tasklet)?))
             }
             NodeKind::MapEntry(map) => self.map(frame, graph, id, node, map),
@@ -166,7 +166,7 @@ impl<'g> Lowering<'g> {
     /// A copy between two access nodes, or the edge that sets a reference.
     fn copy_edge(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         state: &'g State,
         edge: EdgeId,
         label: &str,

@@ -4,10 +4,10 @@
 use sdfg::ir::{Edge, Sdfg, SourceLoc, State};
 
 use super::Lowering;
-use crate::plan::{DebugInfo, PlaceId, SourcePlace, Statement};
+use crate::plan::{DebugInfo, SourceLocation, SourceLocationId, Statement};
 
 impl Lowering<'_> {
-    /// Statements with the place of the element that they come from; one without a place has that of what is around it.
+    /// Statements with the location of the element that they come from; one without a location has that of what is around it.
     pub(super) fn located(
         &mut self,
         loc: Option<&SourceLoc>,
@@ -18,21 +18,21 @@ impl Lowering<'_> {
         if body.is_empty() {
             return body;
         }
-        let place = PlaceId(debug.places.len() as u32);
-        debug.places.push(place_of(loc, label));
-        vec![Statement::Located { place, body }]
+        let location = SourceLocationId(debug.locations.len() as u32);
+        debug.locations.push(location_of(loc, label));
+        vec![Statement::Located { location, body }]
     }
 }
 
 /// The sources of a program, of which nothing is known yet but the program itself.
 pub(super) fn debug_info(sdfg: &Sdfg, folder: &str) -> DebugInfo {
-    let unknown = SourcePlace { label: sdfg.name.clone(), file: sdfg.name.clone(), line: 0, column: 0 };
-    let program = sdfg.loc.as_ref().map_or(unknown, |loc| place_of(loc, &sdfg.name));
-    DebugInfo { folder: folder.to_owned(), places: vec![program] }
+    let unknown = SourceLocation { label: sdfg.name.clone(), file: sdfg.name.clone(), line: 0, column: 0 };
+    let program = sdfg.loc.as_ref().map_or(unknown, |loc| location_of(loc, &sdfg.name));
+    DebugInfo { folder: folder.to_owned(), locations: vec![program] }
 }
 
-fn place_of(loc: &SourceLoc, label: &str) -> SourcePlace {
-    SourcePlace { label: label.to_owned(), file: loc.file.to_string(), line: loc.line, column: loc.column }
+fn location_of(loc: &SourceLoc, label: &str) -> SourceLocation {
+    SourceLocation { label: label.to_owned(), file: loc.file.to_string(), line: loc.line, column: loc.column }
 }
 
 /// `A -> B`.

@@ -6,19 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::AccessSets;
-use sdfg::analysis::accesses::alias_targets;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
-    BlockKind, Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, StateId, Storage,
+    BlockKind, Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, State, StateId, Storage,
 };
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
-use super::bound::Bound;
+use super::buffer_view::BufferView;
+use super::call_frame::{CallFrame, DeferredTransient};
 use super::control::assigned_symbols;
 use super::error::LowerError;
-use super::frame::{Frame, Late};
 use super::scalar::less;
 use crate::plan::{Allocation, Buffer, BufferId, If, QueueOwner, Statement};
 
@@ -46,7 +44,12 @@ pub(super) type Brackets = (Vec<Statement>, Vec<Statement>);
 
 impl<'g> Lowering<'g> {
     /// Adds a buffer with the shape of a container.
-    fn add_buffer(&mut self, frame: &Frame<'g>, container: &Container, allocation: Allocation) -> BufferId {
+    fn add_buffer(
+        &mut self,
+        frame: &CallFrame<'g>,
+        container: &Container,
+        allocation: Allocation,
+    ) -> BufferId {
         let translate = |parts: &[Expr]| parts.iter().map(|part| frame.translate(part)).collect();
         let root = match container.kind.layout() {
             Some(layout) => RootShape {
@@ -65,7 +68,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Number of elements or queues of a container.
-    fn size_of(&self, frame: &Frame<'g>, container: &Container) -> Expr {
+    fn size_of(&self, frame: &CallFrame<'g>, container: &Container) -> Expr {
         match container.kind.layout() {
             Some(layout) => frame.translate(&layout.total_size),
             // Without dimensions, one.
@@ -85,7 +88,7 @@ impl<'g> Lowering<'g> {
     /// The buffer of the next argument.
     pub(super) fn argument_buffer(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         container: &Container,
     ) -> Result<BufferId, LowerError> {
         if container.is_stream() {
@@ -100,13 +103,13 @@ impl<'g> Lowering<'g> {
     }
 
     /// All of a container that lies in a buffer of its own.
-    pub(super) fn bind_whole(&self, container: &Container, buffer: BufferId) -> Bound {
+    pub(super) fn bind_whole(&self, container: &Container, buffer: BufferId) -> BufferView {
         let root = &self.roots[buffer.index()];
-        Bound::whole(buffer, container.element, &root.shape, &root.strides, &root.offset)
+        BufferView::whole(buffer, container.element, &root.shape, &root.strides, &root.offset)
     }
 
     /// Allocates the constants and transients that live as long as a call.
-    pub(super) fn allocate_for_call(&mut self, frame: &mut Frame<'g>) -> Result<Brackets, LowerError> {
+    pub(super) fn allocate_for_call(&mut self, frame: &mut CallFrame<'g>) -> Result<Brackets, LowerError> {
         let sdfg = frame.sdfg;
         let mut brackets = Brackets::default();
         let assigned = assigned_symbols(sdfg);
@@ -117,11 +120,11 @@ impl<'g> Lowering<'g> {
                 frame.containers.insert(id, bound);
             } else if container.transient && !container.is_alias() && !frame.homes.contains_key(&id) {
                 let symbols = size_symbols(&container.kind);
-                let late: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
-                if late.is_empty() {
+                let deferred: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
+                if deferred.is_empty() {
                     self.allocate(frame, id, &mut brackets)?;
                 } else {
-                    self.declare_late(frame, id, late, &mut brackets)?;
+                    self.declare_deferred(frame, id, deferred, &mut brackets)?;
                 }
             }
         }
@@ -130,9 +133,9 @@ impl<'g> Lowering<'g> {
     }
 
     /// Prepares a transient that the first state that uses it allocates, with the values that symbols have then.
-    fn declare_late(
+    fn declare_deferred(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         id: ContainerId,
         symbols: Vec<Symbol>,
         brackets: &mut Brackets,
@@ -162,16 +165,16 @@ impl<'g> Lowering<'g> {
             brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
         }
         let kept = kept.into_iter().map(|(variable, symbol, _)| (variable, symbol)).collect();
-        frame.late.push(Late { container: id, buffer, allocated, kept });
+        frame.deferred.push(DeferredTransient { container: id, buffer, allocated, kept });
         Ok(())
     }
 
     /// Allocates the transients that a state uses first. Those that live as long as the state are freed behind it.
-    pub(super) fn allocate_for_state(&mut self, frame: &Frame<'g>, state: &State) -> Brackets {
+    pub(super) fn allocate_for_state(&mut self, frame: &CallFrame<'g>, state: &State) -> Brackets {
         let mut brackets = Brackets::default();
         for (id, container) in frame.sdfg.containers() {
-            let is_late = frame.late.iter().any(|late| late.container == id);
-            let is_own = !is_late && !container.is_alias();
+            let is_deferred = frame.deferred.iter().any(|deferred| deferred.container == id);
+            let is_own = !is_deferred && !container.is_alias();
             if container.lifetime == Lifetime::State && is_own && state.accesses_of(id).next().is_some() {
                 let buffer = frame.containers.get(&id).map(|bound| bound.origin.buffer);
                 brackets.0.extend(buffer.and_then(|buffer| self.undefine(buffer)));
@@ -185,32 +188,32 @@ impl<'g> Lowering<'g> {
                 }
             }
         }
-        for late in &frame.late {
-            if state.accesses_of(late.container).next().is_none() {
+        for deferred in &frame.deferred {
+            if state.accesses_of(deferred.container).next().is_none() {
                 continue;
             }
             let set = |variable: &Symbol, value| Statement::Let { variable: variable.clone(), value };
-            let kept = late.kept.iter();
+            let kept = deferred.kept.iter();
             let mut body: Vec<Statement> = kept
                 .map(|(variable, symbol)| set(variable, frame.translate(&Expr::symbol(symbol.clone()))))
                 .collect();
-            body.push(Statement::Allocate(late.buffer));
-            body.extend(self.plan.buffer(late.buffer).defined.map(Statement::Allocate));
-            body.extend(self.undefine(late.buffer));
-            body.push(set(&late.allocated, Expr::one()));
-            let missing = less(&Expr::symbol(late.allocated.clone()), &Expr::one());
+            body.push(Statement::Allocate(deferred.buffer));
+            body.extend(self.plan.buffer(deferred.buffer).defined.map(Statement::Allocate));
+            body.extend(self.undefine(deferred.buffer));
+            body.push(set(&deferred.allocated, Expr::one()));
+            let missing = less(&Expr::symbol(deferred.allocated.clone()), &Expr::one());
             brackets.0.push(Statement::If(If { arms: vec![(missing, body)], otherwise: Vec::new() }));
-            if frame.sdfg.container(late.container).lifetime == Lifetime::State {
-                brackets.1.push(Statement::Free(late.buffer));
-                brackets.1.extend(self.plan.buffer(late.buffer).defined.map(Statement::Free));
-                brackets.1.push(set(&late.allocated, Expr::zero()));
+            if frame.sdfg.container(deferred.container).lifetime == Lifetime::State {
+                brackets.1.push(Statement::Free(deferred.buffer));
+                brackets.1.extend(self.plan.buffer(deferred.buffer).defined.map(Statement::Free));
+                brackets.1.push(set(&deferred.allocated, Expr::zero()));
             }
         }
         brackets
     }
 
     /// Finds the states that overwrite what is left of a transient: there, too, its lifetime begins, as nobody could tell.
-    pub(super) fn find_beginnings(&self, frame: &mut Frame<'g>) {
+    pub(super) fn find_beginnings(&self, frame: &mut CallFrame<'g>) {
         let sdfg = frame.sdfg;
         let in_arena = |id: ContainerId| {
             let container = sdfg.container(id);
@@ -237,7 +240,7 @@ impl<'g> Lowering<'g> {
     /// Allocates the transients whose uses are all in one scope.
     pub(super) fn allocate_for_scope(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         state: StateId,
         entry: NodeId,
     ) -> Result<Brackets, LowerError> {
@@ -254,7 +257,7 @@ impl<'g> Lowering<'g> {
 
     fn allocate(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         id: ContainerId,
         brackets: &mut Brackets,
     ) -> Result<(), LowerError> {
@@ -290,7 +293,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Refuses a persistent container of which the caller does not give a size.
-    fn of_caller(&self, frame: &Frame<'g>, container: &Container, size: &Expr) -> Result<(), LowerError> {
+    fn of_caller(&self, frame: &CallFrame<'g>, container: &Container, size: &Expr) -> Result<(), LowerError> {
         if self.plan.is_of_caller(size) {
             return Ok(());
         }
@@ -353,7 +356,7 @@ impl<'g> Lowering<'g> {
         name: &str,
         element: ElementType,
         shape: Vec<Expr>,
-    ) -> (Bound, Brackets) {
+    ) -> (BufferView, Brackets) {
         let size = self.volume(shape.iter().cloned());
         let root = RootShape::packed(shape);
         let name = self.take_name(name);
@@ -361,7 +364,7 @@ impl<'g> Lowering<'g> {
         let buffer = self.push_buffer(Buffer::new(name, element, size, allocation), root.clone());
         let mut brackets = Brackets::default();
         self.place(buffer, &mut brackets);
-        (Bound::whole(buffer, element, &root.shape, &root.strides, &Expr::zero()), brackets)
+        (BufferView::whole(buffer, element, &root.shape, &root.strides, &Expr::zero()), brackets)
     }
 
     /// The number of elements of a shape, in which an extent may be below zero.
@@ -380,7 +383,7 @@ impl<'g> Lowering<'g> {
 }
 
 /// Memory, or queues, that statements allocate and free.
-fn allocated_when_needed(frame: &Frame<'_>, container: &Container) -> Allocation {
+fn allocated_when_needed(frame: &CallFrame<'_>, container: &Container) -> Allocation {
     match &container.kind {
         ContainerKind::Stream { capacity, .. } => {
             let capacity = capacity.as_ref().map(|capacity| frame.translate(capacity));
@@ -410,21 +413,4 @@ fn size_symbols(kind: &ContainerKind) -> BTreeSet<Symbol> {
         sizes.push(capacity);
     }
     sizes.into_iter().flat_map(Expr::free_symbols).collect()
-}
-
-/// What an SDFG reads and writes; uses of a view count as uses of what it views.
-pub(super) fn accesses(sdfg: &Sdfg) -> AccessSets {
-    let mut sets = AccessSets::of_region(sdfg, sdfg.body());
-    let aliases = alias_targets(sdfg);
-    // A view of a view takes as many rounds as there are views.
-    for _ in 0..aliases.len() {
-        for (alias, targets) in &aliases {
-            for set in [&mut sets.reads, &mut sets.writes] {
-                if set.contains(alias) {
-                    set.extend(targets);
-                }
-            }
-        }
-    }
-    sets
 }

@@ -1,7 +1,7 @@
 //! From graphs to plans: this module makes every target-dependent decision exactly once.
 //!
 //! A state becomes statements in topological order of its nodes. A map becomes a loop nest whose outermost
-//! suitable dimension is shared by threads. A nested SDFG becomes part of the plan of its caller. A `Frame`
+//! suitable dimension is shared by threads. A nested SDFG becomes part of the plan of its caller. A `CallFrame`
 //! holds the meaning of names. `access` records every access with its indices; from this record, `conflict`
 //! proves which loops are independent and which writes need atomics.
 
@@ -9,8 +9,9 @@ mod access;
 mod accumulator;
 mod alias;
 mod arena;
-mod bank;
-mod bound;
+mod blocking;
+mod buffer_view;
+mod call_frame;
 mod capability;
 mod captures;
 mod check;
@@ -21,30 +22,30 @@ mod control;
 mod copy;
 mod dataflow;
 mod debug;
-mod drain;
 mod error;
 mod fan_out;
-mod frame;
 mod handover;
 mod memory;
 mod nested;
 mod options;
 mod ordered;
 mod pages;
+mod privatise;
 mod profile;
 mod scalar;
 mod scope;
 mod space;
 mod stream;
+mod stream_to_array;
 mod target;
 mod tasklet;
 mod uses;
 mod vector;
-mod waiting;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::AccessSets;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerKind, Sdfg, Storage};
 use sdfg::path::ElementPath;
@@ -65,16 +66,16 @@ pub use target::{Caches, StackLimits, Target, TeamLimits};
 pub use vector::VectorRefusal;
 
 use access::Record;
+use call_frame::CallFrame;
 use capability::lacking;
 #[cfg(not(feature = "llvm"))]
 use captures::capture;
 use conflict::OpenLoop;
 use debug::debug_info;
-use frame::Frame;
 use memory::RootShape;
 use profile::timed;
 
-use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, RegionKind, SymbolArgument};
+use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, SymbolArgument, TimerKind};
 
 /// Lowers a program for a target.
 ///
@@ -89,7 +90,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     }
     let mut lowering = Lowering::new(sdfg, target, options);
     let mut frame = lowering.outermost(sdfg)?;
-    let timer = lowering.timer(RegionKind::Program, &frame.path.to_string());
+    let timer = lowering.timer(TimerKind::Program, &frame.path.to_string());
     let body = lowering.call(&mut frame, Vec::new())?;
     lowering.plan.body = timed(timer, body);
     if !lowering.refused.is_empty() {
@@ -141,7 +142,7 @@ impl<'g> Lowering<'g> {
             debug: options.debug.as_deref().map(|folder| debug_info(sdfg, folder)),
             profile: options
                 .instrumentation
-                .map(|asked| Profile { regions: Vec::new(), counters: asked.counters }),
+                .map(|asked| Profile { timers: Vec::new(), counters: asked.counters }),
             ..Plan::new(sdfg.name.clone(), options.floats.unwrap_or(sdfg.float_mode))
         };
         Lowering {
@@ -164,7 +165,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The frame of the program itself: its arguments are those of the compiled function.
-    fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<Frame<'g>, LowerError> {
+    fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<CallFrame<'g>, LowerError> {
         let in_shapes: BTreeSet<Symbol> = sdfg
             .arguments()
             .flat_map(|(_, container)| container.shape())
@@ -180,10 +181,10 @@ impl<'g> Lowering<'g> {
             }
         }
         let exit = self.new_target();
-        let mut frame = Frame::new(sdfg, exit, ElementPath::sdfg(&sdfg.name));
+        let mut frame = CallFrame::new(sdfg, exit, ElementPath::sdfg(&sdfg.name));
         frame.symbols =
             sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect();
-        let accesses = memory::accesses(sdfg);
+        let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
         for (id, container) in sdfg.arguments() {
             let buffer = self.argument_buffer(&frame, container)?;
             let bound = self.bind_whole(container, buffer);

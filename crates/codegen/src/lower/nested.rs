@@ -5,17 +5,17 @@ use sdfg::ir::{Container, EdgeId, Flow, NestedSdfg, Node, NodeId, State};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use super::bound::Bound;
+use super::buffer_view::BufferView;
+use super::call_frame::CallFrame;
 use super::control::assigned_symbols;
 use super::error::LowerError;
-use super::frame::Frame;
 use crate::plan::Statement;
 
 impl<'g> Lowering<'g> {
     /// Statements of a call: transients, then the body. Symbols of the frame have the values that the caller gives.
     pub(super) fn call(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         mut statements: Vec<Statement>,
     ) -> Result<Vec<Statement>, LowerError> {
         let sdfg = frame.sdfg;
@@ -41,14 +41,14 @@ impl<'g> Lowering<'g> {
     /// Statements of a nested SDFG node.
     pub(super) fn nested(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         state: &'g State,
         id: NodeId,
         node: &'g Node,
         nested: &'g NestedSdfg,
     ) -> Result<Vec<Statement>, LowerError> {
         let path = frame.path_of(&node.label);
-        let mut inner = Frame::new(&nested.sdfg, self.new_target(), path);
+        let mut inner = CallFrame::new(&nested.sdfg, self.new_target(), path);
         // Unmapped symbols keep the value of the symbol with their name.
         for symbol in sdfg::analysis::symbols::free_symbols(&nested.sdfg) {
             if let Some(value) = frame.symbols.get(&symbol) {
@@ -99,17 +99,17 @@ impl<'g> Lowering<'g> {
     /// The part of the caller's memory that a container of a nested SDFG stands for, with the shape that the container declares.
     fn bind_connector(
         &mut self,
-        frame: &mut Frame<'g>,
-        inner: &Frame<'g>,
+        frame: &mut CallFrame<'g>,
+        inner: &CallFrame<'g>,
         container: &Container,
         (state, id): (&State, EdgeId),
         is_input: bool,
         label: &str,
-    ) -> Result<Bound, LowerError> {
+    ) -> Result<BufferView, LowerError> {
         let edge = state.edge(id);
         if matches!(edge.memlet.flow, Flow::Value) {
             let cell = self.value_cell(frame, edge, container.element);
-            return Ok(Bound::whole(cell.buffer, container.element, &[], &[], &cell.offset));
+            return Ok(BufferView::whole(cell.buffer, container.element, &[], &[], &cell.offset));
         }
         let access = if is_input { edge.memlet.read_access() } else { edge.memlet.write_access() };
         let access = access.ok_or_else(|| LowerError::Invalid {
@@ -120,7 +120,7 @@ impl<'g> Lowering<'g> {
             Some(element) => element,
             None => {
                 let node = if is_input { edge.dst } else { edge.src };
-                self.resolve_part(frame, access, is_window(state, node, &container.name), label)?.0
+                self.resolve_part(frame, access, bounds_are_deferred(state, node, &container.name), label)?.0
             }
         };
         let rank = container.shape().len();
@@ -161,7 +161,7 @@ impl<'g> Lowering<'g> {
 }
 
 /// Whether an argument of a nested SDFG may reach beyond its container: a memlet at its connector is dynamic.
-fn is_window(state: &State, node: NodeId, connector: &str) -> bool {
+fn bounds_are_deferred(state: &State, node: NodeId, connector: &str) -> bool {
     let is_its = |found: &Option<String>| found.as_deref() == Some(connector);
     let into = state.in_edges(node).into_iter().filter(|edge| is_its(&state.edge(*edge).dst_connector));
     let out_of = state.out_edges(node).into_iter().filter(|edge| is_its(&state.edge(*edge).src_connector));

@@ -12,7 +12,7 @@ use sdfg::symbolic::Expr;
 
 use super::Lowering;
 use super::conflict::Closed;
-use crate::plan::{InOrder, Realisation, Resolved, Start, Statement, touches};
+use crate::plan::{OrderedChunks, Realisation, Resolved, Start, Statement, touches};
 
 impl Lowering<'_> {
     /// When a team is started for a loop with so much work, and what it does in the order of iterations.
@@ -22,21 +22,21 @@ impl Lowering<'_> {
         closed: &Closed,
         work: Option<Expr>,
         (sharing, has_chunk): (Sharing, bool),
-    ) -> (Start, Option<InOrder>) {
+    ) -> (Start, Option<OrderedChunks>) {
         let is_reproducible = self.options.reproducible;
         let start = if is_reproducible && self.combines_in_any_order(body) {
             Start::Never
         } else {
             work.map_or(Start::Always, Start::Worth)
         };
-        let has_order = |private: &crate::plan::Private| {
+        let has_order = |private: &crate::plan::PrivateAccumulator| {
             is_ordered(&private.resolution, self.plan.buffer(private.buffer).element)
         };
         let accumulators = is_reproducible && closed.privates.iter().any(has_order);
         let keeps_order = sharing == Sharing::Static && !has_chunk;
         let streams = !closed.collected.is_empty() && (keeps_order || is_reproducible);
         let limits = &self.target.team;
-        let in_order = InOrder { accumulators, chunks: limits.chunks, piece: limits.piece };
+        let in_order = OrderedChunks { accumulators, chunks: limits.chunks, piece: limits.piece };
         (start, (accumulators || streams).then_some(in_order))
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Lowering;
-use crate::plan::{Region, RegionId, RegionKind, Statement};
+use crate::plan::{Statement, Timer, TimerId, TimerKind};
 
 /// Which elements of a program are timed; each level has those of the levels before it, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,12 +34,12 @@ impl ProfileLevel {
     }
 
     /// Whether elements of a kind are timed.
-    const fn includes(self, kind: RegionKind) -> bool {
+    const fn includes(self, kind: TimerKind) -> bool {
         let needed = match kind {
-            RegionKind::Program => ProfileLevel::Program,
-            RegionKind::Block => ProfileLevel::Block,
-            RegionKind::Map | RegionKind::Consume | RegionKind::Part => ProfileLevel::Map,
-            RegionKind::Tasklet => ProfileLevel::Tasklet,
+            TimerKind::Program => ProfileLevel::Program,
+            TimerKind::Block => ProfileLevel::Block,
+            TimerKind::Map | TimerKind::Consume | TimerKind::Part => ProfileLevel::Map,
+            TimerKind::Tasklet => ProfileLevel::Tasklet,
         };
         self as u8 >= needed as u8
     }
@@ -61,20 +61,20 @@ pub struct Instrumentation {
 }
 
 impl Lowering<'_> {
-    /// A new region of the plan, if elements of its kind are timed.
-    pub(super) fn timer(&mut self, kind: RegionKind, path: &str) -> Option<RegionId> {
+    /// A new timer of the plan, if elements of its kind are timed.
+    pub(super) fn timer(&mut self, kind: TimerKind, path: &str) -> Option<TimerId> {
         self.options.instrumentation.filter(|asked| asked.level.includes(kind))?;
         let profile = self.plan.profile.as_mut()?;
-        let id = RegionId(profile.regions.len() as u32);
-        profile.regions.push(Region { path: path.to_owned(), kind });
+        let id = TimerId(profile.timers.len() as u32);
+        profile.timers.push(Timer { path: path.to_owned(), kind });
         Some(id)
     }
 }
 
 /// The statements with their timer, if they have one.
-pub(super) fn timed(region: Option<RegionId>, body: Vec<Statement>) -> Vec<Statement> {
-    match region {
-        Some(region) => vec![Statement::Timed { region, body }],
+pub(super) fn timed(timer: Option<TimerId>, body: Vec<Statement>) -> Vec<Statement> {
+    match timer {
+        Some(timer) => vec![Statement::Timed { timer, body }],
         None => body,
     }
 }

@@ -13,15 +13,15 @@ use sdfg::tasklet::{
 
 use super::Lowering;
 use super::access::AccessKind;
+use super::call_frame::CallFrame;
 use super::error::LowerError;
-use super::frame::Frame;
 use crate::plan::{Binding, Location, Scalar, Statement};
 
 impl<'g> Lowering<'g> {
     /// A condition.
     pub(super) fn condition(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         condition: &Expression,
         label: &str,
     ) -> Result<Scalar, LowerError> {
@@ -31,7 +31,7 @@ impl<'g> Lowering<'g> {
     /// The value of an expression of control flow, converted to a type.
     pub(super) fn scalar(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         expression: &Expression,
         ty: Option<ScalarType>,
         label: &str,
@@ -57,7 +57,7 @@ impl<'g> Lowering<'g> {
             if !matches!(connector.kind, ConnectorKind::Queues { .. }) {
                 self.record(&bound, AccessKind::Read);
             }
-            checks.push(if bound.windows.is_empty() {
+            checks.push(if bound.deferred.is_empty() {
                 None
             } else {
                 let extents = bound.axes.iter().map(|axis| Range::new(0, axis.extent.clone()));
@@ -89,8 +89,8 @@ impl<'g> Lowering<'g> {
     /// Sets a symbol of a scope or of a called SDFG to the element that an edge reads.
     pub(super) fn symbol_from_data(
         &mut self,
-        frame: &Frame<'g>,
-        inner: &mut Frame<'g>,
+        frame: &CallFrame<'g>,
+        inner: &mut CallFrame<'g>,
         edge: (&State, EdgeId),
         name: &str,
         label: &str,
@@ -107,7 +107,7 @@ impl<'g> Lowering<'g> {
     /// A new variable with the element that an edge reads.
     pub(super) fn load_symbol(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         symbol: &Symbol,
         ty: ScalarType,
         (state, edge): (&State, EdgeId),
@@ -155,7 +155,7 @@ impl<'g> Lowering<'g> {
     /// functions of teams and tasks.
     pub(super) fn symbols_in_scope(
         &self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         is_named: impl Fn(&str) -> bool,
     ) -> Vec<(String, ScalarType)> {
         let named = frame.symbols.keys().filter(|symbol| is_named(symbol.as_str()));
@@ -163,7 +163,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// What the symbols of an environment stand for.
-    pub(super) fn symbol_values(&self, frame: &Frame<'g>, environment: &Environment) -> Vec<Expr> {
+    pub(super) fn symbol_values(&self, frame: &CallFrame<'g>, environment: &Environment) -> Vec<Expr> {
         let value =
             |name: &str| Symbol::new(name).ok().and_then(|symbol| frame.symbols.get(&symbol).cloned());
         environment.symbols().map(|(name, _)| value(name).unwrap_or_else(Expr::zero)).collect()

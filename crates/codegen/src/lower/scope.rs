@@ -6,13 +6,13 @@ use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
 use super::alias::sets_outer_references;
+use super::call_frame::CallFrame;
 use super::capability::{Capability, Refusal, promise};
 use super::dataflow::Graph;
 use super::error::LowerError;
-use super::frame::Frame;
 use super::profile::timed;
 use super::vector::VectorRefusal;
-use crate::plan::{Captures, Level, Location, Loop, LoopDimension, RegionKind, Statement, Team, touches};
+use crate::plan::{Captures, Level, Location, Loop, LoopDimension, Statement, Team, TimerKind, touches};
 
 /// What carries the iterations of a map out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,19 +38,19 @@ impl<'g> Lowering<'g> {
     /// Statements of a map.
     pub(super) fn map(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         entry: NodeId,
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        let carrier = if graph.has_waiting_iterations(frame, entry) {
+        let carrier = if graph.has_blocking_iterations(frame, entry) {
             Carrier::Tasks
         } else {
             let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
             self.carrier(frame, &map.schedule, by_one, &node.label)?
         };
-        let timer = self.timer(RegionKind::Map, &frame.at(&node.label));
+        let timer = self.timer(TimerKind::Map, &frame.at(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let nest = Nest { graph, entry, node, map, carrier };
@@ -68,7 +68,7 @@ impl<'g> Lowering<'g> {
     /// Reads the symbols that edges bring to a scope, and binds them; returns what they meant before.
     pub(super) fn bind_connectors(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         graph: Graph<'g, '_>,
         entry: NodeId,
         statements: &mut Vec<Statement>,
@@ -93,7 +93,7 @@ impl<'g> Lowering<'g> {
     /// What carries out the iterations of a scope that do not wait for each other; `by_one` where one thread has to.
     pub(super) fn carrier(
         &self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         schedule: &Schedule,
         by_one: bool,
         label: &str,
@@ -121,7 +121,7 @@ impl<'g> Lowering<'g> {
     /// The given dimensions as tasks or as loops that one thread runs, then the inside of the scope.
     fn nested_loops(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         nest: &Nest<'g, '_>,
         dimensions: &[usize],
     ) -> Result<Vec<Statement>, LowerError> {
@@ -155,14 +155,14 @@ impl<'g> Lowering<'g> {
         } else if nest.carrier == (Carrier::OneThread { unroll: true }) {
             Level::Unrolled
         } else {
-            Level::Sequential { bank: None }
+            Level::Sequential { selector: None }
         };
         let repeated = Loop { dimensions: vec![dimension.clone()], level, independent, body };
         Ok(self.enclosed(&dimension, before, Statement::Loop(repeated), after))
     }
 
     /// Takes down why lanes cannot run a scope. Lowering goes on, to find the others; there will be no plan.
-    fn refuse_lanes(&mut self, frame: &Frame<'g>, nest: &Nest<'g, '_>, reason: VectorRefusal) {
+    fn refuse_lanes(&mut self, frame: &CallFrame<'g>, nest: &Nest<'g, '_>, reason: VectorRefusal) {
         self.refused.push(Refusal {
             lacks: Capability::Lanes(reason),
             target: self.target.name,
@@ -172,10 +172,14 @@ impl<'g> Lowering<'g> {
     }
 
     /// A loop nest whose outermost dimensions threads share.
-    fn shared(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
+    fn shared(
+        &mut self,
+        frame: &mut CallFrame<'g>,
+        nest: &Nest<'g, '_>,
+    ) -> Result<Vec<Statement>, LowerError> {
         let map = nest.map;
         let of_schedule = map.schedule.team().cloned().unwrap_or_default();
-        let part = self.timer(RegionKind::Part, &frame.at(&nest.node.label));
+        let part = self.timer(TimerKind::Part, &frame.at(&nest.node.label));
         // What is pushed keeps the order of iterations, of which a thread then has some that follow each other.
         let pushes = nest.graph.pushes_inside(frame.sdfg, nest.entry);
         let outer = if pushes && of_schedule.collapse.is_none() { vec![0] } else { shared_dimensions(nest) };
@@ -221,7 +225,7 @@ impl<'g> Lowering<'g> {
             label: nest.node.label.clone(),
             around: repeated,
             jam: is_jammed.then_some(self.target.team.jam),
-            bank: closed.bank,
+            selector: closed.selector,
             sharing,
             chunk: translate(&of_schedule.chunk),
             threads: translate(&of_schedule.threads),
@@ -239,7 +243,11 @@ impl<'g> Lowering<'g> {
     }
 
     /// The inside of the scope, with its transients.
-    fn inside(&mut self, frame: &mut Frame<'g>, nest: &Nest<'g, '_>) -> Result<Vec<Statement>, LowerError> {
+    fn inside(
+        &mut self,
+        frame: &mut CallFrame<'g>,
+        nest: &Nest<'g, '_>,
+    ) -> Result<Vec<Statement>, LowerError> {
         let (mut statements, after) = self.allocate_for_scope(frame, nest.graph.id, nest.entry)?;
         statements.extend(self.nodes_in(frame, nest.graph, Some(nest.entry))?);
         statements.extend(after);
@@ -250,7 +258,7 @@ impl<'g> Lowering<'g> {
     /// of the range is not known or several values are taken at each step.
     fn dimension(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         nest: &Nest<'g, '_>,
         d: usize,
     ) -> Result<(LoopDimension, Expr), LowerError> {

@@ -11,10 +11,10 @@ use sdfg::tasklet::{
 
 use super::Lowering;
 use super::access::AccessKind;
-use super::bound::{Axis, Bound};
+use super::buffer_view::{Axis, BufferView};
+use super::call_frame::CallFrame;
 use super::copy::{row_major, significant};
 use super::error::LowerError;
-use super::frame::Frame;
 use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
@@ -26,7 +26,7 @@ impl<'g> Lowering<'g> {
     /// A copy from or to queues.
     pub(super) fn transfer(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         state: &'g State,
         edge: EdgeId,
         label: &str,
@@ -81,7 +81,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Elements of memory to queues, in row-major order.
-    fn push_all(&mut self, source: &Bound, queues: &Bound, label: &str) -> Vec<Statement> {
+    fn push_all(&mut self, source: &BufferView, queues: &BufferView, label: &str) -> Vec<Statement> {
         if let Some(queue) = single(queues) {
             return self.rows(source, &mut |_, from| {
                 vec![Statement::Push(Push { label: label.to_owned(), from, queue: queue.clone() })]
@@ -99,8 +99,8 @@ impl<'g> Lowering<'g> {
     /// Elements of queues to memory, in row-major order.
     fn pop_to(
         &mut self,
-        queues: &Bound,
-        destination: &Bound,
+        queues: &BufferView,
+        destination: &BufferView,
         volume: &Volume,
         label: &str,
     ) -> Vec<Statement> {
@@ -144,7 +144,7 @@ impl<'g> Lowering<'g> {
     /// Elements of queues to memory, one after the other, as many as there are.
     fn pop_what_is_there(
         &mut self,
-        (queues, destination, volume): (&Bound, &Bound, &Volume),
+        (queues, destination, volume): (&BufferView, &BufferView, &Volume),
         write: &Resolved,
         check: Option<&Check>,
         label: &str,
@@ -164,8 +164,8 @@ impl<'g> Lowering<'g> {
     /// Elements of queues, combined with what is in memory.
     fn pop_into(
         &mut self,
-        queues: &Bound,
-        destination: &Bound,
+        queues: &BufferView,
+        destination: &BufferView,
         write: Resolved,
         label: &str,
     ) -> Vec<Statement> {
@@ -180,7 +180,13 @@ impl<'g> Lowering<'g> {
     }
 
     /// Elements of queues to other queues.
-    fn forward(&mut self, from: &Bound, to: &Bound, volume: &Volume, label: &str) -> Vec<Statement> {
+    fn forward(
+        &mut self,
+        from: &BufferView,
+        to: &BufferView,
+        volume: &Volume,
+        label: &str,
+    ) -> Vec<Statement> {
         let push = |first: Location, k: &Expr| {
             let from = Row { first, count: Expr::one(), stride: Expr::one() };
             Statement::Push(Push { label: label.to_owned(), from, queue: in_turn(to, k) })
@@ -197,7 +203,7 @@ impl<'g> Lowering<'g> {
     /// Takes one element after the other, until there is none or there were enough; `make` says what is done with number `k`.
     fn until_none(
         &mut self,
-        from: &Bound,
+        from: &BufferView,
         most: Option<&Expr>,
         label: &str,
         make: &mut dyn FnMut(&mut Self, Location, &Expr) -> Vec<Statement>,
@@ -244,14 +250,14 @@ impl<'g> Lowering<'g> {
             let is_unbounded = matches!(buffer.allocation, Allocation::Queues { capacity: None, .. });
             id.index() < n && is_unbounded && buffer.size.is_one() && !others.contains(id)
         };
-        pushed.into_iter().filter(collects).map(|stream| Collected { stream, drain: None }).collect()
+        pushed.into_iter().filter(collects).map(|stream| Collected { stream, array: None }).collect()
     }
 
     /// What a tasklet's input finds in queues.
     pub(super) fn popped(
         &mut self,
-        frame: &Frame<'g>,
-        queues: &Bound,
+        frame: &CallFrame<'g>,
+        queues: &BufferView,
         volume: &Volume,
         kind: ConnectorKind,
         label: &str,
@@ -283,7 +289,7 @@ impl<'g> Lowering<'g> {
     /// Takes element number `k` to a cell.
     fn pop_one(
         &mut self,
-        queues: &Bound,
+        queues: &BufferView,
         k: &Expr,
         waits: bool,
         taken: Option<Symbol>,
@@ -298,7 +304,7 @@ impl<'g> Lowering<'g> {
     /// Statements for each row of a part of memory, in row-major order.
     fn rows(
         &mut self,
-        part: &Bound,
+        part: &BufferView,
         make: &mut dyn FnMut(&mut Self, Row) -> Vec<Statement>,
     ) -> Vec<Statement> {
         let mut axes = significant(part);
@@ -338,12 +344,12 @@ impl<'g> Lowering<'g> {
 }
 
 /// The one queue that a part of a stream is.
-fn single(queues: &Bound) -> Option<Location> {
+fn single(queues: &BufferView) -> Option<Location> {
     significant(queues).is_empty().then(|| queues.origin.clone())
 }
 
 /// The queue of element number `k`: one after the other, in row-major order, again and again.
-fn in_turn(queues: &Bound, k: &Expr) -> Location {
+fn in_turn(queues: &BufferView, k: &Expr) -> Location {
     let axes = significant(queues);
     if axes.is_empty() {
         return queues.origin.clone();
@@ -356,7 +362,7 @@ fn moved(location: &Location, by: &Expr) -> Location {
     Location { buffer: location.buffer, offset: &location.offset + by }
 }
 
-fn translated(frame: &Frame<'_>, volume: &Volume) -> Volume {
+fn translated(frame: &CallFrame<'_>, volume: &Volume) -> Volume {
     match volume {
         Volume::Exact(count) => Volume::Exact(frame.translate(count)),
         Volume::AtMost(count) => Volume::AtMost(frame.translate(count)),
@@ -365,7 +371,7 @@ fn translated(frame: &Frame<'_>, volume: &Volume) -> Volume {
 }
 
 /// How many elements the first of some queues holds.
-fn length(queues: &Bound) -> Scalar {
+fn length(queues: &BufferView) -> Scalar {
     let mut environment = Environment::new();
     let connector = environment.add_connector(
         "stream",

@@ -60,7 +60,7 @@ pub struct StackLimits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamLimits {
     /// Accumulators of a thread for one target whose elements code picks, so that neighbouring iterations do not wait for each other.
-    pub banks: u32,
+    pub private_copies: u32,
     /// Iterations around a thread's part that one pass serves: streams of memory that a processor follows at once.
     pub jam: u32,
     /// Chunks into which a loop is cut whose accumulators are combined in a fixed order: enough for the threads of a machine.
@@ -85,7 +85,7 @@ impl Target {
             caches: Caches { first: 32 << 10, second: 1 << 20, line: 64 },
             // A page is small against any thread's stack.
             stack: StackLimits { transient: 4 << 10, of_thread: 16 << 10 },
-            team: TeamLimits { banks: 8, jam: 4, chunks: 64, piece: 1 << 15, batch: 32 },
+            team: TeamLimits { private_copies: 8, jam: 4, chunks: 64, piece: 1 << 15, batch: 32 },
         }
     }
 
@@ -109,8 +109,8 @@ impl Target {
         }
     }
 
-    /// Largest accumulator in bytes with all of its banks: they stay in half of a first-level cache.
-    pub(super) fn banked_bytes(&self) -> u64 {
+    /// Largest accumulator in bytes with all of its private copies: they stay in half of a first-level cache.
+    pub(super) fn replicated_bytes(&self) -> u64 {
         self.caches.first / 2
     }
 }

@@ -14,10 +14,10 @@ use sdfg::tasklet::{
 
 use super::Lowering;
 use super::access::AccessKind;
-use super::bound::{Axis, Bound};
+use super::buffer_view::{Axis, BufferView};
+use super::call_frame::CallFrame;
 use super::error::LowerError;
 use super::fan_out::add_output;
-use super::frame::Frame;
 use super::memory::{Brackets, RootShape};
 use crate::plan::{
     Allocation, Binding, Buffer, Check, Compute, Copy, ExternalArgument, ExternalCompute, Location,
@@ -28,7 +28,7 @@ impl<'g> Lowering<'g> {
     /// Statements of a tasklet.
     pub(super) fn tasklet(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         state: &'g State,
         id: NodeId,
         node: &'g Node,
@@ -151,7 +151,7 @@ impl<'g> Lowering<'g> {
     /// Returns the statements that move it on.
     fn outputs_of_external(
         &mut self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         bindings: &mut [Binding],
         others: Vec<(ConnectorId, Binding, Option<Check>)>,
         label: &str,
@@ -195,7 +195,7 @@ impl<'g> Lowering<'g> {
 
     fn input(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         (state, id): (&State, EdgeId),
         kind: ConnectorKind,
         element: ElementType,
@@ -229,7 +229,7 @@ impl<'g> Lowering<'g> {
 
     fn output(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         edge: &Edge,
         kind: ConnectorKind,
         element: ElementType,
@@ -269,8 +269,8 @@ impl<'g> Lowering<'g> {
     /// Types of connectors and of what is behind them are the same: there are no implicit conversions.
     fn check_element(
         &self,
-        frame: &Frame<'g>,
-        part: &Bound,
+        frame: &CallFrame<'g>,
+        part: &BufferView,
         element: ElementType,
         label: &str,
     ) -> Result<(), LowerError> {
@@ -286,7 +286,7 @@ impl<'g> Lowering<'g> {
     /// The cell that carries the value of an output to the code nodes that take it.
     pub(super) fn value_cell(
         &mut self,
-        frame: &mut Frame<'g>,
+        frame: &mut CallFrame<'g>,
         edge: &Edge,
         element: ElementType,
     ) -> Location {
@@ -310,7 +310,7 @@ impl<'g> Lowering<'g> {
     /// What a write does to the old value; atomics come later, where loops are closed.
     pub(super) fn resolved(
         &self,
-        frame: &Frame<'g>,
+        frame: &CallFrame<'g>,
         resolution: Option<&ConflictResolution>,
         element: ElementType,
         label: &str,
@@ -379,12 +379,12 @@ fn first_element(binding: &Binding) -> Location {
     }
 }
 
-fn unsupported(frame: &Frame<'_>, what: &str, label: &str) -> LowerError {
+fn unsupported(frame: &CallFrame<'_>, what: &str, label: &str) -> LowerError {
     LowerError::Unsupported { what: what.to_owned(), path: frame.at(label) }
 }
 
 /// A part as a pointer connector sees it: without single indices, and with one dimension at least.
-fn pointer(part: Bound, single: &[bool], rank: usize) -> Bound {
+fn pointer(part: BufferView, single: &[bool], rank: usize) -> BufferView {
     let mut part = part.without(single);
     if part.axes.is_empty() && rank > 0 {
         part.axes.push(Axis { extent: Expr::one(), stride: Expr::one(), root: None, tile: false });

@@ -20,8 +20,8 @@ pub struct Check {
     pub memlet: String,
     /// One for each dimension of the container.
     pub dimensions: Vec<CheckedDimension>,
-    /// The same elements in the containers of windows around, which may reach beyond these containers.
-    pub windows: Vec<Check>,
+    /// The same elements in the containers of the memlets around whose bounds are deferred, which may reach beyond these containers.
+    pub deferred: Vec<Check>,
 }
 
 /// Indices along one dimension of a container: `begin`, `begin + step`, ... and at each of them as many as a tile has.
@@ -42,8 +42,8 @@ pub struct CheckedDimension {
 impl Check {
     /// Every expression in it.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
-        let windows = self.windows.iter().flat_map(|window| &window.dimensions);
-        self.dimensions.iter().chain(windows).flat_map(CheckedDimension::expressions)
+        let deferred = self.deferred.iter().flat_map(|each| &each.dimensions);
+        self.dimensions.iter().chain(deferred).flat_map(CheckedDimension::expressions)
     }
 
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
@@ -51,8 +51,8 @@ impl Check {
     }
 
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
-        let windows: String = self.windows.iter().map(|window| format!(" within {window}")).collect();
-        to.line(format_args!("check {}: {self}{windows}", self.memlet))
+        let deferred: String = self.deferred.iter().map(|each| format!(" within {each}")).collect();
+        to.line(format_args!("check {}: {self}{deferred}", self.memlet))
     }
 
     /// The check of element number `k` of the memlet, in row-major order.
@@ -69,8 +69,8 @@ impl Check {
                 inner = inner * count;
             }
         }
-        let windows = self.windows.iter().map(|window| window.element(k)).collect();
-        Check { memlet: self.memlet.clone(), dimensions, windows }
+        let deferred = self.deferred.iter().map(|each| each.element(k)).collect();
+        Check { memlet: self.memlet.clone(), dimensions, deferred }
     }
 }
 

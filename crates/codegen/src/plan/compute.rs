@@ -23,7 +23,7 @@ pub struct Scalar {
     pub bindings: Vec<Binding>,
     /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
     pub symbols: Vec<Expr>,
-    /// In a checked plan, what is looked at when the elements of a connector are accessed: those that are parts of windows.
+    /// In a checked plan, what is looked at when the elements of a connector are accessed: those whose bounds are deferred.
     pub checks: Vec<Option<Check>>,
 }
 
@@ -122,9 +122,14 @@ impl Compute {
     }
 
     /// The tasklet as a statement of another name, with a word on each binding.
-    pub(super) fn print_as(&self, word: &str, ways: &[String], to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+    pub(super) fn print_as(
+        &self,
+        word: &str,
+        accesses: &[String],
+        to: &mut Printer<'_, '_, '_>,
+    ) -> fmt::Result {
         let mut names = to.names(&self.code.environment, &self.bindings, &self.symbols);
-        names.iter_mut().zip(ways).for_each(|(name, way)| *name = format!("{name} {way}"));
+        names.iter_mut().zip(accesses).for_each(|(name, way)| *name = format!("{name} {way}"));
         let names = names.join(", ");
         let connectors = self.code.environment.connectors().zip(&self.checks);
         let checked = connectors.filter_map(|((name, _), check)| Some(format!("{name} {}", check.as_ref()?)));

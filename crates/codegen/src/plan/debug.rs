@@ -6,18 +6,18 @@ pub struct DebugInfo {
     /// The folder that names of files are relative to.
     pub folder: String,
     /// Where elements of the program were written; the first is the program itself.
-    pub places: Vec<SourcePlace>,
+    pub locations: Vec<SourceLocation>,
 }
 
-/// A place of a [`DebugInfo`], by position in [`DebugInfo::places`].
+/// A location of a [`DebugInfo`], by position in [`DebugInfo::locations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlaceId(pub(crate) u32);
+pub struct SourceLocationId(pub(crate) u32);
 
-impl PlaceId {
+impl SourceLocationId {
     /// The program itself.
-    pub const PROGRAM: PlaceId = PlaceId(0);
+    pub const PROGRAM: SourceLocationId = SourceLocationId(0);
 
-    /// The position in [`DebugInfo::places`].
+    /// The position in [`DebugInfo::locations`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -25,7 +25,7 @@ impl PlaceId {
 
 /// Where an element of the program was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace {
+pub struct SourceLocation {
     /// What debuggers call it: the label of the element, or `A -> B` of an edge.
     pub label: String,
     /// The file.

@@ -9,7 +9,7 @@ use super::compute::Scalar;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
-use super::team::{Bank, Team};
+use super::team::{CopySelector, Team};
 use super::vector::Vector;
 
 /// One dimension of a loop: `variable` runs from `begin` to below `end` by `step`, or down to above `end` by a negative
@@ -60,7 +60,7 @@ pub enum Level {
     /// One thread, one iteration after the other.
     Sequential {
         /// Accumulators that take turns from iteration to iteration.
-        bank: Option<Bank>,
+        selector: Option<CopySelector>,
     },
     /// One thread, with a copy of the body for every iteration.
     Unrolled,
@@ -125,7 +125,7 @@ pub struct While {
 impl Loop {
     /// A loop that one thread runs, of whose iterations nothing is known.
     pub fn sequential(dimension: LoopDimension, body: Vec<Statement>) -> Self {
-        let level = Level::Sequential { bank: None };
+        let level = Level::Sequential { selector: None };
         Loop { dimensions: vec![dimension], level, independent: false, body }
     }
 
@@ -174,7 +174,7 @@ impl Loop {
         match &self.level {
             Level::Team(team) => {
                 team.around.iter().for_each(|dimension| dimension.parts(visit));
-                team.bank.iter().for_each(|bank| visit(Part::Counts(&bank.variable)));
+                team.selector.iter().for_each(|selector| visit(Part::Counts(&selector.variable)));
                 visit(Part::Body(&self.body));
                 team.parts(visit);
             }
@@ -182,8 +182,8 @@ impl Loop {
                 units.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
                 visit(Part::Body(&self.body));
             }
-            Level::Sequential { bank } => {
-                bank.iter().for_each(|bank| visit(Part::Counts(&bank.variable)));
+            Level::Sequential { selector } => {
+                selector.iter().for_each(|selector| visit(Part::Counts(&selector.variable)));
                 visit(Part::Body(&self.body));
             }
             Level::Rank | Level::Lane | Level::Unrolled | Level::Pipelined { .. } | Level::Replicated => {
@@ -224,9 +224,9 @@ impl Loop {
                 to.statements(&self.body)
             }),
             Level::Vector(vector) => vector.print((&ranges, independent), &self.body, to),
-            Level::Sequential { bank } => {
-                let bank = banks(bank.as_ref());
-                to.nested(format_args!("{word} {ranges}{independent}{bank}"), &self.body)
+            Level::Sequential { selector } => {
+                let selector = selector_text(selector.as_ref());
+                to.nested(format_args!("{word} {ranges}{independent}{selector}"), &self.body)
             }
             Level::Grid(units) | Level::Block(units) => {
                 let extents: Vec<String> = units.extents.iter().map(Expr::to_string).collect();
@@ -249,9 +249,9 @@ pub(super) fn ranges(dimensions: &[LoopDimension]) -> String {
     ranges.join(", ")
 }
 
-/// The variable of banks in the text of plans.
-pub(super) fn banks(bank: Option<&Bank>) -> String {
-    bank.map_or(String::new(), |bank| format!(" banks {} of {}", bank.variable, bank.count))
+/// The selector of private copies in the text of plans.
+pub(super) fn selector_text(selector: Option<&CopySelector>) -> String {
+    selector.map_or(String::new(), |each| format!(" banks {} of {}", each.variable, each.count))
 }
 
 impl LoopDimension {

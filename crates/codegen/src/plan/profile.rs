@@ -1,20 +1,20 @@
-//! Measured regions of a program. The statements that time them refer to this list.
+//! Timers of a program. The statements that they time refer to this list.
 
 /// The timers of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// What is timed, in the order of the program text.
-    pub regions: Vec<Region>,
+    pub timers: Vec<Timer>,
     /// Whether the processor's event counters are read with each timer.
     pub counters: bool,
 }
 
-/// A region of a [`Profile`], by position in [`Profile::regions`].
+/// A timer of a [`Profile`], by position in [`Profile::timers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RegionId(pub(crate) u32);
+pub struct TimerId(pub(crate) u32);
 
-impl RegionId {
-    /// The position in [`Profile::regions`].
+impl TimerId {
+    /// The position in [`Profile::timers`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -22,16 +22,16 @@ impl RegionId {
 
 /// An element of the program whose executions are timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct Timer {
     /// Labels from the outermost SDFG to the element, separated by `/`.
     pub path: String,
     /// What the element is.
-    pub kind: RegionKind,
+    pub kind: TimerKind,
 }
 
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RegionKind {
+pub enum TimerKind {
     /// The whole program.
     Program,
     /// A state, a loop or a branch.
@@ -46,16 +46,16 @@ pub enum RegionKind {
     Tasklet,
 }
 
-impl RegionKind {
+impl TimerKind {
     /// The word for it in tables.
     pub const fn noun(self) -> &'static str {
         match self {
-            RegionKind::Program => "program",
-            RegionKind::Block => "block",
-            RegionKind::Map => "map",
-            RegionKind::Consume => "consume",
-            RegionKind::Part => "part",
-            RegionKind::Tasklet => "tasklet",
+            TimerKind::Program => "program",
+            TimerKind::Block => "block",
+            TimerKind::Map => "map",
+            TimerKind::Consume => "consume",
+            TimerKind::Part => "part",
+            TimerKind::Tasklet => "tasklet",
         }
     }
 }

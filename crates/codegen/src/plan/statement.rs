@@ -9,11 +9,11 @@ use super::check::Check;
 use super::choice::If;
 use super::compute::{Compute, ExternalCompute, Scalar};
 use super::copy::Copy;
-use super::debug::PlaceId;
+use super::debug::SourceLocationId;
 use super::loops::{Loop, While};
 use super::parts::{Entry, Part, PartMut};
 use super::print::Printer;
-use super::profile::RegionId;
+use super::profile::TimerId;
 use super::stream::{Consume, Pop, Push, Tasks};
 use super::vector::VectorCompute;
 use super::walk::Touch;
@@ -115,14 +115,14 @@ pub enum Statement {
     /// Statements that come from an element of the program.
     Located {
         /// Where it was written.
-        place: PlaceId,
+        location: SourceLocationId,
         /// The statements.
         body: Vec<Statement>,
     },
     /// Statements whose time is taken each time they run, however they are left.
     Timed {
         /// What they are.
-        region: RegionId,
+        timer: TimerId,
         /// The statements.
         body: Vec<Statement>,
     },
@@ -144,7 +144,7 @@ impl Statement {
             Statement::Loop(repeated) => repeated.parts(visit),
             Statement::While(repeated) => repeated.parts(visit),
             Statement::If(choice) => choice.parts(visit),
-            Statement::Timed { region: _, body } | Statement::Located { place: _, body } => {
+            Statement::Timed { timer: _, body } | Statement::Located { location: _, body } => {
                 visit(Part::Body(body));
             }
             Statement::Block { target, body } => {
@@ -196,8 +196,8 @@ impl Statement {
             Statement::While(repeated) => repeated.parts_mut(visit),
             Statement::If(choice) => choice.parts_mut(visit),
             Statement::Block { target: _, body }
-            | Statement::Timed { region: _, body }
-            | Statement::Located { place: _, body } => visit(PartMut::Body(body)),
+            | Statement::Timed { timer: _, body }
+            | Statement::Located { location: _, body } => visit(PartMut::Body(body)),
             Statement::Dispatch { target: _, cases } => {
                 cases.iter_mut().for_each(|case| visit(PartMut::Body(case)))
             }
@@ -251,14 +251,15 @@ impl Statement {
             Statement::Pop(pop) => pop.print(to),
             Statement::Consume(consume) => consume.print(to),
             Statement::Tasks(tasks) => tasks.print(to),
-            Statement::Located { place, body } => {
-                let place = to.plan().debug.as_ref().and_then(|debug| debug.places.get(place.index()));
-                to.nested(format_args!("line {}", place.map_or(0, |place| place.line)), body)
+            Statement::Located { location, body } => {
+                let location =
+                    to.plan().debug.as_ref().and_then(|debug| debug.locations.get(location.index()));
+                to.nested(format_args!("line {}", location.map_or(0, |location| location.line)), body)
             }
-            Statement::Timed { region, body } => {
+            Statement::Timed { timer, body } => {
                 let profile = to.plan().profile.as_ref();
-                let region = profile.and_then(|profile| profile.regions.get(region.index()));
-                to.nested(format_args!("timed {}", region.map_or("?", |region| &region.path)), body)
+                let timer = profile.and_then(|profile| profile.timers.get(timer.index()));
+                to.nested(format_args!("timed {}", timer.map_or("?", |timer| &timer.path)), body)
             }
         }
     }

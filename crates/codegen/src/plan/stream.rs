@@ -60,12 +60,12 @@ pub struct Collected {
     /// The stream: one queue without a bound.
     pub stream: BufferId,
     /// Where the elements go instead of the stream, as long as it is empty; without, all of them go to the stream.
-    pub drain: Option<Drain>,
+    pub array: Option<StreamToArray>,
 }
 
 /// Memory that takes the elements of a stream when a loop is done, and may have them at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drain {
+pub struct StreamToArray {
     /// The memory. Nothing else in the loop accesses it.
     pub to: Row,
     /// An `i64` that counts the elements that went there; it is set before the loop.
@@ -173,26 +173,26 @@ impl Collected {
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         let name = to.name(self.stream);
         let into = self
-            .drain
+            .array
             .as_ref()
-            .map(|drain| format!(" into {} counted in {}", to.row(&drain.to), to.location(&drain.delivered)));
+            .map(|array| format!(" into {} counted in {}", to.row(&array.to), to.location(&array.delivered)));
         to.line(format_args!("collected {name}{}", into.unwrap_or_default()))
     }
 
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Touches(self.stream));
-        if let Some(drain) = &self.drain {
-            drain.to.parts(visit);
-            drain.delivered.parts(visit);
-            visit(Part::Contests(drain.to.first.buffer));
-            visit(Part::Contests(drain.delivered.buffer));
+        if let Some(array) = &self.array {
+            array.to.parts(visit);
+            array.delivered.parts(visit);
+            visit(Part::Contests(array.to.first.buffer));
+            visit(Part::Contests(array.delivered.buffer));
         }
     }
 
     pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
-        if let Some(drain) = &mut self.drain {
-            visit(PartMut::Touch(Touch::Pointer(&mut drain.to.first)));
-            visit(PartMut::Touch(Touch::Pointer(&mut drain.delivered)));
+        if let Some(array) = &mut self.array {
+            visit(PartMut::Touch(Touch::Pointer(&mut array.to.first)));
+            visit(PartMut::Touch(Touch::Pointer(&mut array.delivered)));
         }
     }
 }

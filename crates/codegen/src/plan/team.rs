@@ -7,10 +7,10 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Strided};
 use super::capture::Captures;
-use super::loops::{LoopDimension, banks, ranges};
+use super::loops::{LoopDimension, ranges, selector_text};
 use super::parts::{Part, PartMut};
 use super::print::Printer;
-use super::profile::RegionId;
+use super::profile::TimerId;
 use super::stream::Collected;
 use super::walk::Touch;
 
@@ -26,7 +26,7 @@ pub struct Team {
     /// elements, which are then loaded and stored once for all of them. There is one dimension then.
     pub jam: Option<u32>,
     /// Accumulators that take turns from iteration to iteration of the innermost dimension.
-    pub bank: Option<Bank>,
+    pub selector: Option<CopySelector>,
     /// How iterations are handed out.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.
@@ -36,20 +36,20 @@ pub struct Team {
     /// When a team is started. The calling thread runs the loop alone otherwise.
     pub start: Start,
     /// Per-thread accumulators.
-    pub privates: Vec<Private>,
+    pub privates: Vec<PrivateAccumulator>,
     /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later. The loop does nothing
     /// else with them; they have one queue, without a bound.
     pub collected: Vec<Collected>,
     /// How the loop is cut into chunks that are done with in the order of iterations; without, a thread is done when it has no more
     /// iterations, whichever comes first.
-    pub in_order: Option<InOrder>,
+    pub in_order: Option<OrderedChunks>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// Buffers of which a thread may leave elements to other threads by what it pushes: who takes that reads and writes them, while the
     /// loop runs.
     pub handed_over: Vec<BufferId>,
-    /// What each thread does is timed as this region, if any.
-    pub part: Option<RegionId>,
+    /// What each thread does is timed by this timer, if any.
+    pub part: Option<TimerId>,
     /// What the function of the loop is given.
     pub captures: Captures,
 }
@@ -68,7 +68,7 @@ pub enum Start {
 
 /// Chunks of a loop that are always the same ones, whatever the number of threads, and are done with in the order of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InOrder {
+pub struct OrderedChunks {
     /// Whether each chunk has accumulators of its own, which are combined into their targets when its turn comes; else each thread has some
     /// for all of its chunks, and only streams are filled in order.
     pub accumulators: bool,
@@ -81,7 +81,7 @@ pub struct InOrder {
 /// Accumulators of a thread for one target where the code picks the elements: an element that is combined into again and again is
 /// then only waited for after as many iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bank {
+pub struct CopySelector {
     /// A variable that says into which of them an iteration combines: neighbouring ones into different ones.
     pub variable: Symbol,
     /// How many there are.
@@ -90,7 +90,7 @@ pub struct Bank {
 
 /// Accumulators one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Banks {
+pub struct PrivateCopies {
     /// How many there are.
     pub count: u32,
     /// The distance in elements from one to the next.
@@ -98,13 +98,13 @@ pub struct Banks {
 }
 
 /// A per-thread accumulator: set to the identity of the resolution before a thread's first iteration, combined into the target after
-/// its last one; or, [in order](InOrder), as often for each chunk.
+/// its last one; or, [in order](OrderedChunks), as often for each chunk.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Private {
-    /// The accumulator, or the memory of its banks, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
+pub struct PrivateAccumulator {
+    /// The accumulator, or the memory of its private copies, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
     pub buffer: BufferId,
-    /// How its banks lie; without, there is one accumulator.
-    pub banks: Option<Banks>,
+    /// How its private copies lie; without, there is one accumulator.
+    pub copies: Option<PrivateCopies>,
     /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
     pub target: Strided,
     /// How; it has an identity.
@@ -147,8 +147,8 @@ impl Team {
             text.push_str(&format!(" in {}", ranges(&self.around)));
             text.extend(self.jam.map(|jam| format!(" jam {jam}")));
         }
-        let bank = banks(self.bank.as_ref());
-        text.push_str(&format!(" {}{independent}{bank}", self.sharing.name()));
+        let selector = selector_text(self.selector.as_ref());
+        text.push_str(&format!(" {}{independent}{selector}", self.sharing.name()));
         for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads)] {
             text.extend(value.iter().map(|value| format!(" {word} {value}")));
         }
@@ -163,7 +163,7 @@ impl Team {
     /// What each of its threads has, a line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.captures(&self.captures)?;
-        if let Some(InOrder { accumulators, chunks, piece }) = self.in_order {
+        if let Some(OrderedChunks { accumulators, chunks, piece }) = self.in_order {
             let how =
                 if accumulators { " with accumulators".to_owned() } else { format!(" or pieces of {piece}") };
             to.line(format_args!("in order by {chunks} chunks{how}"))?;
@@ -180,8 +180,10 @@ impl Team {
         for private in &self.privates {
             let (name, target) = (to.name(private.buffer), to.strided(&private.target));
             let resolution = private.resolution.name();
-            let banks = private.banks.map(|Banks { count, stride }| format!(" in {count} banks of {stride}"));
-            to.line(format_args!("private {name} {resolution} into {target}{}", banks.unwrap_or_default()))?;
+            let copies = private
+                .copies
+                .map(|PrivateCopies { count, stride }| format!(" in {count} banks of {stride}"));
+            to.line(format_args!("private {name} {resolution} into {target}{}", copies.unwrap_or_default()))?;
         }
         Ok(())
     }

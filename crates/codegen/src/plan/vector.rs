@@ -1,7 +1,7 @@
 //! Level of vectors: iterations on the lanes of vector registers, and the access pattern of each access.
 //!
 //! Nothing here is a hint. A back end prints one vector instruction for each operation, or one instruction
-//! per lane where a [`Way`] requires it.
+//! per lane where a [`LaneAccess`] requires it.
 
 use std::fmt;
 
@@ -48,12 +48,12 @@ pub struct VectorCompute {
     /// The tasklet, as it is for one iteration. Its loops have bounds that all lanes share, and it pushes nothing.
     pub compute: Compute,
     /// For each binding, where the elements of the lanes are.
-    pub ways: Vec<Way>,
+    pub accesses: Vec<LaneAccess>,
 }
 
 /// Where the elements of lanes are that a connector stands for; `offset` is that of the connector's location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum LaneAccess {
     /// All lanes have the same one.
     Uniform,
     /// Neighbours in memory, in the order of lanes.
@@ -111,17 +111,17 @@ impl Vector {
 impl VectorCompute {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         self.compute.parts(visit);
-        for way in &self.ways {
+        for way in &self.accesses {
             match way {
-                Way::Strided(stride) => visit(Part::Evaluates(stride)),
-                Way::Uniform
-                | Way::Contiguous
-                | Way::Reversed
-                | Way::Indexed
-                | Way::Own
-                | Way::OwnIndexed
-                | Way::InOrder
-                | Way::Fold(_) => {}
+                LaneAccess::Strided(stride) => visit(Part::Evaluates(stride)),
+                LaneAccess::Uniform
+                | LaneAccess::Contiguous
+                | LaneAccess::Reversed
+                | LaneAccess::Indexed
+                | LaneAccess::Own
+                | LaneAccess::OwnIndexed
+                | LaneAccess::InOrder
+                | LaneAccess::Fold(_) => {}
             }
         }
     }
@@ -131,23 +131,23 @@ impl VectorCompute {
     }
 
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
-        let ways: Vec<String> = self.ways.iter().map(Way::to_string).collect();
-        self.compute.print_as("lanes", &ways, to)
+        let accesses: Vec<String> = self.accesses.iter().map(LaneAccess::to_string).collect();
+        self.compute.print_as("lanes", &accesses, to)
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for LaneAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Way::Uniform => f.write_str("uniform"),
-            Way::Contiguous => f.write_str("contiguous"),
-            Way::Reversed => f.write_str("reversed"),
-            Way::Strided(stride) => write!(f, "strided {stride}"),
-            Way::Indexed => f.write_str("indexed"),
-            Way::Own => f.write_str("own"),
-            Way::OwnIndexed => f.write_str("own indexed"),
-            Way::InOrder => f.write_str("in order"),
-            Way::Fold(position) => write!(f, "fold {position}"),
+            LaneAccess::Uniform => f.write_str("uniform"),
+            LaneAccess::Contiguous => f.write_str("contiguous"),
+            LaneAccess::Reversed => f.write_str("reversed"),
+            LaneAccess::Strided(stride) => write!(f, "strided {stride}"),
+            LaneAccess::Indexed => f.write_str("indexed"),
+            LaneAccess::Own => f.write_str("own"),
+            LaneAccess::OwnIndexed => f.write_str("own indexed"),
+            LaneAccess::InOrder => f.write_str("in order"),
+            LaneAccess::Fold(position) => write!(f, "fold {position}"),
         }
     }
 }

@@ -18,7 +18,7 @@ use sdfg::tasklet::{
     Code as TaskletCode, ConnectorKind, Dialect, Direction, Environment, typecheck, typecheck_expression,
 };
 
-use super::Frame;
+use super::SdfgLifting;
 use super::functions::{conversion, element, spelled};
 use super::names::is_reserved;
 use super::state::Graph;
@@ -29,7 +29,7 @@ use crate::text::map_block;
 
 type Connectors = IndexMap<String, Option<Dtype>>;
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// The connectors of a tasklet; those of values between code nodes have their type, as no container tells it.
     pub(super) fn tasklet_connectors(
         &self,

@@ -8,7 +8,7 @@ use sdfg::ir::{Access, ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKin
 use sdfg::subset::Subset;
 use sdfg::syntax::{Expression, ExpressionKind, Index, Name};
 
-use super::Frame;
+use super::SdfgLifting;
 use super::functions::element;
 
 /// What code reads of constants, and the nodes and edges that only bring it there.
@@ -22,7 +22,7 @@ pub(super) struct Constants {
     pub(super) orders: BTreeSet<EdgeId>,
 }
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// Finds the uses of constants in a state.
     pub(super) fn constants(&self, state: &State) -> Constants {
         let mut found = Constants::default();

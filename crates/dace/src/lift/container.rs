@@ -9,7 +9,7 @@ use sdfg::ir::{
 };
 use sdfg::symbolic::Expr;
 
-use super::Frame;
+use super::SdfgLifting;
 use crate::model::{Constant, Descriptor, DescriptorKind, Dtype};
 use crate::report::{Code, Failed};
 
@@ -33,7 +33,7 @@ pub(super) fn written_scalars(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
     written
 }
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// All containers, and those of them that are constants apart.
     pub(super) fn containers(&self) -> Result<(Containers, Constants), Failed> {
         let (mut containers, mut constants) = (Containers::new(), Constants::new());

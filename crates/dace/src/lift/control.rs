@@ -15,12 +15,12 @@ use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, UnaryOp};
 use sdfg::tasklet::{Dialect, Environment, typecheck_expression};
 
 use super::functions::{convertible, element, spelled_python};
-use super::{Frame, all};
+use super::{SdfgLifting, all};
 use crate::model::{Block, InterstateEdge, Region, State};
 use crate::report::{Code, Failed};
 use crate::text::{map_expression, rounded_down, to_name};
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// Symbols that the caller does not give and that every assignment converts to one narrow type: they have this type in DaCe.
     pub(super) fn narrow_symbols(&self) -> BTreeMap<Symbol, ScalarType> {
         let mut types: BTreeMap<Symbol, Option<ScalarType>> = BTreeMap::new();

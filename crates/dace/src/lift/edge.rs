@@ -5,7 +5,7 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Lambda, Name, UnaryOp};
 
-use super::Frame;
+use super::SdfgLifting;
 use super::functions::spelled_python;
 use super::names::is_reserved;
 use super::state::Graph;
@@ -14,7 +14,7 @@ use crate::report::{Code, Failed};
 use crate::text::map_expression;
 use crate::wire::Path;
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     pub(super) fn dataflow_edge(&self, graph: &Graph<'_>, id: EdgeId) -> Result<Edge, Failed> {
         let edge = graph.state.edge(id);
         if graph.constants.orders.contains(&id) {

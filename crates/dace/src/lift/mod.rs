@@ -1,6 +1,6 @@
 //! Lifts our graph to DaCe's model: the inverse of lowering.
 //!
-//! Each SDFG has one [`Frame`]. Control flow is lowered to states beforehand, because DaCe 1.0.2 cannot read
+//! Each SDFG has one [`SdfgLifting`]. Control flow is lowered to states beforehand, because DaCe 1.0.2 cannot read
 //! its own conditional blocks back. A program that DaCe cannot express is an error with a path. The writer
 //! never omits or changes a construct silently.
 
@@ -34,7 +34,7 @@ use crate::report::{Code, Failed, Log};
 const MOST_NESTED: usize = 16;
 
 /// One SDFG on its way from the one form to the other.
-struct Frame<'a> {
+struct SdfgLifting<'a> {
     sdfg: &'a Sdfg,
     log: &'a Log,
     /// How it was called, for messages.
@@ -65,18 +65,18 @@ fn program(
 ) -> Result<Program, Failed> {
     let kept = constants::kept(sdfg);
     let (by_reference, narrow) = (BTreeSet::new(), BTreeMap::new());
-    let mut frame = Frame { sdfg, log, place, depth, by_reference, narrow, kept, known };
-    frame.narrow = frame.narrow_symbols();
+    let mut lifting = SdfgLifting { sdfg, log, place, depth, by_reference, narrow, kept, known };
+    lifting.narrow = lifting.narrow_symbols();
     if depth > MOST_NESTED {
         let message = format!("SDFGs call each other more than {MOST_NESTED} deep; inline some of them");
-        return Err(frame.refuse(Code::UnwritableNode, "", message));
+        return Err(lifting.refuse(Code::UnwritableNode, "", message));
     }
     if depth == 0 {
-        frame.by_reference = container::written_scalars(sdfg);
+        lifting.by_reference = container::written_scalars(sdfg);
     }
-    let (containers, constants) = frame.containers()?;
-    let symbols = frame.symbols();
-    let body = frame.body()?;
+    let (containers, constants) = lifting.containers()?;
+    let symbols = lifting.symbols();
+    let body = lifting.body()?;
     let arg_names = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
     let name = names::program_name(&sdfg.name);
     let float_mode = sdfg.float_mode;
@@ -89,11 +89,11 @@ fn program(
         symbols: symbols?,
         body,
         globals: Vec::new(),
-        known: frame.known,
+        known: lifting.known,
     })
 }
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// Reports what cannot be written.
     fn refuse(&self, code: Code, part: &str, message: impl Into<String>) -> Failed {
         self.log.error(code, &self.at(part), message)

@@ -12,12 +12,12 @@ use sdfg::symbolic::{Expr, Symbol};
 
 use super::signs::known_signs;
 use super::state::Graph;
-use super::{Frame, program};
+use super::{SdfgLifting, program};
 use crate::encode::text;
 use crate::model;
 use crate::report::{Code, Failed};
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     pub(super) fn nested(
         &self,
         graph: &Graph<'_>,

@@ -14,7 +14,7 @@ use sdfg::tasklet::{
 };
 use sdfg::value::Value;
 
-use super::Frame;
+use super::SdfgLifting;
 use super::edge::lambda;
 use super::state::Graph;
 use crate::encode::{library_module, scalar};
@@ -25,7 +25,7 @@ use crate::wire::{Json, Path, whole_factor};
 
 type Connectors = IndexMap<String, Option<Dtype>>;
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     pub(super) fn node(&self, graph: &Graph<'_>, id: NodeId) -> Result<model::Node, Failed> {
         let node = graph.state.node(id);
         let (mut inputs, mut outputs) = self.connectors_of_edges(graph, id);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sdfg::ir::{EdgeId, NodeId, State};
 
 use super::constants::Constants;
-use super::{Frame, all};
+use super::{SdfgLifting, all};
 use crate::model::{self, Edge};
 use crate::report::{Code, Failed};
 
@@ -36,7 +36,7 @@ impl Graph<'_> {
     }
 }
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     pub(super) fn state(&self, state: &State) -> Result<model::State, Failed> {
         let constants = self.constants(state);
         let mut order: Vec<NodeId> = state.nodes().map(|(id, _)| id).collect();

@@ -12,7 +12,7 @@ use sdfg::syntax::{
 };
 use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, typecheck};
 
-use super::Frame;
+use super::SdfgLifting;
 use super::functions::spelled_python;
 use super::node::number;
 use super::state::Graph;
@@ -24,7 +24,7 @@ use crate::wire::Json;
 const BOUNDARY: &str = "boundary_conditions_";
 const ITERATORS: &str = "iterator_mapping_";
 
-impl Frame<'_> {
+impl SdfgLifting<'_> {
     /// DaCe's node for a stencil.
     pub(super) fn stencil(
         &self,

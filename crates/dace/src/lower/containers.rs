@@ -8,11 +8,11 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, ExpressionKind, FloatLiteral};
 use sdfg::value::Value;
 
-use super::Frame;
+use super::SdfgLowering;
 use super::extents::Extents;
 use crate::model::{Constant, Descriptor, DescriptorKind};
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Declares the containers: arguments in the order of the Python function, then those that it does not name by name,
     /// as DaCe's own interface has them; then transients. Arguments of a nested SDFG have the extents that are given. They
     /// and views have room for all of their elements: what DaCe says of their size binds nobody, as it passes pointers.

@@ -10,11 +10,11 @@ use sdfg::ir::{Block, BlockId, BlockKind, Branch, Loop, RegionId, State, Transit
 use sdfg::symbolic::Symbol;
 use sdfg::syntax::{BinaryOp, Expression, UnaryOp};
 
-use super::Frame;
+use super::SdfgLowering;
 use crate::model::{self, InterstateEdge, LoopRegion};
 use crate::report::{Code, Failed};
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Adds the blocks and edges of a region.
     pub(super) fn region(&mut self, region: &'a model::Region, into: RegionId) -> Result<(), Failed> {
         let mut blocks = Vec::with_capacity(region.blocks.len());
@@ -125,9 +125,9 @@ impl<'a> Frame<'a> {
             let group = Branch { arms: vec![(Expression::bool(true), inner)], otherwise: None };
             let test = Branch { arms: vec![(not, leave)], otherwise: None };
             let body = lowered.body;
-            let add = |frame: &mut Self, name: &str, branch| {
-                let label = frame.fresh_label(name);
-                frame.sdfg.add_block(
+            let add = |lowering: &mut Self, name: &str, branch| {
+                let label = lowering.fresh_label(name);
+                lowering.sdfg.add_block(
                     body,
                     Block { label, kind: BlockKind::Branch(branch), region: body, loc: None },
                 )

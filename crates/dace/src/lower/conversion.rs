@@ -11,13 +11,13 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Code as TaskletCode, Dialect};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 
 /// An end of an edge: a node with its connector, if it has one there.
 type Joint<'c> = (NodeId, Option<&'c str>);
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Adds a copy that converts elements, if the types of the two ends differ and their extents are the same one by one;
     /// otherwise nothing.
     pub(super) fn converting_copy(

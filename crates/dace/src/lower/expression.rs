@@ -4,12 +4,12 @@ use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::containers::rank;
 use crate::model::Descriptor;
 use crate::text::{as_remainder, joined, map_expression};
 
-impl Frame<'_> {
+impl SdfgLowering<'_> {
     /// A condition or right side in our terms.
     ///
     /// Scalars are read by name, one-element arrays by index, constants are their values, calls of arrays are reads of

@@ -12,7 +12,7 @@ use sdfg::ir::{Access, Layout};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::decode::Version;
 use crate::model;
@@ -28,7 +28,7 @@ pub(super) struct Extents {
     pub(super) symbols: Vec<(Symbol, Expr)>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// The extents that arguments of a nested SDFG have where they are not the declared ones.
     pub(super) fn limited_extents(
         &self,

@@ -18,10 +18,10 @@ use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Code, Dialect};
 
-use super::Frame;
-use super::sizes::{chain, users_of, varies};
+use super::SdfgLowering;
+use super::dynamic_sizes::{chain, users_of, varies};
 
-impl Frame<'_> {
+impl SdfgLowering<'_> {
     /// Adds a fill for every container in the list.
     pub(super) fn fill_with_zeros(&mut self, containers: &BTreeSet<ContainerId>) {
         if containers.is_empty() {

@@ -10,8 +10,8 @@ use sdfg::ir::{ConflictResolution, Memlet};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Assumptions;
 
-use super::Frame;
-use super::sequence::{Order, Place};
+use super::SdfgLowering;
+use super::sequence::{Order, SequencePosition};
 use super::state::{End, Graph, exit_of};
 use crate::model::{self, DescriptorKind, NodeKind};
 use crate::report::Code;
@@ -29,7 +29,7 @@ struct Touch<'a> {
     first: usize,
     last: usize,
     /// When DaCe's code makes the access.
-    place: Place,
+    place: SequencePosition,
     writes: bool,
     edge: &'a model::Edge,
     end: End<'a>,
@@ -50,7 +50,7 @@ impl Touch<'_> {
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Orders steps of one scope that touch one element, of which one writes it, as DaCe's code does.
     pub(super) fn order_hazards(&self, graph: &mut Graph<'a>) {
         if graph.model.nodes.len() > MOST_NODES {

@@ -15,7 +15,7 @@ use sdfg::syntax::{
     StatementKind,
 };
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed};
@@ -39,7 +39,7 @@ pub(super) struct Shapes {
     single: BTreeMap<String, Vec<bool>>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Notes how the code of a tasklet sees the memlet at one of its connectors. A vector that begins at one element is
     /// made of that and its neighbours, which the memlet then covers, too.
     pub(super) fn note_shape(

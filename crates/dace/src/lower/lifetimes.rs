@@ -16,12 +16,12 @@ use sdfg::ir::{
 };
 use sdfg::syntax::{Expression, UnaryOp};
 
-use super::Frame;
+use super::SdfgLowering;
 use crate::report::Code;
 
-impl Frame<'_> {
+impl SdfgLowering<'_> {
     /// Notes transients that are read and that nothing writes for sure as zero from the begin on.
-    pub(super) fn zero_unsure(&mut self) {
+    pub(super) fn zero_maybe_unwritten(&mut self) {
         let transients = self.sdfg.containers().filter(|(_, found)| {
             // A stream that nothing was pushed into is empty.
             found.transient && !found.is_alias() && !matches!(found.kind, ContainerKind::Stream { .. })
@@ -39,7 +39,7 @@ impl Frame<'_> {
     }
 
     /// Transients that several states use, or control flow reads, live longer than a state.
-    pub(super) fn outlive_states(&mut self) {
+    pub(super) fn extend_lifetimes(&mut self) {
         let found = self.sdfg.containers().filter(|(_, found)| found.lifetime == Lifetime::State);
         let found: Vec<ContainerId> = found.map(|(id, _)| id).collect();
         let read_between =

@@ -1,37 +1,37 @@
 //! Lowers DaCe's model to our graph.
 //!
-//! A [`Frame`] for each SDFG holds the meaning of its names. Lowering creates containers first, then control
+//! A [`SdfgLowering`] for each SDFG holds the meaning of its names. Lowering creates containers first, then control
 //! flow block by block. Finally it declares the symbols that turn out to be free, because DaCe does not state
 //! which symbols a caller provides.
 
+mod caller_symbols;
 mod containers;
 mod control;
 mod conversion;
-mod covered;
+mod deferred_bounds;
+pub(crate) mod dynamic_sizes;
 mod expression;
 mod extents;
 mod external;
 mod fill;
-mod given;
 mod hazards;
+mod indirect;
 mod lanes;
 mod lifetimes;
 mod nested;
 mod node;
 mod outputs;
+mod overwritten;
 pub(crate) mod paths;
-mod picks;
 mod races;
+mod self_copies;
 mod sequence;
 pub(crate) mod sequential;
-pub(crate) mod sizes;
 mod state;
 mod stencil;
-mod still;
 mod tasklet;
-mod unrolled;
+mod unroll;
 mod views;
-mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,7 @@ pub(crate) struct Shared<'a> {
 }
 
 /// One SDFG on its way from the one form to the other.
-pub(crate) struct Frame<'a> {
+pub(crate) struct SdfgLowering<'a> {
     pub(crate) shared: Shared<'a>,
     pub(crate) program: &'a Program,
     pub(crate) sdfg: Sdfg,
@@ -121,7 +121,7 @@ fn lower_with<'a>(
 ) -> Result<Sdfg, Failed> {
     let mut constants = outer.clone();
     constants.extend(program.constants.iter().map(|(name, constant)| (name.clone(), constant)));
-    let mut frame = Frame {
+    let mut lowering = SdfgLowering {
         shared,
         program,
         sdfg: Sdfg::new(program.name.clone()),
@@ -134,29 +134,29 @@ fn lower_with<'a>(
         assigned: BTreeSet::new(),
         labels: Labels::default(),
     };
-    frame.sdfg.float_mode = program.float_mode;
+    lowering.sdfg.float_mode = program.float_mode;
     program.globals.iter().for_each(|(place, code)| shared.unit.add_global(place, code));
-    frame.note_assigned(&program.body);
+    lowering.note_assigned(&program.body);
     for scalar in read {
         if let Ok(value) = Symbol::new(&format!("__value_of_{scalar}")) {
-            frame.numbers.insert(scalar.clone(), Expr::symbol(value));
+            lowering.numbers.insert(scalar.clone(), Expr::symbol(value));
         }
     }
-    frame.declare_containers(extents);
-    let body = frame.sdfg.body();
-    frame.region(&program.body, body)?;
-    frame.read_scalars(read)?;
-    frame.zero_unsure();
-    frame.outlive_states();
-    let zeroed = std::mem::take(&mut frame.zeroed);
-    frame.fill_with_zeros(&zeroed);
-    for symbol in given::given_symbols(&frame.sdfg, mapping) {
-        frame.sdfg.declare_symbol(symbol, ScalarType::I64);
+    lowering.declare_containers(extents);
+    let body = lowering.sdfg.body();
+    lowering.region(&program.body, body)?;
+    lowering.read_scalars(read)?;
+    lowering.zero_maybe_unwritten();
+    lowering.extend_lifetimes();
+    let zeroed = std::mem::take(&mut lowering.zeroed);
+    lowering.fill_with_zeros(&zeroed);
+    for symbol in caller_symbols::caller_symbols(&lowering.sdfg, mapping) {
+        lowering.sdfg.declare_symbol(symbol, ScalarType::I64);
     }
-    Ok(frame.sdfg)
+    Ok(lowering.sdfg)
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     pub(crate) fn log(&self) -> &'a Log {
         self.shared.log
     }

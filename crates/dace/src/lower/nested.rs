@@ -10,7 +10,7 @@ use sdfg::analysis::bound_dimensions;
 use sdfg::ir::{Access, ContainerId, ContainerKind, Layout, Memlet, NodeKind, Volume};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 use super::tasklet::first_element;
 use super::views::Fit;
@@ -18,7 +18,7 @@ use crate::decode::Version;
 use crate::model;
 use crate::report::Failed;
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Adds the edge that binds an argument; `reads` tells the direction.
     pub(super) fn argument(
         &mut self,
@@ -66,7 +66,7 @@ impl<'a> Frame<'a> {
             }
             _ => {}
         }
-        let is_window = self.may_reach_beyond(graph, node, &access, outer);
+        let is_window = self.has_deferred_bounds(graph, node, &access, outer);
         self.join_argument(graph, edge, access, (view, is_window), reads);
         Ok(())
     }

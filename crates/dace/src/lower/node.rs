@@ -13,7 +13,7 @@ use sdfg::syntax::{Expression, ExpressionKind, parse_expression};
 use sdfg::tasklet::{Code as TaskletCode, Dialect};
 
 use super::state::Graph;
-use super::{Frame, lower_program};
+use super::{SdfgLowering, lower_program};
 use crate::model::{self, Dtype, IN_MEMORY};
 use crate::report::{Code, Failed};
 use crate::text::{lambda, map_expression, plain, resolution, symbolic};
@@ -41,7 +41,7 @@ pub(super) fn scalars_of_properties(sdfg: &sdfg::ir::Sdfg) -> BTreeSet<Symbol> {
         .collect()
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Adds a node that ends no scope.
     pub(super) fn node(
         &mut self,

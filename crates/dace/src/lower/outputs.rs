@@ -12,12 +12,12 @@ use sdfg::syntax::{
     Expression, ExpressionKind, Name, Statement, StatementKind, visit_block, visit_bound_names,
 };
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 use crate::model;
 use crate::text::map_block;
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Gives a tasklet inputs for the outputs of which its code reads elements. The code that reads them there.
     pub(super) fn connect_read_outputs(
         &self,

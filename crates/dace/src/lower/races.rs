@@ -9,12 +9,12 @@ use sdfg::ir::{Access, Schedule};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 use crate::model;
 use crate::report::Code;
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Whether iterations of a map around a tasklet may write one element, of which any may stay; this is noted.
     ///
     /// A parameter tells iterations apart if the subset mentions it, or a parameter whose range is another one in each

@@ -13,7 +13,7 @@ use crate::model::{IN_MEMORY, NodeKind, State};
 
 /// When something runs: its part of the state, and its place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(usize, usize);
+pub(super) struct SequencePosition(usize, usize);
 
 /// When the nodes of a state run.
 pub(super) struct Order {
@@ -63,14 +63,14 @@ impl Order {
     }
 
     /// When a node runs.
-    pub(super) fn of_node(&self, node: usize) -> Place {
-        Place(self.parts[node].unwrap_or(0), self.places[node])
+    pub(super) fn of_node(&self, node: usize) -> SequencePosition {
+        SequencePosition(self.parts[node].unwrap_or(0), self.places[node])
     }
 
     /// When a copy runs, by the number of its edge: at its source, in the part of its destination.
-    pub(super) fn of_copy(&self, number: usize, from: usize, to: usize) -> Place {
+    pub(super) fn of_copy(&self, number: usize, from: usize, to: usize) -> SequencePosition {
         let at = self.copies.get(&number).copied().unwrap_or(from);
-        Place(self.parts[to].unwrap_or(0), self.places[at])
+        SequencePosition(self.parts[to].unwrap_or(0), self.places[at])
     }
 
     /// A place for each node that is higher than those of the nodes that lead to it.

@@ -17,7 +17,7 @@ use sdfg::syntax::Statement;
 use super::containers::rank;
 use super::lanes::Shapes;
 use super::paths::Paths;
-use super::{Frame, Labels, fresh};
+use super::{Labels, SdfgLowering, fresh};
 use crate::model::{self, Descriptor, DescriptorKind, opposite, range_of};
 use crate::report::{Code, Failed};
 use crate::text::resolution;
@@ -70,7 +70,7 @@ impl Graph<'_> {
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Makes the graph of a state.
     pub(super) fn state(&mut self, model: &'a model::State, label: &str) -> Result<State, Failed> {
         let mut graph = Graph {
@@ -88,7 +88,7 @@ impl<'a> Frame<'a> {
         let nodes = self.nodes(&mut graph)?;
         graph.nodes = nodes;
         let mut failed = None;
-        let covered = self.covered(&graph);
+        let covered = self.overwritten(&graph);
         for (_, edge) in model.edges.iter().enumerate().filter(|(at, _)| !covered.contains(at)) {
             if let Err(error) = self.edge(&mut graph, edge) {
                 failed = Some(error);
@@ -98,7 +98,7 @@ impl<'a> Frame<'a> {
             return Err(error);
         }
         if graph.has_still {
-            graph.order_borders();
+            graph.order_self_copies();
         }
         self.order_hazards(&mut graph);
         self.finish_tasklets(&mut graph)?;
@@ -304,7 +304,7 @@ impl<'a> Frame<'a> {
         if let model::NodeKind::Nested { program, mapping } = &target.kind {
             return self.argument(graph, edge, from, access, (program, mapping), true);
         }
-        self.widen_picked(graph, edge, true, &mut access);
+        self.widen_indirect(graph, edge, true, &mut access);
         self.note_shape(graph, edge, from, true, &mut access);
         if edge.memlet.allow_out_of_bounds && self.guarded(graph, edge, from, &mut access) {
             let ends = (
@@ -343,7 +343,7 @@ impl<'a> Frame<'a> {
         if let model::NodeKind::Nested { program, mapping } = &source.kind {
             return self.argument(graph, edge, to, access, (program, mapping), false);
         }
-        self.widen_picked(graph, edge, false, &mut access);
+        self.widen_indirect(graph, edge, false, &mut access);
         if !self.note_folded(graph, edge, &access)? {
             self.note_shape(graph, edge, to, false, &mut access);
         }

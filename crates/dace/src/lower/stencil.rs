@@ -11,8 +11,8 @@ use sdfg::syntax::{
     parse_expression,
 };
 
-use super::Frame;
-use super::unrolled::unrolled;
+use super::SdfgLowering;
+use super::unroll::unrolled;
 use crate::model;
 use crate::report::{Code, Failed};
 use crate::text::statements;
@@ -33,7 +33,7 @@ struct Fields<'n> {
     center: Vec<i64>,
 }
 
-impl Frame<'_> {
+impl SdfgLowering<'_> {
     /// The properties of a stencil.
     pub(super) fn stencil(
         &self,

@@ -12,7 +12,7 @@ use sdfg::syntax::{
 };
 use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, TypeErrorKind, typecheck_expression};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
@@ -21,7 +21,7 @@ use crate::text::{CONVERSION, assignments, is_print, map_block, statements};
 /// What DaCe calls the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Whether the code of a tasklet is left to a C++ compiler: it is not understood, and that is allowed.
     pub(super) fn is_foreign(&self, node: &model::Node, code: &str, language: &str) -> bool {
         self.shared.options.allow_external

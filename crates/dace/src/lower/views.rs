@@ -8,7 +8,7 @@ use sdfg::ir::{Access, Container, ContainerId, ContainerKind, Layout, Memlet, No
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 use super::tasklet::first_element;
 use crate::model::{self, DescriptorKind};
@@ -27,7 +27,7 @@ pub(super) enum Fit {
 /// A node with the connector that an edge has there.
 pub(super) type Port<'e> = (NodeId, Option<&'e str>);
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Makes a view or reference name a part of what it views.
     pub(super) fn bind(
         &self,
@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
         let node = if is_access(graph, edge.dst) { edge.dst } else { edge.src };
         let mut memlet = Memlet::bind(access);
         let is_view = alias.descriptor.kind == DescriptorKind::View;
-        if is_view && memlet.accesses().any(|access| self.may_reach_beyond(graph, node, access, target)) {
+        if is_view && memlet.accesses().any(|access| self.has_deferred_bounds(graph, node, access, target)) {
             memlet.volume = Volume::Dynamic;
         }
         graph.join(ends.0, ends.1, memlet);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'p> {
     parent: Option<&'p Place<'p>>,
-    step: Step<'p>,
+    step: PathStep<'p>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'p> {
+enum PathStep<'p> {
     Name(&'p str),
     Index(&'p str, usize),
 }
@@ -19,17 +19,17 @@ enum Step<'p> {
 impl<'p> Place<'p> {
     /// The root, by the name of the program.
     pub(crate) fn root(name: &'p str) -> Self {
-        Place { parent: None, step: Step::Name(name) }
+        Place { parent: None, step: PathStep::Name(name) }
     }
 
     /// A named part.
     pub(crate) fn at<'q>(&'q self, name: &'q str) -> Place<'q> {
-        Place { parent: Some(self), step: Step::Name(name) }
+        Place { parent: Some(self), step: PathStep::Name(name) }
     }
 
     /// An entry of a list.
     pub(crate) fn entry<'q>(&'q self, list: &'q str, index: usize) -> Place<'q> {
-        Place { parent: Some(self), step: Step::Index(list, index) }
+        Place { parent: Some(self), step: PathStep::Index(list, index) }
     }
 }
 
@@ -48,8 +48,8 @@ impl fmt::Display for Place<'_> {
                 f.write_str("/")?;
             }
             match step {
-                Step::Name(name) => f.write_str(name)?,
-                Step::Index(list, index) => write!(f, "{list}[{index}]")?,
+                PathStep::Name(name) => f.write_str(name)?,
+                PathStep::Index(list, index) => write!(f, "{list}[{index}]")?,
             }
         }
         Ok(())

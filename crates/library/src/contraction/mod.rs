@@ -15,7 +15,7 @@ mod tiles;
 use sdfg::symbolic::Expr;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement, misfit};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement, misfit};
 use crate::properties::Factor;
 
 pub(crate) use product::{dot, gemm, gemv, ger, tensor_product};
@@ -92,9 +92,9 @@ impl Labels<'_> {
                         }
                     }
                     Some(known) => match agreement(known, size) {
-                        Agreement::Same => {}
-                        Agreement::Open => exact = false,
-                        Agreement::Different => {
+                        ExtentComparison::Same => {}
+                        ExtentComparison::Open => exact = false,
+                        ExtentComparison::Different => {
                             let connector = &operand.connector;
                             return Err(misfit(format!(
                                 "dimension {position} of `{connector}` has {size} elements instead of {known}"
@@ -146,9 +146,9 @@ fn pair(
     let mut paired = vec![None; operand.dimensions.len()];
     for (position, label) in positions.into_iter().zip(long) {
         match agreement(operand.size(position), &extents[label]) {
-            Agreement::Same => {}
-            Agreement::Open => *exact = false,
-            Agreement::Different => {
+            ExtentComparison::Same => {}
+            ExtentComparison::Open => *exact = false,
+            ExtentComparison::Different => {
                 return Err(format!(
                     "dimension {position} of `{connector}` has {} elements instead of {}",
                     operand.size(position),
@@ -172,7 +172,7 @@ impl Contraction {
             let pairs: Vec<(usize, Label)> = positions.into_iter().zip(labels[first..].to_vec()).collect();
             let fits = pairs.iter().all(|(position, label)| {
                 let size = operand.size(*position);
-                size.is_one() || agreement(size, &self.extents[*label]) != Agreement::Different
+                size.is_one() || agreement(size, &self.extents[*label]) != ExtentComparison::Different
             });
             fits.then(|| spread(operand, &pairs, &self.extents))
         });

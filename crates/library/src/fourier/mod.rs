@@ -9,7 +9,7 @@ use sdfg::ir::LibraryNode;
 use sdfg::value::{Complex, Value};
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
 use crate::template::{Element, Elementwise, Template, converted};
@@ -48,7 +48,7 @@ impl Fourier {
             let reason = format!("the result is complex, but the elements have the type {ty}");
             return Err(ExpandErrorKind::Element { connector, reason });
         }
-        if agreement(input.size(from[0]), output.size(to[0])) == Agreement::Different {
+        if agreement(input.size(from[0]), output.size(to[0])) == ExtentComparison::Different {
             let operands = format!("_inp{}, _out{}", input.shape(), output.shape());
             let reason = "a transform has as many elements as what is transformed".to_owned();
             return Err(ExpandErrorKind::Shapes { operands, reason });

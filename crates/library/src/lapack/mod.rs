@@ -14,12 +14,12 @@ use sdfg::symbolic::Expr;
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
 
-use elimination::pivots_of;
-pub(crate) use elimination::{factorize, substitute, unit};
+pub(crate) use elimination::{factorize, substitute};
+use elimination::{pivots_of, unit};
 pub(crate) use states::{Factors, Sides, first_on_diagonal, start_matrix};
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::Properties;
 use crate::template::{Element, Elementwise, Template};
@@ -54,7 +54,7 @@ pub(crate) fn matrix(operand: &Operand) -> Result<[Expr; 2], ExpandErrorKind> {
 /// The rows of what must be a square matrix.
 pub(crate) fn square(operand: &Operand) -> Result<Expr, ExpandErrorKind> {
     let [rows, columns] = matrix(operand)?;
-    if agreement(&rows, &columns) == Agreement::Different {
+    if agreement(&rows, &columns) == ExtentComparison::Different {
         return Err(misfit(operand, "it must be square"));
     }
     Ok(rows)
@@ -66,6 +66,29 @@ pub(crate) fn seen(template: &mut Template, operand: &Operand) -> Result<[String
     shape.try_into().map_err(|_| misfit(operand, "it must be a matrix of more than one row and column"))
 }
 
+/// Refuses a result that is not a square matrix of the shape of an operand.
+pub(crate) fn check_same_square(from: &Operand, to: &Operand) -> Result<(), ExpandErrorKind> {
+    if agreement(&square(from)?, &square(to)?) == ExtentComparison::Different {
+        return Err(misfit(to, &format!("it must have the shape of `{}`", from.connector)));
+    }
+    Ok(())
+}
+
+/// The number, from 1 on, of the first of `n` steps that fails, or 0: LAPACK's `info`.
+pub(crate) fn first_failure(n: usize, fails: impl Fn(usize) -> bool) -> Value {
+    Value::I64((0..n).find(|k| fails(*k)).map_or(0, |k| k as i64 + 1))
+}
+
+/// The elements of the right-hand sides, or of the unit matrix.
+pub(crate) fn right_sides(
+    values: &Values<'_>,
+    right: Option<&Operand>,
+    n: usize,
+    ty: ScalarType,
+) -> Result<Vec<Value>, String> {
+    right.map_or_else(|| Ok(unit(n, ty)), |right| values.of(&right.connector, ty))
+}
+
 pub(crate) fn misfit(operand: &Operand, reason: &str) -> ExpandErrorKind {
     let operands = format!("{}{}", operand.connector, operand.shape());
     ExpandErrorKind::Shapes { operands, reason: reason.to_owned() }
@@ -74,14 +97,15 @@ pub(crate) fn misfit(operand: &Operand, reason: &str) -> ExpandErrorKind {
 /// Refuses right-hand sides and solutions that are not of one shape with as many rows as there are equations.
 pub(crate) fn check_sides(rows: &Expr, right: &Operand, to: &Operand) -> Result<(), ExpandErrorKind> {
     let (from, into) = (right.seen(), to.seen());
-    let differ = |(a, b): (&usize, &usize)| agreement(right.size(*a), to.size(*b)) == Agreement::Different;
+    let differ =
+        |(a, b): (&usize, &usize)| agreement(right.size(*a), to.size(*b)) == ExtentComparison::Different;
     if from.len() != into.len() || from.len() > 2 || from.iter().zip(&into).any(differ) {
         let operands = format!("{}{}, {}{}", right.connector, right.shape(), to.connector, to.shape());
         let reason = "both must be vectors, or matrices, of one shape".to_owned();
         return Err(ExpandErrorKind::Shapes { operands, reason });
     }
     // Of one equation there is no row to be seen.
-    let is_of = |at: &usize| agreement(to.size(*at), rows) != Agreement::Different;
+    let is_of = |at: &usize| agreement(to.size(*at), rows) != ExtentComparison::Different;
     if rows.is_one() || into.first().is_some_and(is_of) {
         return Ok(());
     }
@@ -103,7 +127,7 @@ fn check_pivots(pivots: &Operand, rows: &Expr, columns: &Expr) -> Result<(), Exp
     check_integer(pivots)?;
     let size = pivots.size(pivots.fit(1)?[0]);
     let steps = if rows == columns { rows.clone() } else { Expr::min(rows, columns) };
-    if agreement(size, &steps) == Agreement::Different {
+    if agreement(size, &steps) == ExtentComparison::Different {
         return Err(misfit(pivots, "there is one exchange for each row or column, whichever are fewer"));
     }
     Ok(())
@@ -159,7 +183,7 @@ impl Factorization {
         let (from, to) = (signature.input("_xin")?.clone(), signature.written("_xout")?.clone());
         let pivots = signature.written("_ipiv")?.clone();
         let ([rows, columns], into) = (matrix(&from)?, matrix(&to)?);
-        let is_other = |(a, b): (&Expr, &Expr)| agreement(a, b) == Agreement::Different;
+        let is_other = |(a, b): (&Expr, &Expr)| agreement(a, b) == ExtentComparison::Different;
         if [&rows, &columns].into_iter().zip(&into).any(is_other) {
             return Err(misfit(&to, "it must have the shape of `_xin`"));
         }
@@ -175,16 +199,14 @@ impl Meaning for Factorization {
         let (rows, columns) = (count(&rows)?, count(&columns)?);
         let mut factors = values.of("_xin", wide(self.to.element))?;
         let pivots = factorize(&mut factors, rows, columns);
-        let is_zero = |k: &usize| !arith::is_true(factors[k * columns + k]);
-        let failed = (0..pivots.len()).find(is_zero).map_or(0, |k| k as i64 + 1);
+        let failed = first_failure(pivots.len(), |k| !arith::is_true(factors[k * columns + k]));
         let pivots = pivots.into_iter().map(|row| Value::I64(row as i64 + 1)).collect();
-        let results = vec![("_xout", factors), ("_ipiv", pivots), ("_res", vec![Value::I64(failed)])];
+        let results = vec![("_xout", factors), ("_ipiv", pivots), ("_res", vec![failed])];
         Ok(ordered(&self.outputs, results))
     }
 
     fn expansions(&self) -> &'static [Expansion] {
-        let is_fast = matrix(&self.to).is_ok_and(|[rows, _]| panels::has_panels(&rows, self.to.element));
-        if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
+        panels::expansions(&self.to, self.to.element)
     }
 
     fn expand(
@@ -239,10 +261,7 @@ impl Substitution {
         let rows = square(&factors)?;
         match &right {
             Some(right) => check_sides(&rows, right, &to)?,
-            None if agreement(&square(&to)?, &rows) == Agreement::Different => {
-                return Err(misfit(&to, "it must have the shape of `_xin`"));
-            }
-            None => {}
+            None => check_same_square(&factors, &to)?,
         }
         check_division(&factors, &to)?;
         check_pivots(&pivots, &rows, &rows)?;
@@ -256,15 +275,11 @@ impl Meaning for Substitution {
         let factors = values.of(&self.factors.connector, ty)?;
         let n = count(&square(&self.factors).map_err(|error| error.to_string())?)?;
         let pivots = pivots_of(&values.of("_ipiv", ScalarType::I64)?, n)?;
-        let mut right = match &self.right {
-            Some(right) => values.of(&right.connector, ty)?,
-            None => unit(n, ty),
-        };
+        let mut right = right_sides(&values, self.right.as_ref(), n, ty)?;
         substitute(&factors, &pivots, &mut right, n);
         // The factors of a matrix without an inverse have a zero on the diagonal.
-        let is_zero = |k: &usize| self.right.is_none() && !arith::is_true(factors[k * n + k]);
-        let failed = (0..n).find(is_zero).map_or(0, |k| k as i64 + 1);
-        let results = vec![(self.to.connector.as_str(), right), ("_res", vec![Value::I64(failed)])];
+        let failed = first_failure(n, |k| self.right.is_none() && !arith::is_true(factors[k * n + k]));
+        let results = vec![(self.to.connector.as_str(), right), ("_res", vec![failed])];
         Ok(ordered(&self.outputs, results))
     }
 

@@ -7,6 +7,9 @@
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 
+use super::matrix;
+use crate::operand::Operand;
+use crate::operation::Expansion;
 use crate::template::{Element, Elementwise, Template};
 
 /// Columns of a panel.
@@ -17,9 +20,14 @@ const LEFT: &str = "__left";
 const RIGHT: &str = "__right";
 const SOLUTIONS: &str = "__solutions";
 
-/// Whether panels pay for matrices of so many rows: those of a constant small size have one panel.
-pub(crate) fn has_panels(rows: &Expr, ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::F32 | ScalarType::F64) && rows.as_int().is_none_or(|rows| rows > PANEL)
+/// The expansions of an operation that factors a matrix to elements of a type. Panels pay unless the matrix has a constant small size, as
+/// it has one panel then.
+pub(crate) fn expansions(factored: &Operand, ty: ScalarType) -> &'static [Expansion] {
+    let pays = |rows: &Expr| {
+        matches!(ty, ScalarType::F32 | ScalarType::F64) && rows.as_int().is_none_or(|rows| rows > PANEL)
+    };
+    let is_fast = matrix(factored).is_ok_and(|[rows, _]| pays(&rows));
+    if is_fast { &[Expansion::Fast, Expansion::Pure] } else { &[Expansion::Pure] }
 }
 
 /// A part of a matrix: its name, and a range for rows and columns.

@@ -16,7 +16,7 @@ struct Packed {
 }
 
 /// An assignment, ready to run.
-struct Step {
+struct ReadyAssignment {
     code: CompiledCode,
     frame: Frame,
     /// Where inputs and earlier values of the code go: the input, and its number among reads and values.
@@ -94,7 +94,7 @@ impl Stencil {
     }
 
     /// The assignments, typed: a read has the type of its input, a value that of its code.
-    fn steps(&self) -> Result<Vec<Step>, String> {
+    fn steps(&self) -> Result<Vec<ReadyAssignment>, String> {
         let reads = self.reads.iter().enumerate();
         let mut known: Vec<(String, ScalarType)> =
             reads.map(|(at, read)| (read_name(at), self.fields[read.field].operand.element)).collect();
@@ -121,7 +121,7 @@ impl Stencil {
             ));
             let code = CompiledCode::of_expression(&typed);
             let frame = code.frame();
-            steps.push(Step { code, frame, inputs });
+            steps.push(ReadyAssignment { code, frame, inputs });
         }
         Ok(steps)
     }

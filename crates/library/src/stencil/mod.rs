@@ -17,7 +17,7 @@ use sdfg::syntax::{Expression, ExpressionKind, Index, UnaryOp, map_expression};
 use sdfg::tasklet::Dialect;
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{Agreement, Operand, Signature, agreement};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement};
 use crate::properties::{Factor, Properties};
 
 const BOUNDARY: &str = "boundary_conditions";
@@ -139,7 +139,7 @@ impl Stencil {
         for (operand, positions, iterators) in inputs.chain(outputs) {
             for (position, iterator) in positions.iter().zip(iterators) {
                 let (size, extent) = (operand.size(*position), &self.extents[*iterator]);
-                if agreement(size, extent) == Agreement::Different {
+                if agreement(size, extent) == ExtentComparison::Different {
                     let operands = signature.inputs.iter().chain(signature.outputs());
                     let operands: Vec<String> =
                         operands.map(|operand| format!("{}{}", operand.connector, operand.shape())).collect();

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::error::SearchError;
 use super::observer::{Observer, Progress};
-use super::plan::{Plan, Step};
+use super::plan::{EliminationStep, Plan};
 use super::problem::{End, Problem};
 use super::schedule::{self, Schedule};
 
@@ -57,7 +57,7 @@ impl<'p> Dynamic<'p> {
         let schedule = if n_threads <= 1 || total < PARALLEL {
             Schedule::of_one_thread(plan.steps.len())
         } else {
-            let work: Vec<u64> = plan.steps.iter().map(Step::operations).collect();
+            let work: Vec<u64> = plan.steps.iter().map(EliminationStep::operations).collect();
             schedule::divide(&plan.parents(), &work, n_threads)
         };
         let cancelled = AtomicBool::new(false);

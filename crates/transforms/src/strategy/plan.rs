@@ -9,7 +9,7 @@ use super::problem::{End, Problem};
 /// their own.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<EliminationStep>,
     /// Edges from the vertex to itself.
     pub(super) loops: Lists<usize>,
     /// Steps whose table is over the vertex alone.
@@ -21,7 +21,7 @@ pub(super) struct Plan {
 /// A vertex is taken out: the least cost of it, and of what was taken out before and depends on it, becomes a table over
 /// the vertices that are still in.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct EliminationStep {
     pub(super) vertex: usize,
     /// Which of the vertex's configurations are the same to all of the joint factors; without any, each is its own.
     pub(super) own: Layouts,
@@ -46,7 +46,7 @@ pub(super) struct Dependent {
     pub(super) layouts: Layouts,
 }
 
-impl Step {
+impl EliminationStep {
     /// Entries of the table.
     pub(super) fn entries(&self) -> u64 {
         self.dependents.iter().fold(1, |product, one| product.saturating_mul(one.layouts.len() as u64))
@@ -87,13 +87,13 @@ impl Plan {
             (source.min(target), Factor::Edge { edge: index, end })
         });
         let (loops, between) = (Lists::new(n, loops), Lists::new(n, between));
-        let mut steps: Vec<Step> = Vec::with_capacity(n);
+        let mut steps: Vec<EliminationStep> = Vec::with_capacity(n);
         // The tables that each step needs, as lists that go from each table to the next one.
         let mut tables = Chains::new(n);
         let (mut unary, mut joint) = (Vec::new(), Vec::new());
         for (index, vertex) in order.iter().enumerate() {
             let factors = || between.of(index).iter().copied().chain(tables.of(index).map(Factor::Table));
-            let step = Step::new(problem, *vertex, &steps, factors(), &position);
+            let step = EliminationStep::new(problem, *vertex, &steps, factors(), &position);
             joint.extend(factors().map(|factor| (index, factor)));
             if let Some(next) = step.next(&position) {
                 if step.dependents.len() == 1 {
@@ -137,7 +137,7 @@ impl Plan {
     /// How much so many threads have to do.
     pub(super) fn prediction(&self, n_threads: usize) -> Prediction {
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
-        let entries = sum(&mut self.steps.iter().map(Step::entries));
+        let entries = sum(&mut self.steps.iter().map(EliminationStep::entries));
         // Each thread may be at one of the largest steps.
         let mut laid_out: Vec<u64> = (0..self.steps.len()).map(|step| self.laid_out(step)).collect();
         laid_out.sort_unstable_by_key(|numbers| std::cmp::Reverse(*numbers));
@@ -154,7 +154,7 @@ impl Plan {
 
     /// How many sums are compared. Saturates.
     pub(super) fn operations(&self) -> u64 {
-        self.steps.iter().map(Step::operations).fold(0, u64::saturating_add)
+        self.steps.iter().map(EliminationStep::operations).fold(0, u64::saturating_add)
     }
 
     /// How many numbers of a step's factors may have to be laid out anew while it runs.
@@ -180,12 +180,12 @@ impl Plan {
     }
 }
 
-impl Step {
+impl EliminationStep {
     /// Takes out a vertex with these factors, given the steps before.
     fn new(
         problem: &dyn Problem,
         vertex: usize,
-        before: &[Step],
+        before: &[EliminationStep],
         factors: impl Iterator<Item = Factor>,
         position: &[usize],
     ) -> Self {
@@ -218,7 +218,7 @@ impl Step {
         }
         dependents.sort_by_key(|one| std::cmp::Reverse(position[one.vertex]));
         let own = own.unwrap_or_else(|| Layouts::distinct(problem.n_configurations(vertex)));
-        Step { vertex, own, dependents }
+        EliminationStep { vertex, own, dependents }
     }
 }
 

@@ -199,7 +199,7 @@ fn plan(problem: &dyn Problem, options: &Options) -> Result<Plan, SearchError> {
 
 /// The tables of the dynamic program are the evidence.
 fn evidence(plan: Plan, tables: Vec<Vec<f64>>) -> Vec<Table> {
-    let table = |(step, minima): (super::plan::Step, Vec<f64>)| Table {
+    let table = |(step, minima): (super::plan::EliminationStep, Vec<f64>)| Table {
         vertex: step.vertex,
         dependents: step.dependents.into_iter().map(|one| (one.vertex, one.layouts)).collect(),
         minima,

@@ -21,12 +21,12 @@ use crate::plan::{Binding, Compute, Location};
 #[derive(Default)]
 pub(super) struct Pushes<'ctx> {
     label: String,
-    waiting: Waiting<'ctx>,
+    waiting: PendingElements<'ctx>,
 }
 
 /// Where elements wait for the values to be written.
 #[derive(Default)]
-enum Waiting<'ctx> {
+enum PendingElements<'ctx> {
     /// They do not.
     #[default]
     Nowhere,
@@ -54,9 +54,9 @@ impl<'ctx> Function<'_, 'ctx> {
         }
         let writes = compute.bindings.iter().any(|binding| matches!(binding, Binding::Store { .. }));
         pushes.waiting = match (writes, found.in_loop) {
-            (false, _) => Waiting::Nowhere,
-            (true, false) => Waiting::InPlaces(self.places(compute, found.connectors)?, Cell::new(0)),
-            (true, true) => Waiting::InQueues(self.queues_for(compute)?),
+            (false, _) => PendingElements::Nowhere,
+            (true, false) => PendingElements::InPlaces(self.places(compute, found.connectors)?, Cell::new(0)),
+            (true, true) => PendingElements::InQueues(self.queues_for(compute)?),
         };
         Ok(pushes)
     }
@@ -99,8 +99,8 @@ impl<'ctx> Function<'_, 'ctx> {
     ) -> Emit<()> {
         names.check(connector.index()).map_or(Ok(()), |check| self.check(check))?;
         match &names.pushes.waiting {
-            Waiting::Nowhere => self.push_to(names, connector, value),
-            Waiting::InPlaces(places, met) => {
+            PendingElements::Nowhere => self.push_to(names, connector, value),
+            PendingElements::InPlaces(places, met) => {
                 let number = met.replace(met.get() + 1);
                 let place = places.get(number).filter(|place| place.connector == connector);
                 let place = place.ok_or_else(|| self.emitter.defect("pushes are met out of order"))?;
@@ -108,7 +108,7 @@ impl<'ctx> Function<'_, 'ctx> {
                 self.builder.build_store(place.is_reached, self.emitter.i1().const_int(1, false))?;
                 Ok(())
             }
-            Waiting::InQueues(slots) => {
+            PendingElements::InQueues(slots) => {
                 let Some(Some(slot)) = slots.get(connector.index()) else {
                     return Err(self.emitter.defect(names.unbound(connector)));
                 };
@@ -122,8 +122,8 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Pushes what waits.
     pub(super) fn finish_pushes(&self, names: &Names<'_, 'ctx>) -> Emit<()> {
         match &names.pushes.waiting {
-            Waiting::Nowhere => {}
-            Waiting::InPlaces(places, _) => {
+            PendingElements::Nowhere => {}
+            PendingElements::InPlaces(places, _) => {
                 for place in places {
                     let is_reached = self.builder.build_load(self.emitter.i1(), place.is_reached, "")?;
                     let value = self.load_slots(&place.value)?;
@@ -132,7 +132,7 @@ impl<'ctx> Function<'_, 'ctx> {
                     self.push_element_if(label, queue, &value, is_reached.into_int_value())?;
                 }
             }
-            Waiting::InQueues(slots) => {
+            PendingElements::InQueues(slots) => {
                 for (slot, binding) in slots.iter().zip(names.bindings) {
                     let (Some(slot), Some(queue)) = (slot, queue_of(binding)) else { continue };
                     self.push_waiting(names, queue, *slot)?;

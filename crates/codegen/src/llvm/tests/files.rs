@@ -8,7 +8,7 @@ use crate::header::c_header;
 use crate::link;
 use crate::llvm::{CompileOptions, Cpu, OptLevel, assembly, compile, llvm_ir};
 use crate::load::{CallError, Library};
-use crate::plan::{Plan, Profile, Region, RegionId, RegionKind, Statement};
+use crate::plan::{Plan, Profile, Statement, Timer, TimerId, TimerKind};
 
 pub(super) fn check(library: &Library) {
     let x: Vec<f64> = (0..1000).map(f64::from).collect();
@@ -172,9 +172,8 @@ fn only_what_is_timed_has_timers() {
     assert!(!without.requirements.profile && without.requirements.runtime_objects().next().is_none());
     assert!(!c_header(&without.interface).contains("profile"));
     let path = "axpy".to_owned();
-    plan.profile =
-        Some(Profile { regions: vec![Region { path, kind: RegionKind::Program }], counters: false });
-    plan.body = vec![Statement::Timed { region: RegionId(0), body: plan.body }];
+    plan.profile = Some(Profile { timers: vec![Timer { path, kind: TimerKind::Program }], counters: false });
+    plan.body = vec![Statement::Timed { timer: TimerId(0), body: plan.body }];
     let with = compile(&plan, &CompileOptions::default()).unwrap();
     assert!(ir(&plan).contains("sdfg_timer_begin") && with.requirements.profile);
     plan.profile = None;

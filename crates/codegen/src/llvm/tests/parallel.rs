@@ -12,8 +12,8 @@ use super::trusted;
 use crate::llvm::CompileOptions;
 use crate::lower::Target;
 use crate::plan::{
-    Allocation, Binding, LoopDimension, Plan, Private, Realisation, Resolved, Statement, Stride, Strided,
-    Team,
+    Allocation, Binding, LoopDimension, Plan, PrivateAccumulator, Realisation, Resolved, Statement, Stride,
+    Strided, Team,
 };
 
 fn atomic(resolution: ConflictResolution, element: ElementType) -> Resolved {
@@ -178,7 +178,12 @@ fn accumulators_of_threads_are_merged() {
             extents: vec![Expr::int(4), Expr::int(4)],
             strides: [4, 1].map(|stride| Stride::Even(Expr::int(stride))).to_vec(),
         };
-        team.privates.push(Private { buffer: own, banks: None, target, resolution: ConflictResolution::Sum });
+        team.privates.push(PrivateAccumulator {
+            buffer: own,
+            copies: None,
+            target,
+            resolution: ConflictResolution::Sum,
+        });
         let mut counted = shared(vec![range("i", Expr::zero(), n)], team, vec![body]);
         counted.independent = false;
         plan.body.push(Statement::Loop(counted));

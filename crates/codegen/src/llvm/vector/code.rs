@@ -13,7 +13,7 @@ use crate::llvm::emitter::{Emit, components};
 use crate::llvm::function::{Function, Slots};
 use crate::llvm::tasklet::{Assignment, assignment};
 use crate::llvm::value::{Lane, Lanes as Element};
-use crate::plan::{Binding, Compute, Location, Stride, Strided, VectorCompute, Way};
+use crate::plan::{Binding, Compute, LaneAccess, Location, Stride, Strided, VectorCompute};
 
 /// Stack slots of an element in all lanes, one for each component.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct WideSlots<'ctx> {
 /// What the names of a tasklet stand for.
 struct Names<'a, 'ctx> {
     compute: &'a Compute,
-    ways: &'a [Way],
+    accesses: &'a [LaneAccess],
     /// Value inputs, loaded before the code runs.
     inputs: Vec<Option<Wide<'ctx>>>,
     /// Value outputs with the lanes that assigned them.
@@ -76,9 +76,14 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         let compute = &lanes.compute;
         let function = self.function;
         let connectors = compute.code.environment.connectors();
-        let mut names =
-            Names { compute, ways: &lanes.ways, inputs: Vec::new(), outputs: Vec::new(), locals: Vec::new() };
-        for (binding, way) in compute.bindings.iter().zip(&lanes.ways) {
+        let mut names = Names {
+            compute,
+            accesses: &lanes.accesses,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            locals: Vec::new(),
+        };
+        for (binding, way) in compute.bindings.iter().zip(&lanes.accesses) {
             names.inputs.push(match binding {
                 Binding::Load(location) => Some(self.load_location(location, way)?),
                 Binding::Store { .. }
@@ -115,7 +120,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         for (number, binding) in compute.bindings.iter().enumerate() {
             if let Binding::Store { to, write } = binding
                 && let Some(Some((slots, assigned))) = names.outputs.get(number)
-                && let Some(way) = lanes.ways.get(number)
+                && let Some(way) = lanes.accesses.get(number)
             {
                 let mask = match assignment(&compute.code.body, number) {
                     Assignment::Never => continue,
@@ -124,15 +129,15 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 };
                 let value = function.load_wide(slots, self.width())?;
                 match way {
-                    Way::Fold(position) => self.fold(*position, &value, mask)?,
-                    Way::InOrder => self.write_in_order(to, &value, write, mask)?,
-                    Way::Uniform
-                    | Way::Contiguous
-                    | Way::Reversed
-                    | Way::Strided(_)
-                    | Way::Indexed
-                    | Way::Own
-                    | Way::OwnIndexed => {
+                    LaneAccess::Fold(position) => self.fold(*position, &value, mask)?,
+                    LaneAccess::InOrder => self.write_in_order(to, &value, write, mask)?,
+                    LaneAccess::Uniform
+                    | LaneAccess::Contiguous
+                    | LaneAccess::Reversed
+                    | LaneAccess::Strided(_)
+                    | LaneAccess::Indexed
+                    | LaneAccess::Own
+                    | LaneAccess::OwnIndexed => {
                         let places = self.places(to.buffer, way, self.offset(to, way)?)?;
                         self.write(&places, &value, write, mask)?;
                     }
@@ -163,20 +168,20 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
     }
 
     /// The offset of a location, in each lane if the way asks for that.
-    fn offset(&self, location: &Location, way: &Way) -> Emit<BasicValueEnum<'ctx>> {
+    fn offset(&self, location: &Location, way: &LaneAccess) -> Emit<BasicValueEnum<'ctx>> {
         match way {
-            Way::Indexed | Way::OwnIndexed => self.index(&location.offset),
-            Way::Uniform
-            | Way::Contiguous
-            | Way::Reversed
-            | Way::Strided(_)
-            | Way::Own
-            | Way::InOrder
-            | Way::Fold(_) => Ok(self.function.plain_index(&location.offset)?.into()),
+            LaneAccess::Indexed | LaneAccess::OwnIndexed => self.index(&location.offset),
+            LaneAccess::Uniform
+            | LaneAccess::Contiguous
+            | LaneAccess::Reversed
+            | LaneAccess::Strided(_)
+            | LaneAccess::Own
+            | LaneAccess::InOrder
+            | LaneAccess::Fold(_) => Ok(self.function.plain_index(&location.offset)?.into()),
         }
     }
 
-    fn load_location(&self, location: &Location, way: &Way) -> Emit<Wide<'ctx>> {
+    fn load_location(&self, location: &Location, way: &LaneAccess) -> Emit<Wide<'ctx>> {
         self.load(&self.places(location.buffer, way, self.offset(location, way)?)?, None)
     }
 
@@ -225,8 +230,8 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 };
                 let position = self.position(names, to, indices, mask)?;
                 let value = self.expression(names, value, mask)?;
-                let way = names.ways.get(connector.index()).unwrap_or(&Way::InOrder);
-                if *way == Way::InOrder {
+                let way = names.accesses.get(connector.index()).unwrap_or(&LaneAccess::InOrder);
+                if *way == LaneAccess::InOrder {
                     return self.write_at_in_order(to.origin.buffer, position, &value, write, mask);
                 }
                 self.write(&self.places(to.origin.buffer, way, position)?, &value, write, mask)
@@ -480,21 +485,21 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             }
         };
         let position = self.position(names, part, indices, mask)?;
-        let way = match names.ways.get(connector.index()) {
-            Some(Way::OwnIndexed) => &Way::OwnIndexed,
+        let way = match names.accesses.get(connector.index()) {
+            Some(LaneAccess::OwnIndexed) => &LaneAccess::OwnIndexed,
             Some(
-                Way::Uniform
-                | Way::Contiguous
-                | Way::Reversed
-                | Way::Strided(_)
-                | Way::Indexed
-                | Way::Own
-                | Way::InOrder
-                | Way::Fold(_),
+                LaneAccess::Uniform
+                | LaneAccess::Contiguous
+                | LaneAccess::Reversed
+                | LaneAccess::Strided(_)
+                | LaneAccess::Indexed
+                | LaneAccess::Own
+                | LaneAccess::InOrder
+                | LaneAccess::Fold(_),
             )
             | None => {
                 let is_shared = mask.is_none() && !position.is_vector_value();
-                if is_shared { &Way::Uniform } else { &Way::Indexed }
+                if is_shared { &LaneAccess::Uniform } else { &LaneAccess::Indexed }
             }
         };
         self.load(&self.places(part.origin.buffer, way, position)?, mask)

@@ -7,7 +7,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use super::Lanes;
 use super::widen::Wide;
 use crate::llvm::emitter::{Emit, components};
-use crate::plan::{BufferId, Way};
+use crate::plan::{BufferId, LaneAccess};
 
 /// Where the elements of the lanes are.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
     pub(super) fn places(
         &self,
         buffer: BufferId,
-        way: &Way,
+        way: &LaneAccess,
         offset: BasicValueEnum<'ctx>,
     ) -> Emit<Places<'ctx>> {
         let function = self.function;
@@ -46,13 +46,13 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             _ => Err(function.emitter.defect("the lanes share an offset")),
         };
         let position = match way {
-            Way::Uniform => Position::Uniform(scalar()?),
-            Way::Contiguous => Position::Row(scalar()?, false),
-            Way::Reversed => {
+            LaneAccess::Uniform => Position::Uniform(scalar()?),
+            LaneAccess::Contiguous => Position::Row(scalar()?, false),
+            LaneAccess::Reversed => {
                 let last = function.emitter.constant(width - 1);
                 Position::Row(function.subtract(scalar()?, last)?, true)
             }
-            Way::Strided(stride) => match stride.as_int() {
+            LaneAccess::Strided(stride) => match stride.as_int() {
                 Some(stride) => Position::Spaced(scalar()?, stride),
                 None => {
                     let stride = function.splat(function.plain_index(stride)?.into(), self.vector.width)?;
@@ -61,18 +61,18 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                     Position::Each(function.builder.build_int_nsw_add(first, distance, "")?)
                 }
             },
-            Way::Own => {
+            LaneAccess::Own => {
                 let width = function.emitter.constant(width);
                 Position::Row(function.multiply(scalar()?, width)?, false)
             }
-            Way::OwnIndexed => {
+            LaneAccess::OwnIndexed => {
                 let width = function.splat(function.emitter.constant(width).into(), self.vector.width)?;
                 let offset = function.splat(offset, self.vector.width)?;
                 let first = function.builder.build_int_nsw_mul(offset, width, "")?;
                 Position::Each(function.builder.build_int_nsw_add(first, self.numbers(), "")?)
             }
-            Way::Indexed => Position::Each(function.splat(offset, self.vector.width)?),
-            Way::InOrder | Way::Fold(_) => {
+            LaneAccess::Indexed => Position::Each(function.splat(offset, self.vector.width)?),
+            LaneAccess::InOrder | LaneAccess::Fold(_) => {
                 return Err(function.emitter.defect("what lanes do one after the other has no vector"));
             }
         };

@@ -113,11 +113,11 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             if let Statement::Lanes(lanes) = statement {
                 return self.compute(lanes);
             }
-            if let Statement::Located { place, body } = statement {
-                return self.function.located(*place, || self.statements(body));
+            if let Statement::Located { location, body } = statement {
+                return self.function.located(*location, || self.statements(body));
             }
-            if let Statement::Timed { region, body } = statement {
-                return self.function.timed(*region, || self.statements(body));
+            if let Statement::Timed { timer, body } = statement {
+                return self.function.timed(*timer, || self.statements(body));
             }
             let is_comment = matches!(statement, Statement::Comment(_));
             if is_comment { Ok(()) } else { Err(self.function.emitter.defect("a vector has lanes alone")) }

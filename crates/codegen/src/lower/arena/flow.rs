@@ -10,7 +10,7 @@ use crate::plan::{BufferId, JumpTarget, Level, Loop, Statement, Touch, While, to
 
 /// Something that happens at once, as far as memory is concerned.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct FlowStep {
     /// Buffers of which it may read what was there before.
     pub(super) reads: BTreeSet<BufferId>,
     /// Buffers that it may write.
@@ -24,7 +24,7 @@ pub(super) struct Step {
 /// Steps, the first one first.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<FlowStep>,
     jumps: BTreeMap<JumpTarget, Targets>,
 }
 
@@ -56,7 +56,7 @@ impl Flow {
 
     /// A step that touches nothing, and that nothing comes before.
     fn step(&mut self) -> usize {
-        self.steps.push(Step::default());
+        self.steps.push(FlowStep::default());
         self.steps.len() - 1
     }
 
@@ -97,7 +97,7 @@ impl Flow {
                 self.link(last, head);
                 self.step_after(head)
             }
-            Statement::Timed { region: _, body } | Statement::Located { place: _, body } => {
+            Statement::Timed { timer: _, body } | Statement::Located { location: _, body } => {
                 self.statements(body, at)
             }
             Statement::While(repeated) => self.while_loop(repeated, at),
@@ -203,7 +203,7 @@ fn in_turn(repeated: &Loop) -> bool {
     }
 }
 
-impl Step {
+impl FlowStep {
     fn touch(&mut self, mut touch: Touch<'_>) {
         let buffer = touch.buffer();
         if !touch.reads() {

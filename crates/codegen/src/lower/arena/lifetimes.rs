@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::flow::{Flow, Step};
+use super::flow::{Flow, FlowStep};
 use crate::plan::BufferId;
 
 /// Pairs of buffers that may not share memory.
@@ -55,7 +55,7 @@ impl Conflicts {
 }
 
 /// For each step, whether what a buffer holds before it may still be read after it; `before` are the steps that lead to each.
-fn in_use(steps: &[Step], before: &[Vec<usize>], buffer: BufferId) -> Vec<bool> {
+fn in_use(steps: &[FlowStep], before: &[Vec<usize>], buffer: BufferId) -> Vec<bool> {
     let stops = |at: usize| steps[at].begins == Some(buffer);
     let written = steps.iter().map(|step| step.writes.contains(&buffer));
     let holds = reached(written, &|at| steps[at].next.as_slice(), &stops);

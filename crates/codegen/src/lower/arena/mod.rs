@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use sdfg::symbolic::Expr;
 
 use crate::plan::{Allocation, BufferId, Plan, Slot};
-use flow::{Flow, Step};
+use flow::{Flow, FlowStep};
 use lifetimes::Conflicts;
 
 /// The value that symbols are taken to have when sizes are put in order. Every order is right; this one serves programs whose
@@ -37,7 +37,7 @@ pub(crate) fn assign_slots(plan: &mut Plan, apart: bool) {
     let mut flow = Flow::of(&mut plan.body);
     flow.resolve(&|buffer| plan.owners(buffer));
     // What nobody touches needs no memory.
-    let touched: BTreeSet<BufferId> = flow.steps.iter().flat_map(Step::touched).collect();
+    let touched: BTreeSet<BufferId> = flow.steps.iter().flat_map(FlowStep::touched).collect();
     buffers.retain(|id| touched.contains(id));
     let conflicts = Conflicts::of(&flow, &buffers);
     buffers.sort_by_key(|id| Reverse(usual_bytes(&plan.buffer(*id).bytes())));

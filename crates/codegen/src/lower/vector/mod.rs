@@ -6,18 +6,18 @@
 //! (`conflict`). Therefore [`finish`] selects the access pattern of each access only when the plan is
 //! complete.
 
+mod lane_access;
 mod once;
 mod refusal;
-mod ways;
 
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::ir::{ConflictResolution, FloatMode};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
+pub(super) use lane_access::finish;
 pub use refusal::VectorRefusal;
 pub(super) use refusal::structure;
-pub(super) use ways::finish;
 
 use once::accesses_once;
 
@@ -226,7 +226,7 @@ impl<'g> Lowering<'g> {
                 privates,
                 folds,
             })),
-            None => Level::Sequential { bank: None },
+            None => Level::Sequential { selector: None },
         }
     }
 

@@ -3,7 +3,7 @@
 use sdfg::symbolic::Symbol;
 
 use super::PlanError;
-use super::place::Place;
+use super::position::PlanPosition;
 use super::walk::Found;
 use crate::plan::{Allocation, BufferId, Captures, Plan, QueueOwner};
 
@@ -41,7 +41,10 @@ pub(super) fn check(plan: &Plan, found: &Found<'_>, errors: &mut Vec<PlanError>)
 }
 
 /// The functions around a place, with what they are given.
-fn functions<'f>(found: &'f Found<'_>, place: &'f Place) -> impl Iterator<Item = (usize, &'f Captures)> {
+fn functions<'f>(
+    found: &'f Found<'_>,
+    place: &'f PlanPosition,
+) -> impl Iterator<Item = (usize, &'f Captures)> {
     place.functions.iter().filter_map(|function| Some((*function, *found.captures.get(function)?)))
 }
 
@@ -54,7 +57,7 @@ fn comes_from_outside(
     plan: &Plan,
     found: &Found<'_>,
     variable: &Symbol,
-    place: &Place,
+    place: &PlanPosition,
     function: usize,
 ) -> bool {
     let is_argument = plan.symbols.iter().any(|symbol| symbol.name == *variable);
@@ -63,14 +66,20 @@ fn comes_from_outside(
         return is_argument;
     }
     let set = found.set.get(variable).into_iter().flatten();
-    let is_set = |set: &Place| !set.is_in_function(function) && set.may_precede(place);
+    let is_set = |set: &PlanPosition| !set.is_in_function(function) && set.may_precede(place);
     let mut loops = found.counted.get(variable).into_iter().flatten();
     // Loops outside of a function stand before its statement.
     is_argument || set.into_iter().any(is_set) || loops.any(|each| *each < function && place.is_in(*each))
 }
 
 /// Whether a buffer that is used at a place may have got its memory outside of a function around that, or before its first statement.
-fn is_from_outside(plan: &Plan, found: &Found<'_>, buffer: BufferId, place: &Place, function: usize) -> bool {
+fn is_from_outside(
+    plan: &Plan,
+    found: &Found<'_>,
+    buffer: BufferId,
+    place: &PlanPosition,
+    function: usize,
+) -> bool {
     let mut made = found.made.get(&buffer).into_iter().flatten();
     let mut owners = found.owned.get(&buffer).into_iter().flatten();
     match &plan.buffer(buffer).allocation {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::PlanError;
-use super::place::Place;
+use super::position::PlanPosition;
 use super::walk::Found;
 use crate::plan::{Allocation, Argument, BufferId, Plan, QueueOwner};
 
@@ -85,7 +85,7 @@ fn described(plan: &Plan, errors: &mut Vec<PlanError>) {
 
 /// What is touched was made before, is touched inside of what owns it, and lies in one place.
 fn used(plan: &Plan, found: &Found<'_>, errors: &mut Vec<PlanError>) {
-    let before = |places: &BTreeMap<BufferId, Vec<Place>>, buffer: &BufferId, place: &Place| {
+    let before = |places: &BTreeMap<BufferId, Vec<PlanPosition>>, buffer: &BufferId, place: &PlanPosition| {
         let places = places.get(buffer);
         places.is_some_and(|places| places.iter().any(|made| made.may_precede(place)))
     };

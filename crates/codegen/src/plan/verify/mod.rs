@@ -10,7 +10,7 @@
 
 mod functions;
 mod memory;
-mod place;
+mod position;
 mod variables;
 mod vector;
 mod walk;
@@ -83,7 +83,7 @@ pub enum PlanError {
     },
     /// The way to elements is not that of what a connector stands for.
     #[error("the lanes of `{connector}` in `{label}` {what}")]
-    Way {
+    LaneAccess {
         /// The tasklet.
         label: String,
         /// The connector.

@@ -10,8 +10,8 @@ use super::PlanError;
 use crate::lower::capture;
 use crate::plan::{
     Allocation, Buffer, BufferId, Captures, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
-    LoopDimension, Plan, Private, QueueOwner, Resolved, Slot, Space, Statement, Strided, SymbolArgument,
-    Team,
+    LoopDimension, Plan, PrivateAccumulator, QueueOwner, Resolved, Slot, Space, Statement, Strided,
+    SymbolArgument, Team,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
@@ -287,7 +287,7 @@ fn functions_are_given_what_they_use() {
         strides: vec![],
     };
     let resolution = ConflictResolution::Sum;
-    let private = Private { buffer: BufferId(1), banks: None, target, resolution };
+    let private = PrivateAccumulator { buffer: BufferId(1), copies: None, target, resolution };
     let team = Team { privates: vec![private], ..Team::default() };
     let sum = Statement::Loop(Loop::shared(vec![dimension("i")], team, vec![]));
     let mut sum = plan(vec![Allocation::Stack, Allocation::Stack], vec![sum]);

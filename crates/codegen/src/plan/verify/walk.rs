@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::PlanError;
-use super::place::Place;
+use super::position::PlanPosition;
 use crate::plan::{
     Allocation, Buffer, BufferId, Captures, Entry, JumpTarget, LevelKind, Part, Plan, Space, Statement,
 };
@@ -14,20 +14,20 @@ use crate::plan::{
 #[derive(Default)]
 pub(super) struct Found<'p> {
     /// Where buffers are allocated and references set.
-    pub(super) made: BTreeMap<BufferId, Vec<Place>>,
+    pub(super) made: BTreeMap<BufferId, Vec<PlanPosition>>,
     /// Where lifetimes of buffers begin.
-    pub(super) begun: BTreeMap<BufferId, Vec<Place>>,
+    pub(super) begun: BTreeMap<BufferId, Vec<PlanPosition>>,
     /// The statements that give each thread or task a buffer.
     pub(super) owned: BTreeMap<BufferId, Vec<usize>>,
     /// References with what they are set to.
     pub(super) pointed: Vec<(BufferId, BufferId)>,
     /// Where variables are set.
-    pub(super) set: BTreeMap<Symbol, Vec<Place>>,
+    pub(super) set: BTreeMap<Symbol, Vec<PlanPosition>>,
     /// The loops that count variables.
     pub(super) counted: BTreeMap<Symbol, Vec<usize>>,
-    pub(super) touched: Vec<(BufferId, Place)>,
-    pub(super) contested: Vec<(BufferId, Place)>,
-    pub(super) read: Vec<(Symbol, Place)>,
+    pub(super) touched: Vec<(BufferId, PlanPosition)>,
+    pub(super) contested: Vec<(BufferId, PlanPosition)>,
+    pub(super) read: Vec<(Symbol, PlanPosition)>,
     /// What functions are given, by the positions of their statements, 0 for that of the program.
     pub(super) captures: BTreeMap<usize, &'p Captures>,
     targets: BTreeSet<JumpTarget>,
@@ -44,7 +44,7 @@ struct Entries {
 /// Around the statement at hand.
 #[derive(Clone, Default)]
 struct Around {
-    place: Place,
+    place: PlanPosition,
     levels: Vec<LevelKind>,
     jumps: BTreeMap<JumpTarget, Entries>,
 }
@@ -54,7 +54,7 @@ impl<'p> Found<'p> {
     pub(super) fn of(plan: &'p Plan) -> Self {
         let mut found = Found::default();
         found.captures.insert(0, &plan.captures);
-        let place = Place { functions: vec![0], ..Place::default() };
+        let place = PlanPosition { functions: vec![0], ..PlanPosition::default() };
         found.statements(plan, &plan.body, &Around { place, ..Around::default() }, &mut 0);
         found
     }
@@ -123,7 +123,13 @@ impl<'p> Found<'p> {
     }
 
     /// What a part does at `place`; `inner` is around the statements inside.
-    fn part(&mut self, plan: &Plan, part: Part<'p>, around: &Around, (place, inner): (&Place, &Around)) {
+    fn part(
+        &mut self,
+        plan: &Plan,
+        part: Part<'p>,
+        around: &Around,
+        (place, inner): (&PlanPosition, &Around),
+    ) {
         let here = place.position;
         match part {
             Part::Body(_)
@@ -176,7 +182,7 @@ impl<'p> Found<'p> {
         }
     }
 
-    fn reads(&mut self, expression: &Expr, place: &Place) {
+    fn reads(&mut self, expression: &Expr, place: &PlanPosition) {
         let symbols = expression.free_symbols().into_iter();
         self.read.extend(symbols.map(|symbol| (symbol.clone(), place.clone())));
     }

@@ -19,7 +19,7 @@ use sdfg::syntax::Expression;
 use sdfg::tasklet::{ExternalCall, ExternalOrigin};
 
 use self::parameter::{Parameter, ctype, number};
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
@@ -131,7 +131,7 @@ fn line(place: &str) -> String {
     format!("\n#line 1 {place:?}\n")
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// A tasklet whose code is left to a C++ compiler; its call follows when all edges are known.
     pub(super) fn foreign_tasklet(node: &model::Node) -> NodeKind {
         let connectors = |names: &IndexMap<String, _>| names.keys().map(Connector::new).collect::<Vec<_>>();

@@ -7,7 +7,7 @@ use super::Dynamic;
 use crate::strategy::error::{ProblemError, SearchError};
 use crate::strategy::layouts::Layouts;
 use crate::strategy::min_plus;
-use crate::strategy::plan::{Factor, Step};
+use crate::strategy::plan::{EliminationStep, Factor};
 use crate::strategy::problem::{End, Problem};
 use crate::strategy::tabulated::is_cost;
 
@@ -19,7 +19,7 @@ const COLUMNS: usize = 1024;
 
 /// A step whose factors are at hand.
 pub(super) struct Ready<'d> {
-    step: &'d Step,
+    step: &'d EliminationStep,
     problem: &'d dyn Problem,
     /// Least cost of the vertex by itself in each of its layouts.
     own: Cow<'d, [f64]>,
@@ -247,7 +247,11 @@ fn merge<'c>(costs: &'c [f64], layouts: &Layouts) -> Cow<'c, [f64]> {
 }
 
 /// Brings a factor into the layouts of a step, without copying where it is in them already.
-fn lay_out<'d>(dynamic: &'d Dynamic<'_>, step: &Step, factor: Factor) -> Result<LaidOut<'d>, SearchError> {
+fn lay_out<'d>(
+    dynamic: &'d Dynamic<'_>,
+    step: &EliminationStep,
+    factor: Factor,
+) -> Result<LaidOut<'d>, SearchError> {
     // The factor's vertices: the dependents among them in the order of the step, then the vertex itself. Of each, the
     // step's layouts, those of the factor, and how far the factor's next layout is.
     let scope = dynamic.plan.scope(dynamic.problem, factor);

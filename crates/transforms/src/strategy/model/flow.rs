@@ -73,14 +73,14 @@ type Writers = BTreeMap<Storage, Vec<Written>>;
 
 /// What a state does, by numbers.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum FlowStep {
     Operator(usize),
     Call(usize),
 }
 
 /// Where the walk is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WalkPosition {
     call: usize,
     /// How often it is passed.
     times: u64,
@@ -112,7 +112,7 @@ pub(super) struct Walk<'a> {
     /// Places of calls in `jumps`.
     calls_around: Vec<usize>,
     program: Program,
-    of_state: BTreeMap<(usize, StateId), Vec<Step>>,
+    of_state: BTreeMap<(usize, StateId), Vec<FlowStep>>,
     writers: Writers,
     arms: Arms,
     /// How many branches were passed of which data decide.
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         let mut walk = Walk { iterations: iterations.clone(), ..Walk::default() };
         let call =
             walk.enter(Call { sdfg, values, path: ElementPath::sdfg(&sdfg.name), bound: BTreeMap::new() });
-        walk.call(Place { call, times: 1, n_loops: 0, depth: 0 })?;
+        walk.call(WalkPosition { call, times: 1, n_loops: 0, depth: 0 })?;
         if let Some(label) = iterations.keys().find(|label| !walk.told.contains(*label)) {
             return Err(ModelError::UnknownLoop { label: label.clone() });
         }
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A program or nested SDFG from its start to where it returns.
-    fn call(&mut self, place: Place) -> Result<(), ModelError> {
+    fn call(&mut self, place: WalkPosition) -> Result<(), ModelError> {
         self.calls_around.push(self.jumps.len());
         self.jumps.push(Jumps::default());
         let goes_on = self.region(self.calls[place.call].sdfg.body(), place)?;
@@ -169,16 +169,16 @@ impl<'a> Walk<'a> {
     }
 
     /// The blocks of a region, in their order; whether its end is reached, perhaps.
-    fn region(&mut self, region: RegionId, place: Place) -> Result<bool, ModelError> {
+    fn region(&mut self, region: RegionId, place: WalkPosition) -> Result<bool, ModelError> {
         let n_arms = self.arms.len();
         let goes_on = self.blocks(region, place);
         self.arms.truncate(n_arms);
         goes_on
     }
 
-    fn blocks(&mut self, region: RegionId, place: Place) -> Result<bool, ModelError> {
+    fn blocks(&mut self, region: RegionId, place: WalkPosition) -> Result<bool, ModelError> {
         let sdfg = self.calls[place.call].sdfg;
-        let place = Place { depth: place.depth + 1, ..place };
+        let place = WalkPosition { depth: place.depth + 1, ..place };
         let mut is_skipped = self.jumps_may_skip();
         let mut seen = BTreeSet::new();
         let mut next = sdfg.region(region).start;
@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Leaves what there is where a jump leads.
-    fn jump(&mut self, jump: &BlockKind, block: BlockId, place: Place) {
+    fn jump(&mut self, jump: &BlockKind, block: BlockId, place: WalkPosition) {
         let reader = &mut self.calls[place.call];
         let label = reader.at([&reader.sdfg.block(block).label]);
         reader.approximate(&label, "a jump may skip what follows; all of it is counted");
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
     fn refused(
         &self,
         block: BlockId,
-        place: Place,
+        place: WalkPosition,
         what: &str,
         instead: &'static str,
     ) -> Result<(), ModelError> {
@@ -259,7 +259,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Symbols keep a value that is assigned once. In loops and arms they have different ones.
-    fn assign(&mut self, transition: &Transition, place: Place) {
+    fn assign(&mut self, transition: &Transition, place: WalkPosition) {
         let is_once = place.n_loops == 0 && self.arms.is_empty();
         let values = &mut self.calls[place.call].values;
         let number = |expression| {
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn repeated(&mut self, block: BlockId, repeated: &Loop, place: Place) -> Result<(), ModelError> {
+    fn repeated(&mut self, block: BlockId, repeated: &Loop, place: WalkPosition) -> Result<(), ModelError> {
         if place.n_loops == LOOPS {
             return self.refused(block, place, "a loop within ten others", "make it a map");
         }
@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
             reader.values.remove(symbol);
         }
         self.forget_assigned(repeated.body, place.call);
-        let inside = Place { n_loops: place.n_loops + 1, ..place };
+        let inside = WalkPosition { n_loops: place.n_loops + 1, ..place };
         self.jumps.push(Jumps::default());
         let mut goes_on = true;
         for times in
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
             if let Some(jumps) = self.jumps.last_mut() {
                 jumps.may_skip = false;
             }
-            goes_on = self.region(repeated.body, Place { times, ..inside })?;
+            goes_on = self.region(repeated.body, WalkPosition { times, ..inside })?;
             // The next iteration begins where this one ends or goes on.
             let next = self.jumps.last_mut().map(|jumps| std::mem::take(&mut jumps.next)).unwrap_or_default();
             if !goes_on {
@@ -323,7 +323,12 @@ impl<'a> Walk<'a> {
     }
 
     /// How often a loop runs each time: what was told for it, or what it counts.
-    fn n_iterations(&mut self, block: BlockId, repeated: &Loop, place: Place) -> Result<u64, ModelError> {
+    fn n_iterations(
+        &mut self,
+        block: BlockId,
+        repeated: &Loop,
+        place: WalkPosition,
+    ) -> Result<u64, ModelError> {
         let reader = &self.calls[place.call];
         let label = &reader.sdfg.block(block).label;
         let path = reader.at([label]);
@@ -344,7 +349,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn branch(&mut self, block: BlockId, branch: &Branch, place: Place) -> Result<bool, ModelError> {
+    fn branch(&mut self, block: BlockId, branch: &Branch, place: WalkPosition) -> Result<bool, ModelError> {
         let values = &self.calls[place.call].values;
         // What may run: regions, or nothing.
         let mut possible: Vec<Option<RegionId>> = Vec::new();
@@ -390,31 +395,31 @@ impl<'a> Walk<'a> {
         Ok(goes_on)
     }
 
-    fn state(&mut self, state: StateId, place: Place) -> Result<(), ModelError> {
+    fn state(&mut self, state: StateId, place: WalkPosition) -> Result<(), ModelError> {
         let key = (place.call, state);
         if !self.of_state.contains_key(&key) {
             let mut steps = Vec::new();
             for step in self.calls[place.call].steps(state)? {
                 steps.push(match step {
-                    read::Step::Operator(operator) => {
+                    read::StateStep::Operator(operator) => {
                         self.program.operators.push(operator);
                         self.program.executions.push(0);
-                        Step::Operator(self.program.operators.len() - 1)
+                        FlowStep::Operator(self.program.operators.len() - 1)
                     }
-                    read::Step::Call(call) => Step::Call(self.enter(call)),
+                    read::StateStep::Call(call) => FlowStep::Call(self.enter(call)),
                 });
             }
             self.of_state.insert(key, steps);
         }
         for step in self.of_state[&key].clone() {
             match step {
-                Step::Operator(operator) => {
+                FlowStep::Operator(operator) => {
                     self.program.executions[operator] += place.times;
                     self.reads(operator, place.times);
                     self.writes(operator);
                 }
-                Step::Call(call) => {
-                    self.call(Place { call, ..place })?;
+                FlowStep::Call(call) => {
+                    self.call(WalkPosition { call, ..place })?;
                 }
             }
         }

@@ -30,7 +30,7 @@ struct Touched {
 }
 
 /// How elements are counted for all configurations of an operation.
-enum Way {
+enum CountingMethod {
     /// With one access they are products: along each axis so many, and so many that are in the home.
     Product(Holding<(u64, u64)>),
     /// Block by block.
@@ -51,18 +51,18 @@ impl Operator {
     pub(super) fn each_load(&self, configurations: &[Vec<u32>], n_ranks: u32, mut tell: impl FnMut(&[Load])) {
         let is_empty = self.domain.contains(&0);
         let way = |operand: &Operand| match operand.accesses.len() {
-            1 if !is_empty => Way::Product(operand.products(self, configurations, n_ranks)),
-            _ => Way::Each,
+            1 if !is_empty => CountingMethod::Product(operand.products(self, configurations, n_ranks)),
+            _ => CountingMethod::Each,
         };
-        let ways: Vec<Way> = self.reads.iter().chain(&self.writes).map(way).collect();
+        let ways: Vec<CountingMethod> = self.reads.iter().chain(&self.writes).map(way).collect();
         let mut loads = Vec::new();
         for (number, configuration) in configurations.iter().enumerate() {
             loads.clear();
             for (rank, block) in (0..n_ranks).map_while(|rank| Some((rank, self.block(configuration, rank)?)))
             {
                 loads.push(self.load(configuration, &block, |operand, index| match &ways[index] {
-                    Way::Product(holding) => touched(holding, number, rank),
-                    Way::Each => operand.count(self, configuration, &block),
+                    CountingMethod::Product(holding) => touched(holding, number, rank),
+                    CountingMethod::Each => operand.count(self, configuration, &block),
                 }));
             }
             tell(&loads);

@@ -42,7 +42,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// What a state does at its top level.
-pub(super) enum Step<'a> {
+pub(super) enum StateStep<'a> {
     Operator(Operator),
     Call(Call<'a>),
 }
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a state does, in an order in which it may be done.
-    pub(super) fn steps(&mut self, id: StateId) -> Result<Vec<Step<'a>>, ModelError> {
+    pub(super) fn steps(&mut self, id: StateId) -> Result<Vec<StateStep<'a>>, ModelError> {
         let state = self.sdfg.state(id);
         let scene = Scene { id, state, tree: ScopeTree::of(state) };
         self.bind_views(&scene, &self.at([&state.label]))?;
@@ -95,16 +95,16 @@ impl<'a> Reader<'a> {
                 |what: String, instead| Err(ModelError::Unsupported { place: place.clone(), what, instead });
             match &content.kind {
                 NodeKind::MapEntry(_) | NodeKind::Tasklet(_) => {
-                    found.push(Step::Operator(self.scope(&scene, node, &place)?));
+                    found.push(StateStep::Operator(self.scope(&scene, node, &place)?));
                 }
-                NodeKind::Reduce(_) => found.push(Step::Operator(self.reduction(&scene, node, &place)?)),
+                NodeKind::Reduce(_) => found.push(StateStep::Operator(self.reduction(&scene, node, &place)?)),
                 NodeKind::Access(_) => {
                     for edge in state.in_edges(node) {
                         if let Flow::Copy { from, to, resolution } = &state.edge(edge).memlet.flow
                             && matches!(state.node(state.edge(edge).src).kind, NodeKind::Access(_))
                         {
                             let ends = (from, to, resolution.as_ref());
-                            found.push(Step::Operator(self.copy(&scene, node, ends, &place)?));
+                            found.push(StateStep::Operator(self.copy(&scene, node, ends, &place)?));
                         }
                     }
                 }
@@ -115,7 +115,9 @@ impl<'a> Reader<'a> {
                         "what is in a stream, and who takes it, is only known when the program runs; write it as a map",
                     );
                 }
-                NodeKind::Nested(nested) => found.push(Step::Call(self.call(&scene, node, nested, &place)?)),
+                NodeKind::Nested(nested) => {
+                    found.push(StateStep::Call(self.call(&scene, node, nested, &place)?))
+                }
                 NodeKind::Library(library) => {
                     return refused(format!("library node `{}`", library.operation), "expand it first");
                 }

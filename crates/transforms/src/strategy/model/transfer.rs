@@ -28,12 +28,12 @@ pub(super) struct Transfer {
     element_bytes: u64,
     left: Vec<Held>,
     homes: Vec<Held>,
-    way: Way,
+    way: CountingMethod,
 }
 
 /// How elements are counted.
 #[derive(Debug)]
-enum Way {
+enum CountingMethod {
     /// In disjoint boxes, of which each rank was left a box at most.
     Boxes {
         pieces: Vec<Piece>,
@@ -138,8 +138,13 @@ impl Transfer {
         } else {
             None
         };
-        let way =
-            way.unwrap_or(Way::Sets { written, read, later, left: left.patterns, homes: homes.patterns });
+        let way = way.unwrap_or(CountingMethod::Sets {
+            written,
+            read,
+            later,
+            left: left.patterns,
+            homes: homes.patterns,
+        });
         Some(Transfer {
             storage,
             times,
@@ -155,7 +160,7 @@ impl Transfer {
     /// Bytes that the rank fetches that fetches most.
     pub(super) fn most_fetched(&self, source_layout: usize, target_layout: usize) -> u64 {
         match &self.way {
-            Way::Boxes { .. } => {
+            CountingMethod::Boxes { .. } => {
                 let mut most = 0.0_f64;
                 self.in_chunks(source_layout, target_layout, |chunk| {
                     most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
@@ -163,7 +168,9 @@ impl Transfer {
                 // Numbers of elements are whole.
                 self.element_bytes * most as u64
             }
-            Way::Sets { .. } => self.fetched(source_layout, target_layout).into_iter().max().unwrap_or(0),
+            CountingMethod::Sets { .. } => {
+                self.fetched(source_layout, target_layout).into_iter().max().unwrap_or(0)
+            }
         }
     }
 
@@ -171,10 +178,10 @@ impl Transfer {
     pub(super) fn fetched(&self, source_layout: usize, target_layout: usize) -> Vec<u64> {
         let mut all = Vec::new();
         match &self.way {
-            Way::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
+            CountingMethod::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
                 all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
             }),
-            Way::Sets { written, read, later, left, homes } => {
+            CountingMethod::Sets { written, read, later, left, homes } => {
                 let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
                 let n_axes = homes.len();
                 for rank in 0..needs.n_ranks {
@@ -203,7 +210,7 @@ impl Transfer {
     fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64])) {
         /// Ranks that are computed side by side.
         const RANKS: usize = 16;
-        let Way::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
+        let CountingMethod::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
         let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
         let (has_something, needs_something) = (has.n_ranks as usize, needs.n_ranks as usize);
         let wanted = &wanted[target_layout * n_ranks..][..needs_something];
@@ -286,7 +293,7 @@ fn in_boxes(
     left: &Holding<Side>,
     homes: &Holding<Side>,
     n_ranks: usize,
-) -> Option<Way> {
+) -> Option<CountingMethod> {
     /// Boxes that are rather more than boxes with gaps.
     const FEW: usize = 16;
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
@@ -321,7 +328,7 @@ fn in_boxes(
     };
     let piece =
         |sides: &Sides| Some(Piece { axes: sides.iter().enumerate().map(along).collect::<Option<_>>()? });
-    Some(Way::Boxes { pieces: boxes.iter().map(piece).collect::<Option<_>>()?, wanted, n_ranks })
+    Some(CountingMethod::Boxes { pieces: boxes.iter().map(piece).collect::<Option<_>>()?, wanted, n_ranks })
 }
 
 /// What of an interval each rank has in each pattern, if that is an interval everywhere.

@@ -2,9 +2,9 @@
 //! iteration and has memory and registers that fit its lanes.
 //!
 //! A back end prints lanes as the plan describes them, so a violation becomes code that computes something
-//! else. `ways` checks the access patterns of lanes.
+//! else. `lane_access` checks the access patterns of lanes.
 
-mod ways;
+mod lane_access;
 
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ impl Walk<'_, '_> {
         // Loops with other dimensions are refused already.
         if let [dimension] = each.dimensions.as_slice() {
             self.left_over(&each.body, vector, dimension);
-            ways::check(self.plan, (vector, dimension), &lanes, self.errors);
+            lane_access::check(self.plan, (vector, dimension), &lanes, self.errors);
         }
     }
 
@@ -155,7 +155,7 @@ fn lanes_of<'p>(body: &'p [Statement], lanes: &mut Vec<&'p VectorCompute>) -> bo
     body.iter().all(|statement| {
         if let Statement::Lanes(each) = statement {
             lanes.push(each);
-            return each.ways.len() == each.compute.bindings.len();
+            return each.accesses.len() == each.compute.bindings.len();
         }
         if let Statement::Located { body, .. } | Statement::Timed { body, .. } = statement {
             return lanes_of(body, lanes);

@@ -11,9 +11,9 @@ use sdfg::value::Value;
 use crate::plan::verify::PlanError;
 use crate::plan::verify::tests::{broken, dimension, of_level, plan, touch};
 use crate::plan::{
-    Allocation, Binding, BufferId, Compute, Copy, CopyDimension, Fold, Level, LevelKind, Location, Loop,
-    LoopDimension, Plan, Realisation, Resolved, Statement, Stride, Strided, SymbolArgument, Vector,
-    VectorCompute, Way,
+    Allocation, Binding, BufferId, Compute, Copy, CopyDimension, Fold, LaneAccess, Level, LevelKind,
+    Location, Loop, LoopDimension, Plan, Realisation, Resolved, Statement, Stride, Strided, SymbolArgument,
+    Vector, VectorCompute,
 };
 
 const N_LANES: u32 = 4;
@@ -49,15 +49,15 @@ fn sum(offset: Expr) -> Binding {
 }
 
 /// A tasklet `t` with connectors `c0`, `c1`, ...
-fn tasklet(bindings: Vec<(Binding, Way)>) -> VectorCompute {
+fn tasklet(bindings: Vec<(Binding, LaneAccess)>) -> VectorCompute {
     let mut environment = Environment::new();
-    let (bindings, ways): (Vec<_>, _) = bindings.into_iter().unzip();
+    let (bindings, accesses): (Vec<_>, _) = bindings.into_iter().unzip();
     for number in 0..bindings.len() {
         environment.input(format!("c{number}"), ScalarType::I64);
     }
     let code = TypedCode { environment, locals: Vec::new(), body: Vec::new() };
     let (symbols, checks) = (Vec::new(), Vec::new());
-    VectorCompute { compute: Compute { label: "t".to_owned(), code, bindings, symbols, checks }, ways }
+    VectorCompute { compute: Compute { label: "t".to_owned(), code, bindings, symbols, checks }, accesses }
 }
 
 /// Lanes of vectors for `i = 0:end`; each iteration that is left over copies from buffer 0 to buffer 1.
@@ -77,7 +77,10 @@ fn vectors(end: Expr, lanes: Vec<VectorCompute>) -> Plan {
 
 /// `b1[i] = b0[i]`.
 fn right() -> Plan {
-    vectors(Expr::sym("N"), vec![tasklet(vec![(load(i()), Way::Contiguous), (store(i()), Way::Contiguous)])])
+    vectors(
+        Expr::sym("N"),
+        vec![tasklet(vec![(load(i()), LaneAccess::Contiguous), (store(i()), LaneAccess::Contiguous)])],
+    )
 }
 
 fn each(plan: &mut Plan) -> &mut Loop {
@@ -110,7 +113,7 @@ fn after(change: impl FnOnce(&mut Plan)) -> Vec<PlanError> {
 }
 
 /// The rules that a loop breaks whose tasklet has these connectors; buffer 2 is each lane's own, buffer 3 the cell of a fold.
-fn of_ways(bindings: Vec<(Binding, Way)>) -> Vec<PlanError> {
+fn of_accesses(bindings: Vec<(Binding, LaneAccess)>) -> Vec<PlanError> {
     let mut plan = vectors(Expr::int(8), vec![tasklet(bindings)]);
     for name in ["b2", "b3"] {
         let mut buffer = plan.buffers[0].clone();
@@ -126,12 +129,12 @@ fn of_ways(bindings: Vec<(Binding, Way)>) -> Vec<PlanError> {
 }
 
 fn wrong(connector: &str, what: &'static str) -> Vec<PlanError> {
-    vec![PlanError::Way { label: "t".to_owned(), connector: connector.to_owned(), what }]
+    vec![PlanError::LaneAccess { label: "t".to_owned(), connector: connector.to_owned(), what }]
 }
 
 /// The rules that one connector breaks.
-fn of_way(binding: Binding, way: Way) -> Vec<PlanError> {
-    of_ways(vec![(binding, way)])
+fn of_access(binding: Binding, way: LaneAccess) -> Vec<PlanError> {
+    of_accesses(vec![(binding, way)])
 }
 
 fn allocation(buffer: &str, what: &'static str) -> PlanError {
@@ -147,7 +150,7 @@ fn lanes_are_those_of_vectors() {
         vector(plan).rest.extend(lanes);
     });
     assert_eq!(moved, [PlanError::Lanes]);
-    assert_eq!(after(|plan| lanes(plan).ways.truncate(1)), [PlanError::Lanes]);
+    assert_eq!(after(|plan| lanes(plan).accesses.truncate(1)), [PlanError::Lanes]);
     // One connector stands for nothing.
     let unbound = |plan: &mut Plan| lanes(plan).compute.code.environment = Environment::new();
     assert_eq!(after(unbound), [PlanError::Lanes]);
@@ -219,10 +222,10 @@ fn checked_plans_have_no_lanes() {
 fn variables_of_lanes_are_set() {
     let unset = vec![PlanError::BeforeSet { variable: Symbol::of("j") }];
     let moved = i() + Expr::sym("j");
-    assert_eq!(of_way(load(moved.clone()), Way::Contiguous), unset);
+    assert_eq!(of_access(load(moved.clone()), LaneAccess::Contiguous), unset);
     let strided = i() * &Expr::sym("j");
     // Once for the offset, once for the stride.
-    assert_eq!(of_way(load(strided), Way::Strided(Expr::sym("j"))), unset);
+    assert_eq!(of_access(load(strided), LaneAccess::Strided(Expr::sym("j"))), unset);
     let mut set = right();
     lanes(&mut set).compute.bindings[0] = load(moved);
     set.body.insert(0, Statement::Let { variable: Symbol::of("j"), value: Expr::one() });
@@ -235,11 +238,17 @@ fn variables_of_lanes_are_set() {
 #[test]
 fn each_lane_has_memory_of_its_own() {
     let own = |offset| Binding::Load(at(2, offset));
-    assert_eq!(of_way(own(Expr::one()), Way::Own), []);
-    assert_eq!(of_way(own(i()), Way::OwnIndexed), []);
-    assert_eq!(of_way(own(i()), Way::Own), wrong("c0", "look elsewhere for their elements"));
-    assert_eq!(of_way(own(i()), Way::Contiguous), wrong("c0", "share memory of which each has its own"));
-    assert_eq!(of_way(load(Expr::one()), Way::Own), wrong("c0", "have no such memory of their own"));
+    assert_eq!(of_access(own(Expr::one()), LaneAccess::Own), []);
+    assert_eq!(of_access(own(i()), LaneAccess::OwnIndexed), []);
+    assert_eq!(of_access(own(i()), LaneAccess::Own), wrong("c0", "look elsewhere for their elements"));
+    assert_eq!(
+        of_access(own(i()), LaneAccess::Contiguous),
+        wrong("c0", "share memory of which each has its own")
+    );
+    assert_eq!(
+        of_access(load(Expr::one()), LaneAccess::Own),
+        wrong("c0", "have no such memory of their own")
+    );
 
     let with = |change: &dyn Fn(&mut Plan)| {
         after(|plan| {
@@ -247,7 +256,7 @@ fn each_lane_has_memory_of_its_own() {
             vector(plan).privates = vec![BufferId(0)];
             let lanes = lanes(plan);
             lanes.compute.bindings[0] = load(Expr::zero());
-            lanes.ways[0] = Way::Own;
+            lanes.accesses[0] = LaneAccess::Own;
             change(plan);
         })
     };
@@ -263,19 +272,19 @@ fn each_lane_has_memory_of_its_own() {
 fn folds_are_whole() {
     let into = |offset, write| Binding::Store { to: at(3, offset), write };
     let plain = || combine(Realisation::Plain);
-    assert_eq!(of_way(into(Expr::zero(), plain()), Way::Fold(0)), []);
+    assert_eq!(of_access(into(Expr::zero(), plain()), LaneAccess::Fold(0)), []);
     let is_not = wrong("c0", "do not combine as the fold does");
-    assert_eq!(of_way(into(Expr::zero(), plain()), Way::Fold(1)), is_not);
-    assert_eq!(of_way(sum(Expr::zero()), Way::Fold(0)), is_not);
-    assert_eq!(of_way(into(Expr::zero(), Resolved::Store), Way::Fold(0)), is_not);
+    assert_eq!(of_access(into(Expr::zero(), plain()), LaneAccess::Fold(1)), is_not);
+    assert_eq!(of_access(sum(Expr::zero()), LaneAccess::Fold(0)), is_not);
+    assert_eq!(of_access(into(Expr::zero(), Resolved::Store), LaneAccess::Fold(0)), is_not);
     let (resolution, custom, realisation) = (ConflictResolution::Max, None, Realisation::Plain);
     let largest = Resolved::Combine { resolution, custom, realisation };
-    assert_eq!(of_way(into(Expr::zero(), largest), Way::Fold(0)), is_not);
+    assert_eq!(of_access(into(Expr::zero(), largest), LaneAccess::Fold(0)), is_not);
     let elsewhere = wrong("c0", "look elsewhere for their elements");
-    assert_eq!(of_way(into(Expr::one(), plain()), Way::Fold(0)), elsewhere);
+    assert_eq!(of_access(into(Expr::one(), plain()), LaneAccess::Fold(0)), elsewhere);
     let in_registers = wrong("c0", "access what is in the registers of a fold");
-    assert_eq!(of_way(Binding::Load(at(3, Expr::zero())), Way::Uniform), in_registers);
-    assert_eq!(of_way(into(Expr::zero(), plain()), Way::InOrder), in_registers);
+    assert_eq!(of_access(Binding::Load(at(3, Expr::zero())), LaneAccess::Uniform), in_registers);
+    assert_eq!(of_access(into(Expr::zero(), plain()), LaneAccess::InOrder), in_registers);
 
     let folded = |resolution: ConflictResolution, n, change: &dyn Fn(&mut Plan)| {
         let write = Resolved::Combine { resolution, custom: None, realisation: Realisation::Plain };
@@ -284,7 +293,7 @@ fn folds_are_whole() {
             vector(plan).folds = vec![Fold { cell: BufferId(1), resolution: resolution.clone() }; n];
             let lanes = lanes(plan);
             lanes.compute.bindings[1] = Binding::Store { to: at(1, Expr::zero()), write };
-            lanes.ways[1] = Way::Fold(0);
+            lanes.accesses[1] = LaneAccess::Fold(0);
             change(plan);
         })
     };
@@ -306,30 +315,30 @@ fn folds_are_whole() {
 }
 
 #[test]
-fn ways_lead_to_the_elements_of_the_plan() {
+fn lane_accesses_lead_to_the_elements_of_the_plan() {
     let elsewhere = || wrong("c0", "look elsewhere for their elements");
     let twice = || i() * &Expr::int(2);
-    let stride = |n| Way::Strided(Expr::int(n));
+    let stride = |n| LaneAccess::Strided(Expr::int(n));
     for (offset, way) in [
-        (Expr::one(), Way::Uniform),
-        (i(), Way::Contiguous),
-        (Expr::int(7) - i(), Way::Reversed),
+        (Expr::one(), LaneAccess::Uniform),
+        (i(), LaneAccess::Contiguous),
+        (Expr::int(7) - i(), LaneAccess::Reversed),
         (twice(), stride(2)),
-        (i() * &Expr::sym("N"), Way::Strided(Expr::sym("N"))),
-        (&i() * &i(), Way::Indexed),
+        (i() * &Expr::sym("N"), LaneAccess::Strided(Expr::sym("N"))),
+        (&i() * &i(), LaneAccess::Indexed),
     ] {
-        assert_eq!(of_way(load(offset), way), []);
+        assert_eq!(of_access(load(offset), way), []);
     }
     for (offset, way) in [
-        (i(), Way::Uniform),
-        (twice(), Way::Contiguous),
-        (Expr::one(), Way::Contiguous),
-        (i(), Way::Reversed),
+        (i(), LaneAccess::Uniform),
+        (twice(), LaneAccess::Contiguous),
+        (Expr::one(), LaneAccess::Contiguous),
+        (i(), LaneAccess::Reversed),
         (twice(), stride(3)),
         (Expr::one(), stride(0)),
-        (&i() * &i(), Way::Contiguous),
+        (&i() * &i(), LaneAccess::Contiguous),
     ] {
-        assert_eq!(of_way(load(offset), way), elsewhere());
+        assert_eq!(of_access(load(offset), way), elsewhere());
     }
     // The step of the loop counts, too.
     let stepped = after(|plan| each(plan).dimensions[0].step = Expr::int(2));
@@ -341,42 +350,45 @@ fn ways_lead_to_the_elements_of_the_plan() {
 }
 
 #[test]
-fn ways_are_those_of_their_connectors() {
+fn lane_accesses_are_those_of_their_connectors() {
     let as_writes = wrong("c0", "read as only writes do");
-    assert_eq!(of_way(load(i()), Way::InOrder), as_writes);
-    assert_eq!(of_way(load(i()), Way::Fold(0)), as_writes);
+    assert_eq!(of_access(load(i()), LaneAccess::InOrder), as_writes);
+    assert_eq!(of_access(load(i()), LaneAccess::Fold(0)), as_writes);
     let by_indices = wrong("c0", "do not choose their elements by indices");
-    assert_eq!(of_way(Binding::View(part(0)), Way::Indexed), []);
-    assert_eq!(of_way(Binding::View(part(0)), Way::Uniform), by_indices);
-    assert_eq!(of_way(Binding::View(part(0)), Way::InOrder), by_indices);
+    assert_eq!(of_access(Binding::View(part(0)), LaneAccess::Indexed), []);
+    assert_eq!(of_access(Binding::View(part(0)), LaneAccess::Uniform), by_indices);
+    assert_eq!(of_access(Binding::View(part(0)), LaneAccess::InOrder), by_indices);
     let write = |buffer, write| Binding::ViewMut { to: part(buffer), write };
-    assert_eq!(of_way(write(1, Resolved::Store), Way::Indexed), []);
-    assert_eq!(of_way(write(1, Resolved::Store), Way::InOrder), []);
-    assert_eq!(of_way(write(1, Resolved::Store), Way::Contiguous), by_indices);
+    assert_eq!(of_access(write(1, Resolved::Store), LaneAccess::Indexed), []);
+    assert_eq!(of_access(write(1, Resolved::Store), LaneAccess::InOrder), []);
+    assert_eq!(of_access(write(1, Resolved::Store), LaneAccess::Contiguous), by_indices);
     let at_once = wrong("c0", "may combine into one element at once");
     let plain = || combine(Realisation::Plain);
-    assert_eq!(of_way(write(1, plain()), Way::InOrder), []);
-    assert_eq!(of_way(write(2, plain()), Way::OwnIndexed), []);
-    assert_eq!(of_way(write(1, plain()), Way::Indexed), at_once);
-    assert_eq!(of_way(Binding::Push(at(0, Expr::zero())), Way::InOrder), wrong("c0", "use a queue"));
+    assert_eq!(of_access(write(1, plain()), LaneAccess::InOrder), []);
+    assert_eq!(of_access(write(2, plain()), LaneAccess::OwnIndexed), []);
+    assert_eq!(of_access(write(1, plain()), LaneAccess::Indexed), at_once);
+    assert_eq!(
+        of_access(Binding::Push(at(0, Expr::zero())), LaneAccess::InOrder),
+        wrong("c0", "use a queue")
+    );
 }
 
 #[test]
 fn lanes_write_different_elements() {
-    assert_eq!(of_way(store(Expr::zero()), Way::InOrder), []);
-    assert_eq!(of_way(store(Expr::zero()), Way::Uniform), wrong("c0", "write one element at once"));
+    assert_eq!(of_access(store(Expr::zero()), LaneAccess::InOrder), []);
+    assert_eq!(of_access(store(Expr::zero()), LaneAccess::Uniform), wrong("c0", "write one element at once"));
     let at_once = wrong("c0", "may combine into one element at once");
-    assert_eq!(of_way(sum(i()), Way::Contiguous), []);
-    assert_eq!(of_way(sum(Expr::zero()), Way::InOrder), []);
-    assert_eq!(of_way(sum(Expr::zero()), Way::Uniform), at_once);
-    assert_eq!(of_way(sum(i()), Way::Indexed), at_once);
+    assert_eq!(of_access(sum(i()), LaneAccess::Contiguous), []);
+    assert_eq!(of_access(sum(Expr::zero()), LaneAccess::InOrder), []);
+    assert_eq!(of_access(sum(Expr::zero()), LaneAccess::Uniform), at_once);
+    assert_eq!(of_access(sum(i()), LaneAccess::Indexed), at_once);
     let unknown = sum(i() * &Expr::sym("N"));
-    assert_eq!(of_way(unknown, Way::Strided(Expr::sym("N"))), at_once);
+    assert_eq!(of_access(unknown, LaneAccess::Strided(Expr::sym("N"))), at_once);
     let contested = wrong("c0", "combine at once what other threads change");
     for realisation in [Realisation::Atomic, Realisation::Locked] {
         let into = || Binding::Store { to: at(1, i()), write: combine(realisation) };
-        assert_eq!(of_way(into(), Way::InOrder), []);
-        assert_eq!(of_way(into(), Way::Contiguous), contested);
+        assert_eq!(of_access(into(), LaneAccess::InOrder), []);
+        assert_eq!(of_access(into(), LaneAccess::Contiguous), contested);
     }
 }
 
@@ -384,31 +396,33 @@ fn lanes_write_different_elements() {
 fn lanes_do_not_meet() {
     let meet = [PlanError::LanesMeet { buffer: "b1".to_owned() }];
     let read = |distance| Binding::Load(at(1, i() + Expr::int(distance)));
-    let both = |distance| of_ways(vec![(read(distance), Way::Contiguous), (store(i()), Way::Contiguous)]);
+    let both = |distance| {
+        of_accesses(vec![(read(distance), LaneAccess::Contiguous), (store(i()), LaneAccess::Contiguous)])
+    };
     assert_eq!((both(0), both(4), both(-4)), (vec![], vec![], vec![]));
     for distance in [1, 3, -3] {
         assert_eq!(both(distance), meet);
     }
-    let reads = vec![(read(0), Way::Contiguous), (read(1), Way::Contiguous)];
-    assert_eq!(of_ways(reads), []);
+    let reads = vec![(read(0), LaneAccess::Contiguous), (read(1), LaneAccess::Contiguous)];
+    assert_eq!(of_accesses(reads), []);
     // Elements between those of the other one.
     let twice = |distance| i() * &Expr::int(2) + Expr::int(distance);
     let between = |distance| {
         let read = Binding::Load(at(1, twice(distance)));
-        let way = || Way::Strided(Expr::int(2));
-        of_ways(vec![(read, way()), (store(twice(0)), way())])
+        let way = || LaneAccess::Strided(Expr::int(2));
+        of_accesses(vec![(read, way()), (store(twice(0)), way())])
     };
     assert_eq!(between(1), []);
     assert_eq!(between(2), meet);
     // Combinations of one kind may come in any order; others and stores may not.
-    let sums = vec![(sum(i()), Way::Contiguous), (sum(i() + Expr::one()), Way::Contiguous)];
-    assert_eq!(of_ways(sums), []);
-    let mixed = vec![(sum(i()), Way::Contiguous), (store(i() + Expr::one()), Way::Contiguous)];
-    assert_eq!(of_ways(mixed), meet);
+    let sums = vec![(sum(i()), LaneAccess::Contiguous), (sum(i() + Expr::one()), LaneAccess::Contiguous)];
+    assert_eq!(of_accesses(sums), []);
+    let mixed = vec![(sum(i()), LaneAccess::Contiguous), (store(i() + Expr::one()), LaneAccess::Contiguous)];
+    assert_eq!(of_accesses(mixed), meet);
     // All lanes of the first have written when those of the second begin.
-    let in_turn = || (store(Expr::zero()), Way::InOrder);
-    assert_eq!(of_ways(vec![in_turn(), in_turn()]), meet);
+    let in_turn = || (store(Expr::zero()), LaneAccess::InOrder);
+    assert_eq!(of_accesses(vec![in_turn(), in_turn()]), meet);
     // Memory of each lane's own is no other lane's.
-    let own = |offset| (Binding::Store { to: at(2, offset), write: Resolved::Store }, Way::OwnIndexed);
-    assert_eq!(of_ways(vec![own(i()), own(i() + Expr::one())]), []);
+    let own = |offset| (Binding::Store { to: at(2, offset), write: Resolved::Store }, LaneAccess::OwnIndexed);
+    assert_eq!(of_accesses(vec![own(i()), own(i() + Expr::one())]), []);
 }

@@ -24,13 +24,13 @@ struct Dimension<'ctx> {
 }
 
 /// A shared iteration space.
-pub(super) struct Space<'ctx> {
+pub(super) struct IterationSpace<'ctx> {
     dimensions: Vec<Dimension<'ctx>>,
     /// The number of iterations.
     total: IntValue<'ctx>,
 }
 
-impl<'ctx> Space<'ctx> {
+impl<'ctx> IterationSpace<'ctx> {
     pub(super) fn new(function: &Function<'_, 'ctx>, parallel: TeamLoop<'_>) -> Emit<Self> {
         let mut total = function.emitter.constant(1);
         let mut dimensions = Vec::with_capacity(parallel.each.dimensions.len());
@@ -41,7 +41,7 @@ impl<'ctx> Space<'ctx> {
             total = function.multiply(total, extent)?;
             dimensions.push(Dimension { begin, step, extent });
         }
-        Ok(Space { dimensions, total })
+        Ok(IterationSpace { dimensions, total })
     }
 
     /// The number of iterations.
@@ -52,7 +52,7 @@ impl<'ctx> Space<'ctx> {
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Hands out the iterations of the space, numbered from 0.
-    pub(super) fn share(&self, parallel: TeamLoop<'_>, space: &Space<'ctx>) -> Emit<()> {
+    pub(super) fn share(&self, parallel: TeamLoop<'_>, space: &IterationSpace<'ctx>) -> Emit<()> {
         let (thread, threads) = (self.parameter(1)?.into_int_value(), self.parameter(2)?.into_int_value());
         let chunk = match &parallel.team.chunk {
             None => None,
@@ -102,7 +102,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Takes ranges with `take` and runs them until none is left.
     fn take_chunks(
         &self,
-        space: &Space<'ctx>,
+        space: &IterationSpace<'ctx>,
         run: impl FnOnce(IntValue<'ctx>, IntValue<'ctx>) -> Emit<()>,
         take: impl FnOnce(PointerValue<'ctx>) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)>,
     ) -> Emit<()> {
@@ -124,7 +124,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn take_guided(
         &self,
         counter: PointerValue<'ctx>,
-        space: &Space<'ctx>,
+        space: &IterationSpace<'ctx>,
         threads: IntValue<'ctx>,
         least: IntValue<'ctx>,
     ) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)> {
@@ -163,7 +163,7 @@ impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn run_range(
         &self,
         parallel: TeamLoop<'_>,
-        space: &Space<'ctx>,
+        space: &IterationSpace<'ctx>,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
     ) -> Emit<()> {
@@ -213,7 +213,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn run_part(
         &self,
         parallel: TeamLoop<'_>,
-        space: &Space<'ctx>,
+        space: &IterationSpace<'ctx>,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
         body: Body<'_>,
@@ -279,9 +279,9 @@ impl<'ctx> Function<'_, 'ctx> {
             self.set_variable(&last.variable, value)?;
             body()
         };
-        match &parallel.team.bank {
+        match &parallel.team.selector {
             None => self.counted_loop(begin, end, self.emitter.constant(1), false, hints, at),
-            Some(bank) => self.in_turns((begin, end), bank, &at),
+            Some(selector) => self.in_turns((begin, end), selector, &at),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::plan::{BufferId, Location, Stride, Strided, Tiled};
 
 /// A strided part of a buffer with a shape.
 #[derive(Clone, Debug)]
-pub(super) struct Bound {
+pub(super) struct BufferView {
     /// Element with all indices zero.
     pub(super) origin: Location,
     /// Type of one element.
@@ -21,22 +21,22 @@ pub(super) struct Bound {
     pub(super) axes: Vec<Axis>,
     /// Index of the origin in the dimensions of the buffer; `None` if the part has been reshaped.
     pub(super) root: Option<Vec<Expr>>,
-    /// Windows that it is a part of; noted for checked code only.
-    pub(super) windows: Vec<Window>,
+    /// Deferred bounds of the memlets that it is a part of; noted for checked code only.
+    pub(super) deferred: Vec<DeferredBounds>,
 }
 
 /// A memlet that may reach beyond its container: the elements of a part of it are looked at where they are accessed.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(super) struct DeferredBounds {
     /// The memlet and where it is, for messages.
     pub(super) memlet: String,
     /// One for each dimension of the container.
-    pub(super) sides: Vec<Side>,
+    pub(super) sides: Vec<BoundedDimension>,
 }
 
-/// One dimension of the container that a [`Window`] looks into.
+/// One dimension of the container of [`DeferredBounds`].
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(super) struct BoundedDimension {
     /// Index of the part's origin.
     pub(super) begin: Expr,
     /// Dimension of the part that it runs along, and by how many indices; `None` if all of the part has one index.
@@ -45,7 +45,7 @@ pub(super) struct Side {
     pub(super) extent: Expr,
 }
 
-/// One dimension of a [`Bound`].
+/// One dimension of a [`BufferView`].
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     /// Number of indices.
@@ -58,7 +58,7 @@ pub(super) struct Axis {
     pub(super) tile: bool,
 }
 
-impl Bound {
+impl BufferView {
     /// All of a buffer with the given layout.
     pub(super) fn whole(
         buffer: BufferId,
@@ -68,7 +68,7 @@ impl Bound {
         offset: &Expr,
     ) -> Self {
         let axes = shape.iter().zip(strides).enumerate();
-        Bound {
+        BufferView {
             origin: Location { buffer, offset: offset.clone() },
             element,
             axes: axes
@@ -80,16 +80,16 @@ impl Bound {
                 })
                 .collect(),
             root: Some(vec![Expr::zero(); shape.len()]),
-            windows: Vec::new(),
+            deferred: Vec::new(),
         }
     }
 
     /// The part that a subset over the plan's variables selects. Every dimension stays, single indices with extent one; a
     /// tiled range becomes two dimensions, the positions and the elements at each.
-    pub(super) fn select(&self, subset: &Subset) -> Bound {
+    pub(super) fn select(&self, subset: &Subset) -> BufferView {
         let mut part = self.clone();
         part.axes.clear();
-        for side in part.windows.iter_mut().flat_map(|window| &mut window.sides) {
+        for side in part.deferred.iter_mut().flat_map(|each| &mut each.sides) {
             let Some((axis, step)) = &mut side.axis else { continue };
             let Some(range) = subset.0.get(*axis) else { continue };
             side.begin = &side.begin + &(&range.begin * &*step);
@@ -116,8 +116,8 @@ impl Bound {
     }
 
     /// Without the dimensions at the given positions of a mask, which have extent one.
-    pub(super) fn without(mut self, dropped: &[bool]) -> Bound {
-        for side in self.windows.iter_mut().flat_map(|window| &mut window.sides) {
+    pub(super) fn without(mut self, dropped: &[bool]) -> BufferView {
+        for side in self.deferred.iter_mut().flat_map(|each| &mut each.sides) {
             side.axis = side.axis.take().and_then(|(axis, step)| {
                 let is_kept = !dropped.get(axis).copied().unwrap_or(false);
                 let before = dropped.iter().take(axis).filter(|dropped| **dropped).count();

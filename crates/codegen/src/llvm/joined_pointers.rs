@@ -1,12 +1,12 @@
 //! Loops that LLVM must not vectorise because it misreads their dependences.
 //!
-//! A *fork* is an address that is one of several in an iteration: a phi or a select of pointers inside the
-//! loop. LLVM 19 compares two forks on the same condition only within one iteration. If one fork stores to
+//! A *joined pointer* is an address that is one of several in an iteration: a phi or a select of pointers inside the
+//! loop. LLVM 19 compares two joined pointers on the same condition only within one iteration. If one joined pointer stores to
 //! `c[i + 1]` or `a[i]` and another loads `a[i]` or `c[i]`, LLVM finds no dependence, although the next
-//! iteration loads the stored value. Therefore a loop with a fork into memory that the loop writes is
+//! iteration loads the stored value. Therefore a loop with a joined pointer into memory that the loop writes is
 //! vectorised only if its metadata marks the iterations as independent, which lowering has proved.
 //!
-//! The check runs on the code directly before vectorisation. It covers forks of any origin: branches whose
+//! The check runs on the code directly before vectorisation. It covers joined pointers of any origin: branches whose
 //! accesses were merged, and references that an iteration sets.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::error::LlvmError;
 use super::metadata::{LoopHints, PARALLEL_ACCESSES, UNROLL_FULL};
 
-/// Forbids the vectorisation of loops with forks whose iterations nobody proved independent. Returns their number.
+/// Forbids the vectorisation of loops with joined pointers whose iterations nobody proved independent. Returns their number.
 pub(super) fn forbid_vectorisation(module: &Module<'_>) -> Result<usize, LlvmError> {
     let mut forbidden = 0;
     for function in module.get_functions() {
@@ -43,7 +43,7 @@ pub(super) fn forbid_vectorisation(module: &Module<'_>) -> Result<usize, LlvmErr
     Ok(forbidden)
 }
 
-/// Whether a function has what makes forks, inside of a loop or not.
+/// Whether a function has what makes joined pointers, inside of a loop or not.
 fn has_joined_pointers(function: FunctionValue<'_>) -> bool {
     let joins = |instruction: InstructionValue<'_>| {
         matches!(instruction.get_opcode(), InstructionOpcode::Phi | InstructionOpcode::Select)
@@ -73,7 +73,7 @@ struct Loop {
 struct Origin<'ctx> {
     /// What it points into: parameters, variables, allocations, and addresses that were loaded or joined outside of the loop.
     roots: Vec<BasicValueEnum<'ctx>>,
-    is_fork: bool,
+    is_joined: bool,
 }
 
 impl<'ctx> Body<'ctx> {
@@ -144,7 +144,7 @@ impl<'ctx> Body<'ctx> {
             .is_some_and(|number| each.blocks.contains(number))
     }
 
-    /// Whether a loop has a fork into memory that it writes, or writes by one what it accesses, and is not marked as independent.
+    /// Whether a loop has a joined pointer into memory that it writes, or writes by one what it accesses, and is not marked as independent.
     fn misleads(&self, module: &Module<'ctx>, each: &Loop) -> bool {
         let accesses: Vec<_> = each
             .blocks
@@ -153,13 +153,13 @@ impl<'ctx> Body<'ctx> {
             .filter_map(|instruction| Some((instruction, address(instruction)?)))
             .collect();
         let origins: Vec<_> = accesses.iter().map(|(_, address)| self.origin(*address, each)).collect();
-        if !origins.iter().any(|origin| origin.is_fork) || self.is_marked(module, each, &accesses) {
+        if !origins.iter().any(|origin| origin.is_joined) || self.is_marked(module, each, &accesses) {
             return false;
         }
         let writes = |instruction: &InstructionValue<'_>| instruction.get_opcode() != InstructionOpcode::Load;
-        origins.iter().zip(&accesses).filter(|(origin, _)| origin.is_fork).any(|(fork, (access, _))| {
+        origins.iter().zip(&accesses).filter(|(origin, _)| origin.is_joined).any(|(joined, (access, _))| {
             origins.iter().zip(&accesses).any(|(other, (second, _))| {
-                (writes(access) || writes(second)) && self.may_meet(&fork.roots, &other.roots)
+                (writes(access) || writes(second)) && self.may_meet(&joined.roots, &other.roots)
             })
         })
     }
@@ -194,9 +194,9 @@ impl<'ctx> Body<'ctx> {
                     continue;
                 }
             };
-            // A pointer that only advances from one iteration to the next is no fork.
+            // A pointer that only advances from one iteration to the next is no joined pointer.
             let others: Vec<_> = joined.into_iter().filter(|other| start(*other) != value).collect();
-            origin.is_fork |= others.len() > 1;
+            origin.is_joined |= others.len() > 1;
             waiting.extend(others);
         }
         origin

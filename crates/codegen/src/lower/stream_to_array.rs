@@ -13,11 +13,11 @@ use sdfg::value::Value;
 use super::Lowering;
 use super::accumulator::set_constant;
 use super::scalar::element_at;
-use crate::plan::{BufferId, Drain, Location, Pop, Row, Statement, Team, any_statement, touches};
+use crate::plan::{BufferId, Location, Pop, Row, Statement, StreamToArray, Team, any_statement, touches};
 
 impl Lowering<'_> {
     /// Looks for streams that are emptied right after the loop that fills them.
-    pub(super) fn drain_at_once(&mut self, statements: &mut Vec<Statement>) {
+    pub(super) fn fill_arrays_directly(&mut self, statements: &mut Vec<Statement>) {
         // Checked code looks at every element of the copy.
         if self.options.checked || self.in_parallel() {
             return;
@@ -28,7 +28,7 @@ impl Lowering<'_> {
             if let Some(pop) = rest.first_mut().and_then(the_pop)
                 && let Some(filler) = self.filler(before, pop)
             {
-                let (cell, count) = self.drained(&mut before[filler], pop);
+                let (cell, count) = self.redirect(&mut before[filler], pop);
                 statements.insert(at, count);
                 statements.insert(filler, set_constant(&cell, Value::I64(0), ScalarType::I64.into()));
                 at += 2;
@@ -48,7 +48,7 @@ impl Lowering<'_> {
                 let collects = filled
                     .collected
                     .iter()
-                    .any(|each| each.stream == pop.queue.buffer && each.drain.is_none());
+                    .any(|each| each.stream == pop.queue.buffer && each.array.is_none());
                 if collects {
                     return (!self.touches_any(std::slice::from_mut(statement), &[memory])).then_some(at);
                 }
@@ -74,14 +74,14 @@ impl Lowering<'_> {
 
     /// Gives a loop the memory that a statement empties its stream to. Returns where the elements are counted that went there, and the
     /// statement that reads their number for the other one.
-    fn drained(&mut self, filler: &mut Statement, pop: &mut Pop) -> (Location, Statement) {
+    fn redirect(&mut self, filler: &mut Statement, pop: &mut Pop) -> (Location, Statement) {
         let cell = Location { buffer: self.cell("delivered", ScalarType::I64.into()), offset: Expr::zero() };
         let variable = self.new_variable("delivered", ScalarType::I64);
         let there = Expr::symbol(variable.clone());
-        let drain = Drain { to: pop.to.clone(), delivered: cell.clone() };
+        let array = StreamToArray { to: pop.to.clone(), delivered: cell.clone() };
         let collected = the_loop(filler).map(|filled| filled.collected.as_mut_slice()).unwrap_or_default();
         for each in collected.iter_mut().filter(|each| each.stream == pop.queue.buffer) {
-            each.drain = Some(drain.clone());
+            each.array = Some(array.clone());
         }
         let Row { first, count, stride } = &mut pop.to;
         first.offset = &first.offset + &(&there * &*stride);

@@ -11,7 +11,7 @@ use sdfg::symbolic::Symbol;
 use sdfg::syntax::Expression;
 
 /// The symbols that an SDFG which declares none needs from its caller, who gives those in `mapping` anyway.
-pub(super) fn given_symbols(sdfg: &Sdfg, mapping: &[(String, String)]) -> BTreeSet<Symbol> {
+pub(super) fn caller_symbols(sdfg: &Sdfg, mapping: &[(String, String)]) -> BTreeSet<Symbol> {
     let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
     let of_state = |(id, state)| (id, free_symbols_of_state(state));
     let states: BTreeMap<StateId, BTreeSet<Symbol>> = sdfg.states().map(of_state).collect();

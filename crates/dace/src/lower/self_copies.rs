@@ -10,7 +10,7 @@ use super::state::Graph;
 
 impl Graph<'_> {
     /// Edges at the borders of scopes, of which no edge within takes on or brings the data any more, become orders.
-    pub(super) fn order_borders(&mut self) {
+    pub(super) fn order_self_copies(&mut self) {
         while let Some(idle) = self.nodes.iter().find_map(|node| self.idle_edge(*node)) {
             let Some(edge) = self.state.remove_edge(idle) else { return };
             self.join((edge.src, None), (edge.dst, None), Memlet::order());

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::ir::Port;
 use sdfg::subset::Subset;
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 use crate::model::{DescriptorKind, Edge, NodeKind};
 
@@ -23,9 +23,9 @@ struct Write<'a> {
     is_sure: bool,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// The edges that another one makes superfluous, also around the scope where nothing else goes through a connector.
-    pub(super) fn covered(&self, graph: &Graph<'a>) -> BTreeSet<usize> {
+    pub(super) fn overwritten(&self, graph: &Graph<'a>) -> BTreeSet<usize> {
         let mut writes: BTreeMap<(usize, &str), Vec<Write<'a>>> = BTreeMap::new();
         for (at, edge) in graph.model.edges.iter().enumerate() {
             if let Some((data, write)) = self.plain_write(graph, at, edge) {

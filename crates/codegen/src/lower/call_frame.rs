@@ -9,15 +9,15 @@ use sdfg::path::ElementPath;
 use sdfg::subset::Subset;
 use sdfg::symbolic::{Expr, Symbol};
 
-use super::bound::Bound;
+use super::buffer_view::BufferView;
 use crate::plan::{BufferId, JumpTarget};
 
 /// Names of an SDFG call and what they stand for.
-pub(super) struct Frame<'g> {
+pub(super) struct CallFrame<'g> {
     /// The SDFG that is called.
     pub(super) sdfg: &'g Sdfg,
     /// Where its containers are.
-    pub(super) containers: BTreeMap<ContainerId, Bound>,
+    pub(super) containers: BTreeMap<ContainerId, BufferView>,
     /// The scopes in which transients live, for those that do not live as long as the call.
     pub(super) homes: BTreeMap<ContainerId, (StateId, NodeId)>,
     /// Values of its symbols over the plan's variables.
@@ -35,7 +35,7 @@ pub(super) struct Frame<'g> {
     /// Cells with the elements that the consume scopes around the current place took, by entry.
     pub(super) consumed: BTreeMap<NodeId, BufferId>,
     /// Transients whose size depends on symbols that the call sets.
-    pub(super) late: Vec<Late>,
+    pub(super) deferred: Vec<DeferredTransient>,
     /// Transients in the arena of which nothing is left when a state begins that uses them.
     pub(super) begins: BTreeMap<StateId, Vec<BufferId>>,
     /// Tables of that SDFG.
@@ -47,7 +47,7 @@ pub(super) struct Frame<'g> {
 }
 
 /// A transient that is allocated by the first state that uses it, as its size is not known before.
-pub(super) struct Late {
+pub(super) struct DeferredTransient {
     /// The transient.
     pub(super) container: ContainerId,
     /// Its memory.
@@ -58,10 +58,10 @@ pub(super) struct Late {
     pub(super) kept: Vec<(Symbol, Symbol)>,
 }
 
-impl<'g> Frame<'g> {
+impl<'g> CallFrame<'g> {
     /// A call of an SDFG whose returns leave `exit`, before anything of it is known.
     pub(super) fn new(sdfg: &'g Sdfg, exit: JumpTarget, path: ElementPath) -> Self {
-        Frame {
+        CallFrame {
             sdfg,
             homes: homes(sdfg),
             containers: BTreeMap::new(),
@@ -72,7 +72,7 @@ impl<'g> Frame<'g> {
             innermost: None,
             value_cells: BTreeMap::new(),
             consumed: BTreeMap::new(),
-            late: Vec::new(),
+            deferred: Vec::new(),
             begins: BTreeMap::new(),
             analyses: Analyses::new(),
             path,
@@ -95,7 +95,7 @@ impl<'g> Frame<'g> {
         self.types.get(symbol).copied().or_else(|| self.sdfg.symbol_type(symbol)).unwrap_or(ScalarType::I64)
     }
 
-    /// Makes a symbol stand for an expression until the returned old meaning is given back to [`Frame::unbind`].
+    /// Makes a symbol stand for an expression until the returned old meaning is given back to [`CallFrame::unbind`].
     pub(super) fn bind(&mut self, symbol: &Symbol, value: Expr) -> Option<Expr> {
         self.symbols.insert(symbol.clone(), value)
     }
@@ -118,7 +118,7 @@ impl<'g> Frame<'g> {
         self.path_of(label).to_string()
     }
 
-    /// The path that [`at`](Frame::at) prints.
+    /// The path that [`at`](CallFrame::at) prints.
     pub(super) fn path_of(&self, label: &str) -> ElementPath {
         self.state.map_or_else(|| self.path.clone(), |state| self.path.enter(state)).enter(label)
     }

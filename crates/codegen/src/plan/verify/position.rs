@@ -2,7 +2,7 @@
 
 /// A place in the text of a plan.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PlanPosition {
     /// Statements before it.
     pub(super) position: usize,
     /// The statements around it that may run again, by their positions: from anywhere in one, everything in it may be reached.
@@ -11,9 +11,9 @@ pub(super) struct Place {
     pub(super) functions: Vec<usize>,
 }
 
-impl Place {
+impl PlanPosition {
     /// Whether what happens here may have happened before `later`, in a function that `later` is in.
-    pub(super) fn may_precede(&self, later: &Place) -> bool {
+    pub(super) fn may_precede(&self, later: &PlanPosition) -> bool {
         let is_seen = later.functions.starts_with(&self.functions);
         let is_again = || self.repeated.iter().any(|around| later.repeated.contains(around));
         is_seen && (self.position < later.position || is_again())

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::{ScopeTree, consumed_by, followers, is_leaf, reached};
 use sdfg::ir::{Consume, ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg, State, Volume};
 
+use super::call_frame::CallFrame;
 use super::dataflow::Graph;
-use super::frame::Frame;
 
 /// What a part of a graph does at one stream that was there before it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Use {
+struct StreamUse {
     pops: bool,
     pushes: bool,
     /// Whether a pop or a push may wait.
@@ -23,23 +23,23 @@ struct Use {
 
 /// What a part of a graph does at streams.
 #[derive(Debug, Default)]
-struct Uses {
-    streams: BTreeMap<ContainerId, Use>,
+struct StreamUses {
+    streams: BTreeMap<ContainerId, StreamUse>,
     /// Whether a consume scope ends by a condition, which may wait for anything.
     has_condition: bool,
 }
 
 impl Graph<'_, '_> {
     /// Whether nodes directly inside of a scope that no path orders may wait for each other.
-    pub(super) fn has_waiting_nodes(&self, sdfg: &Sdfg, scope: Option<NodeId>) -> bool {
+    pub(super) fn has_blocking_nodes(&self, sdfg: &Sdfg, scope: Option<NodeId>) -> bool {
         if !has_streams(sdfg) {
             return false;
         }
         let is_exit = |child: NodeId| self.state.node(child).kind.exit_of().is_some();
         let children: Vec<NodeId> =
             self.tree.children(scope).iter().copied().filter(|child| !is_exit(*child)).collect();
-        let uses: Vec<Uses> = children.iter().map(|child| self.uses(sdfg, &[*child])).collect();
-        let meet = |a: &Uses, b: &Uses| {
+        let uses: Vec<StreamUses> = children.iter().map(|child| self.uses(sdfg, &[*child])).collect();
+        let meet = |a: &StreamUses, b: &StreamUses| {
             let at = |id: &ContainerId| {
                 a.streams.get(id).zip(b.streams.get(id)).is_some_and(|(a, b)| a.waits || b.waits)
             };
@@ -57,7 +57,7 @@ impl Graph<'_, '_> {
     ///
     /// They do not if all of them only take from streams without a bound: what one waits for comes from outside of the scope, whichever has
     /// run before.
-    pub(super) fn has_waiting_iterations(&self, frame: &Frame<'_>, entry: NodeId) -> bool {
+    pub(super) fn has_blocking_iterations(&self, frame: &CallFrame<'_>, entry: NodeId) -> bool {
         let sdfg = frame.sdfg;
         if !has_streams(sdfg) {
             return false;
@@ -80,14 +80,14 @@ impl Graph<'_, '_> {
     }
 
     /// What some nodes with all that is inside of them do at streams.
-    fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> Uses {
+    fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> StreamUses {
         let inside = |node: NodeId| {
             let opened = self.state.node(node).kind.exit_of();
             nodes.contains(&node)
                 || opened.is_some_and(|entry| nodes.contains(&entry))
                 || self.tree.enclosing(node).any(|scope| nodes.contains(&scope))
         };
-        let mut uses = Uses::default();
+        let mut uses = StreamUses::default();
         for (id, node) in self.state.nodes() {
             if let NodeKind::ConsumeEntry(consume) = &node.kind {
                 uses.has_condition |= consume.condition.is_some() && inside(id);

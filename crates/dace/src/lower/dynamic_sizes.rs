@@ -18,14 +18,14 @@ use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime,
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
 /// Settles the sizes of an SDFG and of those that it calls, which are at most as deep as a document.
-pub(crate) fn settle(sdfg: &mut Sdfg) {
+pub(crate) fn resolve_sizes(sdfg: &mut Sdfg) {
     let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
     for state in &states {
         let calls = sdfg.state(*state).nodes().filter(|(_, node)| matches!(node.kind, NodeKind::Nested(_)));
         let calls: Vec<_> = calls.map(|(id, _)| id).collect();
         for call in calls {
             if let NodeKind::Nested(nested) = &mut sdfg.state_mut(*state).node_mut(call).kind {
-                settle(&mut nested.sdfg);
+                resolve_sizes(&mut nested.sdfg);
             }
         }
     }

@@ -8,8 +8,8 @@ use sdfg::tasklet::{Environment, TypedCode, TypedExpressionKind, TypedStatement}
 use super::copied;
 use crate::lower::scalar::typed;
 use crate::plan::{
-    Binding, BufferId, Compute, Copy, Level, Location, Loop, LoopDimension, Plan, Realisation, Resolved,
-    Statement, Vector, VectorCompute, Way,
+    Binding, BufferId, Compute, Copy, LaneAccess, Level, Location, Loop, LoopDimension, Plan, Realisation,
+    Resolved, Statement, Vector, VectorCompute,
 };
 
 /// Gives the loops of level vector in a complete plan their bodies: each access with the way to the elements of the lanes.
@@ -50,10 +50,10 @@ fn fills_vectors(dimension: &LoopDimension, width: u32) -> bool {
 /// Whether lanes load every other element of memory.
 fn load_every_other(body: &[Statement]) -> bool {
     body.iter().any(|statement| match statement {
-        Statement::Lanes(VectorCompute { compute, ways }) => {
-            let mut loads = compute.bindings.iter().zip(ways);
+        Statement::Lanes(VectorCompute { compute, accesses }) => {
+            let mut loads = compute.bindings.iter().zip(accesses);
             loads.any(|(binding, way)| match (binding, way) {
-                (Binding::Load(_), Way::Strided(stride)) => matches!(stride.as_int(), Some(2 | -2)),
+                (Binding::Load(_), LaneAccess::Strided(stride)) => matches!(stride.as_int(), Some(2 | -2)),
                 _ => false,
             })
         }
@@ -81,11 +81,11 @@ impl Lanes<'_> {
                 .flatten()
                 .map(|(from, to)| self.compute(self.moved(copy, &from, &to)))
                 .collect(),
-            Statement::Timed { region, body } => {
-                vec![Statement::Timed { region: *region, body: self.statements(body) }]
+            Statement::Timed { timer, body } => {
+                vec![Statement::Timed { timer: *timer, body: self.statements(body) }]
             }
-            Statement::Located { place, body } => {
-                vec![Statement::Located { place: *place, body: self.statements(body) }]
+            Statement::Located { location, body } => {
+                vec![Statement::Located { location: *location, body: self.statements(body) }]
             }
             // Refused, but for what has no part in vectors.
             Statement::Comment(_)
@@ -139,11 +139,11 @@ impl Lanes<'_> {
     }
 
     fn compute(&self, compute: Compute) -> Statement {
-        let ways = compute.bindings.iter().map(|binding| self.way_of(binding)).collect();
-        Statement::Lanes(VectorCompute { compute, ways })
+        let accesses = compute.bindings.iter().map(|binding| self.way_of(binding)).collect();
+        Statement::Lanes(VectorCompute { compute, accesses })
     }
 
-    fn way_of(&self, binding: &Binding) -> Way {
+    fn way_of(&self, binding: &Binding) -> LaneAccess {
         match binding {
             Binding::Load(location) => self.way(location),
             Binding::Store { to, write } => self.way_of_write(to, write),
@@ -151,62 +151,72 @@ impl Lanes<'_> {
             Binding::ViewMut { to, write: Resolved::Store } => self.way_of_part(&to.origin),
             // Only lanes of their own are sure to combine into different elements.
             Binding::ViewMut { to, write: Resolved::Combine { .. } } => match self.way_of_part(&to.origin) {
-                Way::OwnIndexed => Way::OwnIndexed,
-                Way::Uniform
-                | Way::Contiguous
-                | Way::Reversed
-                | Way::Strided(_)
-                | Way::Indexed
-                | Way::Own
-                | Way::InOrder
-                | Way::Fold(_) => Way::InOrder,
+                LaneAccess::OwnIndexed => LaneAccess::OwnIndexed,
+                LaneAccess::Uniform
+                | LaneAccess::Contiguous
+                | LaneAccess::Reversed
+                | LaneAccess::Strided(_)
+                | LaneAccess::Indexed
+                | LaneAccess::Own
+                | LaneAccess::InOrder
+                | LaneAccess::Fold(_) => LaneAccess::InOrder,
             },
-            Binding::Push(_) | Binding::Length(_) => Way::InOrder,
+            Binding::Push(_) | Binding::Length(_) => LaneAccess::InOrder,
         }
     }
 
     /// The way to what code chooses by indices.
-    fn way_of_part(&self, origin: &Location) -> Way {
-        if self.vector.privates.contains(&origin.buffer) { Way::OwnIndexed } else { Way::Indexed }
+    fn way_of_part(&self, origin: &Location) -> LaneAccess {
+        if self.vector.privates.contains(&origin.buffer) {
+            LaneAccess::OwnIndexed
+        } else {
+            LaneAccess::Indexed
+        }
     }
 
-    fn way(&self, location: &Location) -> Way {
+    fn way(&self, location: &Location) -> LaneAccess {
         let variable = &self.dimension.variable;
         let moves = location.offset.depends_on(variable);
         if self.vector.privates.contains(&location.buffer) {
-            return if moves { Way::OwnIndexed } else { Way::Own };
+            return if moves { LaneAccess::OwnIndexed } else { LaneAccess::Own };
         }
         if !moves {
-            return Way::Uniform;
+            return LaneAccess::Uniform;
         }
-        let Some((coefficient, _)) = location.offset.linear_in(variable) else { return Way::Indexed };
+        let Some((coefficient, _)) = location.offset.linear_in(variable) else { return LaneAccess::Indexed };
         let stride = &coefficient * &self.dimension.step;
         match stride.as_int() {
-            Some(1) => Way::Contiguous,
-            Some(-1) => Way::Reversed,
-            Some(_) | None => Way::Strided(stride),
+            Some(1) => LaneAccess::Contiguous,
+            Some(-1) => LaneAccess::Reversed,
+            Some(_) | None => LaneAccess::Strided(stride),
         }
     }
 
-    fn way_of_write(&self, to: &Location, write: &Resolved) -> Way {
+    fn way_of_write(&self, to: &Location, write: &Resolved) -> LaneAccess {
         let way = self.way(to);
         match write {
             Resolved::Store => {
-                if way == Way::Uniform {
-                    Way::InOrder
+                if way == LaneAccess::Uniform {
+                    LaneAccess::InOrder
                 } else {
                     way
                 }
             }
-            Resolved::Combine { realisation: Realisation::Atomic | Realisation::Locked, .. } => Way::InOrder,
+            Resolved::Combine { realisation: Realisation::Atomic | Realisation::Locked, .. } => {
+                LaneAccess::InOrder
+            }
             Resolved::Combine { realisation: Realisation::Plain, .. } => match &way {
-                Way::Own | Way::OwnIndexed | Way::Contiguous | Way::Reversed => way,
-                Way::Strided(stride) if stride.as_int().is_some() => way,
-                Way::Uniform => {
-                    let fold = self.vector.folds.iter().position(|fold| fold.cell == to.buffer);
-                    fold.map_or(Way::InOrder, Way::Fold)
+                LaneAccess::Own | LaneAccess::OwnIndexed | LaneAccess::Contiguous | LaneAccess::Reversed => {
+                    way
                 }
-                Way::Strided(_) | Way::Indexed | Way::InOrder | Way::Fold(_) => Way::InOrder,
+                LaneAccess::Strided(stride) if stride.as_int().is_some() => way,
+                LaneAccess::Uniform => {
+                    let fold = self.vector.folds.iter().position(|fold| fold.cell == to.buffer);
+                    fold.map_or(LaneAccess::InOrder, LaneAccess::Fold)
+                }
+                LaneAccess::Strided(_) | LaneAccess::Indexed | LaneAccess::InOrder | LaneAccess::Fold(_) => {
+                    LaneAccess::InOrder
+                }
             },
         }
     }

@@ -9,16 +9,16 @@ use sdfg::ir::Access;
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{ExpressionKind, Index, Statement, visit_block, visit_targets};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::Graph;
 use crate::decode::Version;
 use crate::model;
 use crate::report::Code;
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Makes what a connector of a tasklet has of a container reach to the container's end, along the dimensions that its code
     /// indexes by data, if it begins at the first element; this is noted.
-    pub(super) fn widen_picked(
+    pub(super) fn widen_indirect(
         &self,
         graph: &mut Graph<'a>,
         edge: &model::Edge,
@@ -38,7 +38,7 @@ impl<'a> Frame<'a> {
         let shape = self.sdfg.container(access.container).shape();
         let ranges = access.subset_mut().0.iter_mut().zip(shape);
         let indexed: Vec<_> = ranges.filter(|(range, _)| !range.is_index()).collect();
-        let picked = picked(block, connector, indexed.len(), &graph.model.nodes[node]);
+        let picked = indirect_dimensions(block, connector, indexed.len(), &graph.model.nodes[node]);
         for (at, (range, extent)) in indexed.into_iter().enumerate() {
             let begins = range.begin == Expr::zero() && range.step.is_one() && range.tile.is_one();
             if begins && picked.contains(&at) && range.end != *extent {
@@ -55,7 +55,12 @@ impl<'a> Frame<'a> {
 }
 
 /// The positions of indices of a connector that name inputs, where there are so many indices.
-fn picked(block: &[Statement], connector: &str, rank: usize, node: &model::Node) -> BTreeSet<usize> {
+fn indirect_dimensions(
+    block: &[Statement],
+    connector: &str,
+    rank: usize,
+    node: &model::Node,
+) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut note = |indices: &[Index]| {
         if indices.len() != rank {

@@ -8,12 +8,12 @@
 use sdfg::ir::Access;
 use sdfg::symbolic::{Assumptions, Expr};
 
-use super::Frame;
+use super::SdfgLowering;
 use super::state::{End, Graph};
 
-impl<'a> Frame<'a> {
+impl<'a> SdfgLowering<'a> {
     /// Whether a memlet of a nested SDFG is not known to stay in its container.
-    pub(super) fn may_reach_beyond(
+    pub(super) fn has_deferred_bounds(
         &self,
         graph: &Graph<'a>,
         node: usize,

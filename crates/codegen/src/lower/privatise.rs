@@ -1,4 +1,4 @@
-//! Banked accumulators: neighbouring iterations combine into different copies.
+//! Private copies of accumulators: neighbouring iterations combine into different copies.
 //!
 //! Where code selects the elements of a small target, as in a histogram, neighbouring iterations often select
 //! the same element. Each iteration would then wait until the previous sum is in memory. With one copy for
@@ -8,19 +8,22 @@ use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
-use crate::plan::{Bank, Banks, BufferId, Level, Loop, Private, Statement, Touch, any_statement, touches};
+use crate::plan::{
+    BufferId, CopySelector, Level, Loop, PrivateAccumulator, PrivateCopies, Statement, Touch, any_statement,
+    touches,
+};
 
 impl Lowering<'_> {
-    /// Gives accumulators banks where that pays. Returns the banks of the body where that itself picks elements; inner loops
-    /// that do are given theirs.
-    pub(super) fn bank_accumulators(
+    /// Gives accumulators private copies where that pays. Returns the selector of the body where the body itself picks elements; inner loops
+    /// that do get selectors of their own.
+    pub(super) fn replicate_accumulators(
         &mut self,
-        privates: &mut [Private],
+        privates: &mut [PrivateAccumulator],
         body: &mut [Statement],
-    ) -> Option<Bank> {
-        let count = self.target.team.banks;
-        let most_bytes = i64::try_from(self.target.banked_bytes()).unwrap_or(i64::MAX);
-        // A line between two banks is not used. Without, banks of a power of two bytes would have the same element at addresses that are
+    ) -> Option<CopySelector> {
+        let count = self.target.team.private_copies;
+        let most_bytes = i64::try_from(self.target.replicated_bytes()).unwrap_or(i64::MAX);
+        // A line between two copies is not used. Without, copies of a power of two bytes would have the same element at addresses that are
         // equal in their low bits, by which processors guess whether a load waits for a store.
         let gap_bytes = i64::try_from(self.target.caches.line).unwrap_or(0);
         let mut of_body = None;
@@ -32,8 +35,8 @@ impl Lowering<'_> {
                 continue;
             }
             let stride = size + gap_bytes / element;
-            let Some(bank) = self.bank_loop(body, private.buffer, &mut of_body) else { continue };
-            let offset = Expr::symbol(bank.variable) * Expr::int(stride);
+            let Some(selector) = self.select_copies(body, private.buffer, &mut of_body) else { continue };
+            let offset = Expr::symbol(selector.variable) * Expr::int(stride);
             touches(body, &mut |mut touch| {
                 if touch.buffer() == private.buffer
                     && let Some(location) = touch.location_mut()
@@ -43,31 +46,36 @@ impl Lowering<'_> {
             });
             let buffer = &mut self.plan.buffers[private.buffer.index()];
             buffer.size = Expr::int(stride * i64::from(count));
-            private.banks = Some(Banks { count, stride });
+            private.copies = Some(PrivateCopies { count, stride });
         }
         of_body
     }
 
-    /// The banks of an accumulator: those of the one innermost loop in which code picks elements of it, which is all that
+    /// The selector of the copies of an accumulator: that of the one innermost loop in which code picks elements of it, which is all that
     /// happens to it.
-    fn bank_loop(
+    fn select_copies(
         &mut self,
         body: &mut [Statement],
         accumulator: BufferId,
-        of_body: &mut Option<Bank>,
-    ) -> Option<Bank> {
+        of_body: &mut Option<CopySelector>,
+    ) -> Option<CopySelector> {
         if !only_picked(body, accumulator) {
             return None;
         }
         if !any_statement(body, &repeats) {
-            return Some(of_body.get_or_insert_with(|| self.new_bank()).clone());
+            return Some(of_body.get_or_insert_with(|| self.new_selector()).clone());
         }
-        let Level::Sequential { bank } = &mut innermost_loop(body, accumulator)?.level else { return None };
-        Some(bank.get_or_insert_with(|| self.new_bank()).clone())
+        let Level::Sequential { selector } = &mut innermost_loop(body, accumulator)?.level else {
+            return None;
+        };
+        Some(selector.get_or_insert_with(|| self.new_selector()).clone())
     }
 
-    fn new_bank(&mut self) -> Bank {
-        Bank { variable: self.new_variable("bank", ScalarType::I64), count: self.target.team.banks }
+    fn new_selector(&mut self) -> CopySelector {
+        CopySelector {
+            variable: self.new_variable("bank", ScalarType::I64),
+            count: self.target.team.private_copies,
+        }
     }
 }
 
