@@ -27,34 +27,34 @@ Usage: cargo xtask COMMAND [OPTIONS]
 
 Commands:
   demo [PICTURE.png] [--out DIR]
-                    Run the main job on a picture: build, check, interpret, compile, run, compare
-  setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install what is missing
-  test [--quick]    Set up, then run every check that CI runs; --quick runs the tests alone
-  bench [compile]   Measure how long programs take from builder to loaded code
-  bench baseline    Measure compiled programs beside the same algorithms in C, by clang-19 and gcc; NAME... for some
-  bench calls       Measure what a prepared call of a small program costs
-  bench dace        Measure builds and runs of DaCe's graphs of NPBench's kernels beside DaCe 1.0.2 and NumPy; KERNEL... for
-                    some, --no-build or --no-run for one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
+                    Process a picture: build, check, interpret, compile, run, compare
+  setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install missing packages
+  test [--quick]    Set up, then run every check that CI runs; --quick runs only the tests
+  bench [compile]   Measure the time from the builder to loaded code
+  bench baseline    Compare compiled programs with the same algorithms in C by clang-19 and gcc; NAME... selects some
+  bench calls       Measure the cost of a prepared call of a small program
+  bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
+                    some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench edit        Measure series of edits in states of up to 100,000 nodes
-  bench interpret   Measure how many tasklets the interpreter executes in a second
+  bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--programs N] [--seed S] [--faulty N] [--loops N]
-                    Compare native code with the interpreter on random programs (2000 if not told); --loops compares loops
-                    and maps on lanes at every level and for vectors of several widths
+                    Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
+                    maps on lanes at every level and for vectors of several widths
   corpus [--dir D] [--table FILE] [NAME..]
-                    Run DaCe's graphs in a folder through the interpreter and native code and compare their outputs
-                    ($SDFG_CORPUS or ../shared/corpus if not told); --table writes docs/dace-coverage.md
-  faults [NAME..]   Plant faults in a copy, and see whether the tests find them
+                    Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
+                    folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md
+  faults [NAME..]   Plant faults in a copy of the tree, and report the test that finds each
   fuzz [text|json|dace|validation] [--seconds N]
-                    Look for inputs that break the readers, validation or the interpreter (60 s for each target if not
-                    told); needs a nightly Rust and cargo-fuzz, and says how to get them
+                    Search for inputs that break the readers, validation or the interpreter (default 60 s per target);
+                    needs a nightly Rust and cargo-fuzz, and prints how to install them
   sanitize [address] [thread] [--programs NAMES]
                     Run the program list under AddressSanitizer and ThreadSanitizer (4 minutes)
   python [--venv DIR]
-                    Install the Python package and the sdfg command into a virtual environment ($VIRTUAL_ENV or target/venv
-                    if not told); `python test` tests it, `python test --dace` also with DaCe, which is installed on its own
+                    Install the Python package and the sdfg command into a virtual environment (default $VIRTUAL_ENV or
+                    target/venv); `python test` tests it, `python test --dace` also with DaCe, in a separate environment
   symbolica         Build and test the optional bridge to Symbolica
-  tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose lists soft limits too
+  tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose includes soft limits
   help              Print this text
 
 LLVM 19 is taken from $LLVM_SYS_191_PREFIX, from llvm-config or llvm-config-19 on PATH, or from the usual

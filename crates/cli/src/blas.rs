@@ -12,8 +12,8 @@ use crate::failure::Failure;
 /// Whether a BLAS is called.
 #[derive(Args, Debug)]
 pub(crate) struct BlasOption {
-    /// Call a BLAS for products of matrices and vectors, and LAPACK for `Cholesky` and `Solve`: the library of this name, as in `--blas=openblas`, or
-    /// the first one that is found. Without, none is called.
+    /// Call a BLAS for products of matrices and vectors, and LAPACK for `Cholesky` and `Solve`. The name selects the library, as in
+    /// `--blas=openblas`; the default is the first one found. Without this option, no BLAS is called.
     #[arg(long, value_name = "LIB", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     blas: Option<String>,
 }

@@ -6,18 +6,18 @@ use sdfg_codegen::cache::{Cache, Contents, VARIABLE};
 use crate::failure::Failure;
 use crate::output;
 
-/// Show where compiled code is kept, and how much, or remove it. `run` and `compile` take from there what they made before of the
-/// same program, options, processor and compiler.
+/// Show the location and size of cached code, or remove it. `run` and `compile` reuse code of the same program, options, processor
+/// and compiler.
 #[derive(Args)]
 #[command(
     name = "cache",
     after_help = "Examples:\n  sdfg cache\n  sdfg cache --clear\n\n\
                   The folder is $SDFG_CACHE, else $XDG_CACHE_HOME/sdfg, else ~/.cache/sdfg. An empty SDFG_CACHE, or \
-                  --no-cache, turns it off. Above 1 GiB, what was not used for the longest time is removed. \
+                  --no-cache, turns it off. Above 1 GiB, the least recently used files are removed. \
                   Files are unfinished while they are written, and when their writer was killed."
 )]
 pub(crate) struct CacheCommand {
-    /// Remove everything that is kept.
+    /// Remove all cached code.
     #[arg(long)]
     clear: bool,
 }

@@ -12,7 +12,7 @@ use crate::output;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Check programs and show every error with its place and what to do.
+/// Check programs and report every error with its location and a remedy.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg check laplace.sdft\n  sdfg check --format json *.sdft\n  \
                         sdfg print --format json laplace.sdft | sdfg check -")]
@@ -20,13 +20,13 @@ pub(crate) struct Check {
     /// Programs; `-` is the standard input.
     #[arg(required = true, value_name = "PROGRAM")]
     programs: Vec<String>,
-    /// How findings are written: for people, or as a JSON list on the standard output.
+    /// The form of the diagnostics: for people, or a JSON list on the standard output.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Fail on warnings, too.
+    /// Fail on warnings too.
     #[arg(long)]
     deny_warnings: bool,
-    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
 }

@@ -19,8 +19,8 @@ use crate::profile::Level;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Compile a program for the CPU: plans, LLVM IR, assembly, object code, libraries, and what other languages and build systems call
-/// them by.
+/// Compile a program for the CPU: plans, LLVM IR, assembly, object code, libraries, and interfaces for other languages and build
+/// systems.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg compile laplace.sdft --emit so -o liblaplace.so\n  \
                         sdfg compile laplace.sdft --emit header -o laplace.h\n  \
@@ -31,25 +31,25 @@ pub(crate) struct Compile {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// What to write.
+    /// The kind of output.
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     emit: Emit,
-    /// Where to write; without, texts go to the standard output, libraries and objects to `libNAME.so`, `libNAME.a` or
-    /// `NAME.o` in this folder, a package to the folder `NAME` in it.
+    /// The output file. By default, texts go to the standard output, libraries and objects to `libNAME.so`, `libNAME.a` or
+    /// `NAME.o` in this folder, and a package to the folder `NAME` in it.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
-    /// Put timers around parts of the program; what they found, the function NAME_profile of the library tells.
+    /// Add timers to parts of the program. The function NAME_profile of the library returns their results.
     #[arg(long, value_enum, value_name = "LEVEL")]
     instrument: Option<Level>,
-    /// Count page faults, cycles, instructions and cache misses of what is timed, as far as the machine does.
+    /// Count page faults, cycles, instructions and cache misses of timed parts, as far as the machine supports it.
     #[arg(long, requires = "instrument")]
     counters: bool,
-    /// Tell debuggers and profilers where the code comes from: lines of the program, and its tasklets, maps, states and copies
-    /// as functions. Of a program that is not a text file, the text form is written beside the output, as NAME.debug.sdft.
+    /// Add debug information: lines of the program, and its tasklets, maps, states and copies as functions. If the program is not a
+    /// text file, its text form is written beside the output as NAME.debug.sdft.
     #[arg(short = 'g')]
     debug: bool,
-    /// Instrument the code for a sanitizer, whose runtime the process that uses it must have: link that with
-    /// `clang -fsanitize=address` or `thread`. Several times slower.
+    /// Instrument the code for a sanitizer. Link the process that uses it with `clang -fsanitize=address` or `thread`. The code is
+    /// several times slower.
     #[arg(long, value_enum, value_name = "SANITIZER")]
     sanitize: Option<Sanitize>,
     #[command(flatten)]
@@ -58,17 +58,17 @@ pub(crate) struct Compile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sanitize {
-    /// AddressSanitizer: finds accesses outside of memory that is there.
+    /// AddressSanitizer: detects accesses outside of allocated memory.
     Address,
-    /// ThreadSanitizer: finds accesses of several threads that nothing orders. Needs LLVM's OpenMP runtime and its tool Archer.
+    /// ThreadSanitizer: detects data races. Needs LLVM's OpenMP runtime and its tool Archer.
     Thread,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Emit {
-    /// The lowered program as text: what was decided between the graph and the back end.
+    /// The lowered program as text: the decisions between the graph and the back end.
     Plan,
-    /// LLVM's intermediate representation; with -O0 as it was generated.
+    /// LLVM's intermediate representation; with -O0, as generated.
     LlvmIr,
     /// Assembly text.
     Asm,
@@ -85,7 +85,7 @@ enum Emit {
     Fortran,
     /// The interface as JSON, for callers in other languages.
     Interface,
-    /// A folder with both libraries, header, Fortran module, the interface as JSON, and files for pkg-config and CMake.
+    /// A folder with both libraries, C header, Fortran module, JSON interface, and files for pkg-config and CMake.
     Package,
 }
 

@@ -6,11 +6,11 @@ use sdfg::diagnostic::pages::{self, Entry, Group};
 use crate::failure::Failure;
 use crate::output;
 
-/// Explain a code such as V304: what the rule is, why, what to do, and a wrong and a right program.
+/// Explain a code such as V304: the rule, its reason, the remedy, and a wrong and a right program.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg explain V304\n  sdfg explain")]
 pub(crate) struct Explain {
-    /// The code, as findings show it in brackets; without one, all codes are listed.
+    /// The code that a diagnostic shows in brackets. Without a code, all codes are listed.
     #[arg(value_name = "CODE")]
     code: Option<String>,
 }

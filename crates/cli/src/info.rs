@@ -21,9 +21,9 @@ use costs::{Table, Values, shown};
 
 /// Show symbols, containers, nodes, bytes moved, operations and memory.
 ///
-/// Costs are those of one execution of each part, as expressions over the program's symbols, or as numbers where --set
-/// gives values, which are added up where no expression is known. `at most` marks bounds, `unknown` what only running decides.
-/// Memory is what native code allocates for transients beyond small ones on the stack; those in a line lie in one place.
+/// Costs are those of one execution of each part, as expressions over the program's symbols. `--set` replaces symbols by numbers, which
+/// also gives costs without a closed form. `at most` marks upper bounds, and `unknown` marks costs that only a run determines.
+/// Memory is that of transients in native code, except for small ones on the stack; transients in one line share memory.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"
@@ -32,10 +32,10 @@ pub(crate) struct Info {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// Give a symbol a value in costs and sizes.
+    /// Set a symbol in costs and sizes.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
-    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
 }

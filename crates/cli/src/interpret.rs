@@ -17,7 +17,7 @@ use crate::native::brings_code;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Run a program under the reference semantics, with every trap and conflict reported.
+/// Run a program under the reference semantics, and report every trap and conflict.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg interpret laplace.sdft --set N=10 --set T=2\n  \
                         sdfg interpret laplace.sdft -i A=field.npy --set T=100 -o A=result.npy\n  \
@@ -31,23 +31,23 @@ pub(crate) struct Interpret {
     /// The order of unordered work: `fixed`, `random` or `random:SEED`.
     #[arg(long, default_value = "fixed", value_name = "ORDER")]
     order: RunOrder,
-    /// Do not look for accesses that nothing orders: faster, and with less memory.
+    /// Do not detect conflicts. This is faster and needs less memory.
     #[arg(long)]
     no_conflict_check: bool,
     /// Trap after this many steps.
     #[arg(long, value_name = "STEPS")]
     step_limit: Option<u64>,
-    /// Trap when more memory is needed than this many bytes.
+    /// Trap when the program needs more than this many bytes of memory.
     #[arg(long, value_name = "BYTES")]
     memory_limit: Option<u64>,
-    /// On how many virtual ranks the program runs.
+    /// The number of virtual ranks.
     #[arg(long, value_name = "RANKS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
-    /// Show the blocks in the order in which they ran, how often each did, and what each memlet moved.
+    /// Show the blocks in the order of their execution, their counts, and the bytes that each memlet moved.
     #[arg(long)]
     trace: bool,
-    /// Call the C functions that the program names, from its sources or libraries, and compile what C++ a file of DaCe's has: such code may
-    /// do anything you may.
+    /// Permit external code: C functions from sources or libraries of the program, and C++ code of DaCe's files. Such code has all your
+    /// permissions.
     #[arg(long)]
     allow_external: bool,
     /// Expands library nodes first, as `run --blas` does, and makes the calls. Without, each is computed as its operation means.

@@ -29,19 +29,19 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use terminal::{ColorChoice, Terminal};
 
-/// Works with programs that are stateful dataflow multigraphs (SDFGs).
+/// Checks, interprets, compiles and runs stateful dataflow multigraphs (SDFGs).
 #[derive(Parser)]
 #[command(
     name = "sdfg",
     version,
     arg_required_else_help = true,
-    after_help = "Programs are read from files in the text form (.sdft), as JSON or from DaCe (.sdfg), told apart by their content; `-` is the \
+    after_help = "Programs are files in the text form (.sdft), in JSON or in DaCe's form (.sdfg); the content determines the form. `-` is the \
                   standard input.\n\n\
                   Exit status: 0 success; 1 the program has errors, traps or fails; 2 wrong usage, wrong inputs, \
                   unreadable files or missing tools."
 )]
 struct Cli {
-    /// When to colour messages; `auto` colours on terminals unless NO_COLOR is set.
+    /// Colour messages; `auto` colours on terminals unless NO_COLOR is set.
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     color: ColorChoice,
     #[command(subcommand)]

@@ -29,47 +29,47 @@ use crate::terminal::Terminal;
 /// How native code is made.
 #[derive(Args, Debug)]
 pub(crate) struct NativeOptions {
-    /// How much to optimise: `fast` compiles quickest to code that is not slow.
+    /// The optimisation level; `fast` has the shortest compile time that still gives fast code.
     #[arg(short = 'O', long = "opt", value_enum, default_value = "3", value_name = "LEVEL")]
     level: Level,
-    /// The processor by LLVM's name for it (x86-64-v3, znver4, ...); `host` is this machine's. Several levels of x86-64, as in
-    /// `x86-64-v2,x86-64-v4`, give code with a version for each, of which the best that the processor has is run.
+    /// The processor, by LLVM's name (x86-64-v3, znver4, ...); `host` is this machine. With several levels of x86-64, as in
+    /// `x86-64-v2,x86-64-v4`, the code has a version for each level and selects the best supported one at run time.
     #[arg(long, default_value = "host", value_name = "NAMES", value_delimiter = ',')]
     cpu: Vec<String>,
-    /// Features of the processor to add or leave out, as in `+avx2,-fma`; needs --cpu.
+    /// Processor features to add or remove, as in `+avx2,-fma`; needs --cpu.
     #[arg(long, default_value = "", value_name = "LIST", allow_hyphen_values = true)]
     features: String,
-    /// Another name for the program: the functions that the code exports begin with it.
+    /// Another name for the program, the prefix of all exported functions.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How floating-point arithmetic may be carried out; without, as the program says.
+    /// The floating-point mode; the default is the mode of the program.
     #[arg(long, value_enum, value_name = "MODE")]
     float_mode: Option<Floats>,
-    /// Number of threads of parallel maps; without, what the OpenMP runtime chooses.
+    /// The number of threads of parallel maps; the default is the choice of the OpenMP runtime.
     #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<NonZeroU32>,
-    /// Compile for this value of a symbol only: it is no argument of the code any more.
+    /// Compile for one value of a symbol. The symbol is no longer an argument.
     #[arg(long, value_name = "SYMBOL=VALUE")]
     specialize: Vec<SymbolValue>,
-    /// Give the same bits with every number of threads: parts of sums are combined in a fixed order.
+    /// Give the same bits with every number of threads, by combining partial sums in a fixed order.
     #[arg(long)]
     reproducible: bool,
-    /// Look at every access while the program runs: one out of bounds, a read of what was never written or an index that overflows ends it
-    /// with a message. Several times slower.
+    /// Check every access at run time. An access out of bounds, a read of an undefined element or an index overflow ends the run with a
+    /// message. The code is several times slower.
     #[arg(long)]
     checked: bool,
-    /// Run parts of a state that have nothing to do with each other one after the other. Otherwise they may get a thread each, if they
-    /// start none themselves and have enough to do.
+    /// Run independent parts of a state one after the other. By default, each may run on a thread, if the parts start no threads
+    /// and have enough work.
     #[arg(long)]
     serial_components: bool,
-    /// Arguments of which callers may give any two memory that overlaps, as in `A,B`; elsewhere that is refused. Such code proves less, and
-    /// is slower where that matters.
+    /// Arguments for which callers may pass overlapping memory, as in `A,B`. Calls with other overlaps are refused. Less can be proved
+    /// about such code, which may make it slower.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     may_overlap: Vec<String>,
-    /// Compile in any case, and keep nothing (see `sdfg cache`).
+    /// Do not use the cache (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
-    /// Let the program bring C and C++ sources and libraries of its own, which are compiled, loaded and run.
+    /// Permit external code: compile, load and run C and C++ sources and libraries of the program.
     #[arg(long)]
     allow_external: bool,
     #[command(flatten)]
@@ -97,11 +97,11 @@ enum Level {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Floats {
-    /// Every operation is rounded on its own, in the order written.
+    /// Every operation is rounded separately, in program order.
     Strict,
     /// A product may be fused with the sum that uses it.
     Contract,
-    /// Also reassociation and approximate functions.
+    /// As `contract`, with reassociation and approximate functions.
     Fast,
 }
 

@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 
 /// Print a program as text, JSON, Graphviz source, an SVG picture or a file for DaCe.
 ///
-/// The program is parsed but not checked: wrong programs can be printed, too, unless their loops are lowered or raised.
+/// The program is parsed but not checked, so wrong programs can be printed too, unless their loops are lowered or raised.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg print laplace.sdft --format svg -o laplace.svg\n  \
                         sdfg print laplace.json\n  sdfg print laplace.sdft --format dot | dot -Tpdf -o laplace.pdf")]
@@ -23,16 +23,16 @@ pub(crate) struct Print {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// The form.
+    /// The output form.
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Where to write; the standard output without.
+    /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
     /// Show derived memlets as comments (text only).
     #[arg(long)]
     derived: bool,
-    /// How many levels are drawn open: loops, branches, states, scopes and nested SDFGs count one each (SVG only).
+    /// The number of open levels in the drawing: loops, branches, states, scopes and nested SDFGs count one each (SVG only).
     #[arg(long, value_name = "LEVELS")]
     depth: Option<usize>,
     /// Replace reductions and library nodes by their expansions first.
@@ -40,13 +40,13 @@ pub(crate) struct Print {
     expand: bool,
     #[command(flatten)]
     blas: BlasOption,
-    /// Write loops, branches and jumps as the states and transitions that they stand for.
+    /// Lower loops, branches and jumps to states and transitions.
     #[arg(long, conflicts_with = "raise_loops")]
     lower_loops: bool,
-    /// Write loops and branches where states and transitions have their form.
+    /// Raise states and transitions to loops and branches where they have that form.
     #[arg(long)]
     raise_loops: bool,
-    /// Take C++ code of DaCe's files for external tasklets, instead of refusing it. Nothing of it is compiled here.
+    /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
 }
@@ -60,9 +60,9 @@ enum Format {
     Json,
     /// Graphviz source.
     Dot,
-    /// A drawn picture.
+    /// A drawing.
     Svg,
-    /// A `.sdfg` file of DaCe 1.0.2; compressed if the name of the file ends in `.gz`.
+    /// A `.sdfg` file of DaCe 1.0.2, compressed if the file name ends in `.gz`.
     Dace,
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{Destination, refuse_program};
 use crate::terminal::Terminal;
 
-/// What is timed; each level has those before it, too.
+/// The timed elements; each level includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
     /// The program as a whole.
@@ -18,7 +18,7 @@ pub(crate) enum Level {
     Block,
     /// Maps and consume scopes, and the part of each thread in them.
     Map,
-    /// Tasklets: the timers take longer than most of them.
+    /// Tasklets. The timers take longer than most tasklets.
     Tasklet,
 }
 
@@ -38,15 +38,15 @@ impl Level {
 /// What a run measures, and where that goes.
 #[derive(Args, Debug)]
 pub(crate) struct ProfileOptions {
-    /// Show how often and how long parts of the program ran, of all runs together; without a level, down to maps.
+    /// Show how often and how long parts of the program ran, summed over all runs. The default level is `map`.
     #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "map")]
     profile: Option<Level>,
-    /// Write when each of these parts ran in which thread, as JSON for Chrome's trace viewer (chrome://tracing) or Perfetto; `-` is the
+    /// Write a trace of these parts with times and threads, as JSON for Chrome's trace viewer (chrome://tracing) or Perfetto; `-` is the
     /// standard output.
     #[arg(long, value_name = "FILE")]
     trace: Option<String>,
-    /// Count page faults, cycles, instructions and cache misses of these parts, as far as the machine does: the thread that runs a
-    /// part counts. A system call with each timer.
+    /// Count page faults, cycles, instructions and cache misses of these parts, as far as the machine supports it. Counts are those of the
+    /// thread that runs a part. Each timer makes system calls.
     #[arg(long)]
     counters: bool,
 }

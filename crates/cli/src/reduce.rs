@@ -17,11 +17,10 @@ use crate::output::Destination;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Simplify a program as long as a command fails on it in the same way, and write the smallest one that was found.
+/// Simplify a program while a command fails on it in the same way, and write the smallest program found.
 ///
-/// The command gets a file with the program in the place of `{}`, or as its last argument. It fails in the same way if it
-/// ends with the same exit status as on the given program, or is killed by the same signal, or runs into the time limit as
-/// it did there.
+/// The command receives a file with the program in place of `{}`, or as its last argument. It fails in the same way if it ends with the
+/// same exit status as on the given program, or with the same signal, or exceeds the time limit as it did there.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg reduce wrong.sdft -o small.sdft -- sdfg interpret {} --set N=4\n  \
@@ -32,19 +31,19 @@ pub(crate) struct ReduceCommand {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// Where to write; the standard output without.
+    /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
-    /// Only what the command writes with this text in it is the failure, on its standard output or error stream.
+    /// Require this text on the standard output or error stream of the command.
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// How many programs are tried at most.
+    /// The maximum number of tried programs.
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
-    /// How long the command may run on one program.
+    /// The time limit of the command for one program.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Show each step that is kept, also where the messages do not go to a terminal.
+    /// Show each accepted step, even if messages do not go to a terminal.
     #[arg(long, short)]
     verbose: bool,
     /// The command with its arguments.

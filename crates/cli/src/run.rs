@@ -28,7 +28,7 @@ pub(crate) struct Run {
     program: String,
     #[command(flatten)]
     data: DataOptions,
-    /// Run so many times, each on the same inputs, and show the times. Results are those of the last run.
+    /// Run the program this many times on the same inputs, and show the times. Results are those of the last run.
     #[arg(long, value_name = "TIMES", value_parser = positive)]
     repeat: Option<NonZeroU32>,
     #[command(flatten)]

@@ -27,11 +27,11 @@ use crate::output::{self, Destination, refuse_program};
 use crate::terminal::Terminal;
 use program::Program;
 
-/// Find a configuration for each operation of a computation graph so that all together cost least.
+/// Find a configuration for each operation of a computation graph with the least total cost.
 ///
-/// The graph is that of a program at given sizes, with costs in seconds by a model of the machine; or it is JSON, plain or
-/// compressed with gzip: operations with their configurations and costs, and for each edge the cost of each pair of
-/// configurations. The result is proved to be the optimum, and the proof is checked.
+/// The graph is that of a program at given sizes, with costs in seconds by a model of the machine. Alternatively it is JSON, plain or
+/// compressed with gzip: operations with their configurations and costs, and for each edge the cost of each pair of configurations.
+/// The result is proved optimal, and the proof is checked.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg strategy jacobi2d.sdft -p 8 --set N=4096 --set T=100\n  sdfg strategy --costs alexnet.8.json.gz\n  sdfg strategy --costs alexnet.8.json.gz -p 4 --json\n  sdfg strategy --costs alexnet.8.json.gz --picture alexnet.svg\n  sdfg strategy --calibrate -o machine.toml"
@@ -40,50 +40,50 @@ pub(crate) struct StrategyCommand {
     /// The program, in any form; `-` is the standard input.
     #[arg(required_unless_present_any = ["costs", "calibrate"])]
     program: Option<String>,
-    /// Value of a symbol of the program.
+    /// Set a symbol of the program.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
-    /// What the machine is like, for costs of a program; round numbers that were not measured if not told.
+    /// The machine for the costs of a program; the default is a set of unmeasured round numbers.
     #[arg(long, value_name = "FILE")]
     machine: Option<String>,
     /// The graph with its costs; `-` is the standard input.
     #[arg(long, value_name = "GRAPH", conflicts_with_all = ["program", "symbols", "machine"])]
     costs: Option<String>,
-    /// Measure this machine, for some seconds, and write the file that --machine reads. Do so while it does nothing else.
+    /// Measure this machine for some seconds and write the file that --machine reads. The machine should be idle.
     #[arg(long, conflicts_with_all = ["program", "symbols", "machine", "costs", "json", "picture"])]
     calibrate: bool,
-    /// Write the strategy as JSON for tools that carry it out, beside the table; with --calibrate the machine.
+    /// Also write the strategy as JSON for tools that carry it out; with --calibrate, write the machine.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<String>,
-    /// How many processors to use: of a graph with costs at most as many as these are for, all of them if not told; of a
-    /// program as many as the machine has ranks if not told. With --calibrate, how many to measure at once; all if not told.
+    /// The number of processors. For a graph with costs, the default is the number that the costs are for, which is also the maximum. For
+    /// a program, the default is the number of ranks of the machine. With --calibrate, the number measured at once; the default is all.
     #[arg(short = 'p', long = "processors", value_name = "N")]
     processors: Option<u32>,
-    /// Cut dimensions of a program only into numbers of parts that divide them: fewer configurations.
+    /// Cut dimensions of a program only into numbers of parts that divide them, which gives fewer configurations.
     #[arg(long, conflicts_with_all = ["costs", "calibrate"])]
     divisors: bool,
-    /// Fewest iterations of each part of a dimension of a program that is cut.
+    /// The minimum number of iterations of each part of a cut dimension of a program.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["costs", "calibrate"], value_parser = clap::value_parser!(u64).range(1..))]
     minimum_block: u64,
-    /// How often a loop of a program runs, by its label, if it does not count; a mean where it changes.
+    /// The trip count of a loop of a program, by its label, if it does not count; a mean if it varies.
     #[arg(long, value_name = "LOOP=N", conflicts_with_all = ["costs", "calibrate"])]
     iterations: Vec<Iterations>,
     /// Write one JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Write the graph, coloured by configuration: drawn if the name ends with `.svg`, else in Graphviz's language.
+    /// Write the graph, coloured by configuration: as SVG if the name ends with `.svg`, otherwise in Graphviz's language.
     #[arg(long, value_name = "FILE")]
     picture: Option<String>,
-    /// How the least cost is found; all algorithms find the same.
+    /// The search algorithm; all algorithms find the same cost.
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     algorithm: AlgorithmChoice,
-    /// How the elimination order is found.
+    /// The rule for the elimination order.
     #[arg(long, value_enum, default_value_t, value_name = "RULE")]
     order: OrderChoice,
-    /// Memory that tables may take, and as much again for checking them, in MiB.
+    /// The memory limit of the tables in MiB, and again as much for their check.
     #[arg(long, default_value_t = 4096, value_name = "MIB")]
     memory: u64,
-    /// Threads that share the work; as many as there are processors here if not told.
+    /// The number of threads; the default is the number of processors of this machine.
     #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<NonZeroU32>,
 }
@@ -113,13 +113,13 @@ enum AlgorithmChoice {
     Dynamic,
     /// Pruning of tables over neighbourhoods, for small graphs.
     TablePruning,
-    /// Looking at every strategy, for small graphs.
+    /// Exhaustive search, for small graphs.
     Exhaustive,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum OrderChoice {
-    /// The best of all rules, as long as it pays to look for better.
+    /// The best of all rules, searched while this pays off.
     #[default]
     Best,
     /// Fewest unprocessed neighbours, without fill-in.

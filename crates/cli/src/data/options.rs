@@ -11,18 +11,18 @@ use crate::output::refuse_program;
 /// Symbols, inputs and outputs.
 #[derive(Args, Debug, Default)]
 pub(crate) struct DataOptions {
-    /// Give a symbol a value. Symbols that are an extent of an input file need none.
+    /// Set a symbol. A symbol that is an extent of an input file needs no value.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     pub(super) symbols: Vec<SymbolValue>,
-    /// Give an argument its contents: a .npy file, or `zeros`, `ones`, `range`, `const:VALUE`, `random`,
-    /// `random:SEED`. Without, numbers are random and integers zero.
+    /// Set the contents of an argument: a .npy file, or `zeros`, `ones`, `range`, `const:VALUE`, `random`,
+    /// `random:SEED`. By default, floats are random and integers zero.
     #[arg(long = "input", short, value_name = "NAME=FILE|PATTERN")]
     pub(super) inputs: Vec<Input>,
-    /// Write an argument to a .npy file after the run (`-` is the standard output). Without, a summary is printed.
+    /// Write an argument to a .npy file after the run (`-` is the standard output). By default, a summary is printed.
     #[arg(long = "output", short, value_name = "NAME=FILE")]
     pub(super) outputs: Vec<Output>,
-    /// Show a container after the run, or write it to a .npy file (`-` is the standard output), also one that lives only inside
-    /// of the program; with a block, as it was when that had run last.
+    /// Show a container after the run, or write it to a .npy file (`-` is the standard output), including transients. With a block, as it
+    /// was after the last execution of the block.
     #[arg(long = "dump", value_name = "NAME[@BLOCK][=FILE]")]
     pub(super) dumps: Vec<Dump>,
 }
