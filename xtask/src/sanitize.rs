@@ -189,8 +189,9 @@ fn planted(sanitizer: &Sanitizer<'_>, tests: &[Test]) -> Result<usize> {
         let Some(program) = test.name.strip_prefix("faults/") else { continue };
         let path = workspace::root().join(FAULTS).join(format!("{program}.sdft"));
         let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mark = format!("# {}: ", sanitizer.name);
-        let Some(expected) = source.lines().find_map(|line| line.strip_prefix(&mark)) else { continue };
+        let mark = format!("#! test sanitize {} ", sanitizer.name);
+        let command = source.lines().find_map(|line| line.strip_prefix(&mark));
+        let Some((_, expected)) = command.and_then(|rest| rest.split_once("-> ")) else { continue };
         let output = sanitizer.run(test)?;
         if output.status.success() || !text(&output).contains(expected) {
             println!("{}", text(&output));

@@ -12,11 +12,11 @@ mod explain;
 mod failure;
 mod info;
 mod interpret;
+mod minimize;
 mod native;
 mod output;
 mod print;
 mod profile;
-mod reduce;
 mod run;
 mod source;
 mod strategy;
@@ -58,7 +58,8 @@ enum Command {
     Compile(compile::Compile),
     Run(run::Run),
     Cache(cache::CacheCommand),
-    Reduce(reduce::ReduceCommand),
+    #[command(visible_alias = "reduce")]
+    Minimize(minimize::MinimizeCommand),
     Strategy(strategy::StrategyCommand),
 }
 
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
         Command::Compile(command) => command.execute(terminal),
         Command::Run(command) => command.execute(terminal),
         Command::Cache(command) => command.execute(),
-        Command::Reduce(command) => command.execute(terminal),
+        Command::Minimize(command) => command.execute(terminal),
         Command::Strategy(command) => command.execute(terminal),
     };
     match result {

@@ -3,12 +3,13 @@
 use super::{File, Finding};
 
 /// Each crate of the workspace with those of the workspace that it may depend on, tests included.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("sdfg", &[]),
     ("sdfg-runtime", &[]),
     ("sdfg-transforms", &["sdfg"]),
     ("sdfg-library", &["sdfg", "sdfg-transforms"]),
-    ("sdfg-codegen", &["sdfg", "sdfg-runtime"]),
+    ("sdfg-filetest", &["sdfg"]),
+    ("sdfg-codegen", &["sdfg", "sdfg-runtime", "sdfg-filetest"]),
     ("sdfg-dace", &["sdfg"]),
     ("sdfg-symbolica", &["sdfg"]),
     ("sdfg-fuzz", &["sdfg", "sdfg-dace"]),
@@ -21,8 +22,8 @@ const EDGES: [(&str, &[&str]); 11] = [
 /// Crates of the table that are workspaces of their own.
 const OUTSIDE: [&str; 2] = ["sdfg-symbolica", "sdfg-fuzz"];
 
-const ALL: [&str; 6] =
-    ["sdfg", "sdfg-runtime", "sdfg-transforms", "sdfg-library", "sdfg-codegen", "sdfg-dace"];
+const ALL: [&str; 7] =
+    ["sdfg", "sdfg-runtime", "sdfg-transforms", "sdfg-library", "sdfg-codegen", "sdfg-dace", "sdfg-filetest"];
 
 /// Third-party crates that need something on the machine, with the only crates of ours that may ask for them.
 const NATIVE: [(&str, &[&str]); 3] =

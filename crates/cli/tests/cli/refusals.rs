@@ -266,7 +266,7 @@ fn outputs_that_cannot_be_written() {
         &["interpret", "double.sdft", "--set", "N=4", "-o", "B=no/out"],
         &["compile", "none.sdft", "-o", "no/out"],
         &["print", "none.sdft", "-o", "no/out"],
-        &["reduce", "none.sdft", "-o", "no/out", "--", "false"],
+        &["minimize", "none.sdft", "-o", "no/out", "--", "false"],
         &["strategy", "none.sdft", "-o", "no/out"],
         &["strategy", "none.sdft", "--picture", "no/out"],
     ];

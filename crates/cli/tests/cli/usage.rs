@@ -8,7 +8,7 @@ use crate::programs::{DOUBLE, TOTAL, WRONG};
 fn help_has_examples_and_exit_codes() {
     let bench = Bench::new();
     bench.run(&["--help"]).prints(&["Exit status", "interpret", "compile"]);
-    for command in ["check", "explain", "print", "info", "interpret", "compile", "run", "cache", "reduce"] {
+    for command in ["check", "explain", "print", "info", "interpret", "compile", "run", "cache", "minimize"] {
         bench.run(&[command, "--help"]).prints(&["Examples:", "Usage:"]);
     }
     bench.run(&["--version"]).prints(&["sdfg 0.1.0"]);

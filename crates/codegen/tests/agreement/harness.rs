@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use sdfg::dtype::{ScalarKind, ScalarType};
 use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::ir::Sdfg;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::arith::{self, cast};
 use sdfg::tensor::Tensor;
@@ -26,8 +27,8 @@ fn number(at: usize, ty: ScalarType) -> Value {
 }
 
 /// Runs a program with these symbols and small numbers in every argument; the two must agree.
-pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
-    let (program, arguments) = prepared(source, symbols)?;
+pub(crate) fn agree(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(program, symbols)?;
     let mut expected = arguments.clone();
     let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
     let report = interpreter
@@ -49,8 +50,8 @@ pub(crate) fn agree(source: &str, symbols: &[(String, i64)]) -> Result<(), Strin
 }
 
 /// Runs a program with these symbols and small numbers in every argument, as code of every level; each must agree with the interpreter.
-pub(crate) fn agree_at_every_level(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
-    let (program, arguments) = prepared(source, symbols)?;
+pub(crate) fn agree_at_every_level(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(program, symbols)?;
     let mut expected = arguments.clone();
     let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
     interpreter.run(&mut expected, &Options::default()).map_err(|error| format!("interpreter: {error}"))?;
@@ -77,8 +78,8 @@ fn native(
 }
 
 /// Runs a program several times, each on the results of the run before; all that is kept from run to run must agree, too.
-pub(crate) fn agree_again(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
-    let (program, arguments) = prepared(source, symbols)?;
+pub(crate) fn agree_repeatedly(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(program, symbols)?;
     for checked in [false, true] {
         let library = compiled(&program, &CompileOptions { checked, ..options() })?;
         let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
@@ -107,8 +108,8 @@ pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<Str
 }
 
 /// What native code says of a program that the interpreter does not bring to an end either; nothing if one of the two does.
-pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) -> Option<String> {
-    let (program, mut arguments) = prepared(source, symbols).unwrap_or_else(|error| panic!("{error}"));
+pub(crate) fn failure(program: &Sdfg, symbols: &[(String, i64)], checked: bool) -> Option<String> {
+    let (program, mut arguments) = prepared(program, symbols).unwrap_or_else(|error| panic!("{error}"));
     let mut interpreter = Interpreter::new(&program).unwrap_or_else(|error| panic!("{error}"));
     interpreter.run(&mut arguments.clone(), &Options::default()).err()?;
     let library = compiled(&program, &CompileOptions { checked, ..options() })
@@ -119,17 +120,16 @@ pub(crate) fn failure(source: &str, symbols: &[(String, i64)], checked: bool) ->
 }
 
 /// Runs a program as native code, whatever it does.
-pub(crate) fn run(source: &str, symbols: &[(String, i64)]) -> Result<(), String> {
-    let (program, arguments) = prepared(source, symbols)?;
+pub(crate) fn run(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(), String> {
+    let (program, arguments) = prepared(program, symbols)?;
     let library = compiled(&program, &options())?;
     // A copy has no memory behind its elements.
     native(&library, &mut arguments.clone(), NonZeroU32::new(2)).map_err(|error| error.to_string())
 }
 
 /// The program with symbols and small numbers in every argument.
-pub(crate) fn prepared(source: &str, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
-    let sdfg = sdfg::text::parse("program.sdft", source).map_err(|errors| format!("{errors:?}"))?;
-    let program = validate(sdfg).map_err(|rejected| rejected.to_string())?;
+pub(crate) fn prepared(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(Validated, Arguments), String> {
+    let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
     let mut arguments = Arguments::new();
     for (name, value) in symbols {
         arguments.set_symbol(name, *value);

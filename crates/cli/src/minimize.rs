@@ -1,4 +1,4 @@
-//! `sdfg reduce`: finds the smallest program that still makes a command fail.
+//! `sdfg minimize`: finds the smallest program that still makes a command fail.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read, Seek};
@@ -23,11 +23,11 @@ use crate::terminal::Terminal;
 /// same exit status as on the given program, or with the same signal, or exceeds the time limit as it did there.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sdfg reduce wrong.sdft -o small.sdft -- sdfg interpret {} --set N=4\n  \
-                  sdfg reduce wrong.sdft --message 'undefined read' -- sdfg interpret {} --set N=4\n  \
-                  sdfg reduce wrong.sdft --timeout 60 -- ./compare.sh"
+    after_help = "Examples:\n  sdfg minimize wrong.sdft -o small.sdft -- sdfg interpret {} --set N=4\n  \
+                  sdfg minimize wrong.sdft --message 'undefined read' -- sdfg interpret {} --set N=4\n  \
+                  sdfg minimize wrong.sdft --timeout 60 -- ./compare.sh"
 )]
-pub(crate) struct ReduceCommand {
+pub(crate) struct MinimizeCommand {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
     program: String,
@@ -58,12 +58,12 @@ enum Ending {
     TimedOut,
 }
 
-impl ReduceCommand {
+impl MinimizeCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
         let source = Source::read(&self.program, false)?;
         let program = source.validated(terminal)?;
-        let folder = tempfile::Builder::new().prefix("sdfg-reduce-").tempdir().map_err(|error| {
+        let folder = tempfile::Builder::new().prefix("sdfg-minimize-").tempdir().map_err(|error| {
             Failure::usage(format_args!("cannot make a temporary folder: {error}"))
                 .help("set TMPDIR to a folder that may be written to")
         })?;
