@@ -51,7 +51,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
             step::check(&mut tools.cargo(&["test", "--workspace", "--doc"]))
         })?;
     }
-    steps.run("Python package", || python::test(&tools).map(|_| ()))?;
+    steps.run("Python package", || python::test(&tools))?;
     // The tests come last, so that their summary is what a reader of the log sees at its end.
     steps.run("tests", || step::check(&mut test_command(&tools)))?;
     println!("\nEvery step passed: {}", steps.summary());

@@ -1,7 +1,7 @@
 //! Python package: installation together with the `sdfg` command, and its tests.
 //!
-//! The tests of `cargo xtask test` need only NumPy, and are skipped with a message if it is missing. Tests
-//! with DaCe use a separate virtual environment.
+//! The tests of `cargo xtask test` need only NumPy, and run in a virtual environment below `target` if no other
+//! Python has it. Tests with DaCe use a separate virtual environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,9 @@ use crate::workspace::{self, target_folder};
 
 /// The interpreter of Python that makes virtual environments and runs tests; `python3` without.
 const PYTHON_VARIABLE: &str = "SDFG_PYTHON";
+
+/// The interpreter that packages of the distribution are for.
+const DISTRIBUTION_PYTHON: &str = "/usr/bin/python3";
 
 /// A Python that has DaCe.
 const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
@@ -31,10 +34,7 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
     match options {
         [] => install(&environment()),
         ["--venv", folder] => install(Path::new(folder)),
-        ["test"] => {
-            let tools = setup::run()?;
-            if test(&tools)? { Ok(()) } else { bail!("no Python with NumPy was found") }
-        }
+        ["test"] => test(&setup::run()?),
         ["test", "--dace"] => test_with_dace(&setup::run()?),
         other => bail!("`python` knows no `{}`; see `cargo xtask help`", other.join(" ")),
     }
@@ -104,20 +104,45 @@ fn package() -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// Runs the tests that need no DaCe with the first Python that has NumPy; `false` if there is none.
+/// Runs the tests that do not need DaCe.
 ///
 /// # Errors
-/// When the command cannot be built, or a test fails.
-pub(crate) fn test(tools: &Tools) -> Result<bool> {
-    let candidates = [interpreter(), environment().join("bin/python")];
-    let has_numpy = |python: &&PathBuf| step::succeeds(Command::new(python).args(["-c", "import numpy"]));
-    let Some(python) = candidates.iter().find(has_numpy) else {
-        let tried = candidates.map(|python| python.display().to_string());
-        println!("skipped: no NumPy in {}; {PYTHON_VARIABLE} names a Python that has it", tried.join(", "));
-        return Ok(false);
+/// When no Python has NumPy and it cannot be installed, the command cannot be built, or a test fails.
+pub(crate) fn test(tools: &Tools) -> Result<()> {
+    suite(tools, &with_numpy()?, "python/tests")
+}
+
+/// A Python with NumPy: the interpreter, that of the active environment, or that of an environment of our own. A missing NumPy is installed
+/// there from the package index, or as root from the distribution's package.
+///
+/// # Errors
+/// When no way works; the message names what to install.
+fn with_numpy() -> Result<PathBuf> {
+    let has_numpy = |python: &PathBuf| step::succeeds(Command::new(python).args(["-c", "import numpy"]));
+    let folder = target_folder().join("test-venv");
+    let candidates = [interpreter(), environment().join("bin/python"), folder.join("bin/python")];
+    if let Some(python) = candidates.into_iter().find(has_numpy) {
+        return Ok(python);
+    }
+    let installed = virtual_environment(&folder).and_then(|python| {
+        println!("==> installing NumPy into {}", folder.display());
+        step::check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "numpy"]))?;
+        Ok(python)
+    });
+    let failed = match installed {
+        Ok(python) if has_numpy(&python) => return Ok(python),
+        Ok(python) => anyhow::anyhow!("{} cannot import the NumPy that pip installed", python.display()),
+        Err(failed) => failed,
     };
-    suite(tools, python, "python/tests")?;
-    Ok(true)
+    let python = PathBuf::from(DISTRIBUTION_PYTHON);
+    let packages = ["python3", "python3-numpy"];
+    if setup::install_missing(&packages, || has_numpy(&python)).is_ok() && has_numpy(&python) {
+        return Ok(python);
+    }
+    Err(failed.context(format!(
+        "the tests of the Python package need NumPy. Install it with `apt-get install python3-numpy` (Debian and Ubuntu) or \
+         `python3 -m pip install numpy`, or set {PYTHON_VARIABLE} to a Python that has it"
+    )))
 }
 
 /// Runs every test with a Python that has DaCe, which is installed if it is not there.
