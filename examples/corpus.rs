@@ -144,8 +144,8 @@ fn coverage(outcomes: &[Found]) -> String {
     }
     let mut page = String::from(
         "# DaCe's programs here\n\n<!-- Written by `cargo xtask corpus --table docs/dace-coverage.md`. -->\n\n\
-         Every graph is read, validated, run by the interpreter and as native code, and its outputs are compared. A code says\n\
-         why a program is refused; where the interpreter and native code differ, both are told, in this order.\n\n\
+         Every graph is read, validated and run by the interpreter and as native code, and its outputs are compared. A code is\n\
+         the reason of a refusal. Where the interpreter and native code differ, both outcomes are listed, in this order.\n\n\
          | program | variants |\n|---|---|\n",
     );
     for (program, variants) in &programs {
@@ -155,7 +155,7 @@ fn coverage(outcomes: &[Found]) -> String {
         });
         page += &format!("| {program} | {} |\n", told.collect::<Vec<_>>().join("; "));
     }
-    page += "\n## What did not pass\n\n| program | variant | engine | outcome |\n|---|---|---|---|\n";
+    page += "\n## Programs that do not pass\n\n| program | variant | engine | outcome |\n|---|---|---|---|\n";
     page += &reasons;
     page += "\n## Codes of the reader\n\n| code | meaning |\n|---|---|\n";
     for code in sdfg_dace::Code::ALL {

@@ -1,4 +1,4 @@
-//! The commands about plans and native code: their arguments, and the interface of the code that runs them.
+//! Commands about plans and native code: their arguments, and the interface of the code that runs them.
 
 use sdfg::ir::Sdfg;
 

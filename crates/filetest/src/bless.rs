@@ -1,4 +1,4 @@
-//! Rewriting a file so that it expects what was found. Expectations that are met stay as they are written.
+//! Rewrites a file so that it expects the actual results. Satisfied expectations are unchanged.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The tests of a suite: the files of a folder, and blocks of documents.
+//! Collects the tests of a suite: files of a folder, and blocks of documents.
 
 use std::path::Path;
 

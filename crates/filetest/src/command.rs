@@ -1,4 +1,4 @@
-//! What the head of a file asks for: `#! test COMMAND ARGUMENTS`.
+//! Commands in the head of a file: `#! test COMMAND ARGUMENTS`.
 
 use crate::back_end::{Native, PlanOptions};
 use crate::edit::Edits;

@@ -1,7 +1,7 @@
 //! `#! test edit EDIT; EDIT ... [-> refused PART]`: edits of the program, in one series.
 //!
-//! The block of output `edit` has the program after them. A path names an element (`docs/text-format.md`, "Paths");
-//! edits of a called SDFG are made inside of the call.
+//! The output block `edit` contains the program after the edits. A path names an element
+//! (`docs/text-format.md`, "Paths"). Edits of a called SDFG are made inside the call.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What comments expect of a line, and what is found there: diagnostics and derived memlets.
+//! Expectations in comments, and the corresponding results: diagnostics and derived memlets.
 
 use std::fmt;
 

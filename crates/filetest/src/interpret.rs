@@ -1,8 +1,10 @@
-//! `#! test interpret [fixed] [unchecked] [steps(N)] NAME=VALUE ... -> NAME=VALUE ...`: a run on small arguments.
+//! `#! test interpret [fixed] [unchecked] [steps(N)] NAME=VALUE ... -> NAME=VALUE ...`: a run on small
+//! arguments.
 //!
-//! Arguments that are left out are undefined, streams empty. Every argument that changes is a result and must be
-//! expected. The run is repeated in random orders, which must give the same; the elements of streams may then come in
-//! another order. `fixed` leaves the random orders out, for programs that mean several things.
+//! Omitted arguments are undefined, and omitted streams empty. Every argument that changes is a result and
+//! must be expected. The run is repeated in random orders, which must give the same results; elements of
+//! streams may then come in another order. `fixed` omits the random orders, for programs with several
+//! meanings.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! JSON documents: what reading one says stands in a `.txt` file beside it, `valid` if nothing is wrong.
+//! JSON documents: a `.txt` file beside each holds the expected message of the reader, or `valid`.
 //!
-//! They have a file of their own because JSON has no comments.
+//! They have separate files because JSON has no comments.
 
 use std::path::Path;
 

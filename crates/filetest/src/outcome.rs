@@ -1,4 +1,4 @@
-//! Running the commands of a file, and holding what comes out against what the file expects.
+//! Runs the commands of a file, and compares the results with its expectations.
 
 use sdfg::diagnostic::{Diagnostic, Style, render};
 use sdfg::ir::{NodeKind, Sdfg};

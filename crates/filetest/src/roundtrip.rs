@@ -1,4 +1,5 @@
-//! That text and JSON keep a program: read, printed and read again it is the same, with its derived memlets.
+//! Round trips through text and JSON: a program that is read, printed and read again is the same, with its
+//! derived memlets.
 
 use sdfg::ir::Sdfg;
 use sdfg::text::{PrintOptions, print_with};

@@ -1,7 +1,7 @@
-//! That nothing panics, hangs or takes all memory, whatever it is given: texts, documents, graphs.
+//! Robustness: no text, document or graph causes a panic, a hang or memory exhaustion.
 //!
-//! The fuzz targets (`fuzz/`) are made of these functions, and `#! test survive` runs them on what was found. Round trips
-//! are asserted, so a text or document that changes on the way is found, too.
+//! The fuzz targets (`fuzz/`) consist of these functions, and `#! test survive` runs them on findings. Round
+//! trips are asserted, so a text or document that changes on the way is found too.
 
 use sdfg::diagnostic::{Diagnostic, Style, render};
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};

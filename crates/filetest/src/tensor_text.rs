@@ -1,5 +1,5 @@
-//! Tensors as text: `[[1.0, 2.0], [_, 4.0]]`, `3`, `zeros(2, 3)`, `undefined(4)`, `iota(5)`; `_` is undefined. The
-//! lanes of a short vector are one more, innermost, dimension.
+//! Tensors as text: `[[1.0, 2.0], [_, 4.0]]`, `3`, `zeros(2, 3)`, `undefined(4)`, `iota(5)`; `_` is
+//! undefined. The lanes of a short vector are the innermost dimension.
 
 use sdfg::dtype::ElementType;
 use sdfg::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! A file test taken apart: commands, program, expectations on lines, blocks of expected output.
+//! Parser of file tests: commands, program, expectations on lines, blocks of expected output.
 
 use crate::command::Command;
 use crate::expectation::Finding;

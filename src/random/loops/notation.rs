@@ -16,9 +16,11 @@
 //! }
 //! ```
 //!
-//! Arrays are `a` to `e` of `2 * N + 8` elements, `u`, `v` and `w` of two dimensions of `N + 4`, and `ip` of integers. `s` and `t` are
-//! scalars: they begin with 1, and an array has them at the end. `p` is a view of `a` and `q` of `c`, both from the second
-//! element on, unless a line says otherwise: branches exchange views so, each state binding its own. `r` and `x` are references, which are set to `a` and `b` first. Symbols are `i`, `j` and `k`.
+//! Arrays are `a` to `e` of `2 * N + 8` elements, `u`, `v` and `w` of two dimensions of `N + 4`, and `ip` of
+//! integers. `s` and `t` are scalars: they start with 1, and arrays store them at the end. `p` is a view of
+//! `a`, and `q` of `c`, both from the second element on, unless a line changes this: branches exchange views,
+//! and each state has its own binding. `r` and `x` are references, initially to `a` and `b`. Symbols are `i`,
+//! `j` and `k`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
