@@ -23,7 +23,7 @@ impl BlasOption {
         self.blas.is_some()
     }
 
-    /// What library nodes become.
+    /// Treatment of library nodes.
     pub(crate) fn registry(&self) -> Result<Box<dyn Registry>, Failure> {
         let Some(name) = &self.blas else { return Ok(Box::new(BuiltIn)) };
         let found = match name.as_str() {

@@ -100,8 +100,8 @@ impl Check {
     }
 }
 
-/// What is wrong with a program, what a file of DaCe's holds that is not supported or not honoured, and what native code of a
-/// program that is right will be refused for.
+/// Diagnostics of a program: its errors, unsupported or ignored parts of a DaCe file, and for a valid program
+/// the refusals of native code.
 fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>, Vec<Refusal>) {
     let (graph, told) = match source.import() {
         Some(Ok(import)) => (Ok(import.sdfg), import.report.findings),

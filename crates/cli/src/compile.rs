@@ -139,7 +139,7 @@ impl Compile {
         Destination::new(Some(path)).check()
     }
 
-    /// What names of source files are relative to, if debuggers are told them.
+    /// The folder that names of source files are relative to, if debug information is requested.
     fn debug_folder(&self) -> Result<Option<String>, Failure> {
         if !self.debug {
             return Ok(None);

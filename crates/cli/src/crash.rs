@@ -30,7 +30,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Whoever finds out what happened, and how.
+    /// The remedy for a crash: a command that finds its cause.
     fn help(self) -> &'static str {
         match (self.checked, self.external) {
             (false, false) => "run it with --checked: every access is looked at, and a wrong one is named",

@@ -146,7 +146,7 @@ fn trapped(trap: &Trap) -> Failure {
     }
 }
 
-/// How many blocks the trace shows one by one.
+/// Number of blocks that the trace shows individually.
 const SHOWN: usize = 1000;
 
 fn trace(report: &Report) -> String {

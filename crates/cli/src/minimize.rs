@@ -51,7 +51,7 @@ pub(crate) struct MinimizeCommand {
     command: Vec<String>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Exited(ExitStatus),
@@ -84,7 +84,7 @@ impl MinimizeCommand {
         Ok(())
     }
 
-    /// How the command fails on the given program.
+    /// The failure of the command on the given program.
     fn failure_of(&self, sdfg: &Sdfg, folder: &Path) -> Result<Ending, Failure> {
         let (ending, said) = self.run_on(&text::print(sdfg), folder)?;
         let shown = self.command.join(" ");

@@ -26,7 +26,7 @@ use crate::output::unwritten;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// How native code is made.
+/// Options of native compilation.
 #[derive(Args, Debug)]
 pub(crate) struct NativeOptions {
     /// The optimisation level; `fast` has the shortest compile time that still gives fast code.

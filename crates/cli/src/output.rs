@@ -7,7 +7,7 @@ use sdfg_codegen::link::{LinkError, check_writable, write_file};
 
 use crate::failure::Failure;
 
-/// Where a result goes.
+/// The destination of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// The standard output.
@@ -79,7 +79,7 @@ pub(crate) fn print(contents: &[u8]) -> Result<(), Failure> {
     shown(std::io::stdout().lock().write_all(contents))
 }
 
-/// What writing to the standard output gave. Whoever closes it has read enough.
+/// The result of writing to the standard output. A closed output means that the reader has read enough.
 pub(crate) fn shown(written: std::io::Result<()>) -> Result<(), Failure> {
     match written.and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -23,7 +23,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// What code that times this much is to measure.
+    /// Instrumentation for this level.
     pub(crate) fn instrumentation(self, counters: bool) -> Instrumentation {
         let level = match self {
             Level::Program => ProfileLevel::Program,
@@ -35,7 +35,7 @@ impl Level {
     }
 }
 
-/// What a run measures, and where that goes.
+/// Measurements of a run, and their destination.
 #[derive(Args, Debug)]
 pub(crate) struct ProfileOptions {
     /// Show how often and how long parts of the program ran, summed over all runs. The default level is `map`.
@@ -52,7 +52,7 @@ pub(crate) struct ProfileOptions {
 }
 
 impl ProfileOptions {
-    /// What the code is to measure, if anything.
+    /// The requested instrumentation, if any.
     pub(crate) fn instrumentation(&self) -> Result<Option<Instrumentation>, Failure> {
         let level = self.profile.or(self.trace.as_ref().map(|_| Level::Map));
         if level.is_none() && self.counters {

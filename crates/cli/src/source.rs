@@ -19,7 +19,7 @@ const STDIN: &str = "<stdin>";
 /// Bytes of the largest file that is read as a program.
 const LARGEST: u64 = 1 << 30;
 
-/// What there is, up to one byte more than is allowed.
+/// The available bytes, up to one byte more than the limit.
 fn read_up_to(source: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| bytes)
@@ -35,7 +35,7 @@ pub(crate) struct Source {
     allow_external: bool,
 }
 
-/// What a program was written as, which the content tells.
+/// The form of a program, determined by its content.
 #[derive(Debug)]
 enum Content {
     Text(String),
@@ -95,7 +95,7 @@ impl Source {
         matches!(self.content, Content::Text(_)) && self.name != STDIN
     }
 
-    /// What a file of DaCe's is read as, or all that is wrong with it; `None` for other programs.
+    /// The result of reading a DaCe file, or all its errors; `None` for other programs.
     pub(crate) fn import(&self) -> Option<Result<Import, Refused>> {
         let Content::Dace(bytes) = &self.content else { return None };
         Some(self.read_dace(bytes))
@@ -166,7 +166,7 @@ impl Source {
         told.iter().map(line).collect()
     }
 
-    /// What native code of the program will be refused for, each with the name of the file.
+    /// Refusals of native code for the program, each with the name of the file.
     pub(crate) fn render_refused(&self, refused: &[Refusal]) -> String {
         let line = |refusal: &Refusal| {
             let (code, path) = (refusal.lacks.code(), &refusal.path);

@@ -136,7 +136,7 @@ enum OrderChoice {
     Exact,
 }
 
-/// What is searched.
+/// The object of the search.
 enum Read {
     Graph(Tabulated),
     /// A program, whose costs are computed when they are asked for.

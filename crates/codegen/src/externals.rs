@@ -28,7 +28,7 @@ use crate::plan::{
 pub struct NativeExternals {
     /// Compiled calls, by function and types.
     compiled: Mutex<BTreeMap<String, Library>>,
-    /// Where compiled sources in C++ are kept.
+    /// The folder of compiled C++ sources.
     cache: Option<Cache>,
 }
 

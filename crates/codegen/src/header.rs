@@ -117,7 +117,7 @@ fn status_codes(text: &mut String, name: &str) {
     text.push_str("};\n\n");
 }
 
-/// What only programs with timers have.
+/// Declarations for programs with timers.
 fn profile(name: &str) -> String {
     let prefix = name.to_ascii_uppercase();
     let formats = ProfileFormat::ALL

@@ -40,7 +40,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// What an argument is, and by that how it is passed.
+/// Kind of an argument, which determines how it is passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// A pointer to an array: to its element with all indices zero, or `offset` elements before that.
@@ -84,7 +84,7 @@ pub enum ArgumentKind {
 pub struct Argument {
     /// The name in the program.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ArgumentKind,
 }
 
@@ -114,7 +114,7 @@ impl Argument {
         }
     }
 
-    /// How the elements of an array that is not dense lie, as in `strides [4, 1] in an allocation of 8 elements`.
+    /// Layout of an array that is not dense, as in `strides [4, 1] in an allocation of 8 elements`.
     pub fn layout(&self) -> Option<String> {
         let ArgumentKind::Array { strides, offset, elements, .. } = &self.kind else { return None };
         if self.is_dense() {
@@ -207,7 +207,7 @@ impl Status {
         }
     }
 
-    /// What the status means, as part of a message.
+    /// Meaning of the status, as part of a message.
     pub const fn message(self) -> &'static str {
         match self {
             Status::Success => "success",
@@ -248,7 +248,7 @@ pub enum InterfaceError {
     Reserved {
         /// The program.
         name: String,
-        /// What it would export.
+        /// The exported name.
         symbol: String,
     },
     /// Two arguments of one name.
@@ -395,7 +395,7 @@ impl EntryPoint {
         EntryPoint::Profile,
     ];
 
-    /// What follows the program's name in the exported symbol.
+    /// Suffix of the program's name in the exported symbol.
     pub const fn suffix(self) -> &'static str {
         match self {
             EntryPoint::OneShot => "",
@@ -409,7 +409,7 @@ impl EntryPoint {
     }
 }
 
-/// What [`EntryPoint::Profile`] is asked for.
+/// Forms of the result of [`EntryPoint::Profile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProfileFormat {
     /// A table for people: of each region how often it ran and how long that took.

@@ -23,7 +23,7 @@ pub struct ObjectCode {
 }
 
 impl ObjectCode {
-    /// How the program is called.
+    /// The calling interface of the program.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -33,7 +33,7 @@ impl ObjectCode {
         &self.bytes
     }
 
-    /// What the code calls that is not in it.
+    /// Requirements of the code that the object does not contain.
     pub fn requirements(&self) -> &Requirements {
         &self.requirements
     }
@@ -93,7 +93,7 @@ impl Requirements {
     }
 }
 
-/// What compiled code calls, beyond the C and mathematics libraries.
+/// Requirements of compiled code beyond the C and mathematics libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// The code has parallel regions, which an OpenMP runtime runs.
@@ -108,12 +108,12 @@ pub struct Requirements {
     pub vector_mathematics: bool,
     /// The code calls the runtime of a sanitizer, which the process that loads it has to bring.
     pub sanitizer: Option<Sanitizer>,
-    /// Where the functions of external tasklets come from, in order.
+    /// Sources of the functions of external tasklets, in order.
     ///
     /// Loading or linking the object compiles their sources and loads their libraries: it is for the caller to have the user's
     /// consent.
     pub externals: Vec<ExternalOrigin>,
-    /// How much these sources are optimised: the number behind a compiler's `-O`.
+    /// Optimisation level of these sources: the number after a compiler's `-O`.
     pub source_level: u8,
     /// The folder in which those in C++ are kept once they are compiled.
     pub source_cache: Option<PathBuf>,

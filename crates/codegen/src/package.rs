@@ -183,7 +183,7 @@ pub fn cmake_config(object: &ObjectCode) -> String {
     )
 }
 
-/// What the static library needs beside it; the shared one names it itself.
+/// Libraries that the static library needs in addition; the shared one names them itself.
 fn libraries(requirements: &Requirements) -> Vec<&str> {
     let mut names: Vec<&str> = requirements
         .externals

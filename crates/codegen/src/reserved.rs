@@ -29,7 +29,7 @@ const LIBRARY: &str = "abort abs accept access alarm aligned_alloc alloca asprin
     catclose catgets catopen clock_getres dladdr gethostname getloadavg getrlimit getrusage sched_getcpu secure_getenv shm_open shm_unlink \
     sigaddset sigdelset sigemptyset sigfillset sigismember strcasestr strerror_r strncasecmp strtok_r";
 
-/// What names of the OpenMP runtime, of this project's runtime, of threads and of BLAS begin with.
+/// Prefixes of names of the OpenMP runtime, of this project's runtime, of threads and of BLAS.
 const PREFIXES: [&str; 11] = [
     "GOMP_", "GOACC_", "omp_", "ompt_", "kmp_", "sdfg_", "pthread_", "sem_", "cblas_", "LAPACKE_", "madvise_",
 ];

@@ -185,7 +185,7 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
     assert!(message.contains("call `sdfg_library::expand` before compiling"), "{message}");
 }
 
-/// What a target lacks is found before anything is lowered, all of it, in nested SDFGs too.
+/// All missing capabilities are reported before lowering, including those of nested SDFGs.
 #[test]
 fn what_the_target_lacks_is_refused_at_once() {
     let source = "sdfg p {
@@ -511,7 +511,8 @@ fn what_iterations_hand_on_is_told() {
     assert!(!plan(&program("query")).contains("handed over"));
 }
 
-/// Who takes an element may read what was combined before its push: that is not put off to the end of the loop that pushes.
+/// The consumer of an element may read values combined before its push, so the combination is not deferred to
+/// the end of the loop that pushes.
 #[test]
 fn loops_that_push_combine_at_once() {
     let countdown = |out: &str, code: &str, push: &str, leave: &str| {

@@ -150,7 +150,7 @@ fn loops_call_functions_of_vectors_in_the_fast_mode_alone() {
     }
 }
 
-/// What crosses cache lines takes several times as long to come back: a softmax took a tenth more time.
+/// Values that cross cache lines take several times as long to load: a softmax took a tenth more time.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn vectors_that_wait_for_a_call_lie_in_one_cache_line() {

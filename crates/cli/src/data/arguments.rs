@@ -18,7 +18,7 @@ use crate::failure::{Failure, did_you_mean};
 use crate::output::{self, Destination};
 use crate::terminal::Terminal;
 
-/// What a program is run on, and what becomes of the results.
+/// Inputs of a run, and the destinations of its results.
 #[derive(Debug)]
 pub(crate) struct RunData {
     /// Tensors and symbols, as the program asks for them.
@@ -26,7 +26,7 @@ pub(crate) struct RunData {
     /// Arguments that the program writes, in order of declaration, without those that are dumped.
     written: Vec<String>,
     outputs: Vec<Output>,
-    /// What is shown, with the arguments that have it.
+    /// Containers to show, with the arguments that hold them.
     dumps: Vec<(Dump, String)>,
 }
 
@@ -310,7 +310,7 @@ fn listing(extents: &[impl std::fmt::Display]) -> String {
 /// Values of symbols.
 struct Symbols {
     values: BTreeMap<Symbol, i64>,
-    /// What gave each its value, for messages.
+    /// The source of each value, for messages.
     givers: BTreeMap<Symbol, String>,
 }
 

@@ -8,7 +8,7 @@ use sdfg::tensor::{Tensor, TensorError};
 use sdfg::text::parse_value;
 use sdfg::value::{Complex, Value};
 
-/// What an argument is filled with, as the user wrote it.
+/// Contents of an argument, as the user wrote them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
     Zeros,
@@ -47,7 +47,7 @@ impl Pattern {
         }
     }
 
-    /// What elements of a type are filled with.
+    /// Generator of elements of a type.
     ///
     /// # Errors
     /// A message if the type does not have the constant.
@@ -63,7 +63,7 @@ impl Pattern {
     }
 }
 
-/// What elements of a known type are filled with.
+/// Generator of elements of a known type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Filling {
     Each(Value),

@@ -82,7 +82,7 @@ pub(crate) struct Dump {
 }
 
 impl Dump {
-    /// What is shown, as the user named it.
+    /// The container to show, as the user named it.
     pub(super) fn text(&self) -> String {
         match &self.block {
             Some(block) => format!("{}@{block}", self.name),

@@ -13,7 +13,8 @@ use sdfg_transforms::strategy::model::Machine;
 
 use crate::failure::Failure;
 
-/// How often everything is measured; the best counts, because whatever else the machine does only makes it slower.
+/// Number of repetitions of each measurement. The best one counts, because other work on the machine only
+/// makes it slower.
 const ROUNDS: usize = 5;
 
 /// Measures this machine with so many ranks, without a number with one for each processor.
@@ -47,7 +48,7 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<String, Failure> {
     Ok(format!("{}{}", HOW, machine.to_toml()))
 }
 
-/// How the numbers were found, for whoever reads the file.
+/// The method of the measurements, for readers of the file.
 const HOW: &str = "\
 # Measured by `sdfg strategy --calibrate`: the best of five rounds, three digits.
 # Operations: products and sums of f64 on 8 KiB, compiled, a thread on each rank at once; the slowest.

@@ -9,7 +9,7 @@ use super::programs::DOUBLE;
 /// The line of the tasklet in [`DOUBLE`].
 const TASKLET: usize = 9;
 
-/// What a tool says of a library; nothing without the tool.
+/// Output of a tool about a library; nothing without the tool.
 fn says(bench: &Bench, tool: &str, arguments: &[&str]) -> Option<String> {
     let answer = Command::new(tool).args(arguments).current_dir(bench.folder.path()).output();
     match answer {

@@ -26,11 +26,11 @@ use std::process::{Command, Output, Stdio};
 /// A folder of its own for each test, with the command that runs in it.
 struct Bench {
     folder: tempfile::TempDir,
-    /// What commands keep: not in the user's own.
+    /// The cache of the commands, separate from the user's.
     cache: tempfile::TempDir,
 }
 
-/// What a command answered.
+/// The answer of a command.
 #[derive(Debug)]
 struct Answer {
     status: Option<i32>,

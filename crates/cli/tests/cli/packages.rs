@@ -101,7 +101,7 @@ fn a_package_that_fails_leaves_nothing() {
     assert_eq!(names("deep"), ["old"]);
 }
 
-/// What callers see does not tell how many versions there are.
+/// The interface for callers does not depend on the number of versions.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_package_with_versions_is_used_as_any_other() {

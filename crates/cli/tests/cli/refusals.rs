@@ -49,7 +49,7 @@ fn broken_texts_and_documents() {
     }
 }
 
-/// What DaCe wrote, if it is cut short.
+/// A truncated DaCe file.
 #[test]
 fn documents_without_content() {
     let bench = Bench::new();
@@ -85,7 +85,7 @@ fn files_that_are_too_large() {
     }
 }
 
-/// What was found in other programs is told in any case.
+/// Diagnostics of other programs are reported even if one program is unreadable.
 #[test]
 fn programs_that_cannot_be_read_beside_others() {
     let bench = Bench::new();

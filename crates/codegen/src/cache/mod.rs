@@ -20,10 +20,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::link::EXTERNAL_EXTENSION;
 
-/// What names of objects end with; nothing else in the folder is touched but what C++ of external tasklets was compiled to.
+/// Suffix of object names. Nothing else in the folder is touched, except compiled C++ sources of external
+/// tasklets.
 const EXTENSION: &str = "sdfg-object";
 
-/// How names of files begin that are being written, and end: what a writer that was killed leaves behind is known by that.
+/// Prefix and suffix of files that are being written, which identify the remains of a killed writer.
 const UNFINISHED: (&str, &str) = (".sdfg-", ".unfinished");
 
 /// The variable that names the folder of the user's cache; empty for none.
@@ -35,7 +36,7 @@ pub struct Cache {
     folder: PathBuf,
 }
 
-/// What a cache holds.
+/// Contents of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Number of objects.
@@ -84,12 +85,12 @@ impl Cache {
         Some(Cache::in_folder(base?.join("sdfg")))
     }
 
-    /// Where the objects are.
+    /// The folder of the objects.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What is in it now; nothing if the folder is not there.
+    /// Current contents; nothing if the folder does not exist.
     ///
     /// # Errors
     /// When the folder cannot be read.

@@ -19,7 +19,7 @@ const VECTOR_MATHEMATICS: u8 = 4;
 const PROFILE: u8 = 8;
 const PROCESSOR: u8 = 16;
 
-/// What an object in a cache begins with: a change of the layout below changes it.
+/// Magic bytes of an object in the cache; a change of the layout below changes them.
 pub(super) const MAGIC: &[u8] = b"sdfg object 1\n";
 
 /// After so long, nobody writes a file any more.
@@ -99,7 +99,7 @@ impl Cache {
     }
 }
 
-/// What the object in a file needs, and the object; `None` if it is not there or not whole.
+/// The requirements of the object in a file, and the object; `None` if it is missing or damaged.
 fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
     let bytes = std::fs::read(path).ok()?;
     let (hash, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(Sha256::output_size())?;

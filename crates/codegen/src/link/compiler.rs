@@ -22,10 +22,10 @@ const CPP_VARIABLE: &str = "CXX";
 /// Compilers of C++ in the order in which they are tried.
 const CPP_CANDIDATES: [&str; 4] = ["clang++-19", "clang++", "g++", "c++"];
 
-/// What names of kept results end with.
+/// Suffix of names of cached results.
 pub(crate) const EXTENSION: &str = "sdfg-external";
 
-/// What C++ is compiled to.
+/// Output of a C++ compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// An object file, to be linked with the program.
@@ -64,7 +64,7 @@ impl Compiler {
         command
     }
 
-    /// What the compiler says of itself, which changes when it is exchanged.
+    /// The version output of the compiler, which changes when the compiler is replaced.
     fn version(&self) -> Result<Vec<u8>, LinkError> {
         let program = self.program.display().to_string();
         let output = self.command().arg("--version").output();

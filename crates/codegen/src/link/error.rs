@@ -32,7 +32,7 @@ pub enum LinkError {
         program: String,
         /// Its exit status.
         status: std::process::ExitStatus,
-        /// What it printed.
+        /// Its output.
         messages: String,
     },
     /// A linker that reported success, and wrote nothing.
@@ -52,7 +52,7 @@ pub enum LinkError {
     Source {
         /// The compiler.
         program: String,
-        /// What it printed; places are those in the code of the tasklets.
+        /// Its output; positions are those in the code of the tasklets.
         messages: String,
     },
     /// Functions that nothing defines.
@@ -75,7 +75,7 @@ pub enum LinkError {
     NoOpenMp {
         /// File names that were looked for.
         names: Vec<&'static str>,
-        /// Where.
+        /// The place.
         folders: Vec<PathBuf>,
     },
     /// The C or mathematics library is missing, which only matters to a bare linker.

@@ -12,7 +12,7 @@ pub const LINKER_VARIABLE: &str = "SDFG_LINKER";
 /// Compiler drivers and bare linkers, in the order in which they are tried.
 const CANDIDATES: [&str; 8] = ["cc", "clang", "gcc", "clang-19", "ld", "ld.lld", "lld", "rust-lld"];
 
-/// How a linker takes its arguments.
+/// Argument syntax of a linker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {
     /// A C compiler, which knows the system's libraries and passes `-Wl,` arguments on.
@@ -68,7 +68,7 @@ impl Linker {
         command
     }
 
-    /// Where a compiler driver finds the library `name`, or nothing.
+    /// The path at which a compiler driver finds the library `name`, if any.
     pub(super) fn locate(&self, name: &str) -> Option<PathBuf> {
         if self.flavour != Flavour::Driver {
             return None;

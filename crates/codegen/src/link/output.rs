@@ -81,7 +81,7 @@ impl Output {
     }
 }
 
-/// What stands at a path.
+/// The entry at a path.
 enum PathEntry {
     /// A regular file or nothing yet, at the end of all symbolic links.
     File(PathBuf),

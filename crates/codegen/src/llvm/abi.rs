@@ -268,7 +268,7 @@ impl<'ctx> Emitter<'ctx> {
     }
 
     /// The function with the program's statements, and its arguments in `outer`: all memory comes as parameters that are
-    /// known not to overlap. Buffers that take turns in one slot are one parameter, so that their accesses keep their order.
+    /// known not to overlap. Buffers that share a slot are one parameter, so that their accesses keep their order.
     /// `suffix` tells its versions apart.
     fn body_function(&self, outer: &Function<'_, 'ctx>, suffix: &str) -> Emit<Called<'ctx>> {
         let captures = &self.plan.captures;
@@ -383,7 +383,7 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(self.builder.build_struct_gep(self.emitter.memory_type(), entry, part, "")?)
     }
 
-    /// Where the handle has address (0) or size (1) of the arena.
+    /// Position of the address (0) or size (1) of the arena in the handle.
     pub(super) fn arena_field(&self, part: u32) -> Emit<PointerValue<'ctx>> {
         self.memory_field(ARENA, part)
     }
@@ -398,23 +398,23 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(self.builder.build_load(self.emitter.i32(), self.status_address()?, "")?.into_int_value())
     }
 
-    /// Where the handle has the message of a checked program.
+    /// Position of a checked program's message in the handle.
     pub(super) fn message_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(BUFFERS + self.emitter.persistent_buffers().count() as u32)
     }
 
-    /// Where the handle has the number of its version, of programs with several.
+    /// Position of the version number in the handle, for programs with several versions.
     pub(super) fn version_field(&self) -> Emit<PointerValue<'ctx>> {
         let behind = self.emitter.persistent_buffers().count() + usize::from(self.emitter.plan.checked);
         self.handle_field(BUFFERS + behind as u32)
     }
 
-    /// Where the handle has its status.
+    /// Position of the status in the handle.
     pub(super) fn status_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(STATUS)
     }
 
-    /// Where the handle has its measurements; it is the last field of handles that have some.
+    /// Position of the measurements in the handle; the last field of handles with measurements.
     pub(super) fn profile_field(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(self.emitter.handle_type().count_fields() - 1)
     }

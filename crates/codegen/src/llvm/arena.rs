@@ -11,7 +11,7 @@ use super::function::{Base, Function};
 use super::memory::{ALIGNMENT, HUGE, HUGE_PAGE};
 use crate::plan::{Plan, Slot};
 
-/// How many transients a message names.
+/// Maximum number of transients in a message.
 const NAMED: usize = 6;
 
 impl<'ctx> Function<'_, 'ctx> {

@@ -19,7 +19,7 @@ use crate::plan::{BufferId, Check, CheckedDimension, Row};
 /// Bytes of a message, with the zero at its end; longer ones are cut.
 pub(super) const MESSAGE: u32 = 512;
 
-/// How many numbers a message has at most.
+/// Maximum number of numbers in a message.
 const NUMBERS: usize = 2;
 
 /// An element of a buffer that will be accessed.
@@ -29,7 +29,7 @@ pub(super) struct Element<'ctx> {
     pub(super) position: IntValue<'ctx>,
 }
 
-/// What is done with an element.
+/// Kind of access to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,

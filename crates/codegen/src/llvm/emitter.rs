@@ -30,7 +30,7 @@ pub(super) type Emit<T> = Result<T, LlvmError>;
 /// One module that is being written.
 pub(super) struct Emitter<'ctx> {
     pub(super) context: &'ctx Context,
-    /// What debuggers are told, until the module is finished; it goes before the module does.
+    /// Debug information of the module until it is finished; it is dropped before the module.
     pub(super) debug: RefCell<Option<Debug<'ctx>>>,
     pub(super) module: Module<'ctx>,
     pub(super) plan: &'ctx Plan,
@@ -42,7 +42,7 @@ pub(super) struct Emitter<'ctx> {
     openmp: Cell<bool>,
     /// Declared functions that the optimiser may call, by name.
     pub(super) kept: RefCell<BTreeMap<String, FunctionValue<'ctx>>>,
-    /// How many calls were written that may become calls of functions of vectors.
+    /// Number of emitted calls that may become calls of vector functions.
     pub(super) vector_calls: Cell<usize>,
     /// Whether a function of this project's runtime was declared.
     runtime: Cell<bool>,
@@ -185,7 +185,7 @@ impl<'ctx> Emitter<'ctx> {
         LlvmError::Malformed { program: self.plan.name.clone(), message: message.to_string() }
     }
 
-    /// How floating-point arithmetic may be carried out.
+    /// The floating-point mode.
     pub(super) fn float_mode(&self) -> FloatMode {
         self.options.floats.unwrap_or(self.plan.float_mode)
     }

@@ -28,7 +28,7 @@ pub enum LlvmError {
         Level::ALL.map(Level::name).join(", ")
     )]
     NoLevel {
-        /// What was given.
+        /// The given value.
         name: String,
     },
     /// Levels of x86-64 on another architecture, or none.
@@ -65,7 +65,7 @@ pub enum LlvmError {
     /// The plan asks for something that this back end cannot do.
     #[error("the CPU back end does not support {what}")]
     Unsupported {
-        /// What, as in "pipes between kernels".
+        /// The construct, as in "pipes between kernels".
         what: String,
     },
     /// The emitted instructions do not fit together: a defect of the emitter, not of the program.

@@ -89,7 +89,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 }
 
-/// How a narrow integer fills its register.
+/// Extension of a narrow integer in its register.
 fn extension(ty: ScalarType) -> Option<&'static str> {
     match (ty.kind(), ty.size()) {
         (ScalarKind::Signed, 1 | 2) => Some("signext"),

@@ -25,7 +25,7 @@ use super::value::{Lane, Lanes};
 use crate::interface::Status;
 use crate::plan::{Allocation, BufferId, JumpTarget};
 
-/// Where a buffer's first element is.
+/// Address of a buffer's first element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base<'ctx> {
     /// At an address that does not change.
@@ -49,14 +49,14 @@ pub(super) struct Slots<'ctx> {
     lanes: Vec<(PointerValue<'ctx>, Option<PointerValue<'ctx>>)>,
 }
 
-/// What a function returns.
+/// Return value of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Returns<'ctx> {
     /// Nothing.
     Nothing,
     /// Its status.
     Status,
-    /// What is in a slot.
+    /// Contents of a slot.
     Slot(PointerValue<'ctx>, BasicTypeEnum<'ctx>),
 }
 
@@ -86,9 +86,9 @@ pub(super) struct Function<'e, 'ctx> {
     owned_streams: RefCell<Vec<PointerValue<'ctx>>>,
     /// Streams that stand for a queue of this thread's own, with its end.
     pub(super) collected: RefCell<BTreeMap<BufferId, Cursor<'ctx>>>,
-    /// What the runtime knows the task by that the function runs in; null outside of tasks.
+    /// The runtime's handle of the task that runs the function; null outside of tasks.
     pub(super) task: Cell<PointerValue<'ctx>>,
-    /// Where index arithmetic notes that it overflowed, if anyone wants to know.
+    /// Flag that records overflow of index arithmetic, if requested.
     pub(super) overflow: Cell<Option<PointerValue<'ctx>>>,
     /// Whether combinations keep their order, where a resolution by itself has none.
     pub(super) keeps_order: Cell<bool>,
@@ -99,7 +99,7 @@ pub(super) struct Function<'e, 'ctx> {
     /// The memlet or copy whose accesses are being written, for messages.
     pub(super) reader: RefCell<Option<String>>,
     pub(super) timers: Timers<'ctx>,
-    /// Where what is written comes from, if debuggers are told.
+    /// Source locations of emitted instructions, if debug information is requested.
     pub(super) location: Cell<Option<DILocation<'ctx>>>,
 }
 

@@ -68,10 +68,11 @@ struct Loop {
     headers: BTreeSet<usize>,
 }
 
-/// Where an address comes from.
+/// Origin of an address.
 #[derive(Default)]
 struct Origin<'ctx> {
-    /// What it points into: parameters, variables, allocations, and addresses that were loaded or joined outside of the loop.
+    /// The memory that it points into: parameters, variables, allocations, and addresses that were loaded or
+    /// joined outside of the loop.
     roots: Vec<BasicValueEnum<'ctx>>,
     is_joined: bool,
 }
@@ -292,7 +293,7 @@ fn incoming(instruction: InstructionValue<'_>) -> Vec<BasicValueEnum<'_>> {
         .unwrap_or_default()
 }
 
-/// What an address is an offset from.
+/// The base of an address.
 fn start(mut address: BasicValueEnum<'_>) -> BasicValueEnum<'_> {
     while let Some(next) = address
         .as_instruction_value()

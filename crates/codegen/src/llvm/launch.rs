@@ -18,7 +18,8 @@ impl<'ctx> Emitter<'ctx> {
         self.context.void_type().fn_type(&parameters, false)
     }
 
-    /// What the OpenMP runtime hands to the threads of a team: the function of the loop and its environment.
+    /// Argument of the OpenMP runtime for the threads of a team: the function of the loop and its
+    /// environment.
     fn team_type(&self) -> StructType<'ctx> {
         let fields: [BasicTypeEnum<'ctx>; 2] = [self.pointer().into(), self.pointer().into()];
         self.context.struct_type(&fields, false)
@@ -87,7 +88,7 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str) -> Emit<FunctionValue
     Ok(value)
 }
 
-/// What the OpenMP runtime calls in every thread.
+/// The function that the OpenMP runtime calls in every thread.
 fn member_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
     let i32 = emitter.i32();
     let ty = emitter.context.void_type().fn_type(&[emitter.pointer().into()], false);

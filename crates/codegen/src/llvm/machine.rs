@@ -184,8 +184,9 @@ fn host_triple() -> Result<TargetTriple, LlvmError> {
     }
 }
 
-/// How much the machine code generator does. At the quick level its shortest way is taken, with the register allocator of the longer
-/// ones ([`process`]): a third of the instructions, and loops that are slower by a tenth instead of twice as slow.
+/// Effort of the machine code generator. The quick level uses its shortest path with the register allocator
+/// of the other levels ([`process`]): a third of the instructions, and loops that are slower by a tenth
+/// instead of twice as slow.
 fn codegen_level(level: OptLevel) -> OptimizationLevel {
     match level {
         OptLevel::O0 | OptLevel::Quick => OptimizationLevel::None,

@@ -30,7 +30,7 @@ pub(super) struct ElementAddress<'ctx> {
     /// Whether accesses belong to loop metadata: scratch memory is shared by the iterations of a loop that is
     /// otherwise independent.
     pub(super) recorded: bool,
-    /// What is looked at before an access.
+    /// Checks before an access.
     pub(super) checked: Option<Element<'ctx>>,
 }
 
@@ -82,7 +82,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.place_at(part.origin.buffer, offset)
     }
 
-    /// How far an index of a dimension lies from index 0.
+    /// Distance of an index of a dimension from index 0.
     pub(super) fn stride_at(&self, stride: &Stride, index: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         match stride {
             Stride::Even(stride) if stride.is_one() => Ok(index),

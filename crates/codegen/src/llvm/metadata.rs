@@ -16,7 +16,7 @@ pub(super) const PARALLEL_ACCESSES: &str = "llvm.loop.parallel_accesses";
 /// The property of a loop whose body is copied out for every iteration.
 pub(super) const UNROLL_FULL: &str = "llvm.loop.unroll.full";
 
-/// What is known or wanted of one loop.
+/// Facts about and requests for one loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoopHints {
     /// No iteration reads or writes what another iteration writes, for all accesses given to

@@ -25,7 +25,7 @@ impl<'ctx> Emitter<'ctx> {
         }
     }
 
-    /// What functions are written for from now on: a level, or without one the processor of the module.
+    /// Target of subsequent functions: a level, or by default the processor of the module.
     ///
     /// Functions that several versions call are written once, for the first that does. So versions are written in ascending order.
     pub(super) fn write_for(&self, level: Option<Level>) {

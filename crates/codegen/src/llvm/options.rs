@@ -13,7 +13,7 @@ pub use sdfg_runtime::Sanitizer;
 use super::level::Level;
 use crate::plan::Plan;
 
-/// How much time is spent on making the code fast.
+/// Optimisation levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OptLevel {
     /// No optimisation: the shortest way to code that runs, for looking at what was generated.
@@ -35,7 +35,7 @@ impl OptLevel {
     /// Every level, from least to most work.
     pub const ALL: [OptLevel; 5] = [OptLevel::O0, OptLevel::Quick, OptLevel::O1, OptLevel::O2, OptLevel::O3];
 
-    /// How much sources of external tasklets are optimised, as a number behind `-O`.
+    /// Optimisation level for sources of external tasklets, the number after `-O`.
     pub(crate) const fn of_sources(self) -> u8 {
         match self {
             OptLevel::O0 => 0,
@@ -97,7 +97,7 @@ impl Cpu {
 /// Choices of one native compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
-    /// How much to optimise.
+    /// The optimisation level.
     pub level: OptLevel,
     /// The processor.
     pub cpu: Cpu,
@@ -146,7 +146,7 @@ impl Default for CompileOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an optimisation level: expected one of 0, quick, 1, 2, 3")]
 pub struct ParseOptLevelError {
-    /// What was read.
+    /// The text that was read.
     pub text: String,
 }
 

@@ -38,7 +38,7 @@ struct Outlined<'l, 'ctx> {
     name: &'l str,
     team: FunctionValue<'ctx>,
     counter: PointerValue<'ctx>,
-    /// What it is given, as values in the function around it.
+    /// Its captures, as values in the enclosing function.
     captured: &'l [BasicValueEnum<'ctx>],
 }
 
@@ -106,7 +106,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.launch(part.as_global_value().as_pointer_value(), environment, work, threads)
     }
 
-    /// What threads count in that ask for their next iterations or wait for their turn to merge; null if none do.
+    /// Counter through which threads request iterations or wait for their turn to merge; null if none do.
     fn shared_counter(&self, parallel: TeamLoop<'_>) -> Emit<PointerValue<'ctx>> {
         if parallel.team.sharing == Sharing::Static && parallel.team.in_order.is_none() {
             return Ok(self.emitter.pointer().const_null());

@@ -14,7 +14,7 @@ use super::options::OptLevel;
 /// A pass list in two parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passes {
-    /// What prepares loops.
+    /// Passes that prepare loops.
     pub(super) before: String,
     /// Vectorisation, and what follows it.
     pub(super) after: String,
@@ -46,7 +46,7 @@ const COMBINE: &str = "instcombine<max-iterations=1;no-use-loop-info;no-verify-f
 
 const ROTATE: &str = "loop-rotate<header-duplication;no-prepare-for-lto>";
 
-/// What analyses of the whole module the passes of functions read.
+/// Module analyses that function passes use.
 const ANALYSES: &str = "require<globals-aa>,function(invalidate<aa>),require<profile-summary>";
 
 /// The passes of a level; none for code that is not optimised.
@@ -91,7 +91,7 @@ fn before_vectorisation(level: OptLevel) -> String {
     )
 }
 
-/// What simplifies a function at [`OptLevel::O2`], or `best` at [`OptLevel::O3`].
+/// Passes that simplify a function at [`OptLevel::O2`], or, if `best`, at [`OptLevel::O3`].
 fn simplification(best: bool) -> String {
     let unswitch = if best { "nontrivial;trivial" } else { "no-nontrivial;trivial" };
     let unswitch = format!("simple-loop-unswitch<{unswitch}>");

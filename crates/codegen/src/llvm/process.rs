@@ -77,7 +77,7 @@ impl Settings {
     }
 }
 
-/// Who works with which settings, and who waits.
+/// Active settings, and waiting threads.
 struct Turns {
     settings: Option<Settings>,
     /// Threads that work with them.

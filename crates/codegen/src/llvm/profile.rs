@@ -23,9 +23,9 @@ const TIMER_WORDS: u32 = 6;
 pub(super) struct Timers<'ctx> {
     /// One for each depth of regions in regions; not running at the start of the function.
     slots: RefCell<Vec<PointerValue<'ctx>>>,
-    /// How many run at the place that is being written.
+    /// Number of running timers at the current position.
     running: RefCell<usize>,
-    /// How many run where a jump of a name goes to.
+    /// Number of running timers at the target of a jump.
     at_target: RefCell<BTreeMap<JumpTarget, usize>>,
 }
 
@@ -81,7 +81,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.perform(end, &[self.load_profile()?.into(), timer.into(), self.task.get().into()])
     }
 
-    /// What the handle keeps the measurements in.
+    /// Record of the measurements in the handle.
     fn load_profile(&self) -> Emit<PointerValue<'ctx>> {
         self.load_pointer(self.profile_field()?)
     }
@@ -107,7 +107,7 @@ impl<'ctx> Function<'_, 'ctx> {
 }
 
 impl<'ctx> Emitter<'ctx> {
-    /// What the program times, as an array of `sdfg_region`.
+    /// The program's timers, as an array of `sdfg_region`.
     fn region_table(&self, profile: &Profile) -> PointerValue<'ctx> {
         let kind_text = |kind: TimerKind| self.text(kind.noun());
         let entries: Vec<_> = profile

@@ -30,12 +30,12 @@ const LENGTH: i64 = 88;
 pub(super) struct Collector<'ctx> {
     stream: BufferId,
     own: PointerValue<'ctx>,
-    /// Where the function keeps the address of the queue, to close it at its end.
+    /// Slot with the address of the queue, which the function closes at its end.
     slot: PointerValue<'ctx>,
     target: PointerValue<'ctx>,
     /// Memory that takes its elements instead.
     pub(super) array: Option<StreamToArray>,
-    /// Where the stream was before.
+    /// Previous slot of the stream.
     before: Option<Base<'ctx>>,
 }
 

@@ -13,7 +13,7 @@ use super::metadata::LoopHints;
 use super::parallel::TeamLoop;
 use crate::plan::LoopDimension;
 
-/// What writes the statements of one iteration.
+/// Emitter of the statements of one iteration.
 type Body<'f> = &'f dyn Fn() -> Emit<()>;
 
 /// One dimension of a shared iteration space.

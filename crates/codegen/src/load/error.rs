@@ -65,7 +65,7 @@ pub enum LoadError {
         /// The functions.
         symbols: Vec<String>,
     },
-    /// What an external tasklet brings could not be compiled.
+    /// Code of an external tasklet could not be compiled or found.
     #[error(transparent)]
     External(#[from] LinkError),
     /// The in-process loader failed.
@@ -86,7 +86,7 @@ pub enum CallError {
     Hazard {
         /// The program.
         program: String,
-        /// How it could.
+        /// The hazard.
         hazard: Hazard,
     },
     /// An array of `bool` with other bytes than 0 and 1, which the program could copy to a slice of `bool`.
@@ -128,9 +128,9 @@ pub enum CallError {
     Kind {
         /// The name.
         argument: String,
-        /// What the program takes.
+        /// The type that the program takes.
         expected: &'static str,
-        /// What was given.
+        /// The given type.
         given: &'static str,
     },
     /// Another element type.
@@ -187,7 +187,7 @@ pub enum CallError {
         expected: u128,
         /// The bytes that were given.
         given: usize,
-        /// How its elements lie, if they are not dense; for the message.
+        /// Its layout, if it is not dense; for the message.
         layout: String,
     },
     /// Strides that lead out of the allocation.
@@ -209,11 +209,11 @@ pub enum CallError {
         symbol: String,
         /// The value found first.
         first: i64,
-        /// Where it was found, as in "dimension 0 of `A`".
+        /// The position, as in "dimension 0 of `A`".
         first_source: String,
         /// The other value.
         second: i64,
-        /// Where that was found.
+        /// The position of the other value.
         second_source: String,
     },
     /// A value outside a symbol's type.

@@ -33,7 +33,7 @@ const LIBMVEC: &str = "libmvec.so.1";
 pub(super) struct JitCode {
     jit: LLVMOrcLLJITRef,
     program: String,
-    /// What the session reports on its own, which outlives it.
+    /// Error reports of the session, which outlive it.
     reports: Box<Reports>,
 }
 
@@ -166,7 +166,7 @@ impl Drop for JitCode {
     }
 }
 
-/// What the dynamic loader is asked for.
+/// Symbols to look up in the dynamic loader.
 fn file_to_open(library: &Library) -> String {
     match library {
         Library::Found(path) => path.display().to_string(),

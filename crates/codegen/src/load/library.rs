@@ -39,7 +39,7 @@ struct Entries {
     profile: Option<ProfileFn>,
 }
 
-/// What keeps the code in memory.
+/// Owner of the code in memory.
 enum Code {
     #[cfg(feature = "llvm")]
     Jit(#[expect(dead_code, reason = "owned for its Drop, which frees the code")] super::jit::JitCode),
@@ -140,7 +140,7 @@ impl Library {
         Ok(Library { interface, entries, idle: Mutex::default(), hazard, _code: Code::Permanent })
     }
 
-    /// How the program is called.
+    /// The calling interface of the program.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -236,7 +236,8 @@ impl Library {
         Err(self.failure(code, text.to_string_lossy().into_owned()))
     }
 
-    /// What the timers of an instance found, on which no run is; `None` of a program without timers, or without memory for the text.
+    /// Measurements of an instance without a current run; `None` for a program without timers, or without
+    /// memory for the text.
     pub(super) fn profile_of(&self, instance: &Instance, format: ProfileFormat) -> Option<String> {
         let profile = self.entries.profile?;
         // SAFETY: the handle is live, and not used by another thread, as the caller has the instance.

@@ -142,8 +142,8 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         result
     }
 
-    /// What the timers of a program that was compiled with some found in all runs on the instance of this call, also in
-    /// failed ones; `None` without timers, or without memory for the text.
+    /// Measurements of all runs on the instance of this call, including failed ones, for a program with
+    /// timers; `None` without timers, or without memory for the text.
     pub fn profile(&mut self, format: ProfileFormat) -> Option<String> {
         self.library.profile_of(self.instance.as_ref()?, format)
     }

@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// What generated code takes for a stream, as `crates/runtime/src/c/runtime.h` lays it out.
+/// A stream argument of generated code, with the layout of `crates/runtime/src/c/runtime.h`.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct PassedQueue {

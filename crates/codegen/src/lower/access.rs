@@ -16,15 +16,15 @@ use crate::plan::BufferId;
 pub(super) struct Record {
     /// The buffer.
     pub(super) buffer: BufferId,
-    /// Which elements, in the buffer's own dimensions; `None` is any.
+    /// Elements, in the buffer's own dimensions; `None` means any.
     pub(super) subset: Option<Subset>,
-    /// How.
+    /// The kind of access.
     pub(super) kind: AccessKind,
     /// Numbers of the loops around it, outermost first.
     pub(super) loops: Vec<usize>,
 }
 
-/// How elements are accessed.
+/// Kinds of access.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AccessKind {
     /// Read.
@@ -86,7 +86,7 @@ impl<'g> Lowering<'g> {
         Ok((part, single))
     }
 
-    /// What an edge reads: an access, or the element that a consume scope around it took.
+    /// The source of an edge: an access, or the element that a surrounding consume scope took.
     pub(super) fn read_part(
         &mut self,
         frame: &CallFrame<'g>,

@@ -298,7 +298,7 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Which dimensions of a part are dropped so that the others are as many as an alias has: single indices, the leftmost first.
+/// Dimensions of a part that are dropped to reach the rank of an alias: single indices, the leftmost first.
 fn surplus(single: &[bool], rank: usize) -> Vec<bool> {
     let mut surplus = single.len().saturating_sub(rank);
     let dropped = single.iter().map(|single| {

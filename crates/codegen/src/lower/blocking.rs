@@ -12,7 +12,7 @@ use sdfg::ir::{Consume, ContainerId, ContainerKind, Flow, NodeId, NodeKind, Sdfg
 use super::call_frame::CallFrame;
 use super::dataflow::Graph;
 
-/// What a part of a graph does at one stream that was there before it.
+/// Effects of a part of a graph on one existing stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct StreamUse {
     pops: bool,
@@ -21,7 +21,7 @@ struct StreamUse {
     waits: bool,
 }
 
-/// What a part of a graph does at streams.
+/// Effects of a part of a graph on streams.
 #[derive(Debug, Default)]
 struct StreamUses {
     streams: BTreeMap<ContainerId, StreamUse>,
@@ -79,7 +79,7 @@ impl Graph<'_, '_> {
             && self.uses(sdfg, self.tree.children(Some(entry))).streams.values().any(|each| each.pushes)
     }
 
-    /// What some nodes with all that is inside of them do at streams.
+    /// Effects on streams of some nodes with everything inside them.
     fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> StreamUses {
         let inside = |node: NodeId| {
             let opened = self.state.node(node).kind.exit_of();

@@ -16,7 +16,7 @@ use crate::plan::{BufferId, JumpTarget};
 pub(super) struct CallFrame<'g> {
     /// The SDFG that is called.
     pub(super) sdfg: &'g Sdfg,
-    /// Where its containers are.
+    /// Bindings of its containers.
     pub(super) containers: BTreeMap<ContainerId, BufferView>,
     /// The scopes in which transients live, for those that do not live as long as the call.
     pub(super) homes: BTreeMap<ContainerId, (StateId, NodeId)>,
@@ -40,7 +40,7 @@ pub(super) struct CallFrame<'g> {
     pub(super) begins: BTreeMap<StateId, Vec<BufferId>>,
     /// Tables of that SDFG.
     pub(super) analyses: Analyses,
-    /// Where it is called.
+    /// The place of the call.
     pub(super) path: ElementPath,
     /// Label of the state that is lowered; nothing between states.
     pub(super) state: Option<&'g str>,

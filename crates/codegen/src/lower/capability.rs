@@ -14,7 +14,7 @@ use super::target::Target;
 use super::vector::{VectorRefusal, structure};
 use crate::plan::{LevelKind, Space};
 
-/// What a target may lack.
+/// Capabilities that a target may lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Hardware that runs loops of a level.
@@ -60,18 +60,18 @@ impl fmt::Display for Capability {
 /// Something of a program that a target does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the target lacks.
+    /// The missing capability.
     pub lacks: Capability,
-    /// What messages call the target.
+    /// The name of the target in messages.
     pub target: &'static str,
-    /// What asks for it, as a noun phrase.
+    /// The construct that requires it, as a noun phrase.
     pub what: String,
-    /// Where that is.
+    /// The place.
     pub path: ElementPath,
 }
 
 impl Refusal {
-    /// What is asked for and why it is refused, without the place.
+    /// The requirement and the reason for its refusal, without the place.
     pub fn message(&self) -> String {
         match &self.lacks {
             Capability::Lanes(reason) => {
@@ -107,7 +107,7 @@ pub fn refusals(program: &Validated, target: &Target) -> Vec<Refusal> {
     search.found
 }
 
-/// What the graph alone tells of that: nothing about sizes or indices.
+/// Missing capabilities that the graph alone reveals, independent of sizes and indices.
 pub(super) fn lacking(sdfg: &Sdfg, target: &Target) -> Vec<Refusal> {
     let mut search = Search::new(sdfg, target);
     search.sdfg(sdfg);
@@ -171,7 +171,7 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// What is missing for the schedule of a scope.
+    /// The missing capability for the schedule of a scope.
     fn lacks_schedule(
         &mut self,
         schedule: &Schedule,
@@ -218,7 +218,7 @@ fn level_of(schedule: &Schedule) -> Option<LevelKind> {
 }
 
 impl Target {
-    /// What is missing for a storage where neither its memory is there nor other memory serves as well.
+    /// The missing capability for a storage, if neither its memory nor a substitute exists.
     fn lacks_storage(&self, storage: Storage) -> Option<Capability> {
         let wanted = match storage {
             Storage::Default | Storage::CpuHeap | Storage::CpuThreadLocal => Space::HostHeap,

@@ -12,14 +12,14 @@ use crate::plan::{
     Allocation, BufferId, Captured, Captures, Declarations, Part, PartMut, Plan, QueueOwner, Statement,
 };
 
-/// What a function has at some place.
+/// Variables and buffers that a function has at some place.
 struct Scope {
     variables: BTreeSet<Symbol>,
     buffers: BTreeSet<BufferId>,
 }
 
 impl Scope {
-    /// What a function has that is given `captures`, before its first statement.
+    /// Variables and buffers of a function with `captures`, before its first statement.
     fn of(plan: &Plan, captures: &Captures, body: &[Statement]) -> Self {
         let declared = Declarations::of(body);
         let mut scope = Scope { variables: declared.variables, buffers: declared.buffers };
@@ -92,7 +92,7 @@ fn outline(plan: &Plan, statement: &mut Statement, scope: &Scope) {
     });
 }
 
-/// What of a scope is used by a statement that has some buffers of its own.
+/// Uses of a scope by a statement that has some buffers of its own.
 fn captures(plan: &Plan, uses: &Uses, scope: &Scope, owned: &BTreeSet<BufferId>) -> Captures {
     let is_constant = |buffer: &BufferId| matches!(plan.buffer(*buffer).allocation, Allocation::Constant(_));
     let is_own = |buffer: &BufferId| owned.contains(buffer) || is_constant(buffer);

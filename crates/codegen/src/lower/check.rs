@@ -68,7 +68,7 @@ impl Lowering<'_> {
         self.checks.push(Check { memlet: what(), dimensions, deferred: Vec::new() });
     }
 
-    /// What was noted, for the place before the accesses.
+    /// Recorded checks, for the place before the accesses.
     pub(super) fn take_checks(&mut self) -> Vec<Statement> {
         self.checks.drain(..).map(Statement::Check).collect()
     }
@@ -109,7 +109,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What elements of a part are in the container whose bounds are deferred.
+/// Elements of a part that lie in the container whose bounds are deferred.
 fn through(each: &DeferredBounds, subset: &Subset) -> Check {
     let dimension = |side: &BoundedDimension| {
         let along = side.axis.as_ref().and_then(|(axis, step)| Some((subset.0.get(*axis)?, step)));

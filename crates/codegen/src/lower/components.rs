@@ -30,7 +30,7 @@ enum Work {
     Unknown,
 }
 
-/// What the nodes of a component have to do.
+/// The work of the nodes of a component.
 #[derive(Default)]
 struct Load {
     /// Whether the calling thread has to run something of it.

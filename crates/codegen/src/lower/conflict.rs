@@ -46,7 +46,7 @@ pub(super) struct OpenLoop {
     pub(super) locals: Vec<BufferId>,
 }
 
-/// What closing a shared loop decides.
+/// Decisions at the end of a shared loop.
 pub(super) struct Closed {
     pub(super) privates: Vec<PrivateAccumulator>,
     pub(super) collected: Vec<Collected>,

@@ -137,7 +137,7 @@ impl<'g> Lowering<'g> {
         Ok(queues.origin)
     }
 
-    /// What processing elements share: two numbers, which are zero when they begin.
+    /// Shared state of processing elements: two numbers, initially zero.
     fn shared_state(&mut self, label: &str, statements: &mut Vec<Statement>) -> Location {
         let name = self.take_name(&format!("{label}_scope"));
         let (element, size) = (ElementType::scalar(ScalarType::I64), Expr::int(2));

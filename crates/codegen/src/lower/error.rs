@@ -13,7 +13,7 @@ pub enum LowerError {
     Unsupported {
         /// The construct, as a noun phrase.
         what: String,
-        /// Where it is.
+        /// The place.
         path: String,
     },
     /// The target lacks what the program asks for.
@@ -26,17 +26,17 @@ pub enum LowerError {
     Unexpanded {
         /// The kind of node.
         noun: &'static str,
-        /// What it does.
+        /// Its operation.
         operation: String,
-        /// Where it is.
+        /// The place.
         path: String,
     },
     /// Code does not type. Validation says the same earlier.
     #[error("{path}: {}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Types {
-        /// What is wrong.
+        /// The errors.
         errors: Vec<TypeError>,
-        /// Where it is.
+        /// The place.
         path: String,
     },
     /// The size of a transient is not known where its memory has to be allocated.
@@ -48,7 +48,7 @@ pub enum LowerError {
         container: String,
         /// Its size.
         size: String,
-        /// Where it is used.
+        /// The place of its use.
         path: String,
     },
     /// The plan breaks a rule: a defect of the compiler, which only debug builds look for.
@@ -57,9 +57,9 @@ pub enum LowerError {
     /// A graph that validation should have refused.
     #[error("{path}: {what}")]
     Invalid {
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// Where it is.
+        /// The place.
         path: String,
     },
 }

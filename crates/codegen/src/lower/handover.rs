@@ -11,7 +11,7 @@ use super::Lowering;
 use super::conflict::OpenLoop;
 use crate::plan::{BufferId, Statement, Touch, any_statement, touches};
 
-/// How many consume scopes a program has, with those of its nested SDFGs.
+/// Number of consume scopes of a program, including those of its nested SDFGs.
 pub(super) fn n_consume_scopes(sdfg: &Sdfg) -> usize {
     let nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
     nodes

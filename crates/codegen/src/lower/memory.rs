@@ -301,7 +301,7 @@ impl<'g> Lowering<'g> {
         Err(LowerError::Unsupported { what, path: frame.path.to_string() })
     }
 
-    /// Where memory of this size comes from, as far out as the size allows.
+    /// Allocation of memory of this size, as far out as the size permits.
     fn placement(&self, size: &Expr, element: ElementType) -> Allocation {
         let bytes = size
             .as_int()

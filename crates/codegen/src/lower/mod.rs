@@ -109,12 +109,12 @@ struct Lowering<'g> {
     plan: Plan,
     target: &'g Target,
     options: &'g LowerOptions,
-    /// How often each name was asked for.
+    /// Number of requests of each name.
     names: BTreeMap<String, u32>,
     n_targets: u32,
     /// Shapes of buffers in their own dimensions.
     roots: Vec<RootShape>,
-    /// What memory the graph asks for, of buffers.
+    /// Requested memory of buffers.
     storages: Vec<Storage>,
     /// Every access so far, in order.
     records: Vec<Record>,
@@ -122,13 +122,13 @@ struct Lowering<'g> {
     checks: Vec<Check>,
     /// For each group of tasks around the current place, how many buffers there were before it.
     tasks: Vec<usize>,
-    /// How many consume scopes the program has: streams order accesses by these alone.
+    /// Number of consume scopes of the program: only these order accesses through streams.
     n_consume_scopes: usize,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
     loop_ranges: Vec<(Symbol, Range)>,
-    /// What is known of the plan's variables.
+    /// Facts about the plan's variables.
     assumptions: Assumptions,
     /// Scopes that lanes cannot run, as far as they are known.
     refused: Vec<Refusal>,

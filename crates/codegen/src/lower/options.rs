@@ -5,10 +5,10 @@ use sdfg::ir::FloatMode;
 use super::profile::Instrumentation;
 use crate::plan::Plan;
 
-/// How a program is lowered.
+/// User options of lowering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// What the code measures of itself; without, it has no timers.
+    /// Measurements of the code; without, it has no timers.
     pub instrumentation: Option<Instrumentation>,
     /// The folder that the names of source files are relative to, if the code is to say which lines it comes from.
     pub debug: Option<String>,
@@ -37,8 +37,8 @@ pub struct LowerOptions {
 }
 
 impl LowerOptions {
-    /// Elements in a row of a usual sparse matrix, to the order of magnitude. A team that is started for too little work costs
-    /// microseconds, one that is missing a multiple of the run; so the estimate is rather high than low.
+    /// Elements in a row of a typical sparse matrix, to the order of magnitude. An unnecessary team costs microseconds, whereas a missing
+    /// team can make the program several times slower. Therefore the estimate is high.
     pub const DATA_DEPENDENT_STEPS: u64 = 64;
 }
 

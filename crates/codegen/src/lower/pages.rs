@@ -3,7 +3,7 @@
 
 use sdfg::diagnostic::pages::{Entry, Example};
 
-/// What `sdfg explain` says of each code of a [`Capability`](super::Capability), in order of names.
+/// Pages of `sdfg explain` for each code of a [`Capability`](super::Capability), in order of names.
 pub const PAGES: [Entry; 3] = [
     Entry {
         name: "T001",

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Lowering;
 use crate::plan::{Statement, Timer, TimerId, TimerKind};
 
-/// Which elements of a program are timed; each level has those of the levels before it, too.
+/// Timed elements of a program; each level includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProfileLevel {
     /// The program as a whole.
@@ -51,10 +51,10 @@ impl fmt::Display for ProfileLevel {
     }
 }
 
-/// What a program is to measure of itself.
+/// Requested measurements of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instrumentation {
-    /// What is timed.
+    /// The timed elements.
     pub level: ProfileLevel,
     /// Whether the processor's event counters are read with each timer; that takes a system call each time.
     pub counters: bool,

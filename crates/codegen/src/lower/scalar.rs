@@ -162,7 +162,7 @@ impl<'g> Lowering<'g> {
         named.map(|symbol| (symbol.as_str().to_owned(), frame.type_of(symbol))).collect()
     }
 
-    /// What the symbols of an environment stand for.
+    /// Bindings of the symbols of an environment.
     pub(super) fn symbol_values(&self, frame: &CallFrame<'g>, environment: &Environment) -> Vec<Expr> {
         let value =
             |name: &str| Symbol::new(name).ok().and_then(|symbol| frame.symbols.get(&symbol).cloned());

@@ -14,7 +14,7 @@ use super::profile::timed;
 use super::vector::VectorRefusal;
 use crate::plan::{Captures, Level, Location, Loop, LoopDimension, Statement, Team, TimerKind, touches};
 
-/// What carries the iterations of a map out.
+/// Executor of the iterations of a map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carrier {
     Threads,
@@ -90,7 +90,8 @@ impl<'g> Lowering<'g> {
         Ok(hidden)
     }
 
-    /// What carries out the iterations of a scope that do not wait for each other; `by_one` where one thread has to.
+    /// The executor of the iterations of a scope that do not wait for each other; `by_one` requires one
+    /// thread.
     pub(super) fn carrier(
         &self,
         frame: &CallFrame<'g>,

@@ -253,7 +253,7 @@ impl<'g> Lowering<'g> {
         pushed.into_iter().filter(collects).map(|stream| Collected { stream, array: None }).collect()
     }
 
-    /// What a tasklet's input finds in queues.
+    /// Queues of a tasklet's input.
     pub(super) fn popped(
         &mut self,
         frame: &CallFrame<'g>,
@@ -370,7 +370,7 @@ fn translated(frame: &CallFrame<'_>, volume: &Volume) -> Volume {
     }
 }
 
-/// How many elements the first of some queues holds.
+/// Number of elements in the first of some queues.
 fn length(queues: &BufferView) -> Scalar {
     let mut environment = Environment::new();
     let connector = environment.add_connector(

@@ -15,7 +15,7 @@ pub(crate) const BASELINE_VECTOR: u64 = 16;
 /// Capabilities and limits of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: &'static str,
     /// Levels that run loops.
     pub levels: BTreeSet<LevelKind>,
@@ -32,7 +32,7 @@ pub struct Target {
     pub caches: Caches,
     /// Memory on the stack of a thread.
     pub stack: StackLimits,
-    /// How work is cut up for threads.
+    /// Distribution of work to threads.
     pub team: TeamLimits,
 }
 
@@ -56,7 +56,7 @@ pub struct StackLimits {
     pub of_thread: u64,
 }
 
-/// How work is cut up for threads.
+/// Distribution of work to threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamLimits {
     /// Accumulators of a thread for one target whose elements code picks, so that neighbouring iterations do not wait for each other.
@@ -95,8 +95,8 @@ impl Target {
         self.caches.second / 2
     }
 
-    /// How the combination with elements that other threads combine into, too, is made safe: an atomic step for each lane or part
-    /// that is combined on its own, or a lock where there is none such.
+    /// Implementation of the combination with elements that other threads also combine into: an atomic step
+    /// for each lane or separately combined part, or a lock if there is no such step.
     pub(crate) fn realisation(&self, resolution: &ConflictResolution, element: ElementType) -> Realisation {
         use ConflictResolution::{Custom, MaxLocation, MinLocation, Sum};
         let lane = element.lane();

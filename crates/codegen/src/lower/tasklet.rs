@@ -307,7 +307,7 @@ impl<'g> Lowering<'g> {
         self.push_buffer(Buffer::new(name, element, Expr::one(), Allocation::Stack), root)
     }
 
-    /// What a write does to the old value; atomics come later, where loops are closed.
+    /// Treatment of the old value by a write; atomics follow later, at the end of loops.
     pub(super) fn resolved(
         &self,
         frame: &CallFrame<'g>,

@@ -20,7 +20,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// What statements use, with the bounds of their loops and the sizes of buffers that are theirs.
+    /// Uses of statements, with the bounds of their loops and the sizes of their own buffers.
     pub(super) fn of(plan: &Plan, body: &[Statement]) -> Self {
         let mut uses = Uses { checked: plan.checked, ..Uses::default() };
         body.iter().for_each(|statement| statement.parts(&mut |part| uses.part(part)));

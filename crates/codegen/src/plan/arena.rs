@@ -28,7 +28,7 @@ pub struct MemoryUse {
     pub slots: Vec<Expr>,
     /// All slots: what the handle keeps between runs, apart from what is persistent.
     pub arena: Expr,
-    /// What the buffers of the arena would need if none shared its place.
+    /// Size of the arena's buffers without sharing.
     pub unshared: Expr,
     /// Persistent transients.
     pub persistent: Expr,
@@ -39,7 +39,7 @@ pub struct MemoryUse {
 }
 
 impl Plan {
-    /// What this plan needs for transients.
+    /// Memory of this plan for transients.
     pub fn memory_use(&self) -> MemoryUse {
         let mut known = Assumptions::new();
         for symbol in self.symbols.iter().filter(|symbol| symbol.non_negative) {

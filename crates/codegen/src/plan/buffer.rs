@@ -30,16 +30,16 @@ pub struct Buffer {
     pub element: ElementType,
     /// Number of elements.
     pub size: Expr,
-    /// Where the memory comes from.
+    /// Its allocation.
     pub allocation: Allocation,
-    /// Which memory it is.
+    /// Its memory space.
     pub space: Space,
     /// In a checked plan, bytes that say of each element whether it was written; of the same size and allocation;
     /// those of a reference are a reference.
     pub defined: Option<BufferId>,
 }
 
-/// Where a buffer's memory comes from.
+/// Allocation of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allocation {
     /// The caller: position in [`Plan::arguments`](super::Plan::arguments). Nothing is known of its alignment beyond that of the element's
@@ -61,9 +61,9 @@ pub enum Allocation {
     Dynamic,
     /// A stream: an array of as many queues as the size, allocated and freed as `Dynamic` is. A location in it is a queue.
     Queues {
-        /// How many elements a queue holds before a push waits; `None` is unbounded.
+        /// Number of elements in a queue before a push waits; `None` is unbounded.
         capacity: Option<Expr>,
-        /// Who makes and frees them.
+        /// The owner, which creates and frees them.
         owner: QueueOwner,
     },
     /// A part of the memory of one of these buffers, which [`Statement::Point`](super::Statement::Point) chooses; other references among them. Its
@@ -73,7 +73,7 @@ pub enum Allocation {
     Constant(Vec<Value>),
 }
 
-/// Who makes and frees the queues of a stream.
+/// The owner of the queues of a stream, which creates and frees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueOwner {
     /// [`Statement::Allocate`](super::Statement::Allocate) and [`Statement::Free`](super::Statement::Free).
@@ -98,15 +98,15 @@ pub struct Location {
 /// Index `(i0, i1, ...)` is at `origin.offset`, and from there as far as each stride says of its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
-    /// Where all indices are zero.
+    /// Position with all indices zero.
     pub origin: Location,
     /// Extent of each dimension; an index is below it.
     pub extents: Vec<Expr>,
-    /// How the elements of each dimension lie apart.
+    /// Distance between elements of each dimension.
     pub strides: Vec<Stride>,
 }
 
-/// How far the indices of a dimension lie from index 0.
+/// Distance of the indices of a dimension from index 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stride {
     /// As many elements between any two neighbours.

@@ -8,7 +8,7 @@ use super::buffer::BufferId;
 use super::parts::Part;
 use super::statement::Statement;
 
-/// What a function of its own is given, and the memory that it makes.
+/// Captures of an outlined function, and the memory that it allocates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captures {
     /// Variables that it is given the values of, in order.
@@ -28,8 +28,9 @@ pub struct Captured {
     pub contested: bool,
 }
 
-/// What statements set and allocate, in order, apart from what has functions of its own. A jump may reach a use whose text comes before
-/// that of the assignment, so a function has all of them from its beginning.
+/// Variables that statements set and buffers that they allocate, in order, except inside other outlined
+/// functions. A jump may reach a use whose text precedes that of the assignment, so a function has all of
+/// them from its beginning.
 #[derive(Debug, Default)]
 pub struct Declarations {
     /// Variables that are set.
@@ -85,7 +86,7 @@ impl Declarations {
 }
 
 impl Statement {
-    /// What the functions of a statement are given, if it runs in functions of its own.
+    /// Captures of a statement, if it runs in outlined functions.
     pub fn captures(&self) -> Option<&Captures> {
         let mut captures = None;
         self.parts(&mut |part| {

@@ -12,7 +12,7 @@ use super::statement::Statement;
 pub struct If {
     /// Conditions with what they guard, tried in order.
     pub arms: Vec<(Scalar, Vec<Statement>)>,
-    /// What is run if no condition holds.
+    /// Statements that run if no condition holds.
     pub otherwise: Vec<Statement>,
 }
 

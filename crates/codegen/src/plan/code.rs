@@ -18,7 +18,7 @@ pub(super) fn statements(code: &TypedCode) -> Vec<String> {
     lines
 }
 
-/// What ids stand for.
+/// Names of connectors, symbols and locals by their ids.
 struct Names<'c> {
     environment: &'c Environment,
     locals: &'c [Local],

@@ -19,9 +19,9 @@ use super::write::Resolved;
 pub struct Scalar {
     /// The expression.
     pub code: TypedExpressionCode,
-    /// What each connector of the environment stands for.
+    /// Binding of each connector of the environment.
     pub bindings: Vec<Binding>,
-    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
+    /// Value of each symbol of the environment; an integer expression is converted to the symbol's type.
     pub symbols: Vec<Expr>,
     /// In a checked plan, what is looked at when the elements of a connector are accessed: those whose bounds are deferred.
     pub checks: Vec<Option<Check>>,
@@ -34,15 +34,15 @@ pub struct Compute {
     pub label: String,
     /// The code.
     pub code: TypedCode,
-    /// What each connector of the environment stands for.
+    /// Binding of each connector of the environment.
     pub bindings: Vec<Binding>,
-    /// What each symbol of the environment stands for; an integer expression is converted to the symbol's type.
+    /// Value of each symbol of the environment; an integer expression is converted to the symbol's type.
     pub symbols: Vec<Expr>,
     /// In a checked plan, what is looked at when a connector's elements are accessed; shorter where nothing is.
     pub checks: Vec<Option<Check>>,
 }
 
-/// What a connector stands for.
+/// Binding of a connector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
     /// An element that is loaded before the code runs.
@@ -51,7 +51,7 @@ pub enum Binding {
     Store {
         /// The element.
         to: Location,
-        /// What happens to the old value.
+        /// Treatment of the old value.
         write: Resolved,
     },
     /// Elements that are read while the code runs.
@@ -60,7 +60,7 @@ pub enum Binding {
     ViewMut {
         /// The elements.
         to: Strided,
-        /// What happens to the old value.
+        /// Treatment of the old value.
         write: Resolved,
     },
     /// A queue, to which each assignment adds an element. Tasklets only.
@@ -78,7 +78,7 @@ pub struct ExternalCompute {
     pub symbol: String,
     /// Its arguments.
     pub arguments: Vec<ExternalArgument>,
-    /// Where its result goes, with the result's type; without, it returns nothing.
+    /// Destination of its result, with the result's type; without, it returns nothing.
     pub result: Option<(ElementType, Location)>,
 }
 

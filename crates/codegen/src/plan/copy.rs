@@ -21,7 +21,7 @@ pub struct Copy {
     pub to: Location,
     /// Dimensions, outermost first; none copies one element. An extent that is not positive copies nothing.
     pub dimensions: Vec<CopyDimension>,
-    /// What happens to the old value.
+    /// Treatment of the old value.
     pub write: Resolved,
 }
 

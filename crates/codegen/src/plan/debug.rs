@@ -5,7 +5,7 @@
 pub struct DebugInfo {
     /// The folder that names of files are relative to.
     pub folder: String,
-    /// Where elements of the program were written; the first is the program itself.
+    /// Source locations of elements of the program; the first is the program itself.
     pub locations: Vec<SourceLocation>,
 }
 
@@ -23,10 +23,10 @@ impl SourceLocationId {
     }
 }
 
-/// Where an element of the program was written.
+/// Source location of an element of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// What debuggers call it: the label of the element, or `A -> B` of an edge.
+    /// Its name in debuggers: the label of the element, or `A -> B` for an edge.
     pub label: String,
     /// The file.
     pub file: String,

@@ -4,7 +4,7 @@ use super::program::{PassedAs, Plan};
 use crate::interface::{Access, Argument, ArgumentKind, Interface, InterfaceError};
 
 impl Plan {
-    /// How the compiled program is called: containers, then symbols, in signature order.
+    /// The calling interface of the compiled program: containers, then symbols, in signature order.
     ///
     /// # Errors
     /// [`InterfaceError`] if the program's name or an argument cannot be used in C.

@@ -32,7 +32,7 @@ pub struct Loop {
     /// The iteration space, outermost first: one or more dimensions whose bounds do not use each other's variables. Levels of one thread
     /// have one dimension.
     pub dimensions: Vec<LoopDimension>,
-    /// Who runs the iterations.
+    /// Executor of the iterations.
     pub level: Level,
     /// Whether it is proved that no iteration touches an element that another one writes; holds for the last dimension alone too.
     pub independent: bool,
@@ -40,7 +40,7 @@ pub struct Loop {
     pub body: Vec<Statement>,
 }
 
-/// Who runs the iterations of a loop, with the attributes that belong to that.
+/// Executor of the iterations of a loop, with its attributes.
 ///
 /// The order of the levels is that of the machine: a level that stands for several units contains those that follow it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub enum Level {
     Vector(Box<Vector>),
     /// One thread, one iteration after the other.
     Sequential {
-        /// Accumulators that take turns from iteration to iteration.
+        /// Selector among several accumulators, which changes between iterations.
         selector: Option<CopySelector>,
     },
     /// One thread, with a copy of the body for every iteration.
@@ -73,7 +73,7 @@ pub enum Level {
     Replicated,
 }
 
-/// How many units a level launches.
+/// Number of units that a level launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
     /// Units in each dimension of the loop, outermost first; with fewer units than iterations, a unit runs several.
@@ -114,9 +114,9 @@ pub struct While {
     pub condition: Scalar,
     /// Whether the condition is first tested after body and update.
     pub test_after: bool,
-    /// What is repeated.
+    /// The repeated statements.
     pub body: Vec<Statement>,
-    /// What follows the body each time.
+    /// Statements after the body of each iteration.
     pub update: Vec<Statement>,
     /// Whether the body is to be copied out for every iteration.
     pub unroll: bool,
@@ -134,7 +134,7 @@ impl Loop {
         Loop { dimensions, level: Level::Team(Box::new(team)), independent: false, body }
     }
 
-    /// What belongs to the team, if one shares the loop.
+    /// Attributes of the team, if one shares the loop.
     pub fn team(&self) -> Option<&Team> {
         match &self.level {
             Level::Team(team) => Some(team),
@@ -150,7 +150,7 @@ impl Loop {
         }
     }
 
-    /// What belongs to the team, if one shares the loop, for change.
+    /// Attributes of the team, if one shares the loop, for modification.
     pub(crate) fn team_mut(&mut self) -> Option<&mut Team> {
         match &mut self.level {
             Level::Team(team) => Some(team),

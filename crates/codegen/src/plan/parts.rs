@@ -56,7 +56,7 @@ pub enum Part<'a> {
     Jumps {
         /// The name that it goes to.
         target: JumpTarget,
-        /// Where it goes on.
+        /// The continuation.
         entry: Entry,
     },
     /// A buffer whose lifetime begins.
@@ -69,12 +69,12 @@ pub enum Part<'a> {
     Points {
         /// The reference.
         reference: BufferId,
-        /// What it names from here on.
+        /// The target that it names from here on.
         to: BufferId,
     },
 }
 
-/// Where a jump goes on.
+/// The target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Behind the statement of its name.
@@ -91,6 +91,6 @@ pub enum PartMut<'a> {
     Body(&'a mut Vec<Statement>),
     /// A place that it touches.
     Touch(Touch<'a>),
-    /// What functions of its own are given.
+    /// Captures of outlined functions.
     Outlined(&'a mut Captures),
 }

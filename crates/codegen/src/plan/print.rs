@@ -106,7 +106,7 @@ impl<'p> Printer<'p, '_, '_> {
         statements.iter().try_for_each(|statement| statement.print(self))
     }
 
-    /// What a function of its own is given, and the memory that it makes.
+    /// Captures of an outlined function, and the memory that it allocates.
     pub(super) fn captures(&mut self, captures: &Captures) -> fmt::Result {
         let variables = captures.variables.iter().map(Symbol::to_string);
         let buffers = captures.buffers.iter().map(|captured| {
@@ -150,7 +150,7 @@ impl<'p> Printer<'p, '_, '_> {
         format!("{}({} by {})", self.location(&row.first), row.count, row.stride)
     }
 
-    /// What the names of an environment stand for. A symbol that stands for the variable with its name is left out.
+    /// Bindings of the names of an environment. A symbol bound to the variable of the same name is omitted.
     pub(super) fn names(
         &self,
         environment: &Environment,
@@ -179,7 +179,7 @@ impl<'p> Printer<'p, '_, '_> {
     }
 }
 
-/// How a write treats the old value, behind where it goes.
+/// Treatment of the old value by a write, printed after its destination.
 pub(super) fn resolved(write: &Resolved) -> String {
     match write {
         Resolved::Store => String::new(),

@@ -3,7 +3,7 @@
 /// The timers of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// What is timed, in the order of the program text.
+    /// Timers, in the order of the program text.
     pub timers: Vec<Timer>,
     /// Whether the processor's event counters are read with each timer.
     pub counters: bool,
@@ -25,11 +25,11 @@ impl TimerId {
 pub struct Timer {
     /// Labels from the outermost SDFG to the element, separated by `/`.
     pub path: String,
-    /// What the element is.
+    /// The kind of the element.
     pub kind: TimerKind,
 }
 
-/// What is timed.
+/// The timed element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimerKind {
     /// The whole program.
@@ -40,7 +40,7 @@ pub enum TimerKind {
     Map,
     /// A consume scope.
     Consume,
-    /// What one thread does of a map or consume scope that threads share.
+    /// The share of one thread in a shared map or consume scope.
     Part,
     /// A tasklet.
     Tasklet,

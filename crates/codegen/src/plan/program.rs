@@ -20,7 +20,7 @@ use super::statement::Statement;
 pub struct Plan {
     /// Name of the compiled function.
     pub name: String,
-    /// How floating-point arithmetic may be carried out.
+    /// The floating-point mode.
     pub float_mode: FloatMode,
     /// Whether native code looks for what has no meaning: accesses out of bounds, reads of what was never written, indices
     /// without a value. Then it ends with a status instead of doing anything.
@@ -39,21 +39,21 @@ pub struct Plan {
     ///
     /// A variable of an index expression is converted to a 64-bit signed integer. Names are unique.
     pub variables: IndexMap<Symbol, ScalarType>,
-    /// What a run does.
+    /// The statements of a run.
     pub body: Vec<Statement>,
-    /// What the function of the body is given.
+    /// Captures of the function of the body.
     pub captures: Captures,
     /// Innermost iterations from which on a team is started for a loop.
     pub threshold: u64,
-    /// Where the functions of external tasklets come from, in order of first use, each once.
+    /// Sources of the functions of external tasklets, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
-    /// What is timed; without, the code has no timers.
+    /// Timers; without, the code has none.
     pub profile: Option<Profile>,
-    /// Where statements come from; without, debuggers know nothing of the code.
+    /// Source locations; without, the code has no debug information.
     pub debug: Option<DebugInfo>,
 }
 
-/// What a container of the caller is.
+/// Kind of a container that the caller passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedAs {
     /// An array.
@@ -79,7 +79,7 @@ pub struct Argument {
     pub offset: Expr,
     /// Elements that the caller has to provide.
     pub size: Expr,
-    /// What it is.
+    /// Its kind.
     pub kind: PassedAs,
     /// Whether it is passed by value: a scalar of one component that is only read. Others are passed as pointers.
     pub by_value: bool,

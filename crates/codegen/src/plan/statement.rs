@@ -89,7 +89,7 @@ pub enum Statement {
     Point {
         /// The reference.
         reference: BufferId,
-        /// What it names: one of its targets.
+        /// The jump target that it names.
         to: BufferId,
     },
     /// Ends the run if a memlet names what is not there.
@@ -114,14 +114,14 @@ pub enum Statement {
     Tasks(Tasks),
     /// Statements that come from an element of the program.
     Located {
-        /// Where it was written.
+        /// Its source location.
         location: SourceLocationId,
         /// The statements.
         body: Vec<Statement>,
     },
     /// Statements whose time is taken each time they run, however they are left.
     Timed {
-        /// What they are.
+        /// The statements.
         timer: TimerId,
         /// The statements.
         body: Vec<Statement>,

@@ -46,7 +46,7 @@ pub struct Pop {
     pub label: String,
     /// The queue.
     pub queue: Location,
-    /// Where they go.
+    /// Their destination.
     pub to: Row,
     /// Whether it waits until there are as many as the row holds; else it takes those that are there.
     pub waits: bool,
@@ -59,7 +59,8 @@ pub struct Pop {
 pub struct Collected {
     /// The stream: one queue without a bound.
     pub stream: BufferId,
-    /// Where the elements go instead of the stream, as long as it is empty; without, all of them go to the stream.
+    /// Destination of the elements instead of the stream, while it is empty; without, all elements go to the
+    /// stream.
     pub array: Option<StreamToArray>,
 }
 
@@ -81,9 +82,10 @@ pub struct Consume {
     pub label: String,
     /// The queue.
     pub queue: Location,
-    /// What the processing elements of the scope share: two `i64`, both zero before the first one begins.
+    /// Shared state of the processing elements of the scope: two `i64`, both zero before the first one
+    /// begins.
     pub scope: Location,
-    /// Where the element is for the body; each thread has its own.
+    /// Location of the element for the body; each thread has its own.
     pub element: Location,
     /// Memory for elements that are taken at a time, one after the other, as many as its size; without, one is.
     pub batch: Option<BufferId>,
@@ -92,7 +94,7 @@ pub struct Consume {
     /// The scope is done when this holds, tested before each element; without it, when the queue is empty and no
     /// processing element works.
     pub condition: Option<Scalar>,
-    /// What is done with each element.
+    /// Processing of each element.
     pub body: Vec<Statement>,
 }
 
@@ -101,7 +103,7 @@ pub struct Consume {
 pub struct Tasks {
     /// The kinds.
     pub kinds: Vec<TaskKind>,
-    /// What their functions are given.
+    /// Captures of their functions.
     pub captures: Captures,
 }
 
@@ -116,7 +118,7 @@ pub struct TaskKind {
     pub after: Vec<usize>,
     /// Buffers of which every task has its own, all [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
-    /// What a task does. It leaves by no jump.
+    /// Statements of a task. No jump leaves it.
     pub body: Vec<Statement>,
 }
 

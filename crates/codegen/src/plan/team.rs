@@ -14,7 +14,7 @@ use super::profile::TimerId;
 use super::stream::Collected;
 use super::walk::Touch;
 
-/// How a team of threads shares a loop, which is never inside of another team's.
+/// Distribution of a loop to a team of threads. Team loops never nest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Team {
     /// Label of the map, for symbols and debug information.
@@ -22,12 +22,13 @@ pub struct Team {
     /// Loops around the share of a thread, outermost first: each thread runs all of their iterations, and in each of them its part of the
     /// iteration space. Their bounds do not use its variables.
     pub around: Vec<LoopDimension>,
-    /// How many iterations of the innermost loop around it a pass over a thread's part serves, if several: they combine into the same
-    /// elements, which are then loaded and stored once for all of them. There is one dimension then.
+    /// Number of iterations of the innermost surrounding loop that one pass over a thread's part processes,
+    /// if several: they combine into the same elements, which are then loaded and stored once for all of
+    /// them. Such a loop has one dimension.
     pub jam: Option<u32>,
-    /// Accumulators that take turns from iteration to iteration of the innermost dimension.
+    /// Selector among several accumulators, which changes between iterations of the innermost dimension.
     pub selector: Option<CopySelector>,
-    /// How iterations are handed out.
+    /// Distribution of iterations.
     pub sharing: Sharing,
     /// Iterations handed out at a time; `None` is the default of the sharing.
     pub chunk: Option<Expr>,
@@ -40,17 +41,17 @@ pub struct Team {
     /// Streams to which each thread pushes in a queue of its own, whose elements follow those of the stream later. The loop does nothing
     /// else with them; they have one queue, without a bound.
     pub collected: Vec<Collected>,
-    /// How the loop is cut into chunks that are done with in the order of iterations; without, a thread is done when it has no more
-    /// iterations, whichever comes first.
+    /// Division of the loop into chunks that finish in the order of iterations; without, threads finish in
+    /// any order.
     pub in_order: Option<OrderedChunks>,
     /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
     /// Buffers of which a thread may leave elements to other threads by what it pushes: who takes that reads and writes them, while the
     /// loop runs.
     pub handed_over: Vec<BufferId>,
-    /// What each thread does is timed by this timer, if any.
+    /// Timer of the work of each thread, if any.
     pub part: Option<TimerId>,
-    /// What the function of the loop is given.
+    /// Captures of the function of the loop.
     pub captures: Captures,
 }
 
@@ -72,7 +73,7 @@ pub struct OrderedChunks {
     /// Whether each chunk has accumulators of its own, which are combined into their targets when its turn comes; else each thread has some
     /// for all of its chunks, and only streams are filled in order.
     pub accumulators: bool,
-    /// How many chunks there are, if there are so many iterations.
+    /// Number of chunks, if there are enough iterations.
     pub chunks: u32,
     /// Iterations whose elements are moved on together where only streams are filled, so that they are still in the cache.
     pub piece: u32,
@@ -84,14 +85,14 @@ pub struct OrderedChunks {
 pub struct CopySelector {
     /// A variable that says into which of them an iteration combines: neighbouring ones into different ones.
     pub variable: Symbol,
-    /// How many there are.
+    /// Their number.
     pub count: u32,
 }
 
 /// Accumulators one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrivateCopies {
-    /// How many there are.
+    /// Their number.
     pub count: u32,
     /// The distance in elements from one to the next.
     pub stride: i64,
@@ -103,16 +104,16 @@ pub struct PrivateCopies {
 pub struct PrivateAccumulator {
     /// The accumulator, or the memory of its private copies, a [`Thread`](super::Allocation::Thread) or [`Stack`](super::Allocation::Stack) buffer that is packed.
     pub buffer: BufferId,
-    /// How its private copies lie; without, there is one accumulator.
+    /// Layout of its private copies; without, there is one accumulator.
     pub copies: Option<PrivateCopies>,
-    /// What it is combined into: element `k` of the accumulator, in row-major order of these extents.
+    /// Target of the combination: element `k` of the accumulator, in row-major order of these extents.
     pub target: Strided,
-    /// How; it has an identity.
+    /// The resolution; it has an identity.
     pub resolution: ConflictResolution,
 }
 
 impl Team {
-    /// What belongs to the team itself; the loops around its shares are told with the iteration space.
+    /// Attributes of the team; the iteration space lists the loops around its shares.
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         let work = match &self.start {
             Start::Worth(work) => Some(work),
@@ -160,7 +161,7 @@ impl Team {
         text
     }
 
-    /// What each of its threads has, a line each.
+    /// Private memory of each thread, one line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.captures(&self.captures)?;
         if let Some(OrderedChunks { accumulators, chunks, piece }) = self.in_order {

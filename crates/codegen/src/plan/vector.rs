@@ -14,7 +14,8 @@ use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::Statement;
 
-/// How the lanes of vectors share a loop of one dimension. The body of the loop has computations on lanes alone.
+/// Distribution of a one-dimensional loop to the lanes of vectors. The body of the loop contains only
+/// computations on lanes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector {
     /// Iterations that run together, one on each lane; the loop variable has the value of the first of them.
@@ -38,7 +39,7 @@ pub struct Vector {
 pub struct Fold {
     /// A buffer that holds it alone, outside of the loop.
     pub cell: BufferId,
-    /// How; it has an identity.
+    /// The resolution; it has an identity.
     pub resolution: ConflictResolution,
 }
 
@@ -51,7 +52,7 @@ pub struct VectorCompute {
     pub accesses: Vec<LaneAccess>,
 }
 
-/// Where the elements of lanes are that a connector stands for; `offset` is that of the connector's location.
+/// Locations of the lanes' elements of a connector; `offset` is that of the connector's location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaneAccess {
     /// All lanes have the same one.

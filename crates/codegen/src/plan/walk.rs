@@ -22,7 +22,7 @@ pub enum Touch<'a> {
     CopyTo {
         /// The element.
         to: &'a mut Location,
-        /// What happens to the old value.
+        /// Treatment of the old value.
         write: &'a mut Resolved,
         /// Whether no other element is written.
         single: bool,
@@ -124,7 +124,7 @@ impl Touch<'_> {
         }
     }
 
-    /// What happens to the old value of what is written.
+    /// Treatment of the old value of written elements.
     pub fn write_mut(&mut self) -> Option<&mut Resolved> {
         match self {
             Touch::Store(_, write) | Touch::ViewMut(_, write) | Touch::CopyTo { write, .. } => Some(write),

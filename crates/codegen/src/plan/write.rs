@@ -10,14 +10,14 @@ use sdfg::value::Value;
 use super::buffer::BufferId;
 use super::parts::Part;
 
-/// What a write does to the old value.
+/// Treatment of the old value by a write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
     /// Replaces it.
     Store,
     /// Combines it with the new value.
     Combine {
-        /// How.
+        /// The resolution.
         resolution: ConflictResolution,
         /// The function of a custom resolution, typed: a tree over two value inputs, the old value (connector 0) and the new one (connector 1).
         custom: Option<Box<TypedExpressionCode>>,
@@ -26,7 +26,7 @@ pub enum Resolved {
     },
 }
 
-/// How the combination of an old and a new value is made safe.
+/// Implementation of the combination of an old and a new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Realisation {
     /// Load, combine, store: no other thread writes the element meanwhile.

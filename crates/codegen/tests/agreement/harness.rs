@@ -98,7 +98,7 @@ pub(crate) fn agree_repeatedly(program: &Sdfg, symbols: &[(String, i64)]) -> Res
     Ok(())
 }
 
-/// What is not the same, if anything.
+/// Differences, if any.
 pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<String> {
     expected.tensors().find_map(|(name, tensor)| match actual.get(name) {
         None => Some(format!("`{name}` is lost")),
@@ -107,7 +107,8 @@ pub(crate) fn difference(expected: &Arguments, actual: &Arguments) -> Option<Str
     })
 }
 
-/// What native code says of a program that the interpreter does not bring to an end either; nothing if one of the two does.
+/// The failure of native code for a program that also fails in the interpreter; nothing if one of the two
+/// succeeds.
 pub(crate) fn failure(program: &Sdfg, symbols: &[(String, i64)], checked: bool) -> Option<String> {
     let (program, mut arguments) = prepared(program, symbols).unwrap_or_else(|error| panic!("{error}"));
     let mut interpreter = Interpreter::new(&program).unwrap_or_else(|error| panic!("{error}"));

@@ -72,7 +72,7 @@ impl BackEnd for Interpreted {
     }
 }
 
-/// What ran until a failure is measured, too: the timers stop where the failure leaves their regions.
+/// A failed run is measured until the failure: the timers stop where it leaves their regions.
 fn a_failure_stops_the_timers() {
     let source = "sdfg p {
   symbol N: i64

@@ -14,7 +14,7 @@ use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 
 use super::harness::{difference, options};
 
-/// How often each region ran, by kind and path.
+/// Number of executions of each region, by kind and path.
 type Counts = BTreeMap<(String, String), u64>;
 
 /// Runs a program with timers, which must give what the interpreter gave and count what its report counts.

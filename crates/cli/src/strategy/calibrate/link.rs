@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::ROUNDS;
 
-/// What was measured.
+/// Measurements of the link.
 pub(super) struct Link {
     pub(super) bytes_per_second: f64,
     pub(super) latency_seconds: f64,

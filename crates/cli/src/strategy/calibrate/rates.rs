@@ -11,7 +11,7 @@ use sdfg_codegen::load::{CallError, Library};
 use super::ROUNDS;
 use crate::failure::Failure;
 
-/// What was measured of a rank.
+/// Measured rates of a rank.
 pub(super) struct Rates {
     pub(super) operations_per_second: f64,
     pub(super) memory_bytes_per_second: f64,

@@ -10,7 +10,7 @@ use crate::llvm::emitter::Emit;
 use crate::llvm::function::Function;
 use crate::llvm::value::Lane;
 
-/// How a function is computed.
+/// Implementation of a function.
 enum Means {
     /// An intrinsic that every processor computes exactly, without a call.
     Intrinsic(&'static str),
@@ -169,7 +169,7 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 }
 
-/// How each function of floats is computed. Functions of other types are `Own`, and never get here.
+/// Implementation of each function of floats. Functions of other types are `Own` and never reach this table.
 fn means(function: MathFunction) -> Means {
     match function {
         MathFunction::Sqrt => Means::Intrinsic("llvm.sqrt"),

@@ -15,7 +15,7 @@ use crate::plan::{Binding, Check, Compute, Scalar};
 use inkwell::values::{IntValue, PointerValue};
 use push::Pushes;
 
-/// What the names of a piece of code stand for while it is emitted.
+/// Bindings of the names of a piece of code during emission.
 struct Names<'a, 'ctx> {
     environment: &'a Environment,
     bindings: &'a [Binding],
@@ -26,7 +26,7 @@ struct Names<'a, 'ctx> {
     outputs: Vec<Option<Output<'ctx>>>,
     locals: Vec<Slots<'ctx>>,
     pushes: Pushes<'ctx>,
-    /// What is looked at when the elements of a connector are accessed.
+    /// Checks of accesses to the elements of a connector.
     checks: &'a [Option<Check>],
 }
 
@@ -192,7 +192,7 @@ impl<'ctx> Names<'_, 'ctx> {
         }
     }
 
-    /// What is looked at when a connector's elements are accessed.
+    /// Checks of accesses to a connector's elements.
     fn check(&self, connector: usize) -> Option<&Check> {
         self.checks.get(connector)?.as_ref()
     }

@@ -24,7 +24,7 @@ pub(super) struct Pushes<'ctx> {
     waiting: PendingElements<'ctx>,
 }
 
-/// Where elements wait for the values to be written.
+/// Buffers of elements that wait for the output values.
 #[derive(Default)]
 enum PendingElements<'ctx> {
     /// They do not.

@@ -22,7 +22,7 @@ pub(super) struct WideSlots<'ctx> {
     parts: Vec<PointerValue<'ctx>>,
 }
 
-/// What the names of a tasklet stand for.
+/// Bindings of the names of a tasklet.
 struct Names<'a, 'ctx> {
     compute: &'a Compute,
     accesses: &'a [LaneAccess],

@@ -9,7 +9,7 @@ use super::widen::Wide;
 use crate::llvm::emitter::{Emit, components};
 use crate::plan::{BufferId, LaneAccess};
 
-/// Where the elements of the lanes are.
+/// Locations of the lanes' elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'ctx> {
     buffer: BufferId,

@@ -30,7 +30,7 @@ pub(super) struct Wide<'ctx> {
 type Known<'ctx> = BTreeMap<usize, BasicValueEnum<'ctx>>;
 
 impl<'ctx> Wide<'ctx> {
-    /// What all lanes have.
+    /// A value that all lanes share.
     pub(super) fn uniform(value: &Lanes<'ctx>) -> Self {
         Wide { ty: value.ty, parts: value.lanes.iter().flat_map(|lane| parts_of(*lane)).collect() }
     }
@@ -101,7 +101,8 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(Wide { ty, parts })
     }
 
-    /// What `emit` computes of scalars, of vectors: of `arguments`, and of what is in the slots of `loads`.
+    /// Emits for vectors what `emit` computes for scalars: from `arguments`, and from the contents of the
+    /// slots of `loads`.
     pub(super) fn widened(
         &self,
         arguments: &[BasicValueEnum<'ctx>],

@@ -28,7 +28,7 @@ pub(super) struct Flow {
     jumps: BTreeMap<JumpTarget, Targets>,
 }
 
-/// Where jumps of a name go.
+/// Targets of jumps.
 #[derive(Debug)]
 struct Targets {
     leave: usize,

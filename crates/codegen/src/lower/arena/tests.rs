@@ -232,7 +232,7 @@ impl Generator {
     }
 }
 
-/// How statements end.
+/// Ends of statements.
 enum End {
     Behind,
     Leave(JumpTarget),

@@ -40,7 +40,7 @@ pub(super) fn accesses_once(body: &[Statement], buffer: BufferId) -> bool {
     count(body, buffer) <= 1
 }
 
-/// How often code stores through a pointer, twice for each time that it loads through it.
+/// Number of stores through a pointer, counting each load through it twice.
 fn uses(code: &TypedCode, connector: usize) -> usize {
     fn expression(e: &TypedExpression, connector: usize) -> usize {
         let loads =

@@ -75,7 +75,7 @@ pub enum VectorRefusal {
     Statement,
 }
 
-/// What the graph alone says against running a scope on lanes.
+/// The reason in the graph for not running a scope on lanes.
 ///
 /// # Errors
 /// The first reason found, in the order of nodes.

@@ -83,7 +83,7 @@ fn described(plan: &Plan, errors: &mut Vec<PlanError>) {
     }
 }
 
-/// What is touched was made before, is touched inside of what owns it, and lies in one place.
+/// Accessed memory was allocated before, is accessed inside of its owner, and lies in one place.
 fn used(plan: &Plan, found: &Found<'_>, errors: &mut Vec<PlanError>) {
     let before = |places: &BTreeMap<BufferId, Vec<PlanPosition>>, buffer: &BufferId, place: &PlanPosition| {
         let places = places.get(buffer);

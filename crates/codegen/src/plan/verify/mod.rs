@@ -57,7 +57,7 @@ pub enum PlanError {
     Dimensions {
         /// The level of the loop.
         level: LevelKind,
-        /// How many it has.
+        /// Their number.
         n: usize,
     },
     /// A loop of level vector has something else than lanes, they have not one way for each binding, or they are in no such loop.
@@ -69,7 +69,7 @@ pub enum PlanError {
     /// A vector has less than two lanes.
     #[error("a vector has {width} lanes")]
     Width {
-        /// How many it has.
+        /// Their number.
         width: u32,
     },
     /// Iterations at the end of a loop may fill no vector, and nothing runs them on their own.
@@ -88,7 +88,7 @@ pub enum PlanError {
         label: String,
         /// The connector.
         connector: String,
-        /// What lanes do wrong.
+        /// The violation of a rule of lanes.
         what: &'static str,
     },
     /// A lane accesses what another one writes, in another order than that of iterations.
@@ -120,7 +120,7 @@ pub enum PlanError {
     Allocation {
         /// The buffer.
         buffer: String,
-        /// What a plan does with it.
+        /// The kind of use.
         what: &'static str,
     },
     /// A buffer of the arena is in no slot, or in several.
@@ -128,7 +128,7 @@ pub enum PlanError {
     Slots {
         /// The buffer.
         buffer: String,
-        /// How many slots it is in.
+        /// The number of its slots.
         n: usize,
     },
     /// Code of a level does not reach the memory of a buffer.

@@ -10,31 +10,31 @@ use crate::plan::{
     Allocation, Buffer, BufferId, Captures, Entry, JumpTarget, LevelKind, Part, Plan, Space, Statement,
 };
 
-/// What a walk over a plan has seen.
+/// Findings of a walk over a plan.
 #[derive(Default)]
 pub(super) struct Found<'p> {
-    /// Where buffers are allocated and references set.
+    /// Allocations of buffers, and assignments of references.
     pub(super) made: BTreeMap<BufferId, Vec<PlanPosition>>,
-    /// Where lifetimes of buffers begin.
+    /// Begins of lifetimes of buffers.
     pub(super) begun: BTreeMap<BufferId, Vec<PlanPosition>>,
     /// The statements that give each thread or task a buffer.
     pub(super) owned: BTreeMap<BufferId, Vec<usize>>,
     /// References with what they are set to.
     pub(super) pointed: Vec<(BufferId, BufferId)>,
-    /// Where variables are set.
+    /// Assignments of variables.
     pub(super) set: BTreeMap<Symbol, Vec<PlanPosition>>,
     /// The loops that count variables.
     pub(super) counted: BTreeMap<Symbol, Vec<usize>>,
     pub(super) touched: Vec<(BufferId, PlanPosition)>,
     pub(super) contested: Vec<(BufferId, PlanPosition)>,
     pub(super) read: Vec<(Symbol, PlanPosition)>,
-    /// What functions are given, by the positions of their statements, 0 for that of the program.
+    /// Captures of functions, by the positions of their statements, 0 for that of the program.
     pub(super) captures: BTreeMap<usize, &'p Captures>,
     targets: BTreeSet<JumpTarget>,
     pub(super) errors: Vec<PlanError>,
 }
 
-/// Where jumps of a name may go.
+/// Possible targets of jumps.
 #[derive(Clone, Copy, Debug)]
 struct Entries {
     repeats: bool,
@@ -50,7 +50,7 @@ struct Around {
 }
 
 impl<'p> Found<'p> {
-    /// What is in a plan.
+    /// Contents of a plan.
     pub(super) fn of(plan: &'p Plan) -> Self {
         let mut found = Found::default();
         found.captures.insert(0, &plan.captures);
@@ -86,7 +86,7 @@ impl<'p> Found<'p> {
         }
     }
 
-    /// What a part says of the statements inside.
+    /// Effect of a part on the statements inside.
     fn enter(&mut self, part: &Part<'p>, inner: &mut Around) {
         let here = inner.place.position;
         match *part {
@@ -122,7 +122,7 @@ impl<'p> Found<'p> {
         }
     }
 
-    /// What a part does at `place`; `inner` is around the statements inside.
+    /// Effect of a part at `place`; `inner` surrounds the statements inside.
     fn part(
         &mut self,
         plan: &Plan,

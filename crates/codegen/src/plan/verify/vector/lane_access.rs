@@ -42,7 +42,7 @@ struct Access<'p> {
     buffer: BufferId,
     offset: &'p Expr,
     way: &'p LaneAccess,
-    /// What happens to them, if they are written.
+    /// Treatment of their old values, if they are written.
     write: Option<&'p Resolved>,
 }
 
@@ -173,7 +173,7 @@ impl LaneAccesses<'_> {
         }
     }
 
-    /// How far the elements of neighbouring lanes lie apart.
+    /// Distance between the elements of neighbouring lanes.
     fn stride(&self, offset: &Expr) -> Option<Expr> {
         let (coefficient, _) = offset.linear_in(&self.dimension.variable)?;
         Some(&coefficient * &self.dimension.step)
