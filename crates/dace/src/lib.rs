@@ -28,7 +28,7 @@ pub use write::{Form, Unwritable, write};
 
 use report::Log;
 
-/// How a file is read.
+/// Options of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whose arithmetic the code of tasklets means: in C, as DaCe compiles it, `/`, `//` and `%` of integers round towards
@@ -52,7 +52,7 @@ impl Default for Options {
 pub struct Import {
     /// The graph; [`validate`](sdfg::validate::validate) says whether it is right.
     pub sdfg: Sdfg,
-    /// What was not honoured; it holds no errors.
+    /// Parts of the file that are not honoured; it contains no errors.
     pub report: Report,
 }
 

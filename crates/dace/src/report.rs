@@ -5,7 +5,7 @@ use std::fmt;
 
 use sdfg::diagnostic::pages::Entry;
 
-/// What kind of finding it is. The letter and number are stable; tools may compare them.
+/// Kind of a finding. Letter and number are stable; tools may compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// The bytes are no JSON document, compressed or not.
@@ -121,7 +121,7 @@ impl Code {
         }
     }
 
-    /// What kind of finding it is, in a few words.
+    /// Kind of the finding, in a few words.
     pub const fn meaning(self) -> &'static str {
         match self {
             Code::NotAFile => "the bytes are no JSON document, compressed or not",
@@ -160,7 +160,7 @@ impl Code {
 }
 
 impl Code {
-    /// What `sdfg explain` says of it.
+    /// Page of `sdfg explain`.
     pub fn page(self) -> Entry {
         let (why, action) = match self.name().as_bytes().get(1) {
             Some(b'0') => (
@@ -197,13 +197,13 @@ impl fmt::Display for Code {
 /// One finding about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of finding.
+    /// Kind of finding.
     pub code: Code,
     /// Whether the program cannot be read because of it; otherwise it is a note.
     pub is_error: bool,
-    /// Where in the file: names and indices from the root, joined by slashes.
+    /// Path in the file: names and indices from the root, joined by slashes.
     pub path: String,
-    /// What is there.
+    /// The unexpected contents.
     pub message: String,
 }
 
@@ -261,7 +261,7 @@ impl Log {
         self.findings.borrow_mut().push(finding);
     }
 
-    /// How much was reported so far.
+    /// Number of findings so far.
     pub(crate) fn len(&self) -> usize {
         self.findings.borrow().len()
     }

@@ -6,7 +6,7 @@ use sdfg::ir::Sdfg;
 use crate::report::{Log, Report};
 use crate::{encode, lift, wire};
 
-/// How the bytes of a file are.
+/// Form of the bytes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// JSON as a text.

@@ -56,7 +56,7 @@ fn a_vector_at_one_element_is_that_and_its_neighbours() {
     assert_eq!(graph.run(&[("A", &[1.0, -2.0, 3.0, 4.0]), ("B", &[9.0; 4])], "B"), [1.0, 0.0, 3.0, 4.0]);
 }
 
-/// What a vectorised map gives that resolves `a * a` into one of three elements.
+/// Result of a vectorised map that resolves `a * a` into one of three elements.
 fn folded(function: &str) -> Graph {
     Graph::new()
         .array("A", "float32", &["8"])
@@ -155,7 +155,7 @@ fn code_may_index_dimensions_of_one_element() {
     assert_eq!(graph.run(&[("A", &[0.0; 6]), ("k", &[1.0])], "A"), [0.0, 0.0, 0.0, 7.0, 0.0, 0.0]);
 }
 
-/// What code computes from `x` (and `y`), in one tasklet.
+/// Result of code on `x` (and `y`), in one tasklet.
 fn computed(code: &str, ty: &str, x: f64, y: f64) -> Vec<f64> {
     let graph = Graph::new()
         .array("X", ty, &["1"])

@@ -15,7 +15,7 @@ use sdfg::text::{parse, print};
 use sdfg::validate::validate;
 use sdfg_dace::{Form, Options, read, write};
 
-/// What came of a graph that was written and read twice.
+/// Outcome of a graph that was written and read twice.
 enum Outcome {
     /// Its text is unchanged from the begin.
     Exact,
@@ -65,7 +65,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// How graphs ended: exact, settled, refused by code.
+/// Outcomes of graphs: exact, settled, refused by code.
 #[derive(Debug, Default)]
 struct Counts {
     exact: usize,
@@ -134,7 +134,7 @@ fn graphs_of_the_corpus_come_back() {
     assert!(counts.exact > 100 && refused * 20 < counts.exact + counts.settled, "{counts:?}");
 }
 
-/// What DaCe cannot say is refused with a code, and never left out.
+/// Constructs that DaCe lacks are refused with a code, and never omitted.
 #[test]
 fn what_dace_has_not_is_refused() {
     let refused = |declarations: &str, state: &str| {

@@ -19,7 +19,7 @@ pub(crate) enum Command {
     Canonical,
     /// The printer prints the block of output.
     Print,
-    /// What is found is shown, with carets, as the block of output.
+    /// Findings are shown with carets, as the block of output.
     Render,
     /// Nothing panics on the text, whatever it is.
     Survive,

@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 pub(crate) struct Finding {
     /// The line, from 0.
     pub(crate) line: usize,
-    /// What it is.
+    /// Kind of expectation.
     pub(crate) kind: Kind,
     /// The message or memlet; of an expected diagnostic, a part of its message.
     pub(crate) text: String,
@@ -77,7 +77,7 @@ pub(crate) fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// Which expectation means which finding, by position; each means at most one.
+/// Assignment of expectations to findings, by position; each matches at most one.
 pub(crate) fn pair(expectations: &[Finding], findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (i, expectation) in expectations.iter().enumerate() {

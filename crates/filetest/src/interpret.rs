@@ -26,17 +26,17 @@ const STEPS: u64 = 1_000_000;
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// What stands in front of the arrow.
+    /// Text before the arrow.
     pub(crate) given: String,
     fixed: bool,
     unchecked: bool,
     steps: u64,
     arguments: Vec<(String, String)>,
-    /// What stands behind the arrow; empty if there is none yet.
+    /// Text after the arrow; empty if there is none yet.
     expected: String,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Found {
     /// With the arguments that changed, by name, each with its new value.
@@ -225,7 +225,7 @@ fn argument<'s>(sdfg: &'s Sdfg, name: &str) -> Result<&'s Container, String> {
     arguments.find(|container| container.name == name).ok_or_else(|| format!("there is no argument `{name}`"))
 }
 
-/// What an argument is that the command leaves out.
+/// Value of an argument that the command omits.
 fn left_out(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Tensor, String> {
     if container.is_stream() {
         return Tensor::zeros(container.element, vec![0]).map_err(|error| error.to_string());

@@ -12,14 +12,14 @@ use crate::expectation::{Finding, pair};
 use crate::test_file::TestFile;
 use crate::{interpret, roundtrip, survive};
 
-/// What came out of a file.
+/// Results of a file.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Diagnostics and memlets by line, of the commands that the file has.
     pub(crate) findings: Vec<Finding>,
     /// The text of each block of output, by name.
     pub(crate) blocks: Vec<(&'static str, String)>,
-    /// What each call of the interpreter gave, by position of its command.
+    /// Results of each call of the interpreter, by position of its command.
     pub(crate) results: Vec<(usize, interpret::Found)>,
     /// Everything that is not as expected.
     pub(crate) failures: Vec<String>,

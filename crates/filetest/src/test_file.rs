@@ -3,7 +3,7 @@
 use crate::command::Command;
 use crate::expectation::Finding;
 
-/// What a line of a file is.
+/// Kinds of lines of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Line {
     /// The first line of the command at this position.

@@ -30,7 +30,7 @@ sdfg double {
 }
 ";
 
-/// What to replace by what, and a part of what the harness must say.
+/// Text to replace, its replacement, and a part of the expected message of the harness.
 const FAULTS: [(&str, &str, &str); 12] = [
     ("#! test propagate\n", "", "expected, not found: memlet A[0:N]"),
     ("  #~ memlet A[0:N]", "", "found, not expected: memlet A[0:N]"),

@@ -29,7 +29,7 @@ pub(crate) struct Cholesky {
     lower: bool,
     /// Whether the other half is that of the matrix, as `Potrf` leaves it.
     keeps_half: bool,
-    /// Where `Potrf` says whether the matrix is positive definite.
+    /// Output in which `Potrf` reports whether the matrix is positive definite.
     result: Option<Operand>,
     outputs: Vec<String>,
 }

@@ -9,11 +9,11 @@ use sdfg::path::ElementPath;
 pub struct ExpandError {
     /// The node.
     pub path: Box<ElementPath>,
-    /// What is wrong with it.
+    /// The error.
     pub kind: ExpandErrorKind,
 }
 
-/// What is wrong with a node that could not be expanded.
+/// Errors of a node that could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandErrorKind {
     /// No registry knows the operation of a library node.
@@ -142,7 +142,7 @@ pub enum ExpandErrorKind {
     Shapes {
         /// Connectors with their shapes.
         operands: String,
-        /// What does not fit.
+        /// The misfit.
         reason: String,
     },
     /// A property that the operation does not have.
@@ -160,7 +160,7 @@ pub enum ExpandErrorKind {
         property: String,
         /// Its value.
         found: String,
-        /// How it must be.
+        /// The requirement.
         must: String,
     },
     /// A factor cannot be used.
@@ -176,7 +176,7 @@ pub enum ExpandErrorKind {
     Template {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
 }

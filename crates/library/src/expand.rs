@@ -28,7 +28,7 @@ pub fn expand_library_nodes(sdfg: &Sdfg, registry: &dyn Registry) -> Result<Sdfg
     expanded(sdfg, Expander { registry, reductions: false })
 }
 
-/// How nodes are replaced.
+/// Replacement of nodes.
 #[derive(Clone, Copy)]
 struct Expander<'r> {
     registry: &'r dyn Registry,

@@ -20,7 +20,7 @@ impl Extents {
         Extents { prefix, named: Vec::new() }
     }
 
-    /// What stands for a size.
+    /// Symbol or constant of a size.
     pub(crate) fn name(&mut self, size: Expr) -> Expr {
         if size.is_constant() {
             return size;

@@ -16,7 +16,7 @@ pub(crate) struct Fill {
     from: From,
 }
 
-/// Where the value comes from.
+/// Source of the value.
 enum From {
     Property(Factor),
     Input(Operand),

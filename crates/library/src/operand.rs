@@ -14,13 +14,13 @@ use crate::registry::Context;
 /// One dimension of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dimension {
-    /// How many elements.
+    /// Number of elements.
     pub(crate) size: Expr,
     /// Whether it is a single index, which an expansion does not see.
     pub(crate) single: bool,
 }
 
-/// What stands at a connector.
+/// Operand at a connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
     /// The connector.
@@ -42,7 +42,7 @@ pub(crate) struct Signature {
     pub(crate) further: Vec<Operand>,
 }
 
-/// How two extents compare.
+/// Results of comparing two extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtentComparison {
     /// They are equal.
@@ -53,7 +53,7 @@ pub(crate) enum ExtentComparison {
     Different,
 }
 
-/// How two extents compare.
+/// Compares two extents.
 pub(crate) fn agreement(a: &Expr, b: &Expr) -> ExtentComparison {
     if a == b {
         return ExtentComparison::Same;

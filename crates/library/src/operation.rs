@@ -27,7 +27,8 @@ pub(crate) trait Meaning {
     /// The elements of each output, in the order of the node's outputs and row-major order; they are converted to its type.
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String>;
 
-    /// How many elements at the begin and the end of each dimension of an output are not written; empty if all are written.
+    /// Number of unwritten elements at the beginning and the end of each dimension of an output; empty if all
+    /// are written.
     fn margins_of(&self, _output: &str) -> Vec<Margin> {
         Vec::new()
     }
@@ -64,7 +65,7 @@ pub(crate) trait Meaning {
 /// A way to carry a node out, by maps and loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expansion {
-    /// What the meaning says, in an order that suits memory.
+    /// The meaning, in an order that suits memory.
     Pure,
     /// Fewer operations, or blocks that stay in registers and caches.
     Fast,
@@ -92,7 +93,7 @@ fn chosen(node: &LibraryNode, meaning: &dyn Meaning) -> Result<Expansion, Expand
     })
 }
 
-/// What an expansion writes to.
+/// Destination of an expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The first output.
@@ -103,11 +104,11 @@ pub(crate) struct Target {
     pub(crate) adds: bool,
 }
 
-/// Where the results for an output are written.
+/// Destination of the results for an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OutputPart {
     output: String,
-    /// Where they cannot be written to the output at once.
+    /// Transient for results that cannot be written to the output directly.
     transient: Option<String>,
 }
 
@@ -135,7 +136,7 @@ impl Target {
     }
 }
 
-/// How a node is understood.
+/// Constructor of an operation from a node.
 type Understand = fn(&LibraryNode, &Signature) -> Result<Box<dyn Meaning>, ExpandErrorKind>;
 
 /// Every operation.
@@ -331,7 +332,7 @@ impl Libraries for BuiltIn {
     }
 }
 
-/// Which elements of an output are in margins; empty if there are none.
+/// Elements of an output in margins; empty if there are none.
 fn kept(shape: &[i64], margins: &[Margin]) -> Vec<bool> {
     if margins.iter().all(|margin| *margin == Margin::default()) {
         return Vec::new();

@@ -86,7 +86,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Result<T, ExpandErrorKind> {
     if items.next().is_some() { Err(ExpandErrorKind::ReduceEdges) } else { Ok(first) }
 }
 
-/// How dimensions of the input and the output belong together.
+/// Correspondence of dimensions of the input and the output.
 struct Shape {
     /// Axes of the input from the outermost dimension of the map to the innermost: kept ones, reduced ones, and the kept ones behind all of these.
     axes: Vec<usize>,

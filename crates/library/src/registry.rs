@@ -4,7 +4,7 @@ use sdfg::ir::{LibraryNode, NestedSdfg, NodeId, Sdfg, State};
 
 use crate::error::ExpandErrorKind;
 
-/// Where a library node stands: what an expansion may look at.
+/// Context of a library node that an expansion may inspect.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'g> {
     /// The SDFG with the state.

@@ -20,7 +20,7 @@ use crate::values::{Values, count};
 pub(crate) struct Selection {
     output: Operand,
     taken: Spread,
-    /// What is taken instead where the mask is not true.
+    /// Operand for elements where the mask is false.
     otherwise: Option<(Spread, Mask)>,
 }
 
@@ -96,7 +96,7 @@ impl Spread {
         Element::new(&self.operand.connector, indices)
     }
 
-    /// Where the element for the result with these indices is in the list of them.
+    /// Position in the list of the element for the result with these indices.
     fn place(&self, indices: &[usize]) -> Result<usize, String> {
         self.along.iter().enumerate().try_fold(0, |place, (position, along)| {
             let size = count(self.operand.size(position))?;

@@ -57,7 +57,7 @@ impl SparseProduct {
         Ok(SparseProduct { signature: signature.clone(), rank, alpha, beta })
     }
 
-    /// What is multiplied by `beta`.
+    /// The summand multiplied by `beta`.
     fn addend(&self) -> &Operand {
         let input = self.signature.find("_cin").map(|at| &self.signature.inputs[at]);
         input.unwrap_or(&self.signature.output)

@@ -44,11 +44,11 @@ pub(crate) struct Elementwise<'a> {
     pub(crate) label: &'a str,
     /// The dimensions of the map, the outermost first: parameter and range.
     pub(crate) dimensions: Vec<(String, String)>,
-    /// What is read, with the tasklet's connectors.
+    /// Inputs, with the tasklet's connectors.
     pub(crate) reads: Vec<(String, Element)>,
     /// The value of the element, with the connectors.
     pub(crate) value: String,
-    /// What is written.
+    /// Output.
     pub(crate) write: Element,
     /// Whether the value is added to the element.
     pub(crate) adds: bool,

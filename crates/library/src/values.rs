@@ -9,9 +9,9 @@ use sdfg::value::Value;
 /// The operands of a node with their elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values<'a> {
-    /// What is read.
+    /// Inputs.
     pub(crate) inputs: &'a [LibraryOperand],
-    /// What is written, as it was before.
+    /// Outputs, with their previous contents.
     pub(crate) outputs: &'a [LibraryOperand],
 }
 
@@ -23,13 +23,13 @@ impl Values<'_> {
         elements(found.ok_or_else(|| format!("the connector `{connector}` is missing"))?, ty)
     }
 
-    /// What an output held before, converted to a type.
+    /// Previous contents of an output, converted to a type.
     pub(crate) fn of_output(&self, connector: &str, ty: ScalarType) -> Result<Vec<Value>, String> {
         let found = self.outputs.iter().find(|operand| operand.connector == connector);
         elements(found.ok_or_else(|| format!("the connector `{connector}` is missing"))?, ty)
     }
 
-    /// What the first output held before, converted to a type.
+    /// Previous contents of the first output, converted to a type.
     pub(crate) fn before(&self, ty: ScalarType) -> Result<Vec<Value>, String> {
         elements(self.outputs.first().ok_or("there is no output")?, ty)
     }

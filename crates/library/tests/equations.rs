@@ -228,7 +228,7 @@ fn transforms_and_their_inverses() {
     }
 }
 
-/// What a transform is added to, and a part of a matrix that is transformed.
+/// Previous contents of a transform's output, and a part of a matrix that is transformed.
 #[test]
 fn transforms_are_added_to_what_is_there() {
     let text = "sdfg p {

@@ -6,7 +6,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_library::{BuiltIn, expand};
 
-/// What follows `reduce r` and the memlets into and out of it, for `A: T[3, 1, 4]`.
+/// Text after `reduce r`, and the memlets into and out of it, for `A: T[3, 1, 4]`.
 struct Case {
     element: &'static str,
     output: &'static str,

@@ -386,7 +386,7 @@ impl Problem for Unmerged<'_> {
     }
 }
 
-/// What merging, dominance and orders gain on the largest given graph.
+/// Gains of merging, dominance and orders on the largest given graph.
 fn gains() {
     let Some((problem, _)) = read("inception3.8") else { return };
     println!("\nInceptionV3, sums by elimination order, each configuration apart and merged:");

@@ -27,7 +27,7 @@ use crate::wire::{Document, Place, Value};
 /// Properties that every object may have and that mean nothing for what a program computes.
 const ANYWHERE: [&str; 2] = ["guid", "debuginfo"];
 
-/// What reading a document needs everywhere.
+/// Context of reading a document.
 pub(crate) struct Decoder<'d> {
     pub(crate) log: &'d Log,
     pub(crate) structs: Structs,

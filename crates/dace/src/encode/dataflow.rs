@@ -38,7 +38,7 @@ pub(super) fn state(
     ])
 }
 
-/// Which scope each node is in, as files say it twice.
+/// The scope of each node, which files store twice.
 struct Scopes {
     /// The entry of the scope around each node; for an exit, its own.
     entries: Vec<Option<usize>>,

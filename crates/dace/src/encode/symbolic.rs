@@ -132,7 +132,7 @@ mod tests {
         known
     }
 
-    /// What DaCe's C++ computes, or its Python, which rounds as mathematics does.
+    /// The evaluator of the text: DaCe's C++, or its Python, which rounds mathematically.
     fn dace(expression: &Expression, is_cpp: bool, value: &dyn Fn(&str) -> i64) -> i64 {
         let of = |expression: &Expression| dace(expression, is_cpp, value);
         match &expression.kind {

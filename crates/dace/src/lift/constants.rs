@@ -11,7 +11,7 @@ use sdfg::syntax::{Expression, ExpressionKind, Index, Name};
 use super::SdfgLifting;
 use super::functions::element;
 
-/// What code reads of constants, and the nodes and edges that only bring it there.
+/// Constants that code reads, and the nodes and edges that only bring them there.
 #[derive(Default)]
 pub(super) struct Constants {
     /// The part that a connector of a tasklet reads.

@@ -75,7 +75,7 @@ impl SdfgLifting<'_> {
         })
     }
 
-    /// What moves, in terms of the container that an access names.
+    /// The moved elements, in terms of the container that an access names.
     fn memlet(
         &self,
         graph: &Graph<'_>,

@@ -111,7 +111,7 @@ const RENAMED: &[(&str, &str)] = &[
 /// Modules that hold what C++ has in none.
 const DROPPED: [&str; 4] = ["np.", "numpy.", "cmath.", "builtins."];
 
-/// What DaCe's Python calls a conversion to this type.
+/// Name of a conversion to this type in DaCe's Python.
 pub(super) fn conversion(ty: sdfg::dtype::ScalarType) -> String {
     match ty {
         sdfg::dtype::ScalarType::Bool => "bool".to_owned(),

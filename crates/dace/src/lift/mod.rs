@@ -30,16 +30,17 @@ use sdfg::symbolic::{Assumptions, Symbol};
 use crate::model::{Dtype, Program};
 use crate::report::{Code, Failed, Log};
 
-/// How deep SDFGs may call each other: a file has about seven levels of JSON for each, and is read with 128.
+/// Maximum depth of calls between SDFGs: a file has about seven levels of JSON for each, and is read with
+/// 128.
 const MOST_NESTED: usize = 16;
 
 /// One SDFG on its way from the one form to the other.
 struct SdfgLifting<'a> {
     sdfg: &'a Sdfg,
     log: &'a Log,
-    /// How it was called, for messages.
+    /// Path of its call, for messages.
     place: String,
-    /// How many SDFGs are around it.
+    /// Number of SDFGs around it.
     depth: usize,
     /// Scalar arguments that are written, which DaCe can pass by reference only.
     by_reference: BTreeSet<ContainerId>,
@@ -47,7 +48,7 @@ struct SdfgLifting<'a> {
     narrow: BTreeMap<Symbol, ScalarType>,
     /// Constants that not only tasklets read: they are containers, too.
     kept: BTreeSet<ContainerId>,
-    /// What is known of the signs of symbols.
+    /// Facts about the signs of symbols.
     known: Assumptions,
 }
 

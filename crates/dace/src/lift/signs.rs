@@ -20,7 +20,7 @@ impl Values {
     }
 }
 
-/// What is known of the symbols of an SDFG; `call` is the node that calls it, with what is known there.
+/// Facts about the symbols of an SDFG; `call` is the node that calls it, with the facts there.
 pub(super) fn known_signs(sdfg: &Sdfg, call: Option<(&NestedSdfg, &Assumptions)>) -> Assumptions {
     let in_shapes = symbols_of_shapes(sdfg);
     let mut values = Values::default();

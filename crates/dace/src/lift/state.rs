@@ -22,13 +22,13 @@ impl Graph<'_> {
         self.places.get(&node).copied().unwrap_or_default()
     }
 
-    /// How messages name a node.
+    /// Name of a node in messages.
     pub(super) fn part(&self, node: NodeId) -> String {
         let found = self.state.node(node);
         format!("state {}/{} {}", self.state.label, found.kind.noun(), found.label)
     }
 
-    /// How messages name an edge.
+    /// Name of an edge in messages.
     pub(super) fn edge_part(&self, edge: EdgeId) -> String {
         let edge = self.state.edge(edge);
         let label = |node: NodeId| &self.state.node(node).label;

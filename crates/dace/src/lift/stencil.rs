@@ -140,7 +140,7 @@ impl SdfgLifting<'_> {
         failed.map_or_else(|| Ok(print_block(&block).trim_end().to_owned()), Err)
     }
 
-    /// How many iterators a stencil has.
+    /// Number of iterators of a stencil.
     fn iterators(&self, node: &LibraryNode, elements: &[(String, Expression)]) -> usize {
         let subscripts = elements.iter().map(|(_, element)| match &element.kind {
             ExpressionKind::Subscript { indices, .. } => indices.len(),

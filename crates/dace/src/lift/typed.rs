@@ -18,7 +18,7 @@ use sdfg::value::Value;
 
 use super::functions::{conversion, element, is_literal};
 
-/// What DaCe has not, as a sentence.
+/// The construct that DaCe lacks, as a sentence.
 type Written<T> = Result<T, String>;
 
 /// The statements of typed code.

@@ -127,7 +127,7 @@ pub(super) fn queue_shape(descriptor: &Descriptor) -> &[Expr] {
     }
 }
 
-/// How many dimensions a container has here.
+/// Number of dimensions of a container in our graph.
 pub(super) fn rank(descriptor: &Descriptor) -> usize {
     match descriptor.kind {
         DescriptorKind::Scalar => 0,

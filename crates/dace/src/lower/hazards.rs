@@ -23,7 +23,7 @@ const MOST_NODES: usize = 4000;
 /// Pairs of accesses that nothing orders, of which it is asked whether they touch one element. Of more it is assumed.
 const MOST_QUESTIONS: usize = 10_000;
 
-/// What one step of a scope does to a container.
+/// Effect of one step of a scope on a container.
 struct Touch<'a> {
     /// The node that the step begins with, and the one that it ends with: those of a scope, the ends of a copy, or one node twice.
     first: usize,
@@ -144,7 +144,7 @@ impl<'a> SdfgLowering<'a> {
         subset.as_ref().map(|subset| self.subset(*end, subset))
     }
 
-    /// What each step touches, by scope and container.
+    /// Accesses of each step, by scope and container.
     fn touches(
         &self,
         graph: &Graph<'a>,
@@ -211,7 +211,7 @@ impl<'a> SdfgLowering<'a> {
         found
     }
 
-    /// What a view of a state is a view of, through other views.
+    /// Target of a view of a state, through other views.
     fn viewed(&self, graph: &Graph<'a>, view: &'a str) -> &'a str {
         let (mut name, mut known) = (view, BTreeSet::from([view]));
         let nodes = &graph.model.nodes;
@@ -235,7 +235,7 @@ impl<'a> SdfgLowering<'a> {
     }
 }
 
-/// Which nodes of a state lead to which, as bits.
+/// Reachability between nodes of a state, as bits.
 struct Leads {
     rows: Vec<Vec<u64>>,
 }

@@ -24,7 +24,7 @@ use crate::text::{map_block, map_expression, resolution};
 /// The variable that counts lanes.
 const LANE: &str = "__lane";
 
-/// How code sees the memlets of some connectors of a tasklet.
+/// Memlets of some connectors of a tasklet, as code sees them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     /// Connectors that are vectors of so many neighbours.
@@ -35,7 +35,7 @@ pub(super) struct Shapes {
     folded: BTreeMap<String, (u16, Lambda)>,
     /// Tiles of the dimensions that code indexes, of connectors where one is longer than one element.
     pub(super) tiles: BTreeMap<String, Vec<Expression>>,
-    /// Which dimensions are single indices, of connectors where one is.
+    /// Dimensions that are single indices, for connectors that have one.
     single: BTreeMap<String, Vec<bool>>,
 }
 

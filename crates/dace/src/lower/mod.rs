@@ -51,7 +51,7 @@ use crate::report::{Code, Failed, Log};
 use crate::text::{Structs, from_name};
 use extents::Extents;
 
-/// What the whole file has in common.
+/// State shared by the whole file.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub(crate) log: &'a Log,
@@ -77,7 +77,7 @@ pub(crate) struct SdfgLowering<'a> {
     pub(crate) numbers: BTreeMap<Symbol, Expr>,
     /// Transients that are zero when they are allocated.
     pub(crate) zeroed: BTreeSet<ContainerId>,
-    /// What the function's call that is lowered gives the parameters of the function.
+    /// Arguments of the function call that is lowered.
     pub(crate) arguments: &'a [(String, String)],
     /// Symbols that this SDFG assigns, or that those around it have for it without a mapping.
     pub(crate) assigned: BTreeSet<String>,

@@ -17,7 +17,7 @@ use crate::model::{DescriptorKind, Edge, NodeKind};
 struct Write<'a> {
     edge: usize,
     from: usize,
-    /// What it writes, as the file says it.
+    /// The written subset, as in the file.
     subset: &'a Subset,
     /// Whether every run of its node writes it.
     is_sure: bool,

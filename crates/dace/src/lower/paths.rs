@@ -9,7 +9,7 @@ use sdfg::ir::Port;
 
 use crate::model::{Edge, NodeKind, State};
 
-/// Where the edges of a state lead.
+/// Destinations of the edges of a state.
 pub(crate) struct Paths<'a> {
     state: &'a State,
     /// Edges that end at a port, by node and port.

@@ -95,7 +95,7 @@ fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<Node
     found
 }
 
-/// What the iterations of a map do to containers that they share.
+/// Effects of the iterations of a map on shared containers.
 struct Iterations<'g> {
     map: &'g Map,
     /// Parameters of the map and of the scopes within, with their ranges.

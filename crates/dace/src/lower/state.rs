@@ -33,7 +33,7 @@ pub(super) struct Graph<'s> {
     pub(super) tasklets: BTreeMap<usize, Vec<Statement>>,
     /// Tasklets whose code is left to a C++ compiler.
     pub(super) foreign: Vec<usize>,
-    /// How their code sees memlets, by the number of the node.
+    /// Memlets as code sees them, by the number of the node.
     pub(super) shapes: BTreeMap<usize, Shapes>,
     /// Nodes whose code touches more than their memlets in the file say.
     pub(super) widened: BTreeSet<usize>,
@@ -171,7 +171,7 @@ impl<'a> SdfgLowering<'a> {
         }
     }
 
-    /// What is at an access node.
+    /// Contents of an access node.
     pub(super) fn end(&self, node: &'a model::Node) -> Option<End<'a>> {
         let model::NodeKind::Access { data, .. } = &node.kind else { return None };
         let (id, descriptor) = *self.containers.get(data)?;
@@ -277,7 +277,7 @@ impl<'a> SdfgLowering<'a> {
         shifted.collect()
     }
 
-    /// What a memlet that is about one end only says of it.
+    /// Statement of a one-ended memlet about that end.
     pub(super) fn one_end(&self, edge: &model::Edge, end: End<'_>) -> Result<Access, Failed> {
         let memlet = &edge.memlet;
         let found =
@@ -452,7 +452,8 @@ impl<'a> SdfgLowering<'a> {
         }
     }
 
-    /// How many elements a copy out of a stream takes: those that are there, if they were pushed before in this state.
+    /// Number of elements of a copy out of a stream: the available ones, if they were pushed earlier in this
+    /// state.
     fn drained(&self, graph: &Graph<'_>, edge: &model::Edge, copy: &Memlet) -> Volume {
         let is_filled = graph.model.edges.iter().any(|other| other.dst == edge.src);
         match (edge.memlet.dynamic, &copy.volume) {
@@ -484,7 +485,7 @@ pub(super) fn exit_of(node: &model::Node) -> Option<usize> {
     }
 }
 
-/// How many elements move between a stream and code.
+/// Number of elements that move between a stream and code.
 pub(super) fn stream_volume(memlet: &model::Memlet) -> Volume {
     if memlet.dynamic {
         return Volume::Dynamic;

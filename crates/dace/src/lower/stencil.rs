@@ -18,13 +18,14 @@ use crate::report::{Code, Failed};
 use crate::text::statements;
 use crate::wire::Json;
 
-/// How many parts a value may have: values that are computed within one statement are written out where they are used.
+/// Maximum number of parts of a value: values computed within one statement are substituted where they are
+/// used.
 const LARGEST: usize = 1 << 10;
 
-/// What names stand for at a place of the code.
+/// Meaning of names at a place of the code.
 type Values = BTreeMap<String, Expression>;
 
-/// What is known of the fields of a stencil.
+/// Facts about the fields of a stencil.
 struct Fields<'n> {
     node: &'n model::Node,
     /// The iterators of the fields that do not follow all of them.
@@ -272,14 +273,14 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// How many parts an expression has.
+/// Number of parts of an expression.
 fn size(expression: &Expression) -> usize {
     let mut count = 0;
     expression.visit(&mut |_| count += 1);
     count
 }
 
-/// What a target holds.
+/// Contents of a target.
 fn read(target: &AssignmentTarget) -> Expression {
     let name = Expression::name(target.name.text.as_str());
     if target.indices.is_empty() {
@@ -289,7 +290,7 @@ fn read(target: &AssignmentTarget) -> Expression {
     Expression { kind, span: name.span }
 }
 
-/// What names stand for behind a branch: those that both sides know.
+/// Meaning of names after a branch: those that both sides know.
 fn either(condition: &Expression, taken: Values, other: Values) -> Values {
     let both = taken.into_iter().filter_map(|(name, then)| {
         let otherwise = other.get(&name)?.clone();

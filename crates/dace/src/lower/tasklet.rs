@@ -18,7 +18,7 @@ use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
 use crate::text::{CONVERSION, assignments, is_print, map_block, statements};
 
-/// What DaCe calls the number of elements that a consume scope with chunks took at a time; here it takes one.
+/// DaCe's name for the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
 
 impl<'a> SdfgLowering<'a> {

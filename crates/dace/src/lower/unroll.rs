@@ -3,7 +3,7 @@
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{Expression, ExpressionKind, Statement, StatementKind, map_block, visit_bound_names};
 
-/// How many statements the loops of one stencil may become.
+/// Maximum number of statements from the loops of one stencil.
 const MOST: usize = 1 << 12;
 
 /// The block without loops. `known` gives numbers for names.

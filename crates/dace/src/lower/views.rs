@@ -14,7 +14,7 @@ use super::tasklet::first_element;
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed};
 
-/// How a layout of its own relates to a part of a container that it begins at.
+/// Relation of a separate layout to the part of a container that it begins at.
 pub(super) enum Fit {
     /// Same extents and same places: the elements of the one are those of the other.
     Same,
@@ -100,7 +100,7 @@ impl<'a> SdfgLowering<'a> {
         ((graph.nodes[edge.src], src), (graph.nodes[edge.dst], dst))
     }
 
-    /// How a layout lies over a part of a container, both in symbols of this SDFG.
+    /// Position of a layout over a part of a container, both in symbols of this SDFG.
     pub(super) fn fit(&self, target: End<'_>, subset: &Subset, shape: &[Expr], strides: &[Expr]) -> Fit {
         let Some(kept) = bound_dimensions(subset, shape.len()) else { return Fit::Own };
         let outer = self.sdfg.container(target.id).kind.layout();

@@ -47,7 +47,7 @@ pub(crate) struct InterstateEdge {
     pub(crate) condition: Option<Expression>,
     /// Take effect one after the other.
     pub(crate) assignments: Vec<(String, Expression)>,
-    /// Where it stands in the file.
+    /// Position in the file.
     pub(crate) path: String,
 }
 
@@ -64,6 +64,6 @@ pub(crate) struct LoopRegion {
     pub(crate) update_before_condition: bool,
     pub(crate) unroll: bool,
     pub(crate) body: Region,
-    /// Where it stands in the file.
+    /// Position in the file.
     pub(crate) path: String,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Node {
     /// Input connectors; a type is there only where the file has one.
     pub(crate) inputs: IndexMap<String, Option<Dtype>>,
     pub(crate) outputs: IndexMap<String, Option<Dtype>>,
-    /// Where it stands in the file.
+    /// Position in the file.
     pub(crate) path: Path,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum NodeKind {
         language: String,
         /// Whether the code means the same in the arithmetic of Python and was written in it.
         is_pythonic: bool,
-        /// What C++ code needs beside its text.
+        /// Requirements of C++ code besides its text.
         foreign: Foreign,
     },
     MapEntry(Map),
@@ -67,7 +67,7 @@ pub(crate) enum NodeKind {
     },
 }
 
-/// What the code of a tasklet in C++ needs beside its text.
+/// Requirements of a C++ tasklet's code besides its text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Foreign {
     /// C++ code that stands before all functions.
@@ -104,11 +104,11 @@ pub(crate) struct Edge {
     pub(crate) dst: usize,
     pub(crate) dst_connector: Option<String>,
     pub(crate) memlet: Memlet,
-    /// Where it stands in the file.
+    /// Position in the file.
     pub(crate) path: Path,
 }
 
-/// What an edge moves.
+/// The memlet of an edge.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memlet {
     /// The container that `subset` is about; without one the edge moves nothing, or one value between code.

@@ -9,7 +9,7 @@ use sdfg::symbolic::Expr;
 /// An element type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dtype {
-    /// What an element is here. A struct of numbers is a short vector of its fields.
+    /// Type of an element. A struct of numbers is a short vector of its fields.
     pub(crate) element: ElementType,
     /// The fields, if it is a struct.
     pub(crate) fields: Option<Arc<StructType>>,

@@ -32,7 +32,7 @@ pub(crate) struct Program {
     pub(crate) body: Region,
     /// C++ code beside the graph with its place in the file.
     pub(crate) globals: Vec<(String, String)>,
-    /// What is known of symbols where expressions are written; nothing of programs that were read.
+    /// Facts about symbols where expressions are written; empty for programs that were read.
     pub(crate) known: Assumptions,
 }
 

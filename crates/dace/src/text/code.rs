@@ -14,7 +14,7 @@ use super::modern::plain;
 use super::{Structs, map_block, map_expression};
 use crate::report::{Code, Failed, Log};
 
-/// What the name of a conversion to the type of a connector begins with; the connector's name follows.
+/// Prefix of the name of a conversion to the type of a connector; the connector's name follows.
 pub(crate) const CONVERSION: &str = "__converted_to_";
 
 /// An expression of code: a condition, or the right side of an assignment.

@@ -62,7 +62,7 @@ pub(crate) fn free_names(code: &str) -> BTreeSet<String> {
     names.difference(&declared).cloned().collect()
 }
 
-/// How long the text or character is that `text` begins with.
+/// Length of the string or character literal at the beginning of `text`.
 fn quoted(text: &str, mark: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

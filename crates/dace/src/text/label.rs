@@ -1,6 +1,6 @@
 //! Labels of lowered blocks and derived nodes that contain a point (`l.guard0`), as names that DaCe accepts.
 
-/// What stands for a point.
+/// Replacement of a point.
 const POINT: &str = "_dot_";
 
 /// A label as a name of letters, digits and underscores.

@@ -16,7 +16,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 const TYPES: [&str; 14] =
     ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "c64", "c128", "b"];
 
-/// How many bytes of a type stand at the begin of a text that follows a number.
+/// Number of bytes of a type at the beginning of a text that follows a number.
 fn type_length(rest: &str) -> Option<usize> {
     let word = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let word = rest.get(..word)?;

@@ -11,7 +11,7 @@ use sdfg::syntax::{Expression, ExpressionKind};
 
 use crate::model::StructType;
 
-/// How deep constructors may be nested in one another.
+/// Maximum nesting of constructors.
 const MOST_NESTED: usize = 16;
 
 /// The struct types of a file by name.
@@ -63,7 +63,7 @@ impl Structs {
     }
 }
 
-/// Where a call of a function begins.
+/// Start of a call of a function.
 fn call_of(text: &str, name: &str) -> Option<usize> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
     text.match_indices(name).map(|(at, _)| at).find(|at| {

@@ -16,7 +16,7 @@ fn shown(document: &Document<'_>) -> String {
     format!("{:?}", document.root().to_json())
 }
 
-/// What the fast reader reads is what the crate reads; the answer is whether it did.
+/// The fast reader reads the same as the crate; returns whether it read the text.
 fn agrees(text: &[u8]) -> bool {
     let Some(found) = scan::document(text) else { return false };
     let expected = reference(text).unwrap_or_else(|| panic!("no JSON: {:?}", String::from_utf8_lossy(text)));

@@ -55,7 +55,7 @@ pub(crate) fn changed(documents: &[Json], numbers: &mut dyn Iterator<Item = u32>
     bytes
 }
 
-/// How many values a document holds, itself included.
+/// Number of values in a document, including itself.
 fn size(value: &Json) -> usize {
     1 + match value {
         Json::Array(list) => list.iter().map(size).sum::<usize>(),

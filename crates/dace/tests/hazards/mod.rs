@@ -20,7 +20,7 @@ fn two(writer_first: bool, element: &str) -> Graph {
     ])
 }
 
-/// How many order edges a graph has when it is read.
+/// Number of order edges of a graph after reading.
 fn orders(graph: &Graph) -> usize {
     let sdfg = graph::read(graph.document().to_string().as_bytes());
     sdfg::text::print(&sdfg).matches("order ").count()

@@ -13,7 +13,7 @@ use crate::operation::Target;
 use crate::solve::Solve;
 use crate::template::{Element, Elementwise, Template};
 
-/// Where calls leave whether they were successful.
+/// Container of the status of calls.
 const INFO: &str = "__info";
 
 impl Cholesky {

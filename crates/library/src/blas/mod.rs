@@ -49,7 +49,7 @@ pub(crate) enum Called {
     No(String),
 }
 
-/// What an operation needs to call a library.
+/// Context of an operation that calls a library.
 #[derive(Clone, Copy)]
 pub(crate) struct Calls<'g> {
     pub(crate) blas: &'g Blas,
@@ -57,7 +57,7 @@ pub(crate) struct Calls<'g> {
     pub(crate) context: Context<'g>,
 }
 
-/// How a matrix lies in memory.
+/// Layout of a matrix in memory.
 struct Matrix {
     /// Whether elements of a row are neighbours; else those of a column are.
     by_rows: bool,
@@ -118,7 +118,7 @@ impl Calls<'_> {
         Ok(template.extent(&strides[position]))
     }
 
-    /// How the matrix of two dimensions lies.
+    /// Layout of the matrix in two dimensions.
     fn matrix(
         &self,
         template: &mut Template,

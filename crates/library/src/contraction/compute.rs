@@ -108,7 +108,7 @@ impl Contraction {
         factor.value(self.signature.output.element).map_err(|error| error.to_string())
     }
 
-    /// What is multiplied by `beta`, for each element of the output.
+    /// The summand multiplied by `beta`, for each element of the output.
     fn addend(&self, values: Values<'_>, kept: &[Label]) -> Result<Vec<Value>, String> {
         let ty = self.signature.output.element;
         match &self.addend {
@@ -122,7 +122,7 @@ impl Contraction {
         }
     }
 
-    /// Where the elements of an operand lie while labels run through their extents, the last one fastest.
+    /// Positions of an operand's elements while labels run through their extents, the last one fastest.
     fn positions(
         &self,
         input: usize,

@@ -33,10 +33,10 @@ pub(crate) struct Term {
     pub(crate) labels: Vec<Option<Label>>,
 }
 
-/// What is added to the product.
+/// Summands of the product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Addend {
-    /// What the output held before.
+    /// The previous contents of the output.
     Output,
     /// Another operand.
     Term(Term),
@@ -48,7 +48,7 @@ pub(crate) struct Contraction {
     pub(crate) signature: Signature,
     /// The extent of each label.
     pub(crate) extents: Vec<Expr>,
-    /// What is multiplied.
+    /// The factors.
     pub(crate) terms: Vec<Term>,
     /// For each dimension of the output its label; `None` where it has a single element.
     pub(crate) output: Vec<Option<Label>>,

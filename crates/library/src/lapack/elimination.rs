@@ -69,7 +69,7 @@ pub(crate) fn unit(n: usize, ty: ScalarType) -> Vec<Value> {
     (0..n * n).map(|k| arith::cast(Value::Bool(k / n == k % n), ty)).collect()
 }
 
-/// What pivots are chosen by: of complex numbers LAPACK adds the sizes of both parts.
+/// Magnitude for pivoting: for complex numbers LAPACK adds the absolute values of both parts.
 fn magnitude(value: Value) -> f64 {
     match arith::cast(call(MathFunction::Abs, value), ScalarType::F64) {
         _ if value.ty().is_complex() => match arith::cast(value, ScalarType::Complex128) {

@@ -53,7 +53,7 @@ impl Factors {
         Element::new(&self.container, vec![i.to_owned(), j.to_owned()])
     }
 
-    /// How many columns are eliminated.
+    /// Number of eliminated columns.
     fn steps(&self) -> String {
         let (rows, columns) = (&self.rows, &self.columns);
         if rows == columns { rows.clone() } else { format!("min({rows}, {columns})") }

@@ -19,7 +19,8 @@ struct Packed {
 struct ReadyAssignment {
     code: CompiledCode,
     frame: Frame,
-    /// Where inputs and earlier values of the code go: the input, and its number among reads and values.
+    /// Destinations of inputs and earlier values of the code: the input, and its number among reads and
+    /// values.
     inputs: Vec<(ConnectorId, usize)>,
 }
 

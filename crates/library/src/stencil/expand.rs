@@ -153,7 +153,7 @@ tasklet __stencil ({}) -> ({}){dialect} {{
         Element::new(&field.operand.connector, seen.map(index).collect())
     }
 
-    /// What a read is replaced by where there is no element; `None` where nothing is written then.
+    /// Replacement of a read where there is no element; `None` if nothing is written then.
     fn outside(
         &self,
         read: &Read,

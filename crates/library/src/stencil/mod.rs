@@ -46,7 +46,7 @@ struct Field {
     boundary: Boundary,
 }
 
-/// What is read where an input has no element.
+/// Values for reads where an input has no element.
 enum Boundary {
     /// Nothing: elements of the outputs that need it keep what they hold.
     Shrink,
@@ -173,7 +173,7 @@ fn check_names(properties: Properties<'_>, signature: &Signature) -> Result<(), 
 struct Code<'s> {
     signature: &'s Signature,
     reads: Vec<Read>,
-    /// How what was not understood must be.
+    /// Requirement that the text violates.
     refused: Option<String>,
 }
 
@@ -234,7 +234,8 @@ fn offset(index: &Index) -> Option<i64> {
     }
 }
 
-/// How many iterators there are: as many as the longest mapping or subscript tells, else as the output has dimensions.
+/// Number of iterators: that of the longest mapping or subscript, otherwise the number of the output's
+/// dimensions.
 fn rank(properties: Properties<'_>, signature: &Signature, reads: &[Read]) -> Result<usize, ExpandErrorKind> {
     let mut rank = reads.iter().map(|read| read.offsets.len()).max().unwrap_or(0);
     for operand in &signature.inputs {

@@ -3,7 +3,7 @@
 
 use super::{Boundary, Stencil};
 
-/// How many iterations at the begin and at the end of an iterator do not belong to a part.
+/// Numbers of iterations at the beginning and at the end of an iterator that do not belong to a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Margin {
     pub(crate) begin: i64,
@@ -97,12 +97,12 @@ impl Bounds {
         Bounds { written: range(written), interior: range(interior) }
     }
 
-    /// What is written before the interior; all of it if the interior would begin behind the end.
+    /// Elements written before the interior; all of them if the interior would begin behind the end.
     fn before(&self) -> String {
         format!("{}:min({}, {})", self.written.0, self.interior.0, self.written.1)
     }
 
-    /// What is written behind the interior and not before it.
+    /// Elements written behind the interior and not before it.
     fn behind(&self) -> String {
         format!("max({}, {}):{}", self.interior.0, self.interior.1, self.written.1)
     }

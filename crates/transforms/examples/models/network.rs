@@ -37,7 +37,7 @@ pub(crate) struct Layer<'l> {
     pub(crate) domain: &'l str,
     pub(crate) inputs: &'l [(&'l str, &'l str)],
     pub(crate) code: &'l str,
-    /// Where `o` goes.
+    /// Destination of `o`.
     pub(crate) output: &'l str,
 }
 

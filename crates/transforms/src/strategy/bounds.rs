@@ -6,10 +6,10 @@
 
 use super::problem::{self, End, Problem};
 
-/// How many strategies are tried.
+/// Number of tried strategies.
 const STARTS: usize = 16;
 
-/// How often each vertex of a strategy is looked at again.
+/// Number of improvement passes over the vertices of a strategy.
 const ROUNDS: usize = 4;
 
 /// Of how many configurations one has to be too dear, so that it is worth going on.
@@ -85,7 +85,7 @@ impl<'p> Tries<'p> {
         Tries { problem, costs, cheapest_first: costs.iter().map(sorted).collect(), incident }
     }
 
-    /// What the cheapest strategy costs that is found. Ends early if that is of no use.
+    /// Cost of the cheapest strategy found. Ends early if that is useless.
     fn cost(&self, is_of_use: impl Fn(f64) -> bool) -> f64 {
         let mut best = f64::INFINITY;
         // The first and the last, which cut other dimensions, tell whether the others may be of use.

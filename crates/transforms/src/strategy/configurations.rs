@@ -2,10 +2,10 @@
 
 use super::error::ProblemError;
 
-/// Which configurations an operation may have on `n_processors`.
+/// Permitted configurations of an operation on `n_processors`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigurationRule {
-    /// How many processors there are; a configuration has at most as many parts.
+    /// Number of processors; a configuration has at most as many parts.
     pub n_processors: u32,
     /// Whether a dimension is only cut into numbers of parts that divide its size.
     pub divisors_only: bool,

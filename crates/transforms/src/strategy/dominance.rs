@@ -10,10 +10,10 @@ use super::certificate::Dominated;
 use super::layouts::Layouts;
 use super::problem::{Edge, End, Problem};
 
-/// How often all vertices are looked at: what is left out at one vertex may decide at its neighbours.
+/// Number of rounds over all vertices: removals at one vertex may enable others at its neighbours.
 const ROUNDS: usize = 3;
 
-/// How many differences of costs [`needed`] takes at most in a round, to tell whether it is worth it.
+/// Maximum number of cost differences that [`needed`] computes in a round, to estimate whether it pays off.
 pub(super) fn price(problem: &dyn Problem) -> f64 {
     let edge = |(index, edge): (usize, &Edge)| {
         let [rows, columns] = [End::Source, End::Target].map(|end| problem.layouts(index, end).len() as f64);
@@ -82,7 +82,7 @@ fn leave_out(
     });
 }
 
-/// What an edge loses at most by going from one configuration to another.
+/// Maximum loss at an edge from exchanging one configuration for another.
 struct Losses {
     /// The edge's layouts of the configurations that are left.
     layouts: Layouts,

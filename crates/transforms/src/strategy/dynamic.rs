@@ -23,8 +23,8 @@ const PARALLEL: u64 = 1_000_000;
 /// Operations between two looks whether to go on: some milliseconds of work.
 const BLOCK: u64 = 8_000_000;
 
-/// What the vertex of each step costs by itself in each configuration: its own cost, edges to itself, and tables over it
-/// alone. In the order of the steps, as they are shared among threads.
+/// Separate cost of each step's vertex in each configuration: its own cost, edges to itself, and tables over
+/// it alone. In the order of the steps, as they are distributed over threads.
 pub(super) struct OwnCosts {
     apart: Vec<Vec<f64>>,
     together: Vec<f64>,

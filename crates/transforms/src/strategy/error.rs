@@ -13,9 +13,9 @@ pub enum ProblemError {
         "the costs are for {known} processors, not for {wanted}; make costs for {wanted}, or ask for at most {known}"
     )]
     TooManyProcessors {
-        /// How many were asked for.
+        /// The requested number.
         wanted: u32,
-        /// How many the costs are for.
+        /// The number that the costs are for.
         known: u32,
     },
     /// A vertex cannot be configured in any way.
@@ -31,9 +31,9 @@ pub enum ProblemError {
     CostCount {
         /// Its name.
         vertex: String,
-        /// How many configurations it has.
+        /// Number of its configurations.
         n_configurations: usize,
-        /// How many costs it has.
+        /// Number of its costs.
         n_costs: usize,
     },
     /// A configuration has more or fewer parts than the domain has dimensions.
@@ -45,9 +45,9 @@ pub enum ProblemError {
         vertex: String,
         /// The configuration, counted from 0.
         configuration: usize,
-        /// What it is.
+        /// Its value.
         parts: Vec<u32>,
-        /// How many dimensions the domain has.
+        /// Number of dimensions of the domain.
         n_dimensions: usize,
     },
     /// A configuration cuts a dimension into no parts.
@@ -57,7 +57,7 @@ pub enum ProblemError {
         vertex: String,
         /// The configuration, counted from 0.
         configuration: usize,
-        /// What it is.
+        /// Its value.
         parts: Vec<u32>,
     },
     /// A configuration has more parts than there are processors.
@@ -69,9 +69,9 @@ pub enum ProblemError {
         vertex: String,
         /// The configuration, counted from 0.
         configuration: usize,
-        /// What it is.
+        /// Its value.
         parts: Vec<u32>,
-        /// How many processors there are.
+        /// Number of processors.
         n_processors: u32,
     },
     /// A configuration is listed twice, with different costs.
@@ -83,7 +83,7 @@ pub enum ProblemError {
         first: usize,
         /// The same once more.
         second: usize,
-        /// What both are.
+        /// Both values.
         parts: Vec<u32>,
         /// The edge whose costs differ, counted from 0; nothing for the vertex's own.
         edge: Option<usize>,
@@ -119,11 +119,11 @@ pub enum ProblemError {
     UnknownVertex {
         /// The edge, counted from 0.
         edge: usize,
-        /// Which end.
+        /// The end.
         end: End,
         /// The vertex that is not there.
         vertex: usize,
-        /// How many vertices there are.
+        /// Number of vertices.
         n_vertices: usize,
     },
     /// The costs of an edge have more or fewer rows than its source has configurations.
@@ -135,9 +135,9 @@ pub enum ProblemError {
         edge: usize,
         /// The name of its source.
         source_name: String,
-        /// How many rows there are.
+        /// Number of rows.
         n_rows: usize,
-        /// How many there have to be.
+        /// Required number of rows.
         n_configurations: usize,
     },
     /// A row of the costs of an edge has more or fewer columns than its target has configurations.
@@ -151,9 +151,9 @@ pub enum ProblemError {
         row: usize,
         /// The name of the edge's target.
         target_name: String,
-        /// How many columns the row has.
+        /// Number of columns in the row.
         n_columns: usize,
-        /// How many it has to have.
+        /// Required number of columns.
         n_configurations: usize,
     },
 }
@@ -183,7 +183,7 @@ pub enum ReadError {
     Problem(#[from] ProblemError),
 }
 
-/// What may be wrong with a number: other tools write these without asking.
+/// Possible errors of a number, as other tools may write them.
 fn numbers(error: &serde_json::Error) -> &'static str {
     if error.is_syntax() {
         " (costs are finite and not negative; JSON has no NaN and no Infinity)"
@@ -203,11 +203,11 @@ pub enum SearchError {
         "{what} needs {needed} bytes of memory, the limit is {limit}; raise the limit, or give operations fewer configurations"
     )]
     Memory {
-        /// What does not fit.
+        /// The object that does not fit.
         what: &'static str,
-        /// How many bytes it takes.
+        /// Required bytes.
         needed: u64,
-        /// How many it may take.
+        /// Permitted bytes.
         limit: u64,
     },
     /// The graph has more strategies than can be looked at one by one.
@@ -215,15 +215,15 @@ pub enum SearchError {
         "there are {strategies:.3e} strategies to look at, the limit is {limit:.3e}; use the dynamic program"
     )]
     TooManyStrategies {
-        /// How many there are, or at least this many.
+        /// Their number, or a lower bound of it.
         strategies: f64,
-        /// How many may be looked at.
+        /// Permitted number.
         limit: f64,
     },
     /// The best order of a large graph was asked for.
     #[error("{n_vertices} vertices are too many for the exact elimination order; use another rule")]
     OrderTooLarge {
-        /// How many vertices there are.
+        /// Number of vertices.
         n_vertices: usize,
     },
     /// All that the table-pruning algorithm left contradicts itself.

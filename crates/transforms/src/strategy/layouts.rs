@@ -42,7 +42,7 @@ impl Layouts {
         Layouts { of: (n < of.len()).then(|| of.into()), n }
     }
 
-    /// How many layouts there are.
+    /// Number of layouts.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -52,7 +52,7 @@ impl Layouts {
         self.n == 0
     }
 
-    /// How many configurations there are.
+    /// Number of configurations.
     pub fn n_configurations(&self) -> usize {
         self.of.as_ref().map_or(self.n, |of| of.len())
     }

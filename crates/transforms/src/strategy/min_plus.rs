@@ -80,7 +80,7 @@ pub(super) struct Found {
     pub(super) least: f64,
     /// The block that has it.
     pub(super) block: usize,
-    /// How many blocks were passed over.
+    /// Number of skipped blocks.
     pub(super) n_passed: usize,
 }
 

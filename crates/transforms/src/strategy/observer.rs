@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::plan::Prediction;
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Operations that are done.
@@ -20,7 +20,7 @@ pub trait Observer: Sync {
     /// The tables that are going to be filled; called before any work on them.
     fn predicted(&self, _prediction: &Prediction) {}
 
-    /// How far the search is; `Break` ends it.
+    /// Reports the progress of the search; `Break` ends it.
     fn progress(&self, _progress: Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

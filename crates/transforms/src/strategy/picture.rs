@@ -50,7 +50,7 @@ fn labels(problem: &dyn Operations, strategy: &[usize]) -> Vec<[String; 3]> {
     strategy.iter().enumerate().map(label).collect()
 }
 
-/// What each edge costs, where it costs something.
+/// Cost of each edge, if any.
 fn edge_labels(problem: &dyn Operations, strategy: &[usize]) -> Vec<Option<String>> {
     let costs = (0..problem.edges().len()).map(|edge| edge_cost(problem, edge, strategy));
     costs.map(|cost| (cost > 0.0).then(|| format!("{cost:.2e}"))).collect()
@@ -74,7 +74,7 @@ fn colours(problem: &dyn Operations, strategy: &[usize]) -> Vec<String> {
 
 /// A light colour of a hue between 0 and 1.
 fn tinted(hue: f64) -> String {
-    /// How far the weakest of the three primary colours is below white.
+    /// Distance of the weakest of the three primary colours below white.
     const DEPTH: f64 = 0.35;
     let channel = |shift: f64| {
         let distance = ((hue + shift).fract() * 6.0 - 3.0).abs() - 1.0;

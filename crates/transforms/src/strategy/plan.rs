@@ -23,9 +23,10 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct EliminationStep {
     pub(super) vertex: usize,
-    /// Which of the vertex's configurations are the same to all of the joint factors; without any, each is its own.
+    /// Classes of the vertex's configurations that all joint factors treat alike; without any, each is its
+    /// own.
     pub(super) own: Layouts,
-    /// Which vertices the new table is over, the one that is taken out first being the last.
+    /// Vertices of the new table, of which the first to be eliminated is the last.
     pub(super) dependents: Vec<Dependent>,
 }
 
@@ -42,7 +43,7 @@ pub(super) enum Factor {
 #[derive(Clone, Debug)]
 pub(super) struct Dependent {
     pub(super) vertex: usize,
-    /// Which of its configurations are the same to the table.
+    /// Classes of its configurations that the table treats alike.
     pub(super) layouts: Layouts,
 }
 
@@ -134,7 +135,7 @@ impl Plan {
         self.steps.iter().map(|step| step.next(&position)).collect()
     }
 
-    /// How much so many threads have to do.
+    /// Work of so many threads.
     pub(super) fn prediction(&self, n_threads: usize) -> Prediction {
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
         let entries = sum(&mut self.steps.iter().map(EliminationStep::entries));
@@ -152,12 +153,12 @@ impl Plan {
         }
     }
 
-    /// How many sums are compared. Saturates.
+    /// Number of compared sums. Saturates.
     pub(super) fn operations(&self) -> u64 {
         self.steps.iter().map(EliminationStep::operations).fold(0, u64::saturating_add)
     }
 
-    /// How many numbers of a step's factors may have to be laid out anew while it runs.
+    /// Maximum number of values of a step's factors that are rearranged while it runs.
     fn laid_out(&self, index: usize) -> u64 {
         let (step, joint) = (&self.steps[index], self.joint.of(index));
         let size = |vertex: usize| {
@@ -225,7 +226,7 @@ impl EliminationStep {
 /// Lists one after the other in one array.
 #[derive(Clone, Debug)]
 pub(super) struct Lists<T> {
-    /// Where each list begins, and where the last one ends.
+    /// Start of each list, and end of the last one.
     starts: Vec<usize>,
     items: Vec<T>,
 }
@@ -260,7 +261,7 @@ impl<T: Copy> Lists<T> {
 struct Chains {
     /// The first and the last number of each list.
     ends: Vec<Option<(usize, usize)>>,
-    /// What follows each number in its list.
+    /// Successor of each number in its list.
     next: Vec<Option<usize>>,
 }
 
@@ -284,17 +285,17 @@ impl Chains {
     }
 }
 
-/// What the dynamic program is going to do, known before it begins.
+/// Plan of the dynamic program before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prediction {
-    /// How many tables it fills: one for each vertex.
+    /// Number of its tables: one for each vertex.
     pub n_tables: usize,
-    /// How many entries they have, all together. All of them are kept, as evidence. Saturates.
+    /// Number of entries of all tables. All of them are kept as evidence. Saturates.
     pub entries: u64,
     /// Bytes of memory for them, for the costs of vertices, and for what is laid out anew while the largest ones are filled.
     /// Saturates.
     pub bytes: u64,
-    /// How many sums are compared to fill them. Saturates.
+    /// Number of compared sums to fill them. Saturates.
     pub operations: u64,
     /// The most vertices that a table is over.
     pub largest_dependent_set: usize,

@@ -56,10 +56,10 @@ impl End {
 /// (`strategy-search` document 3, section 1). Costs are finite and not negative, in any unit. Asking twice gives
 /// the same. The search asks for what it needs when it needs it, so that costs may be computed when they are asked for.
 pub trait Problem: Sync {
-    /// How many vertices there are.
+    /// Number of vertices.
     fn n_vertices(&self) -> usize;
 
-    /// How many configurations a vertex has; at least one.
+    /// Number of configurations of a vertex; at least one.
     fn n_configurations(&self, vertex: usize) -> usize;
 
     /// Cost of a vertex in one of its configurations.
@@ -73,7 +73,7 @@ pub trait Problem: Sync {
     /// All edges.
     fn edges(&self) -> &[Edge];
 
-    /// Which configurations of one end of an edge are the same to it.
+    /// Classes of configurations of one end that an edge does not distinguish.
     fn layouts(&self, edge: usize, end: End) -> &Layouts;
 
     /// Cost of an edge between two layouts.
@@ -84,7 +84,7 @@ pub trait Problem: Sync {
         None
     }
 
-    /// What a vertex is called in messages.
+    /// Name of a vertex in messages.
     fn vertex_name(&self, vertex: usize) -> String {
         format!("vertex {vertex}")
     }
@@ -92,16 +92,16 @@ pub trait Problem: Sync {
 
 /// A problem whose vertices are operations on iteration domains: what strategies tell beside costs.
 pub trait Operations: Problem {
-    /// What is computed; may be empty.
+    /// Name of the computation; may be empty.
     fn model(&self) -> &str;
 
-    /// How many processors the configurations are for.
+    /// Number of processors that the configurations are for.
     fn n_processors(&self) -> u32;
 
-    /// What an operation is called.
+    /// Name of an operation.
     fn name(&self, vertex: usize) -> &str;
 
-    /// What an operation computes, such as `Conv`.
+    /// Kind of an operation, such as `Conv`.
     fn kind(&self, vertex: usize) -> &str;
 
     /// Sizes of its iteration domain.

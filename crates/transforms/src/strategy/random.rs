@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// How costs are made.
+/// Kinds of random costs.
 #[derive(Clone, Copy)]
 enum CostKind {
     Zero,
@@ -133,7 +133,7 @@ pub(super) fn joined(n: usize, size: usize, pairs: impl Iterator<Item = (usize, 
     Tabulated::new(1024, operations, edges).expect("a band makes sense")
 }
 
-/// How many random cases a test takes: some, or as many as the variable `SDFG_STRATEGY_CASES` says.
+/// Number of random cases of a test: some, or the number in the variable `SDFG_STRATEGY_CASES`.
 pub(super) fn n_cases(usual: u64) -> u64 {
     match std::env::var("SDFG_STRATEGY_CASES") {
         Ok(text) => text.parse().expect("SDFG_STRATEGY_CASES is a number"),

@@ -4,7 +4,7 @@ use super::layouts::Layouts;
 use super::problem::{Edge, End, Problem};
 use super::tabulated::EdgeTable;
 
-/// What is left of a problem.
+/// The remaining problem.
 pub(super) struct Reduced<'p> {
     problem: &'p dyn Problem,
     /// The configurations that are left of each vertex.
@@ -13,7 +13,7 @@ pub(super) struct Reduced<'p> {
     tables: Vec<Left>,
 }
 
-/// What is left of the costs of an edge.
+/// The remaining costs of an edge.
 enum Left {
     /// Costs that are at hand: more rows and columns may be equal now.
     Table(EdgeTable),

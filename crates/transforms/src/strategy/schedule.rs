@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Who does what.
+/// Distribution of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Schedule {
     /// Steps of each thread, in order.
@@ -23,7 +23,7 @@ impl Schedule {
     }
 }
 
-/// How often the largest subtree is divided, for each thread, to find a better balance.
+/// Number of divisions of the largest subtree, for each thread, to find a better balance.
 const DIVISIONS: usize = 32;
 
 /// Divides steps among threads. Each step has a parent behind it, or none, and some amount of work.

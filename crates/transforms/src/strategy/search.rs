@@ -13,7 +13,7 @@ use super::problem::{self, Problem};
 use super::reduced::Reduced;
 use super::table_pruning;
 
-/// How the least cost is found. All algorithms find the same.
+/// Search algorithms. All of them find the same least cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
     /// The dynamic program over an elimination order (document 2): work grows with the size of dependent sets.
@@ -38,12 +38,12 @@ pub enum Pruning {
     Never,
 }
 
-/// What is wanted of a search.
+/// Options of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How the least cost is found.
+    /// The search algorithm.
     pub algorithm: Algorithm,
-    /// How the elimination order is found.
+    /// The elimination order.
     pub order: OrderRule,
     /// When configurations that no optimum needs are left out.
     pub pruning: Pruning,
@@ -51,7 +51,7 @@ pub struct Options {
     pub memory_limit: u64,
     /// Threads that share the work; the result is the same for any number.
     pub n_threads: usize,
-    /// How many strategies the exhaustive search may look at, and how many parts of strategies table-pruning.
+    /// Maximum number of strategies for the exhaustive search, and of partial strategies for table pruning.
     pub strategy_limit: f64,
 }
 
@@ -74,15 +74,15 @@ impl Default for Options {
 pub struct Solution {
     /// The configuration of each vertex.
     pub strategy: Vec<usize>,
-    /// What it costs: the sum over vertices and edges, in their order.
+    /// Its cost: the sum over vertices and edges, in their order.
     pub cost: f64,
     /// The evidence that no strategy costs less.
     pub certificate: Certificate,
-    /// What the search did.
+    /// Statistics of the search.
     pub prediction: Prediction,
 }
 
-/// What the dynamic program would do, without doing it.
+/// Plan of the dynamic program, without running it.
 ///
 /// # Errors
 /// If the exact order of a large graph is asked for.
@@ -134,7 +134,7 @@ pub fn search(
     Ok(Solution { strategy, cost, certificate: Certificate { too_dear, dominated, tables }, prediction })
 }
 
-/// What is left of a problem, and how it is searched.
+/// The remaining problem, and its search.
 struct Pruned<'p> {
     /// Nothing if all is left.
     reduced: Option<Reduced<'p>>,
@@ -176,7 +176,8 @@ fn prune<'p>(problem: &'p dyn Problem, options: &Options) -> Result<Pruned<'p>, 
 
 /// Whether something is to be looked for that takes so many sums and may leave out configurations.
 fn pays(price: f64, options: &Options, prediction: &Prediction) -> bool {
-    /// How many times more work tables have to be: few configurations may turn out to be needless.
+    /// Minimum ratio of the tables' work to the work of removing configurations: few may turn out to be
+    /// needless.
     const MUCH: f64 = 8.0;
     /// Sums that take some seconds: more of them are not tried, because nothing tells how far they are.
     const TOO_MANY: f64 = 4e9;

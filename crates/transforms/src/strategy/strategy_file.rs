@@ -22,9 +22,9 @@ const VERSION: u32 = 2;
 pub struct StrategyFile {
     /// Version of the format.
     pub version: u32,
-    /// What is computed: the name of the program; may be empty.
+    /// Name of the program; may be empty.
     pub model: String,
-    /// How many processors there are; no operation has more parts.
+    /// Number of processors; no operation has more parts.
     pub procs: u32,
     /// Values of the program's symbols that the strategy is for; none for a graph with costs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -37,16 +37,16 @@ pub struct StrategyFile {
     pub data_parallel: Option<f64>,
     /// Operations, in the order of the graph.
     pub operations: Vec<OperationStrategy>,
-    /// What was proved.
+    /// Result of the proof.
     pub certificate: Proof,
 }
 
-/// What the strategy says of one operation.
+/// Configuration of one operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationStrategy {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it computes, such as `Map` or `Conv`.
+    /// Its kind, such as `Map` or `Conv`.
     pub op: String,
     /// Its node in the program. Empty for a graph with costs.
     #[serde(default, skip_serializing_if = "ElementPath::is_empty")]
@@ -62,15 +62,15 @@ pub struct OperationStrategy {
     pub compute: f64,
     /// Cost of the edges into it.
     pub communication: f64,
-    /// What each rank is to hold before, a layout for each container that is read.
+    /// Elements that each rank must hold before, a layout for each container that is read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<ContainerLayout>,
-    /// What each rank has written afterwards, a layout for each container that is written.
+    /// Elements that each rank has written afterwards, a layout for each container that is written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<ContainerLayout>,
 }
 
-/// How a container is cut for an operation.
+/// Partition of a container for an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerLayout {
     /// The container.
@@ -83,7 +83,7 @@ pub struct ContainerLayout {
     pub combined_over: Vec<usize>,
 }
 
-/// How a dimension of a container is cut.
+/// Partition of a dimension of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// The dimension of the operation's domain that leads through it, whose parts are these.
@@ -92,7 +92,7 @@ pub struct Cut {
     pub parts: Vec<(u64, u64)>,
 }
 
-/// What was proved of a strategy.
+/// Result of proving a strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// Whether the independent checker accepted the evidence.
@@ -128,20 +128,20 @@ pub enum StrategyFileError {
         index: usize,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// A cost is no cost.
     #[error("`{member}` is {value}; costs are finite and not negative")]
     Cost {
-        /// Which member.
+        /// The member.
         member: &'static str,
         /// Its value.
         value: f64,
     },
 }
 
-/// What every version has.
+/// Members of every version.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -228,7 +228,7 @@ impl StrategyFile {
 }
 
 impl OperationStrategy {
-    /// What is wrong, if something is.
+    /// The error, if any.
     fn check(&self, procs: u32) -> Result<(), String> {
         let Self { domain, configuration, parameters, .. } = self;
         if configuration.len() != domain.len() {

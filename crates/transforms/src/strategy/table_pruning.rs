@@ -145,7 +145,7 @@ impl<'p> Graph<'p> {
 }
 
 impl Table {
-    /// Which combinations of `common`, a part of the scope, are possible in some entry.
+    /// Combinations of `common`, a part of the scope, that are possible in some entry.
     fn projected(&self, graph: &Graph<'_>, common: &[usize]) -> Vec<bool> {
         let mut possible = vec![false; graph.size_of(common) as usize];
         let mut strategy = vec![0; graph.n()];

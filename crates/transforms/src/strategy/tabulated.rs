@@ -7,9 +7,9 @@ use super::problem::{Edge, End, Operations, Problem};
 /// A vertex of a tabulated problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it computes, such as `Conv`.
+    /// Its kind, such as `Conv`.
     pub kind: String,
     /// Sizes of its iteration domain.
     pub domain: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Operation {
 pub struct Costs {
     /// The rows, one after the other.
     pub(super) values: Vec<f64>,
-    /// Where each row ends in `values`.
+    /// End of each row in `values`.
     pub(super) row_ends: Vec<usize>,
 }
 
@@ -57,10 +57,10 @@ impl Costs {
 /// A problem with its costs, checked when it is made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tabulated {
-    /// What is computed; may be empty.
+    /// Name of the computation; may be empty.
     pub model: String,
     n_processors: u32,
-    /// How many samples one pass takes, where that is known.
+    /// Number of samples in one pass, if it is known.
     pub batch: Option<u64>,
     operations: Vec<Operation>,
     edges: Vec<Edge>,
@@ -146,7 +146,7 @@ impl Tabulated {
         &self.operations
     }
 
-    /// How many costs of edges there are, and how many are left after equal rows and columns were merged.
+    /// Number of costs of edges, and number after equal rows and columns were merged.
     pub fn n_edge_costs(&self) -> (usize, usize) {
         let size = |vertex: usize| self.operations[vertex].configurations.len();
         let all = self.edges.iter().map(|edge| size(edge.source) * size(edge.target)).sum();
@@ -255,7 +255,7 @@ impl Operations for Tabulated {
 }
 
 impl EdgeTable {
-    /// Which configurations of one end are the same.
+    /// Classes of equal configurations of one end.
     pub(super) fn layouts(&self, end: End) -> &Layouts {
         match end {
             End::Source => &self.source,
@@ -283,7 +283,7 @@ impl EdgeTable {
     }
 }
 
-/// Which of `n` lines of numbers are equal.
+/// Classes of equal lines among `n` lines of numbers.
 fn equal_lines<I: Iterator<Item = f64>>(n: usize, line: impl Fn(usize) -> I) -> Layouts {
     // Costs are not negative: their order is that of their bits.
     let bits = |index: usize| line(index).map(f64::to_bits);

@@ -48,7 +48,7 @@ fn inputs(program: &Validated, sizes: &Sizes) -> BTreeMap<String, Array> {
         .collect()
 }
 
-/// What the interpreter makes of the arguments.
+/// Results of the interpreter for the arguments.
 fn interpreted(
     program: &Validated,
     sizes: &Sizes,

@@ -25,7 +25,7 @@ use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
 use crate::text::{Structs, free_names};
 
-/// What DaCe's headers bring.
+/// Headers that DaCe includes.
 const PRELUDE: &str = include_str!("prelude.hpp");
 
 /// Headers that cost as much time as all others together, for code that names the standard library.
@@ -56,7 +56,7 @@ pub(crate) struct Unit {
 #[derive(Debug)]
 struct Function {
     label: String,
-    /// Where the tasklet stands in the file.
+    /// Position of the tasklet in the file.
     path: String,
     /// The code of the tasklet.
     code: String,

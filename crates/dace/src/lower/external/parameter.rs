@@ -16,7 +16,7 @@ use crate::model::{Dtype, StructType};
 pub(super) struct Parameter {
     /// Declarations.
     pub(super) declared: Vec<String>,
-    /// What is passed.
+    /// Kind of the parameter.
     pub(super) arguments: Vec<Expression>,
     /// Statements that define the name.
     pub(super) before: String,
@@ -24,7 +24,7 @@ pub(super) struct Parameter {
     pub(super) after: String,
 }
 
-/// How the file sees a connector.
+/// Declaration of a connector in the file.
 pub(super) struct Seen<'a> {
     /// The type that it declares.
     pub(super) declared: Option<&'a Dtype>,

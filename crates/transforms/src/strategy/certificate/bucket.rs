@@ -27,8 +27,8 @@ pub(super) fn fill(certificate: &Certificate, problem: &dyn Problem, position: &
     buckets
 }
 
-/// What going from one configuration to another loses at most at the edges of its vertex, over configurations of the
-/// other ends that are still alive.
+/// Maximum loss at the edges of a vertex from exchanging one configuration for another, over remaining
+/// configurations of the other ends.
 pub(super) fn most_lost(problem: &dyn Problem, alive: &[Vec<bool>], one: &Dominated) -> f64 {
     let mut lost = 0.0;
     for (index, edge) in problem.edges().iter().enumerate() {
@@ -131,7 +131,7 @@ impl Bucket {
         edges.chain(tables).collect()
     }
 
-    /// What the minima of a table of the right shape follow from.
+    /// Inputs of the minima of a table of the right shape.
     ///
     /// Configurations of a dependent are taken together that add the same to every term and to the entry.
     pub(super) fn work<'t>(
@@ -169,7 +169,7 @@ impl Bucket {
     }
 }
 
-/// What the minima of a table follow from.
+/// Inputs of the minima of a table.
 pub(super) struct Work<'t> {
     /// All that depend on other vertices than the table's own.
     terms: Vec<Term<'t>>,
@@ -293,7 +293,7 @@ struct Addend {
     rows: Vec<f64>,
     /// The least element of each part of each row, if it goes fastest.
     lows: Vec<f64>,
-    /// How many rows further the next group of each dimension is; 0 for those that the term is not over.
+    /// Row distance of the next group of each dimension; 0 for dimensions that the term does not depend on.
     strides: Vec<usize>,
     /// The last dimension that the term is over: there it is added.
     last: usize,
@@ -325,7 +325,7 @@ impl Addend {
     }
 }
 
-/// How many elements of a row are passed over together.
+/// Number of elements of a row that are skipped together.
 const PART: usize = 32;
 
 /// The least element of each part of each row of `n` elements.

@@ -8,14 +8,14 @@ use super::bucket::{self, Bucket, Work};
 use super::{Certificate, Limits, Table};
 use crate::strategy::problem::{End, Problem};
 
-/// What was checked.
+/// Results of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Checked {
     /// No strategy costs less, up to rounding.
     pub bound: f64,
     /// By how much the strategy's cost and the bound differ for rounding, relative to the cost.
     pub gap: f64,
-    /// How many minima were computed again.
+    /// Number of recomputed minima.
     pub n_minima: usize,
 }
 
@@ -25,9 +25,9 @@ pub enum Rejected {
     /// The strategy has not one configuration for each vertex.
     #[error("the strategy has {found} configurations for {n_vertices} vertices")]
     StrategyLength {
-        /// How many there are.
+        /// Their number.
         found: usize,
-        /// How many there have to be.
+        /// The required number.
         n_vertices: usize,
     },
     /// A vertex has no such configuration.
@@ -35,15 +35,15 @@ pub enum Rejected {
     Configuration {
         /// Its name.
         vertex: String,
-        /// What the strategy or the evidence says.
+        /// Errors of the strategy or the evidence.
         configuration: usize,
     },
     /// The strategy costs something else.
     #[error("the strategy costs {found}, not {claimed}")]
     Cost {
-        /// What it costs.
+        /// Its cost.
         found: f64,
-        /// What it is said to cost.
+        /// Its stated cost.
         claimed: f64,
     },
     /// A configuration was left out for its cost although it may be needed.
@@ -53,7 +53,7 @@ pub enum Rejected {
         vertex: String,
         /// The configuration.
         configuration: usize,
-        /// What the strategy costs.
+        /// Cost of the strategy.
         cost: f64,
     },
     /// A configuration was left out although it may be needed.
@@ -80,11 +80,11 @@ pub enum Rejected {
     Minimum {
         /// The vertex's name.
         vertex: String,
-        /// Which entry.
+        /// The entry.
         entry: usize,
-        /// What the evidence says.
+        /// The value in the evidence.
         claimed: f64,
-        /// What it is.
+        /// The recomputed value.
         found: f64,
     },
     /// Checking a table does not fit.
@@ -94,9 +94,9 @@ pub enum Rejected {
     Memory {
         /// The name of the vertex whose table needs most.
         vertex: String,
-        /// How many bytes it takes.
+        /// Required bytes.
         needed: u64,
-        /// How many it may take.
+        /// Permitted bytes.
         limit: u64,
     },
     /// There may be a cheaper strategy.
@@ -104,12 +104,12 @@ pub enum Rejected {
     Gap {
         /// Cost of the strategy.
         cost: f64,
-        /// What every strategy costs.
+        /// Lower bound of the cost of every strategy.
         bound: f64,
     },
 }
 
-/// Which configurations of each vertex are left.
+/// Remaining configurations of each vertex.
 pub(super) type Alive = Vec<Vec<usize>>;
 
 pub(super) fn check(
@@ -270,7 +270,7 @@ fn check_order(
     Ok(buckets)
 }
 
-/// What tables are checked with.
+/// Context of checking tables.
 struct Checker<'c> {
     certificate: &'c Certificate,
     problem: &'c dyn Problem,
@@ -344,7 +344,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What all tables would need.
+    /// Memory requirement of all tables.
     fn too_large(&self) -> Rejected {
         let bytes = |index| {
             let (table, work) = self.work(index);

@@ -41,7 +41,7 @@ pub struct Dominated {
 pub struct Table {
     /// The vertex that is taken out.
     pub vertex: usize,
-    /// Which vertices the minima depend on, with what is the same to them among the configurations that are left.
+    /// Vertices that the minima depend on, with the classes of their remaining configurations.
     pub dependents: Vec<(usize, Layouts)>,
     /// The minima, in the mixed radix of the dependents' layouts, the last dependent going fastest.
     pub minima: Vec<f64>,
@@ -55,7 +55,7 @@ impl Certificate {
         minima.fold(0.0, |sum, minimum| sum + minimum)
     }
 
-    /// How many minima there are.
+    /// Number of minima.
     pub fn n_minima(&self) -> usize {
         self.tables.iter().map(|table| table.minima.len()).sum()
     }
@@ -78,7 +78,7 @@ impl Certificate {
     }
 }
 
-/// What a check may take.
+/// Limits of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Threads that share the work; the result is the same for any number.

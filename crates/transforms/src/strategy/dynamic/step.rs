@@ -45,7 +45,7 @@ struct LaidOut<'d> {
     values: Cow<'d, [f64]>,
     /// The least element of each block of each row over the vertex, if rows are long.
     minima: Vec<f64>,
-    /// How far the next layout of each dependent is; 0 for those that the factor is not over.
+    /// Distance of the next layout of each dependent; 0 for those that the factor does not depend on.
     strides: Vec<usize>,
 }
 
@@ -224,7 +224,7 @@ impl<'d> LaidOut<'d> {
         LaidOut { values, minima, strides }
     }
 
-    /// Where the rows for a combination of all dependents but the last begin.
+    /// Starts of the rows for a combination of all dependents except the last.
     fn place(&self, mut combination: usize, sizes: &[usize]) -> usize {
         let mut place = 0;
         for (size, stride) in sizes.iter().zip(&self.strides).rev() {

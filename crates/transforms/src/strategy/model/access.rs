@@ -41,7 +41,7 @@ impl Reader<'_> {
         Ok((operand, indices))
     }
 
-    /// Where the elements of a container lie.
+    /// Positions of the elements of a container.
     pub(super) fn binding(&self, container: ContainerId, place: &str) -> Result<&Binding, ModelError> {
         self.bindings.get(&container).ok_or_else(|| ModelError::Unsupported {
             place: place.to_owned(),

@@ -14,7 +14,7 @@ use super::operator::Index;
 /// A container of the program, or one that a call of a nested SDFG has for itself, by its number.
 pub(super) type Storage = usize;
 
-/// What a container is in terms of a storage.
+/// A container in terms of a storage.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     pub(super) storage: Storage,
@@ -44,8 +44,8 @@ impl Binding {
         Binding { storage, extents, dimensions: (0..rank).map(along).collect() }
     }
 
-    /// What a container of `rank` dimensions is that names a part of this one. Begins and steps are told by `numbers`, nothing where
-    /// they are not known.
+    /// Binding of a container of `rank` dimensions that names a part of this one. `numbers` gives begins and
+    /// steps, if they are known.
     pub(super) fn part(
         &self,
         ranges: &[Range],

@@ -26,15 +26,15 @@ use super::transfer::{self, Ends, Transfer};
 /// bytes.
 const BLOCKS: u32 = 1 << 23;
 
-/// Which configurations a model has, and what the program does not tell.
+/// Configurations of a model, and information that the program lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOptions {
     /// Whether dimensions are only cut into numbers of parts that divide them.
     pub divisors_only: bool,
     /// The fewest iterations of each part of a dimension that is cut; at least 1.
     pub minimum_block: u64,
-    /// How often loops run each time, by their labels, or by those of the calls around them and their own, with dots: for loops that
-    /// do not count. A mean where it changes.
+    /// Trip counts of loops that do not count, by their labels, or by those of the surrounding calls and
+    /// their own, with dots. A mean if it varies.
     pub iterations: BTreeMap<String, u64>,
 }
 
@@ -144,17 +144,17 @@ impl Model {
         Ok(())
     }
 
-    /// Where the model is not exact: the place and what is taken instead.
+    /// Approximations of the model: the place and the substitute.
     pub fn approximations(&self) -> &[String] {
         &self.approximations
     }
 
-    /// How often each operation runs.
+    /// Number of executions of each operation.
     pub fn executions(&self, vertex: usize) -> u64 {
         self.executions[vertex]
     }
 
-    /// How often an edge is used.
+    /// Number of uses of an edge.
     pub fn times(&self, edge: usize) -> u64 {
         self.transfers[edge].times
     }
@@ -172,7 +172,7 @@ impl Model {
         &self.operators[vertex]
     }
 
-    /// What each rank does in one execution of an operation.
+    /// Loads of each rank in one execution of an operation.
     pub fn loads(&self, vertex: usize, configuration: usize) -> Vec<Load> {
         self.operators[vertex].loads(&self.configurations[vertex][configuration], self.machine.ranks)
     }
@@ -276,7 +276,7 @@ impl Problem for Model {
         }
     }
 
-    /// What the rank that receives most waits: seconds of all uses.
+    /// Waiting time of the rank that receives most: seconds of all uses.
     fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
         let most = self.transfers[edge].most_fetched(source_layout, target_layout);
         self.waiting(edge, most)

@@ -39,7 +39,7 @@ impl Model {
 }
 
 impl Operand {
-    /// How each dimension of the container is cut: the sides of ranks' homes.
+    /// Partition of each dimension of the container: the sides of ranks' homes.
     fn cuts(&self, operator: &Operator, configuration: &[u32]) -> Vec<Option<Cut>> {
         let cut = |dimension: usize| {
             let (leading, _, _) = self.lead(operator, dimension)?;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Intervals that a side may have; more of them become the one interval around all.
 const INTERVALS: u64 = 1 << 16;
 
-/// How many boxes can be told apart.
+/// Maximum number of distinguishable boxes.
 pub(super) const BOXES: usize = 128;
 
 /// Integers along one dimension, as disjoint, ascending, half-open intervals that do not touch.
@@ -48,7 +48,7 @@ impl Side {
         Side(intervals)
     }
 
-    /// What is in some interval.
+    /// Union of intervals.
     fn union(mut intervals: Vec<(i64, i64)>) -> Self {
         intervals.sort_unstable();
         intervals.dedup_by(|next, before| {
@@ -84,19 +84,19 @@ impl Side {
         Side::union(self.0.iter().flat_map(|interval| other.within(*interval).0).collect())
     }
 
-    /// How many integers there are from the first to before the second number.
+    /// Number of integers from the first to before the second number.
     pub(super) fn n_within(&self, (first, last): (i64, i64)) -> u64 {
         let from = self.0.partition_point(|(_, end)| *end <= first);
         let reached = self.0[from..].iter().take_while(|(begin, _)| *begin < last);
         reached.map(|(begin, end)| (*end.min(&last) - *begin.max(&first)).max(0) as u64).sum()
     }
 
-    /// How many integers there are.
+    /// Number of integers.
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|(begin, end)| (end - begin) as u64).sum()
     }
 
-    /// How many integers are in both.
+    /// Number of integers in both.
     pub(super) fn n_common(&self, other: &Side) -> u64 {
         let (mut common, mut rest) = (0, other.0.as_slice());
         for (begin, end) in &self.0 {
@@ -129,7 +129,7 @@ impl Side {
 /// A product of sides, one for each dimension.
 pub(super) type Sides = Vec<Side>;
 
-/// How many elements there are whose set of boxes is wanted; bit `i` of a set stands for box `i`.
+/// Number of elements with a wanted set of boxes; bit `i` of a set stands for box `i`.
 ///
 /// Elements outside of all boxes never count. All boxes have as many dimensions, at most [`BOXES`] are told apart.
 pub(super) fn count(boxes: &[&Sides], wanted: impl Fn(u128) -> bool) -> u64 {
@@ -243,7 +243,7 @@ fn parts(sides: &[&Side]) -> BTreeMap<u128, Side> {
     parts.into_iter().map(|(set, intervals)| (set, Side::union(intervals))).collect()
 }
 
-/// How many integers are in exactly the same sides, for each set of sides.
+/// Number of integers in exactly the same sides, for each set of sides.
 fn classes(sides: &[&Side]) -> BTreeMap<u128, u64> {
     // Where an interval begins or ends, its side is switched on or off.
     let mut switches: Vec<(i64, usize)> = Vec::new();

@@ -15,11 +15,11 @@ pub enum ModelError {
     /// Something that the model does not cover.
     #[error("{place}: {what} is not modelled; {instead}")]
     Unsupported {
-        /// Where.
+        /// The place.
         place: String,
-        /// What it is.
+        /// The construct.
         what: String,
-        /// What could be done.
+        /// The remedy.
         instead: &'static str,
     },
     /// A loop of which the program does not tell how often it runs.
@@ -27,9 +27,9 @@ pub enum ModelError {
         "{place}: how often this loop runs is not known; tell it with `--iterations {label}=N`, a mean where it changes, or give the loop a begin, an end and a constant step"
     )]
     Uncounted {
-        /// Where.
+        /// The place.
         place: String,
-        /// What the loop is called ([`ModelOptions::iterations`](super::ModelOptions)).
+        /// Name of the loop ([`ModelOptions::iterations`](super::ModelOptions)).
         label: String,
     },
     /// Iterations were told for a loop that is not there, or that never runs.
@@ -37,7 +37,7 @@ pub enum ModelError {
         "there is no loop `{label}`; loops are named by their labels, or by those of the calls around them and their own, with dots"
     )]
     UnknownLoop {
-        /// What was told.
+        /// The given text.
         label: String,
     },
     /// A size that the given values do not determine.
@@ -45,17 +45,17 @@ pub enum ModelError {
         "{place}: `{expression}` has no value; set all symbols of the program, and let no size depend on the symbol of a loop"
     )]
     NoValue {
-        /// Where.
+        /// The place.
         place: String,
-        /// What has no value.
+        /// The object without a value.
         expression: String,
     },
     /// A size that exceeds all numbers that the model computes with.
     #[error("{place}: {what} exceeds 2^53; set smaller sizes")]
     TooLarge {
-        /// Where.
+        /// The place.
         place: String,
-        /// What is too large.
+        /// The object that is too large.
         what: &'static str,
     },
     /// More blocks of iterations than are looked at one by one.
@@ -63,13 +63,13 @@ pub enum ModelError {
         "{place}: {ranks} ranks have more than {limit} ways to share {n_dimensions} dimensions; use fewer, or fewer dimensions"
     )]
     TooManyConfigurations {
-        /// Where.
+        /// The place.
         place: String,
-        /// How many ranks there are.
+        /// Number of ranks.
         ranks: u32,
-        /// How many dimensions there are.
+        /// Number of dimensions.
         n_dimensions: usize,
-        /// How many configurations there may be on so many ranks.
+        /// Permitted number of configurations for so many ranks.
         limit: usize,
     },
     /// More accesses than are told apart.
@@ -77,13 +77,13 @@ pub enum ModelError {
         "{place}: {n} accesses to `{container}` in one operation and its neighbours are more than {limit}"
     )]
     TooManyAccesses {
-        /// Where.
+        /// The place.
         place: String,
         /// The container.
         container: String,
-        /// How many accesses there are.
+        /// Number of accesses.
         n: usize,
-        /// How many there may be.
+        /// Permitted number of accesses.
         limit: usize,
     },
 }

@@ -35,7 +35,7 @@ pub(super) struct Flow {
     pub(super) source: usize,
     /// The operation that reads them.
     pub(super) target: usize,
-    /// Where they are.
+    /// Their places.
     pub(super) storage: Storage,
     /// Operations that surely wrote to the storage in between; what they wrote flows from them.
     pub(super) later: Vec<usize>,
@@ -45,13 +45,13 @@ pub(super) struct Flow {
 #[derive(Debug, Default)]
 pub(super) struct Program {
     pub(super) operators: Vec<Operator>,
-    /// How often each operation runs.
+    /// Number of executions of each operation.
     pub(super) executions: Vec<u64>,
-    /// How often each flow happens.
+    /// Number of uses of each flow.
     pub(super) flows: BTreeMap<Flow, u64>,
     /// The container that each storage is: labels of the calls around it, and its name.
     pub(super) storages: Vec<ElementPath>,
-    /// Where the model is not exact, and in what.
+    /// Approximations of the model, with their places.
     pub(super) approximations: Vec<String>,
 }
 
@@ -68,27 +68,27 @@ struct Written {
     arms: Arms,
 }
 
-/// Who wrote what is in each storage, the latest last.
+/// Writers of each storage, the latest last.
 type Writers = BTreeMap<Storage, Vec<Written>>;
 
-/// What a state does, by numbers.
+/// Operations of a state, by number.
 #[derive(Clone, Copy, Debug)]
 enum FlowStep {
     Operator(usize),
     Call(usize),
 }
 
-/// Where the walk is.
+/// Position of the walk.
 #[derive(Clone, Copy, Debug)]
 struct WalkPosition {
     call: usize,
-    /// How often it is passed.
+    /// Number of executions of the current place.
     times: u64,
     n_loops: usize,
     depth: usize,
 }
 
-/// Who may have written what where jumps lead.
+/// Possible writers at the targets of jumps.
 #[derive(Debug, Default)]
 struct Jumps {
     /// Behind the loop or call.
@@ -103,7 +103,7 @@ struct Jumps {
 #[derive(Default)]
 pub(super) struct Walk<'a> {
     calls: Vec<Reader<'a>>,
-    /// How often loops run, by their labels.
+    /// Trip counts of loops, by their labels.
     iterations: BTreeMap<String, u64>,
     /// Labels of loops that were found there.
     told: BTreeSet<String>,
@@ -115,7 +115,7 @@ pub(super) struct Walk<'a> {
     of_state: BTreeMap<(usize, StateId), Vec<FlowStep>>,
     writers: Writers,
     arms: Arms,
-    /// How many branches were passed of which data decide.
+    /// Number of data-dependent branches so far.
     n_choices: usize,
     /// The times of what each operation has read of each storage.
     read: BTreeMap<(usize, Storage), BTreeSet<usize>>,
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Where a loop or call ends: who wrote what is who did at its end, if that is reached, or at some jump.
+    /// End of a loop or call: its writers are those at its end, if that is reached, or at some jump.
     fn land(&mut self, goes_on: bool, at: impl Fn(Jumps) -> Writers) {
         let landed = self.jumps.pop().map(at).unwrap_or_default();
         if !goes_on {
@@ -322,7 +322,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// How often a loop runs each time: what was told for it, or what it counts.
+    /// Trip count of a loop: the given one, or its count.
     fn n_iterations(
         &mut self,
         block: BlockId,

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use super::operator::share;
 use crate::strategy::layouts::Layouts;
 
-/// How parts of a dimension of a domain are spread over ranks.
+/// Distribution of the parts of a domain dimension over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spread {
     parts: u32,
-    /// How many ranks follow each other that have the same part; 1 where there is one part.
+    /// Number of consecutive ranks with the same part; 1 if there is one part.
     stride: u32,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) dimension: usize,
     /// Into how many parts the dimension is cut.
     pub(super) parts: u64,
-    /// Which one it is.
+    /// Number of the part.
     pub(super) part: u64,
 }
 
@@ -42,7 +42,7 @@ impl Spread {
     }
 }
 
-/// How each dimension is spread, and how many ranks have something to do. The last dimension changes fastest.
+/// Distribution of each dimension, and number of active ranks. The last dimension changes fastest.
 pub(super) fn spreads(configuration: &[u32]) -> (Vec<Spread>, u32) {
     let mut ranks = 1;
     let mut spreads: Vec<Spread> = Vec::with_capacity(configuration.len());
@@ -54,7 +54,7 @@ pub(super) fn spreads(configuration: &[u32]) -> (Vec<Spread>, u32) {
     (spreads, ranks)
 }
 
-/// What a rank has that has these parts.
+/// Elements of a rank with these parts.
 pub(super) type OfParts<'a, T> = Box<dyn Fn(&[Part]) -> T + 'a>;
 
 /// An axis: what a rank has depends on its parts of some dimensions of the domain.
@@ -63,10 +63,10 @@ pub(super) struct Axis<'a, T> {
     pub(super) of: OfParts<'a, T>,
 }
 
-/// What each rank has along each axis in each configuration.
+/// Elements of each rank along each axis in each configuration.
 #[derive(Debug)]
 pub(super) struct Holding<T> {
-    /// Which configurations give all ranks the same.
+    /// Classes of configurations with equal elements on all ranks.
     pub(super) layouts: Layouts,
     /// Of each layout.
     pub(super) held: Vec<Held>,
@@ -74,10 +74,10 @@ pub(super) struct Holding<T> {
     pub(super) patterns: Vec<Vec<Vec<T>>>,
 }
 
-/// What ranks have in one layout.
+/// Elements of ranks in one layout.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Held {
-    /// How many ranks have something; the others are idle.
+    /// Number of ranks with elements; the others are idle.
     pub(super) n_ranks: u32,
     /// The pattern along each axis.
     pub(super) patterns: Vec<u32>,

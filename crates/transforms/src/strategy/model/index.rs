@@ -10,7 +10,7 @@ use super::operator::Index;
 /// The largest index that is computed with.
 pub(super) const LARGEST: i64 = 1 << 53;
 
-/// What the symbols of the maps around an access stand for.
+/// Values of the symbols of the maps around an access.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parameters {
     /// A dimension of the domain, with begin, step and number of steps of its range.
@@ -80,7 +80,7 @@ fn affine(range: &Range, values: &BTreeMap<Symbol, Expr>, parameters: &Parameter
     (reach <= LARGEST).then_some(Index::Affine { start, parameters: of_domain, within })
 }
 
-/// How far so many steps go at most.
+/// Maximum distance of so many steps.
 pub(super) fn distance(stride: i64, n: u64) -> Option<i64> {
     stride.checked_abs()?.checked_mul(i64::try_from(n).ok()?)
 }

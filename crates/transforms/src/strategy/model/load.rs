@@ -5,7 +5,7 @@ use super::elements::{Side, Sides, count};
 use super::holding::{Axis, Holding};
 use super::operator::{Block, Operand, Operator, share};
 
-/// What one rank does in one execution of an operation.
+/// Load of one rank in one execution of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Arithmetic operations of its iterations.
@@ -22,14 +22,14 @@ pub struct Load {
     pub messages: u64,
 }
 
-/// How many elements of an operand a rank touches, and how many of them are not in its home.
+/// Numbers of elements of an operand that a rank accesses, and of those outside of its home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touched {
     all: u64,
     halo: u64,
 }
 
-/// How elements are counted for all configurations of an operation.
+/// Counting of elements for all configurations of an operation.
 enum CountingMethod {
     /// With one access they are products: along each axis so many, and so many that are in the home.
     Product(Holding<(u64, u64)>),
@@ -38,7 +38,7 @@ enum CountingMethod {
 }
 
 impl Operator {
-    /// What each rank does.
+    /// Loads of each rank.
     pub(super) fn loads(&self, configuration: &[u32], n_ranks: u32) -> Vec<Load> {
         let load = |rank| {
             let Some(block) = self.block(configuration, rank) else { return Load::default() };
@@ -47,7 +47,7 @@ impl Operator {
         (0..n_ranks).map(load).collect()
     }
 
-    /// What ranks do that have something to do, in each configuration; the same, but faster.
+    /// Loads of active ranks, in each configuration; the same, but faster.
     pub(super) fn each_load(&self, configurations: &[Vec<u32>], n_ranks: u32, mut tell: impl FnMut(&[Load])) {
         let is_empty = self.domain.contains(&0);
         let way = |operand: &Operand| match operand.accesses.len() {
@@ -118,7 +118,7 @@ fn touched(holding: &Holding<(u64, u64)>, configuration: usize, rank: u32) -> To
 }
 
 impl Operand {
-    /// What a block touches.
+    /// Elements that a block accesses.
     fn count(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Touched {
         let touched = self.touched_once(block);
         let home = self.home(operator, configuration, block);

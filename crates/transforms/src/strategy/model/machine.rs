@@ -7,11 +7,11 @@ use serde::Deserialize;
 /// The most ranks of which each is looked at.
 const MOST_RANKS: u32 = 1 << 16;
 
-/// What a strategy runs on: equal ranks, each with its memory, and links between them.
+/// The machine of a strategy: equal ranks, each with its memory, and links between them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// How many ranks there are, at least 1.
+    /// Number of ranks, at least 1.
     pub ranks: u32,
     /// Operations that a rank does in a second.
     pub operations_per_second: f64,
@@ -46,11 +46,11 @@ pub enum MachineError {
     /// A number makes no sense.
     #[error("`{key}` is {value}; it has to be {wanted}")]
     Value {
-        /// What is wrong.
+        /// The error.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What would be right.
+        /// The correct form.
         wanted: &'static str,
     },
 }

@@ -13,23 +13,23 @@ use super::holding::Part;
 pub(super) struct Operator {
     /// Its node.
     pub(super) path: ElementPath,
-    /// What it is called: the labels of that path without the program, with dots.
+    /// Its name: the labels of that path without the program, with dots.
     pub(super) name: String,
-    /// What sort of node it is.
+    /// Kind of node.
     pub(super) kind: &'static str,
-    /// How many iterations each dimension has that can be cut.
+    /// Number of iterations of each dimension that can be cut.
     pub(super) domain: Vec<u64>,
-    /// What the program calls each dimension; nothing for dimensions without a name.
+    /// Name of each dimension in the program; nothing for dimensions without a name.
     pub(super) parameters: Vec<Option<String>>,
     /// Arithmetic operations of one iteration.
     pub(super) work: u64,
-    /// What it reads; of containers that it combines into, also what was there before.
+    /// Its reads, including previous contents of containers that it combines into.
     pub(super) reads: Vec<Operand>,
-    /// What it writes.
+    /// Its writes.
     pub(super) writes: Vec<Operand>,
 }
 
-/// How an operation accesses one container.
+/// Access of an operation to one container.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) storage: Storage,
@@ -43,7 +43,7 @@ pub(super) struct Operand {
     pub(super) combining: Option<u64>,
 }
 
-/// Which positions along a dimension of a container an iteration accesses.
+/// Positions along a dimension of a container that an iteration accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Index {
     /// `start + c1 i1 + .. + s1 k1 + ..`
@@ -104,7 +104,8 @@ impl Index {
 }
 
 impl Operator {
-    /// What a rank computes; nothing for ranks beyond the number of parts. The last dimension changes fastest.
+    /// Iterations of a rank; nothing for ranks beyond the number of parts. The last dimension changes
+    /// fastest.
     pub(super) fn block(&self, configuration: &[u32], rank: u32) -> Option<Block> {
         let mut left = u64::from(rank);
         let mut part = vec![0; configuration.len()];
@@ -124,7 +125,7 @@ impl Operator {
 }
 
 impl Block {
-    /// How many iterations there are.
+    /// Number of iterations.
     pub(super) fn n_iterations(&self) -> u64 {
         self.bounds.iter().map(|(begin, end)| end - begin).product()
     }

@@ -37,11 +37,11 @@ pub(super) struct Reader<'a> {
     path: ElementPath,
     pub(super) bindings: BTreeMap<ContainerId, Binding>,
     pub(super) costs: Costs,
-    /// Where the model is not exact, and in what.
+    /// Approximations of the model, with their places.
     pub(super) approximations: Vec<String>,
 }
 
-/// What a state does at its top level.
+/// Operations of a state at its top level.
 pub(super) enum StateStep<'a> {
     Operator(Operator),
     Call(Call<'a>),
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         around.chain(labels).collect::<Vec<_>>().join(".")
     }
 
-    /// What a state does, in an order in which it may be done.
+    /// Operations of a state, in a possible order of execution.
     pub(super) fn steps(&mut self, id: StateId) -> Result<Vec<StateStep<'a>>, ModelError> {
         let state = self.sdfg.state(id);
         let scene = Scene { id, state, tree: ScopeTree::of(state) };

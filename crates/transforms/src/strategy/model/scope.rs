@@ -100,7 +100,7 @@ impl Reader<'_> {
         Ok(parameters)
     }
 
-    /// What an access in a map touches.
+    /// Elements that an access in a map touches.
     fn operand(
         &mut self,
         access: &Access,
@@ -125,7 +125,7 @@ impl Reader<'_> {
         self.located(access, &indices, domain, place)
     }
 
-    /// Where ranks combine parts of results, they need whole blocks in common.
+    /// If ranks combine parts of results, they need whole blocks in common.
     fn settle(&mut self, operator: &mut Operator, place: &str) {
         let mut changed = false;
         for operand in operator.writes.iter_mut().filter(|operand| operand.combining.is_some()) {

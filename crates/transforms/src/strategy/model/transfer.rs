@@ -19,7 +19,7 @@ use crate::strategy::layouts::Layouts;
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) storage: Storage,
-    /// How often it is used.
+    /// Number of its uses.
     pub(super) times: u64,
     /// Of the source.
     pub(super) source: Layouts,
@@ -31,7 +31,7 @@ pub(super) struct Transfer {
     way: CountingMethod,
 }
 
-/// How elements are counted.
+/// Counting of elements.
 #[derive(Debug)]
 enum CountingMethod {
     /// In disjoint boxes, of which each rank was left a box at most.
@@ -60,12 +60,12 @@ struct Piece {
     axes: Vec<Along>,
 }
 
-/// What of a box each rank has along an axis, and what is in each home.
+/// Parts of a box that each rank has along an axis, and parts in each home.
 #[derive(Debug)]
 enum Along {
     /// Intervals of both.
     Intervals([Intervals; 2]),
-    /// What ranks have has gaps; homes have none.
+    /// Elements of ranks may have gaps; homes have none.
     Gaps { left: Vec<Side>, homes: Vec<(i64, i64)> },
 }
 
@@ -83,13 +83,15 @@ pub(super) struct Ends<'a> {
     pub(super) target: (&'a Operator, &'a [Vec<u32>]),
 }
 
-/// How many boxes a transfer tells apart: one is a rank's home, and what the source wrote is told apart from what a rank has of it.
+/// Maximum number of boxes that a transfer distinguishes: one is a rank's home, and boxes that the source
+/// wrote are distinguished from the elements of a rank.
 pub(super) fn n_boxes(written: usize, read: usize, later: usize) -> usize {
     1 + 2 * written + read + later
 }
 
 impl Transfer {
-    /// What flows through a storage, if something does. What others wrote in between is `later`. The boxes of all are at most [`BOXES`].
+    /// Flow through a storage, if any. Writes of others in between are `later`. The number of all boxes is at
+    /// most [`BOXES`].
     pub(super) fn new(
         ends: &Ends<'_>,
         storage: Storage,
@@ -259,7 +261,7 @@ fn multiply(common: &mut [f64], [left, home]: &[Intervals; 2], a: Range<usize>, 
     }
 }
 
-/// How many elements the source leaves for the target.
+/// Number of elements that the source leaves for the target.
 fn n_elements(written: &[Sides], read: &[Sides], later: &[Sides]) -> u64 {
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
     count(&boxes, |set| is_left(set, written.len(), read.len()))
@@ -270,7 +272,7 @@ fn is_left(set: u128, n_written: usize, n_read: usize) -> bool {
     any(set, 0, n_written) && any(set, n_written, n_read) && set >> (n_written + n_read) == 0
 }
 
-/// How many elements are in a home, written, read, not left to the rank, and not written later.
+/// Number of elements that are in a home, written, read, not left on the rank, and not written later.
 fn n_fetched(home: &Sides, written: &[Sides], read: &[Sides], left: &[Sides], later: &[Sides]) -> u64 {
     let others = written.iter().chain(read).chain(left).chain(later);
     let boxes: Vec<&Sides> = std::iter::once(home).chain(others).collect();
@@ -331,7 +333,7 @@ fn in_boxes(
     Some(CountingMethod::Boxes { pieces: boxes.iter().map(piece).collect::<Option<_>>()?, wanted, n_ranks })
 }
 
-/// What of an interval each rank has in each pattern, if that is an interval everywhere.
+/// Part of an interval that each rank has in each pattern, if that is an interval everywhere.
 fn clipped(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
     let mut found = Intervals { begins: Vec::new(), ends: Vec::new() };
     for side in patterns.iter().flatten() {

@@ -6,14 +6,14 @@ use super::Volume;
 use crate::strategy::layouts::Layouts;
 use crate::strategy::problem::{End, Problem};
 
-/// Which vertices are joined, without direction, loops or repetition, and how many configurations each has.
+/// Adjacent vertices, without direction, loops or repetition, and the number of configurations of each.
 #[derive(Clone, Debug)]
 pub struct EliminationGraph {
-    /// Where the neighbours of each vertex begin in `neighbours`, and where the last ones end.
+    /// Start of the neighbours of each vertex in `neighbours`, and the end of the last ones.
     starts: Vec<usize>,
     /// Of one vertex after the other, sorted.
     neighbours: Vec<u32>,
-    /// How many configurations of each vertex are different to its edges.
+    /// Number of configurations of each vertex that its edges distinguish.
     sizes: Vec<f64>,
 }
 
@@ -64,7 +64,7 @@ impl EliminationGraph {
         EliminationGraph { starts, neighbours, sizes }
     }
 
-    /// How many vertices there are.
+    /// Number of vertices.
     pub fn n_vertices(&self) -> usize {
         self.sizes.len()
     }
@@ -78,7 +78,7 @@ impl EliminationGraph {
         self.sizes[vertex as usize]
     }
 
-    /// What eliminating every vertex in this order costs.
+    /// Cost of eliminating every vertex in this order.
     pub fn volume(&self, order: &[usize]) -> Volume {
         let mut left = Elimination::new(self);
         let mut volume = Volume { entries: 0.0, operations: 0.0 };
@@ -112,7 +112,7 @@ impl EliminationGraph {
         order
     }
 
-    /// How many vertices are left when trees are gone.
+    /// Number of vertices that remain without trees.
     pub(super) fn n_on_cycles(&self) -> usize {
         self.n_vertices() - self.trees().len()
     }
@@ -145,7 +145,7 @@ impl Elimination {
     }
 }
 
-/// What is in one of two sorted lists, and wanted.
+/// Wanted elements of either of two sorted lists.
 fn union(a: &[u32], b: &[u32], wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut both = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);

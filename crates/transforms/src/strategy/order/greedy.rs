@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::graph::{Elimination, EliminationGraph};
 
-/// What a vertex that goes next has least of.
+/// Measures by which the next vertex is minimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greedy {
     /// Neighbours that are not yet out, without fill-in (document 2, SortNodes).
@@ -88,7 +88,7 @@ fn remove_without_fill(left: &mut Elimination, vertex: u32) -> Vec<u32> {
     neighbours
 }
 
-/// How bad it is to take a vertex out next.
+/// Measure of eliminating a vertex next; lower is better.
 fn measure(
     graph: &EliminationGraph,
     left: &Elimination,

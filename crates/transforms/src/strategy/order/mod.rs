@@ -14,7 +14,7 @@ pub use greedy::Greedy;
 
 use exact::MAX_EXACT;
 
-/// How an elimination order is found.
+/// Methods of finding an elimination order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderRule {
     /// Greedy rules first, then, while the predicted work is worth it, random restarts and the exact order.
@@ -24,9 +24,9 @@ pub enum OrderRule {
     Greedy(Greedy),
     /// The best of this many orders by the least volume with noise, from this seed.
     RandomRestarts {
-        /// How many.
+        /// Their number.
         n: u32,
-        /// Where the noise begins.
+        /// Seed of the noise.
         seed: u64,
     },
     /// The order of least work, for at most 16 vertices that are not in trees.
@@ -36,7 +36,7 @@ pub enum OrderRule {
 /// Work below which no more time is spent on a better order, for each vertex and for all: about what it takes to find one.
 const CHEAP: (f64, f64) = (4e3, 2e5);
 
-/// What taking all vertices out in an order costs, counted in configurations, before equal ones are merged.
+/// Cost of eliminating all vertices in an order, counted in configurations, before equal ones are merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Volume {
     /// Entries of all tables.

@@ -77,7 +77,7 @@ fn layouts_are_those_of_the_configuration() {
     assert_eq!((sum.op.as_str(), sum.writes[0].combined_over.as_slice()), ("Reduce", &[2][..]));
 }
 
-/// What version 1 wrote for operations of a program and of a program that it calls, and for a graph with costs.
+/// Output of version 1 for operations of a program and of its callee, and for a graph with costs.
 const VERSION_1: &str = r#"{"version":1,"model":"MODEL","procs":2,"symbols":{"N":8},"cost":1.0,"serial":2.0,"data_parallel":null,
 "operations":[
 {"name":"s.m","op":"Map","path":["s","m"],"domain":[8],"parameters":["i"],"configuration":[2],"compute":0.5,"communication":0.0,

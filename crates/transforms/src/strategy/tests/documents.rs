@@ -30,7 +30,7 @@ fn optimum(problem: &Tabulated) -> f64 {
     search(problem, &Options { algorithm: Algorithm::Exhaustive, ..small() }, &()).unwrap().cost
 }
 
-/// Which lines of document 2 are taken literally.
+/// Lines of document 2 that are implemented literally.
 #[derive(Clone, Copy, Default)]
 struct Literal {
     /// Algorithm 3, line 14: a table is added once for each processed neighbour that shares it.

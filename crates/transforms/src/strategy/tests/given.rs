@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// Where the graphs are: the folder in the variable `SDFG_STRATEGY`, else `../shared/strategy` beside the repository.
+/// The folder of the graphs: the variable `SDFG_STRATEGY`, else `../shared/strategy` beside the repository.
 fn folder() -> PathBuf {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/strategy");
     std::env::var_os("SDFG_STRATEGY").map_or(beside, PathBuf::from)

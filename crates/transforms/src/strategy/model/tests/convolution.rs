@@ -107,7 +107,7 @@ impl Operation {
         product(&cut.map(|((n, parts), part)| bounds(*n, *parts, *part)).collect::<Vec<_>>())
     }
 
-    /// What a rank holds of an array: along each dimension its part of the longest dimension in the index.
+    /// Elements of an array on a rank: along each dimension its part of the longest dimension in the index.
     fn home(&self, access: &Access, configuration: &[u32], part: &[u32]) -> BTreeSet<Vec<i64>> {
         let held = |(extent, index): (&i64, &Vec<(usize, i64)>)| -> Vec<i64> {
             let lead = index.iter().rev().max_by_key(|(dimension, _)| self.domain[*dimension]);

@@ -177,7 +177,7 @@ fn indices_that_move_or_are_not_affine_are_noted() {
     assert_eq!(flows(&model), [flow("zero"), flow("scatter")]);
 }
 
-/// What flows between operations by their names, how often, and how many bytes on the serial strategy's ranks.
+/// Flows between operations by name, with their numbers of uses and the bytes on the serial strategy's ranks.
 fn flows(model: &crate::strategy::model::Model) -> Vec<(String, String, u64)> {
     let edges = model.edges().iter().enumerate();
     edges

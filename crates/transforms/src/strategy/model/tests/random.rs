@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Elements of an array along each of its two dimensions.
 pub(super) const EXTENT: i64 = 40;
 
-/// How many arrays there are.
+/// Number of arrays.
 pub(super) const ARRAYS: usize = 3;
 
 /// `c0 i + c1 j + offset` in iterations counted from 0.

@@ -231,7 +231,7 @@ proptest! {
         prop_assert_eq!(predicted(&model, &program, &strategy, ranks), counted, "{}\n{:?}", text, configurations);
     }
 
-    /// Whatever data decide, no rank fetches more than predicted, and no map runs more often.
+    /// For any data, no rank fetches more than predicted, and no map runs more often.
     #[test]
     fn what_data_decide_is_bounded_from_above(
         program in prop_oneof![program(), plain_program(), plain_program()],
