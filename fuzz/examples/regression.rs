@@ -36,7 +36,7 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     std::fs::write(&path, content).expect("the test can be written");
     eprintln!(
-        "{} holds it; BLESS=1 cargo test -p sdfg --test filetests fuzz/ once it is mended",
+        "{} holds it; BLESS=1 cargo nextest run -p sdfg-filetest fuzz/ once it is mended",
         path.display()
     );
 }

@@ -7,7 +7,7 @@ pub mod programs;
 pub mod property;
 
 /// What must hold; the file tests have it, so that it runs on what was found, too.
-#[path = "../../crates/sdfg/tests/filetests/survive.rs"]
+#[path = "../../crates/filetest/src/survive.rs"]
 mod survive;
 
 /// Changes of DaCe's documents; a test of the reader has them, too.

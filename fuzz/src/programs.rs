@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 /// When the folders cannot be read.
 pub fn texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders = vec![root.join("programs"), root.join("crates/sdfg/filetests")];
+    let mut folders = vec![root.join("programs"), root.join("crates/filetest/filetests")];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {

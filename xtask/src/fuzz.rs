@@ -15,7 +15,7 @@ use crate::{step, workspace};
 const TARGETS: [&str; 4] = ["text", "json", "dace", "validation"];
 
 /// Where tests of what was found go.
-const REGRESSIONS: &str = "crates/sdfg/filetests/fuzz";
+const REGRESSIONS: &str = "crates/filetest/filetests/fuzz";
 
 /// Runs one target, or each in turn.
 ///

@@ -1,29 +1,39 @@
 //! Stateful dataflow multigraphs (SDFGs): the intermediate representation, its text and JSON forms,
 //! validation, memlet propagation, analyses and the reference interpreter.
 //!
-//! The reading order is the order of the modules below: element types, symbolic expressions, subsets,
-//! the tasklet language, the graph itself, then what is computed from it.
+//! The reading order is the order in which data passes the modules: element types, symbolic expressions, subsets,
+//! the tasklet language, the graph itself, then everything computed from it.
+//!
+//! This crate holds the builder and pictures. It re-exports the other modules from the crates that hold them:
+//! `sdfg-language`, `sdfg-graph`, `sdfg-validate`, `sdfg-edit` and `sdfg-interpret`. Depend on this crate alone.
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 pub mod builder;
-pub mod control;
-pub mod diagnostic;
-pub mod dtype;
-pub mod edit;
-pub mod interpret;
-pub mod ir;
-pub mod json;
-pub mod npy;
-pub mod path;
 pub mod picture;
-pub mod propagate;
-pub mod reduce;
-pub mod subset;
-pub mod symbolic;
-pub mod syntax;
-pub mod tasklet;
-pub mod tensor;
-pub mod text;
-pub mod validate;
-pub mod value;
+#[cfg(test)]
+mod tests;
+
+#[doc(inline)]
+pub use sdfg_edit::{control, edit, reduce};
+#[doc(inline)]
+pub use sdfg_graph::{analysis, diagnostic, ir, json, path, propagate, text};
+#[doc(inline)]
+pub use sdfg_interpret::{npy, tensor};
+#[doc(inline)]
+pub use sdfg_language::{dtype, subset, symbolic, syntax, tasklet, value};
+
+/// Validation: the rules that make a graph a program, and the proof that a graph keeps them.
+pub mod validate {
+    #[doc(inline)]
+    pub use sdfg_validate::{Rejected, Validated, Warnings, validate};
+}
+
+/// The reference interpreter: the semantics of `docs/semantics.md`, executable.
+pub mod interpret {
+    #[doc(inline)]
+    pub use sdfg_interpret::{
+        Accessor, ArgumentError, Arguments, ExternalArgument, ExternalMemory, Externals, Interpreter,
+        Libraries, LibraryOperand, Moved, Options, Order, Report, ResolveError, RunError, TRACE_LIMIT, Trap,
+        TrapKind, Waiting,
+    };
+}

@@ -139,7 +139,7 @@ pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
         (Some("crates"), Some(folder)) => format!("sdfg-{folder}"),
         _ => ROOT.to_owned(),
     };
-    let others: Vec<String> = dependents(&own).map(str::to_owned).collect();
+    let others: Vec<String> = dependents(&own).into_iter().map(str::to_owned).collect();
     [vec![own], others].into_iter().filter(|part| !part.is_empty()).collect()
 }
 
@@ -172,7 +172,11 @@ mod tests {
             [vec!["sdfg-codegen"], vec!["sdfg-cli", "sdfg-programs"]]
         );
         assert_eq!(parts("crates/sdfg/src/lib.rs")[0], ["sdfg"]);
-        assert_eq!(parts("crates/sdfg/src/lib.rs")[1].len(), 6);
+        assert_eq!(parts("crates/sdfg/src/lib.rs")[1].len(), 7);
+        // Tests of what users see find faults of the crates below `sdfg`, too.
+        let above = parts("crates/validate/src/bounds.rs")[1].clone();
+        assert!(above.contains(&"sdfg-interpret".to_owned()) && above.contains(&"sdfg-codegen".to_owned()));
+        assert!(!above.contains(&"sdfg-graph".to_owned()));
         assert_eq!(parts("src/random/mod.rs"), [["sdfg-programs"]]);
     }
 }

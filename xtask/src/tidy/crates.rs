@@ -3,8 +3,14 @@
 use super::{File, Finding};
 
 /// Each crate of the workspace with those of the workspace that it may depend on, tests included.
-const EDGES: [(&str, &[&str]); 12] = [
-    ("sdfg", &[]),
+const EDGES: [(&str, &[&str]); 17] = [
+    ("sdfg-language", &[]),
+    ("sdfg-graph", &["sdfg-language"]),
+    ("sdfg-validate", &["sdfg-language", "sdfg-graph"]),
+    ("sdfg-interpret", &["sdfg-language", "sdfg-graph", "sdfg-validate"]),
+    // Tests of edits compare runs.
+    ("sdfg-edit", &["sdfg-language", "sdfg-graph", "sdfg-validate", "sdfg-interpret"]),
+    ("sdfg", &["sdfg-language", "sdfg-graph", "sdfg-validate", "sdfg-interpret", "sdfg-edit"]),
     ("sdfg-runtime", &[]),
     ("sdfg-transforms", &["sdfg"]),
     ("sdfg-library", &["sdfg", "sdfg-transforms"]),
@@ -29,10 +35,16 @@ const ALL: [&str; 7] =
 const NATIVE: [(&str, &[&str]); 3] =
     [("inkwell", &["sdfg-codegen"]), ("llvm-sys", &["sdfg-codegen"]), ("symbolica", &["sdfg-symbolica"])];
 
-/// The crates of this workspace that may depend on a crate.
-pub(crate) fn dependents(name: &str) -> impl Iterator<Item = &'static str> {
-    let others = EDGES.iter().filter(|(user, _)| !OUTSIDE.contains(user));
-    others.filter(move |(_, used)| used.contains(&name)).map(|(user, _)| *user)
+/// The crates of this workspace that may depend on a crate, directly or through others.
+pub(crate) fn dependents(name: &str) -> Vec<&'static str> {
+    let mut found: Vec<&'static str> = Vec::new();
+    // A crate stands below those that it depends on.
+    for (user, used) in EDGES.iter().filter(|(user, _)| !OUTSIDE.contains(user)) {
+        if used.iter().any(|used| *used == name || found.contains(used)) {
+            found.push(user);
+        }
+    }
+    found
 }
 
 /// Every dependency of a manifest is one that the tables allow.

@@ -48,7 +48,7 @@ fn names_of_ports_outside_of_their_file() {
     let planted = |path: &str, text: &str| broken(file(path, text));
     assert_eq!(planted("crates/sdfg/src/a.rs", text), [("port", Some(4))]);
     assert_eq!(planted("src/a.rs", &text.replace("\"IN_A\"", "format!(\"OUT_{x}\")")), [("port", Some(4))]);
-    for path in ["crates/sdfg/src/ir/port.rs", "crates/sdfg/src/a/tests.rs", "crates/sdfg/tests/a.rs"] {
+    for path in ["crates/graph/src/ir/port.rs", "crates/sdfg/src/a/tests.rs", "crates/sdfg/tests/a.rs"] {
         assert_eq!(planted(path, text), []);
     }
     let tests = text.replace("fn f() {", "mod tests {");

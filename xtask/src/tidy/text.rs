@@ -49,7 +49,7 @@ pub(super) fn trailing_space(file: &File, findings: &mut Vec<Finding>) {
 /// The names of ports are spelled in one file, so that all others pair them by type.
 pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
     let is_test = |part: &str| part == "tests" || part.ends_with("tests.rs");
-    if file.path.ends_with("crates/sdfg/src/ir/port.rs")
+    if file.path.ends_with("crates/graph/src/ir/port.rs")
         || file.path.iter().any(|part| part.to_str().is_some_and(is_test))
     {
         return;
@@ -66,7 +66,7 @@ pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
             })
         });
         if spells && comment.trim().is_empty() {
-            let message = "the name of a port outside of `crates/sdfg/src/ir/port.rs`; use `sdfg::ir::Port`";
+            let message = "the name of a port outside of `crates/graph/src/ir/port.rs`; use `sdfg::ir::Port`";
             findings.push(Finding::new("port", &file.path, Some(index + 1), message));
         }
     }

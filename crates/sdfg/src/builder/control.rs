@@ -2,15 +2,17 @@
 //!
 //! Blocks go on with the next one of their region in the order of the calls, unless transitions are given.
 
+use sdfg_graph::diagnostic::Element;
+use sdfg_graph::ir::draft::DraftSdfg;
+use sdfg_graph::ir::{
+    Block, BlockId, BlockKind, Branch, Loop, RegionId, SourceLoc, State, StateId, Transition, TransitionId,
+};
+use sdfg_language::symbolic::Symbol;
+use sdfg_language::syntax::{BinaryOp, CompareOp, Expression, UnaryOp};
+
 use super::input::{self, InputError, IntoExpression, LoopRange};
 use super::order::Frame;
 use super::{OpenRegion, SdfgBuilder, StateBuilder};
-use crate::diagnostic::Element;
-use crate::ir::{
-    Block, BlockId, BlockKind, Branch, Loop, RegionId, SourceLoc, State, StateId, Transition, TransitionId,
-};
-use crate::symbolic::Symbol;
-use crate::syntax::{BinaryOp, CompareOp, Expression, UnaryOp};
 
 impl SdfgBuilder {
     /// Adds a state.

@@ -3,11 +3,13 @@
 //! Texts are parsed when they are given. What does not parse is noted with the place of the call and reported by
 //! `build()`, together with everything else; the call goes on with a stand-in.
 
-use crate::ir::{Access, Container, ContainerId, ForeignAttribute, Place, Sdfg};
-use crate::subset::{Range, Subset};
-use crate::symbolic::{Expr, ParseExprError, Symbol};
-use crate::syntax::{Expression, ExpressionKind, Index, ParseError, parse_expression, parse_index_list};
-use crate::validate::Validated;
+use sdfg_graph::ir::{Access, Container, ContainerId, ForeignAttribute, Place, Sdfg};
+use sdfg_language::subset::{Range, Subset};
+use sdfg_language::symbolic::{Expr, ParseExprError, Symbol};
+use sdfg_language::syntax::{
+    Expression, ExpressionKind, Index, ParseError, parse_expression, parse_index_list,
+};
+use sdfg_validate::Validated;
 
 use super::SdfgBuilder;
 
@@ -411,7 +413,7 @@ fn find_container(sdfg: &Sdfg, name: &str) -> Result<ContainerId, InputError> {
         let names = sdfg.containers().map(|(_, container)| container.name.as_str());
         InputError::UnknownContainer {
             name: name.to_owned(),
-            similar: crate::diagnostic::did_you_mean(name, names),
+            similar: sdfg_graph::workspace::did_you_mean(name, names),
         }
     })
 }

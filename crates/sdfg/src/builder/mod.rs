@@ -52,20 +52,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use control::{BranchBuilder, TransitionBuilder};
 pub use input::{InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoNested, IntoRange};
 pub use node::{CodeNodeBuilder, LibraryBody, NestedBody, ReduceBuilder, TaskletBuilderBody};
+use order::Frame;
 pub use scope::{ConsumeBuilder, MapBuilder};
-pub use state::StateBuilder;
-
-use crate::diagnostic::{Code, Diagnostic, Element, ElementPath};
-use crate::dtype::{ElementType, ScalarType};
-use crate::ir::{
+use sdfg_graph::diagnostic::{Code, Diagnostic, Element, ElementPath};
+use sdfg_graph::ir::draft::DraftSdfg;
+use sdfg_graph::ir::{
     BlockId, Container, ContainerId, ContainerKind, FloatMode, Layout, RegionId, Sdfg, SourceLoc, StateId,
 };
-use crate::propagate::propagate;
-use crate::symbolic::{Expr, Symbol};
-use crate::syntax::Expression;
-use crate::validate::{Rejected, Validated, Warnings, validate};
-use crate::value::Value;
-use order::Frame;
+use sdfg_graph::propagate::propagate;
+use sdfg_language::dtype::{ElementType, ScalarType};
+use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::syntax::Expression;
+use sdfg_language::value::Value;
+use sdfg_validate::{Rejected, Validated, Warnings, validate};
+pub use state::StateBuilder;
 
 /// No connectors: the inputs of a mapped tasklet that only writes.
 pub const NO_CONNECTORS: [(&str, &str); 0] = [];

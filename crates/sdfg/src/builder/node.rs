@@ -1,16 +1,17 @@
 //! Code nodes: tasklets, calls of other programs, library nodes, reductions.
 
-use super::StateBuilder;
-use super::input::{self, InputError, IntoAccess, IntoExpr, IntoExpression};
-use crate::diagnostic::Element;
-use crate::dtype::ElementType;
-use crate::ir::{
+use sdfg_graph::diagnostic::Element;
+use sdfg_graph::ir::{
     Access, ConflictResolution, Connector, Flow, LibraryNode, Memlet, NestedSdfg, NodeId, NodeKind, Reduce,
     ScheduleKind, Sdfg, SourceLoc, Tasklet, TaskletBody, Volume,
 };
-use crate::symbolic::{Expr, Symbol};
-use crate::syntax::{Cursor, Expression, parse_lambda};
-use crate::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
+use sdfg_language::dtype::ElementType;
+use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::syntax::{Cursor, Expression, parse_lambda};
+use sdfg_language::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
+
+use super::StateBuilder;
+use super::input::{self, InputError, IntoAccess, IntoExpr, IntoExpression};
 
 /// A code node whose connectors are being given. What is said of a memlet (`resolve`, `volume`, ...) is said of the
 /// connector that was given last.

@@ -7,10 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg_graph::analysis::node_leads_to;
+use sdfg_graph::ir::draft::DraftState;
+use sdfg_graph::ir::{
+    Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc, State,
+};
+use sdfg_language::subset::Subset;
+
 use super::StateBuilder;
-use crate::analysis::node_leads_to;
-use crate::ir::{Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc, State};
-use crate::subset::Subset;
 
 /// A scope to which nodes are added; the outermost frame is the state.
 #[derive(Debug, Default)]

@@ -1,16 +1,18 @@
 //! Map and consume scopes.
 
-use super::StateBuilder;
-use super::input::{self, InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
-use super::order::Frame;
-use crate::diagnostic::Element;
-use crate::ir::{
+use sdfg_graph::diagnostic::Element;
+use sdfg_graph::ir::draft::DraftState;
+use sdfg_graph::ir::{
     Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, Schedule, ScheduleAttributes,
     ScheduleKind, ScopeExit, Sharing, SourceLoc,
 };
-use crate::subset::{Range, Subset};
-use crate::symbolic::{Expr, Symbol};
-use crate::syntax::Expression;
+use sdfg_language::subset::{Range, Subset};
+use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::syntax::Expression;
+
+use super::StateBuilder;
+use super::input::{self, InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
+use super::order::Frame;
 
 /// A map scope that is being described.
 #[derive(Debug)]

@@ -1,18 +1,20 @@
 //! Dataflow of one state.
 
+use sdfg_graph::diagnostic::Element;
+use sdfg_graph::ir::draft::DraftSdfg;
+use sdfg_graph::ir::{
+    Access, ConflictResolution, Container, ContainerId, ContainerKind, Flow, Layout, Memlet, NodeId,
+    SourceLoc, State, Volume,
+};
+use sdfg_language::dtype::ElementType;
+use sdfg_language::symbolic::Expr;
+use sdfg_language::tasklet::Dialect;
+
 use super::SdfgBuilder;
 use super::input::{InputError, IntoAccess, IntoContainer, IntoExpr, IntoNested, IntoRange};
 use super::node::{CodeNodeBuilder, LibraryBody, NestedBody, ReduceBuilder, TaskletBuilderBody};
 use super::order::Frame;
 use super::scope::{ConsumeBuilder, MapBuilder};
-use crate::diagnostic::Element;
-use crate::dtype::ElementType;
-use crate::ir::{
-    Access, ConflictResolution, Container, ContainerId, ContainerKind, Flow, Layout, Memlet, NodeId,
-    SourceLoc, State, Volume,
-};
-use crate::symbolic::Expr;
-use crate::tasklet::Dialect;
 
 /// Adds nodes and memlets to a state, or to a scope of it while the closure of the scope runs.
 #[derive(Debug)]

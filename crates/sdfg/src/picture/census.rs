@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::analysis::ScopeTree;
-use crate::ir::{BlockKind, Node, NodeId, NodeKind, RegionId, Sdfg, State};
+use sdfg_graph::analysis::ScopeTree;
+use sdfg_graph::ir::{BlockKind, Node, NodeId, NodeKind, RegionId, Sdfg, State};
 
 /// Numbers of states and nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
+use sdfg_graph::analysis::ScopeTree;
+use sdfg_graph::ir::{BlockId, BlockKind, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
+
 use super::{label, palette};
-use crate::analysis::ScopeTree;
-use crate::ir::{BlockId, BlockKind, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
 
 /// The graph as Graphviz source: clusters for control flow, states, scopes and nested SDFGs.
 pub fn write(sdfg: &Sdfg) -> String {

@@ -1,6 +1,6 @@
 //! What is written at nodes, edges and blocks, shared by all pictures.
 
-use crate::ir::{
+use sdfg_graph::ir::{
     Access, BlockKind, ConflictResolution, Container, ContainerKind, Flow, Map, Memlet, Node, NodeKind,
     ScheduleKind, Sdfg, TaskletBody, Transition, Volume,
 };
@@ -153,7 +153,7 @@ pub(super) fn block(label: &str, kind: &BlockKind) -> String {
         BlockKind::State(_) | BlockKind::Branch(_) => label.to_owned(),
         BlockKind::Loop(body) => {
             let symbol = body.symbol.as_ref().map(|symbol| symbol.as_str()).unwrap_or_default();
-            let part = |value: &Option<crate::syntax::Expression>| {
+            let part = |value: &Option<sdfg_language::syntax::Expression>| {
                 value.as_ref().map(|value| format!("{symbol} = {value}")).unwrap_or_default()
             };
             let test = if body.test_after { "do while" } else { "while" };

@@ -1,6 +1,6 @@
 //! Colours: by memory for containers, by schedule for scopes.
 
-use crate::ir::{NodeKind, ScheduleKind, Storage};
+use sdfg_graph::ir::{NodeKind, ScheduleKind, Storage};
 
 /// Fill of a container's node.
 pub(super) const fn storage(storage: Storage) -> &'static str {

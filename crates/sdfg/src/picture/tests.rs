@@ -1,7 +1,8 @@
 //! Pictures of a program with loops, scopes, branches and a nested SDFG: well formed, complete, always the same.
 
+use sdfg_graph::ir::Sdfg;
+
 use super::{dot, svg};
-use crate::ir::Sdfg;
 
 /// The smoothing of a field over time, its sum, and a branch on it.
 const PROGRAM: &str = r#"
@@ -59,7 +60,7 @@ sdfg field {
 "#;
 
 fn program() -> Sdfg {
-    crate::text::parse("field.sdft", PROGRAM).unwrap_or_else(|errors| panic!("{errors:#?}"))
+    sdfg_graph::text::parse("field.sdft", PROGRAM).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
 /// What a reader looks for, whichever picture it is; `<` is written in the way of the format.

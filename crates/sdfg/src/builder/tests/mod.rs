@@ -2,10 +2,12 @@
 
 mod mistakes;
 mod order;
+mod words;
+
+use sdfg_graph::ir::{ConflictResolution, ScheduleKind};
+use sdfg_graph::text;
 
 use super::*;
-use crate::ir::{ConflictResolution, ScheduleKind};
-use crate::text;
 
 const F64: ScalarType = ScalarType::F64;
 

@@ -1,12 +1,12 @@
 //! Program order: random sequences of calls against the same steps done one after the other.
 
 use proptest::prelude::*;
+use sdfg_graph::ir::ConflictResolution;
+use sdfg_interpret::tensor::Tensor;
+use sdfg_interpret::{Arguments, Interpreter, Options, Order};
+use sdfg_language::dtype::ScalarType;
 
 use super::super::{SdfgBuilder, StateBuilder};
-use crate::dtype::ScalarType;
-use crate::interpret::{Arguments, Interpreter, Options, Order};
-use crate::ir::ConflictResolution;
-use crate::tensor::Tensor;
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 const SIZE: usize = 4;
@@ -156,11 +156,11 @@ proptest! {
             let options = Options { order, ..Options::default() };
             let mut interpreter = Interpreter::new(&program).unwrap();
             if let Err(error) = interpreter.run(&mut arguments, &options) {
-                return Err(TestCaseError::fail(format!("{error}\n{}", crate::text::print(program.sdfg()))));
+                return Err(TestCaseError::fail(format!("{error}\n{}", sdfg_graph::text::print(program.sdfg()))));
             }
             for (name, contents) in NAMES.iter().zip(&expected) {
                 let found: Vec<i64> = arguments.get(name).unwrap().to_vec().unwrap();
-                prop_assert_eq!(&found, &contents.to_vec(), "{} of\n{}", name, crate::text::print(program.sdfg()));
+                prop_assert_eq!(&found, &contents.to_vec(), "{} of\n{}", name, sdfg_graph::text::print(program.sdfg()));
             }
         }
     }

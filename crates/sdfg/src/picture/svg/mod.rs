@@ -8,8 +8,7 @@ mod paint;
 mod scene;
 
 pub use graph::{GraphLink, GraphNode, graph};
-
-use crate::ir::Sdfg;
+use sdfg_graph::ir::Sdfg;
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

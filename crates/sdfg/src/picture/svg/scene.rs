@@ -5,9 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use sdfg_graph::analysis::ScopeTree;
+use sdfg_graph::ir::{
+    BlockId, BlockKind, ContainerKind, EdgeId, Flow, NodeId, NodeKind, RegionId, Sdfg, State,
+};
+
 use super::figure::{Arrow, Figure, Graph, Outline, Stroke};
-use crate::analysis::ScopeTree;
-use crate::ir::{BlockId, BlockKind, ContainerKind, EdgeId, Flow, NodeId, NodeKind, RegionId, Sdfg, State};
 use crate::picture::{census, label, palette};
 
 /// The whole program as one figure without a border.
@@ -201,7 +204,7 @@ impl Dataflow<'_> {
     fn node(&self, id: NodeId) -> Figure {
         let node = self.state.node(id);
         let lines = label::node(self.sdfg, node);
-        let names = |connectors: &[crate::ir::Connector]| -> Vec<String> {
+        let names = |connectors: &[sdfg_graph::ir::Connector]| -> Vec<String> {
             connectors.iter().map(|connector| connector.name.clone()).collect()
         };
         let (inputs, outputs) = (names(node.kind.inputs()), names(node.kind.outputs()));

@@ -1,0 +1,280 @@
+//! A container on the way of a memlet: a local copy of what passes an edge.
+
+use std::collections::BTreeSet;
+
+use sdfg_graph::analysis::symbols::{bound_symbols, scope_parameters};
+use sdfg_graph::analysis::{is_leaf, leaf_edges, memlet_path};
+use sdfg_graph::ir::{
+    Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId,
+    NodeKind, Place, Sdfg, State, StateId, Storage, Volume,
+};
+use sdfg_graph::workspace::Sizes;
+use sdfg_language::subset::Range;
+use sdfg_language::symbolic::{Expr, Symbol};
+
+use super::editor::Editor;
+use super::settle::exactness;
+use super::{EditError, expect_edge, names};
+
+/// How well it must be known what passes an edge that gets a local copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// Every element that is copied is accessed, whatever the symbols are.
+    Exact,
+    /// Elements may be read that are not accessed inside; the caller knows that they are defined. A stencil needs this:
+    /// without iterations, it accesses nothing.
+    MoreIsDefined,
+}
+
+impl Editor<'_> {
+    /// Puts a new transient with this name on the way of an edge: what is read through the edge is copied to it first and read
+    /// from there, what is written through the edge is written to it and then copied on. It holds the elements from the first
+    /// to the last that pass; subsets inside count from the first. The edge keeps its id next to what it leads to, or comes from,
+    /// inside. Gives the container and its access node.
+    ///
+    /// The program means the same as before, if nothing else in the scopes that the edge enters touches these elements and
+    /// writes have no conflict resolution. With one, the new container accumulates: give it the neutral element first.
+    ///
+    /// # Errors
+    /// [`EditError::Inexact`] if more may pass than what is accessed: the copy could read elements that are not defined,
+    /// or write others than before. With [`Cover::MoreIsDefined`] only the latter.
+    /// [`EditError::Container`] for streams, and if the size depends on a scope around and has no known bound.
+    /// [`EditError::CannotCross`] for edges that move nothing between a container and a connector.
+    pub fn add_local_copy(
+        &mut self,
+        state: StateId,
+        edge: EdgeId,
+        name: &str,
+        storage: Storage,
+        cover: Cover,
+    ) -> Result<(ContainerId, NodeId), EditError> {
+        names::check(name)?;
+        if self.names().contains(name) {
+            return Err(EditError::NameTaken { name: name.to_owned() });
+        }
+        expect_edge(self.state(state)?, edge)?;
+        self.attempt(|editor| {
+            editor.settle();
+            let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
+            let graph = editor.graph(state);
+            let found = graph.edge(edge).clone();
+            let (access, reads) = match &found.memlet.flow {
+                Flow::Read(access) => (access.clone(), true),
+                Flow::Write { to, .. } => (to.clone(), false),
+                Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
+                    let reason = "only what moves between a container and a connector can get a local copy";
+                    return Err(super::subgraph::cannot_cross(graph, edge, reason));
+                }
+            };
+            let may_be_more = reads && cover == Cover::MoreIsDefined;
+            check_exact(editor.sdfg(), graph, edge, &access, may_be_more || exact)?;
+            let around = editor.enclosing_edge(state, edge);
+            let layout = Hull::of(editor.sdfg(), editor.graph(state), &around, &access)?;
+            let kind = match layout.shape.is_empty() {
+                true => ContainerKind::Scalar,
+                false => ContainerKind::Array(Layout::packed(layout.shape.clone())),
+            };
+            let mut container = Container::new(name, editor.sdfg().container(access.container).element, kind);
+            (container.transient, container.storage) = (true, storage);
+            let local = editor.put_container(container);
+            let inside = segments_inside(editor.graph(state), edge, reads);
+            let inner = if reads { found.dst } else { found.src };
+            let origin = editor.graph(state).node(inner).label.clone();
+            let label = editor.derived_label(state, &origin, "local")?;
+            let node = editor.put_node(state, Node { label, kind: NodeKind::Access(local), loc: None });
+            for segment in inside {
+                editor.change_memlet(state, segment, |memlet| {
+                    memlet.declared = false;
+                    for part in memlet.accesses_mut().filter(|part| part.container == access.container) {
+                        part.container = local;
+                        let moved = part.subset().offset(&layout.offset);
+                        *part.subset_mut() = moved;
+                    }
+                });
+            }
+            editor.splice(state, edge, (local, node), (&access, &layout.offset))?;
+            Ok((local, node))
+        })
+    }
+
+    /// Cuts the edge in two at the access node.
+    fn splice(
+        &mut self,
+        state: StateId,
+        edge: EdgeId,
+        (local, node): (ContainerId, NodeId),
+        (access, offset): (&Access, &[Expr]),
+    ) -> Result<(), EditError> {
+        let here = Access::elements(local, access.subset().offset(offset));
+        let found = self.graph(state).edge(edge).clone();
+        let (src, dst) = ((found.src, found.src_connector), (found.dst, found.dst_connector));
+        let volume = found.memlet.volume.clone();
+        if let Flow::Read(_) = &found.memlet.flow {
+            self.move_edge(state, edge, (node, None), dst)?;
+            let copy = Memlet::copy(access.clone(), here.clone());
+            self.put_memlet(state, edge, Memlet { flow: Flow::Read(here), volume, declared: false });
+            self.connect(state, src, (node, None), copy)?;
+        } else {
+            let resolution = found.memlet.resolution().cloned();
+            self.move_edge(state, edge, src, (node, None))?;
+            let flow = Flow::Copy { from: here.clone(), to: access.clone(), resolution: resolution.clone() };
+            let copy = Memlet { volume: here.volume(), flow, declared: false };
+            let flow = Flow::Write { to: here, resolution };
+            self.put_memlet(state, edge, Memlet { flow, volume, declared: false });
+            self.connect(state, (node, None), dst, copy)?;
+        }
+        Ok(())
+    }
+
+    /// Entries of the scopes that hold an edge, the innermost first.
+    fn enclosing_edge(&mut self, state: StateId, edge: EdgeId) -> Vec<NodeId> {
+        self.refresh_scopes(state);
+        self.indexed(state, |graph, index| {
+            let src = graph.edge(edge).src;
+            let behind = if graph.node(src).kind.is_scope_entry() { Some(src) } else { index.scope_of(src) };
+            index.enclosing_scope(behind)
+        })
+    }
+
+    /// Lets a state use another container of the same rank in the place of one: its access nodes and memlets.
+    ///
+    /// # Errors
+    /// [`EditError::NoContainer`], and [`EditError::Container`] if the two differ in kind, rank or element type.
+    pub fn replace_container(
+        &mut self,
+        state: StateId,
+        from: ContainerId,
+        to: ContainerId,
+    ) -> Result<(), EditError> {
+        self.state(state)?;
+        check_alike(self.sdfg(), from, to)?;
+        for node in self.accesses_of(state, from) {
+            self.set_kind(state, node, NodeKind::Access(to));
+        }
+        let names_it = |edge: &Edge| edge.memlet.accesses().any(|access| access.container == from);
+        let edges: Vec<EdgeId> =
+            self.graph(state).edges().filter(|(_, edge)| names_it(edge)).map(|(id, _)| id).collect();
+        for edge in edges {
+            self.change_memlet(state, edge, |memlet| {
+                memlet.accesses_mut().filter(|access| access.container == from).for_each(|access| {
+                    access.container = to;
+                });
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses an edge through which fewer elements may pass than its subset has.
+fn check_exact(
+    sdfg: &Sdfg,
+    graph: &State,
+    edge: EdgeId,
+    access: &Access,
+    is_exact: bool,
+) -> Result<(), EditError> {
+    let name = sdfg.container(access.container).name.clone();
+    if matches!(access.place, Place::Queues(_)) {
+        return Err(EditError::Container {
+            container: name,
+            reason: "elements of a stream are not copied in part",
+        });
+    }
+    let refuse = |edge, reason| Err(EditError::Inexact { edge, container: name.clone(), reason });
+    if !is_leaf(graph, edge) && !is_exact {
+        return refuse(edge, "its memlet covers more than what is accessed inside");
+    }
+    for leaf in leaf_edges(graph, edge) {
+        let found = graph.edge(leaf);
+        let Some(part) = found.memlet.accesses().find(|part| part.container == access.container) else {
+            continue;
+        };
+        let all = matches!(&found.memlet.volume, Volume::Exact(n) if *n == part.subset().volume());
+        if !all {
+            return refuse(leaf, "how many elements move is decided while running");
+        }
+        let [src, dst] = [found.src, found.dst].map(|end| &graph.node(end).kind);
+        if matches!(src, NodeKind::Nested(_)) || matches!(dst, NodeKind::Nested(_)) {
+            return refuse(leaf, "a nested SDFG decides what it accesses");
+        }
+        if src.is_code() && !matches!(src, NodeKind::Reduce(_)) && !part.subset().is_element() {
+            return refuse(leaf, "code decides which elements it writes of a pointer");
+        }
+    }
+    Ok(())
+}
+
+/// Edges inside of an edge, to the leaves; not the edge itself.
+fn segments_inside(graph: &State, edge: EdgeId, reads: bool) -> BTreeSet<EdgeId> {
+    let mut found = BTreeSet::new();
+    for leaf in leaf_edges(graph, edge) {
+        let path = memlet_path(graph, leaf);
+        let Some(at) = path.iter().position(|segment| *segment == edge) else { continue };
+        if reads { found.extend(&path[at + 1..]) } else { found.extend(&path[..at]) }
+    }
+    found
+}
+
+/// The smallest block of elements that holds a subset.
+struct Hull {
+    shape: Vec<Expr>,
+    /// What is added to an index to count from the first element.
+    offset: Vec<Expr>,
+}
+
+impl Hull {
+    /// `around` has the entries of the scopes around the access, the innermost first.
+    fn of(sdfg: &Sdfg, graph: &State, around: &[NodeId], access: &Access) -> Result<Self, EditError> {
+        let name = &sdfg.container(access.container).name;
+        let refuse = |reason| EditError::Container { container: name.clone(), reason };
+        let ranges: Vec<(Symbol, Range)> =
+            around.iter().rev().flat_map(|entry| scope_parameters(graph, *entry)).collect();
+        let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
+        // The size is that of a container, and has to hold at all places.
+        let known = Sizes::of(sdfg).assumptions();
+        let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
+        for range in &access.subset().0 {
+            let (first, end) = ends(range).ok_or_else(|| refuse("the sign of a step is not known"))?;
+            let mut extent = &end - &first;
+            if extent.free_symbols().iter().any(|symbol| bound.contains(symbol)) {
+                let ranges: Vec<_> = ranges
+                    .iter()
+                    .filter_map(|(symbol, range)| Some((symbol, ends(range)?)))
+                    .map(|(symbol, (first, end))| (symbol.clone(), first, end - 1))
+                    .collect();
+                let upper = extent.bounds_over_all(&ranges, &known).upper;
+                extent = upper.ok_or_else(|| refuse("its size varies from iteration to iteration"))?;
+            }
+            if extent.free_symbols().iter().any(|symbol| sdfg.symbol_type(symbol).is_none()) {
+                return Err(refuse("its size varies from iteration to iteration"));
+            }
+            if !extent.is_nonnegative(&known).is_proved() {
+                extent = Expr::max(&extent, &Expr::zero());
+            }
+            hull.shape.push(extent);
+            hull.offset.push(-&first);
+        }
+        Ok(hull)
+    }
+}
+
+/// The first element of a range in ascending order, and the end behind the last.
+fn ends(range: &Range) -> Option<(Expr, Expr)> {
+    let step = range.step.as_int()?;
+    if !range.tile.is_one() {
+        return None;
+    }
+    Some(if step > 0 { (range.begin.clone(), range.end.clone()) } else { (&range.end + 1, &range.begin + 1) })
+}
+
+/// Refuses containers that cannot take each other's place in memlets.
+pub(super) fn check_alike(sdfg: &Sdfg, from: ContainerId, to: ContainerId) -> Result<(), EditError> {
+    let container = |id| sdfg.get_container(id).ok_or(EditError::NoContainer(id));
+    let (old, new) = (container(from)?, container(to)?);
+    let same_kind = old.is_stream() == new.is_stream() && old.is_alias() == new.is_alias();
+    if from == to || same_kind && old.shape().len() == new.shape().len() && old.element == new.element {
+        return Ok(());
+    }
+    let reason = "the other container differs in kind, rank or element type";
+    Err(EditError::Container { container: old.name.clone(), reason })
+}

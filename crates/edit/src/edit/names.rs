@@ -1,0 +1,38 @@
+//! Which names an SDFG uses, so that new ones do not capture them.
+
+use std::collections::BTreeSet;
+
+use sdfg_graph::analysis::symbols::{assigned_symbols, bound_symbols, free_symbols, free_symbols_of_state};
+use sdfg_graph::ir::Sdfg;
+use sdfg_language::symbolic::Symbol;
+use sdfg_language::syntax::{ExpressionKind, parse_expression};
+
+use super::EditError;
+
+/// Names of containers and of all symbols: declared, assigned, bound by scopes, and those that are merely used.
+pub(super) fn used(sdfg: &Sdfg) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> =
+        sdfg.containers().map(|(_, container)| container.name.clone()).collect();
+    let mut symbols: BTreeSet<Symbol> = free_symbols(sdfg);
+    symbols.extend(assigned_symbols(sdfg));
+    for (_, state) in sdfg.states() {
+        symbols.extend(free_symbols_of_state(state));
+        symbols.extend(state.nodes().flat_map(|(id, _)| bound_symbols(state, id)));
+    }
+    names.extend(symbols.into_iter().map(|symbol| symbol.as_str().to_owned()));
+    names
+}
+
+/// `wanted`, or the first of `wanted_1`, `wanted_2`, ... that is not among `taken`; it is then.
+pub(super) fn fresh(wanted: &str, taken: &mut BTreeSet<String>) -> String {
+    let name = sdfg_graph::workspace::fresh(wanted, |name| taken.contains(name));
+    taken.insert(name.clone());
+    name
+}
+
+/// Refuses what cannot be the name of a container, symbol or connector.
+pub(super) fn check(name: &str) -> Result<(), EditError> {
+    let is_name = Symbol::new(name).is_ok()
+        && matches!(parse_expression(name), Ok(found) if matches!(found.kind, ExpressionKind::Name(_)));
+    if is_name { Ok(()) } else { Err(EditError::InvalidName { name: name.to_owned() }) }
+}

@@ -1,0 +1,379 @@
+//! Blocks: splitting and merging states, states before and after blocks, loops around them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg_graph::analysis::AccessSets;
+use sdfg_graph::analysis::accesses::alias_targets;
+use sdfg_graph::ir::draft::DraftState;
+use sdfg_graph::ir::{
+    Block, BlockId, BlockKind, ContainerId, ContainerKind, Edge, Flow, Lifetime, Loop, NodeId, NodeKind,
+    Sdfg, State, StateId, Transition,
+};
+
+use super::control::{expect_block, expect_state_block, jumps_out};
+use super::copies::copy_into;
+use super::editor::Editor;
+use super::subgraph::{Subgraph, cannot_cross};
+use super::{EditError, derived_block_label};
+
+impl Editor<'_> {
+    /// A new empty state that runs before a block: what led to the block leads to it. Gives its block.
+    ///
+    /// # Errors
+    /// [`EditError::NoBlock`].
+    pub fn insert_state_before(&mut self, block: BlockId) -> Result<BlockId, EditError> {
+        let found = expect_block(self.sdfg(), block)?;
+        let (region, label) = (found.region, derived_block_label(self.sdfg(), &found.label, "before"));
+        let (new, _) = self.put_state(region, State::new(label));
+        for id in self.sdfg().region(region).transitions.clone() {
+            if self.sdfg().transition(id).dst == block {
+                self.set_transition(id, |transition| transition.dst = new);
+            }
+        }
+        if self.sdfg().region(region).start == Some(block) {
+            self.set_region(region, |region| region.start = Some(new));
+        }
+        self.put_transition(always(new, block));
+        Ok(new)
+    }
+
+    /// A new empty state that runs after a block, whenever that goes on or ends its region: it takes over the transitions.
+    /// Gives its block.
+    ///
+    /// # Errors
+    /// [`EditError::NoBlock`], and [`EditError::ControlFlow`] for breaks, continues and returns, after which nothing runs.
+    pub fn insert_state_after(&mut self, block: BlockId) -> Result<BlockId, EditError> {
+        let found = expect_block(self.sdfg(), block)?;
+        if matches!(found.kind, BlockKind::Break | BlockKind::Continue | BlockKind::Return) {
+            return Err(EditError::ControlFlow {
+                label: found.label.clone(),
+                reason: "nothing runs after a jump",
+            });
+        }
+        let (region, label) = (found.region, derived_block_label(self.sdfg(), &found.label, "after"));
+        let (new, _) = self.put_state(region, State::new(label));
+        for id in self.sdfg().transitions_from(block) {
+            self.set_transition(id, |transition| transition.src = new);
+        }
+        self.put_transition(always(block, new));
+        Ok(new)
+    }
+
+    /// Removes an empty state that always goes on to one block, or ends its region without transitions and is not its start.
+    ///
+    /// # Errors
+    /// [`EditError::ControlFlow`] if the state has nodes or chooses or assigns.
+    pub fn remove_empty_state(&mut self, block: BlockId) -> Result<(), EditError> {
+        let sdfg = self.sdfg();
+        let state = expect_state_block(sdfg, block)?;
+        let (label, region) = (sdfg.block(block).label.clone(), sdfg.block(block).region);
+        let refuse = |reason| Err(EditError::ControlFlow { label: label.clone(), reason });
+        if sdfg.state(state).n_nodes() > 0 {
+            return refuse("the state is not empty");
+        }
+        let next = match only_successor(sdfg, block) {
+            Some(next) if next != block => next,
+            Some(_) | None => return refuse("it does not always go on to one other block"),
+        };
+        for id in sdfg.region(region).transitions.clone() {
+            if self.sdfg().transition(id).dst == block {
+                self.set_transition(id, |transition| transition.dst = next);
+            }
+        }
+        if self.sdfg().region(region).start == Some(block) {
+            self.set_region(region, |region| region.start = Some(next));
+        }
+        self.take_block(block);
+        Ok(())
+    }
+
+    /// Puts a block into the body of a new loop with this label, in its place. The body of `header` is not looked at. Gives the
+    /// block of the loop.
+    ///
+    /// # Errors
+    /// [`EditError::NoBlock`], [`EditError::NameTaken`] for the label, and [`EditError::ControlFlow`] for a jump, or if the
+    /// block contains a break or continue that would mean the new loop.
+    pub fn wrap_in_loop(&mut self, block: BlockId, label: &str, header: Loop) -> Result<BlockId, EditError> {
+        let sdfg = self.sdfg();
+        let found = expect_block(sdfg, block)?;
+        self.check_block_label(label)?;
+        if jumps_out(sdfg, block) {
+            let reason = "it jumps to the end of the loop around, which would be another one";
+            return Err(EditError::ControlFlow { label: found.label.clone(), reason });
+        }
+        let region = found.region;
+        let was_start = sdfg.region(region).start == Some(block);
+        let body = self.put_region();
+        let kind = BlockKind::Loop(Loop { body, ..header });
+        let new = self.put_block(Block { label: label.to_owned(), kind, region, loc: None });
+        for id in self.sdfg().region(region).transitions.clone() {
+            let found = self.sdfg().transition(id);
+            if found.src == block || found.dst == block {
+                let at = |id: BlockId| if id == block { new } else { id };
+                self.set_transition(id, |found| (found.src, found.dst) = (at(found.src), at(found.dst)));
+            }
+        }
+        self.set_region(region, |outer| {
+            // The loop stands where the block stood.
+            outer.blocks.retain(|id| *id != new);
+            for id in &mut outer.blocks {
+                if *id == block {
+                    *id = new;
+                }
+            }
+            if was_start {
+                outer.start = Some(new);
+            }
+        });
+        self.set_region(body, |inner| {
+            inner.blocks.push(block);
+            inner.start = Some(block);
+        });
+        self.set_block(block, |block| block.region = body);
+        Ok(new)
+    }
+
+    /// Moves the nodes of a state that are not among `first` into a new state after it. Gives its block. The program means the
+    /// same as before.
+    ///
+    /// Access nodes that are written before and read after the cut are in both states.
+    ///
+    /// # Errors
+    /// [`EditError::NotConvex`] if a node of `first` comes after another one, [`EditError::CannotCross`] for edges that do not
+    /// start at an access node, and [`EditError::Container`] for streams and aliases on both sides.
+    pub fn split_state(&mut self, block: BlockId, first: &BTreeSet<NodeId>) -> Result<BlockId, EditError> {
+        let state = expect_state_block(self.sdfg(), block)?;
+        for id in first {
+            if self.scope_of(state, *id).is_some_and(|entry| !first.contains(&entry)) {
+                let (first, second) = (self.graph(state).node(*id).label.clone(), "the others".to_owned());
+                return Err(EditError::DifferentScopes { first, second });
+            }
+        }
+        let first = Subgraph::of(self, state, first)?;
+        let graph = self.graph(state);
+        let rest: BTreeSet<NodeId> =
+            graph.nodes().map(|(id, _)| id).filter(|id| !first.nodes.contains(id)).collect();
+        if rest.is_empty() {
+            return Err(EditError::NoNodes);
+        }
+        if let Some(edge) = first.entering.first() {
+            return Err(EditError::NotConvex { outside: graph.node(graph.edge(*edge).src).label.clone() });
+        }
+        for edge in &first.leaving {
+            let found = graph.edge(*edge);
+            let reads = matches!(found.memlet.flow, Flow::Order | Flow::Read(_) | Flow::Copy { .. });
+            let kept = graph.node(found.src).kind.container().is_some();
+            if !(matches!(found.memlet.flow, Flow::Order) || reads && kept) {
+                return Err(cannot_cross(graph, *edge, "only what is in a container outlives a state"));
+            }
+        }
+        check_shared(self.sdfg(), graph, &first.nodes, &rest)?;
+        self.attempt(|editor| {
+            let new = editor.insert_state_after(block)?;
+            let second = expect_state_block(editor.sdfg(), new)?;
+            let mut target = State::new(&editor.sdfg().block(new).label);
+            let graph = editor.graph(state);
+            let node = |id: NodeId| (id, graph.node(id).clone());
+            let mut nodes = copy_into(&mut target, rest.iter().copied().map(node));
+            for (_, edge) in graph.edges() {
+                let Some(dst) = nodes.get(&edge.dst).copied() else { continue };
+                if matches!(edge.memlet.flow, Flow::Order) && !nodes.contains_key(&edge.src) {
+                    continue;
+                }
+                let src =
+                    *nodes.entry(edge.src).or_insert_with(|| target.add_node(graph.node(edge.src).clone()));
+                target.add_edge(Edge { src, dst, ..edge.clone() });
+            }
+            editor.replace_graph(second, target);
+            rest.iter().for_each(|id| drop(editor.take_node(state, *id)));
+            for id in lonely(editor.graph(state)) {
+                editor.take_node(state, id);
+            }
+            Ok(new)
+        })
+    }
+
+    /// Moves the nodes of a state into the state before it, ordered after what they depend on there. The second state must
+    /// follow the first and nothing else, always and without assignments. The program means the same as before.
+    ///
+    /// An access node that the first state ends with and the second begins with becomes one.
+    ///
+    /// # Errors
+    /// [`EditError::WrongKind`] for blocks that are no states, [`EditError::ControlFlow`] if they do not follow each other.
+    pub fn merge_states(&mut self, first: BlockId, second: BlockId) -> Result<(), EditError> {
+        let sdfg = self.sdfg();
+        let into = expect_state_block(sdfg, first)?;
+        let from = expect_state_block(sdfg, second)?;
+        let region = sdfg.block(first).region;
+        let refuse = |reason| EditError::ControlFlow { label: sdfg.block(second).label.clone(), reason };
+        let leading =
+            sdfg.region(region).transitions.iter().filter(|id| sdfg.transition(**id).dst == second).count();
+        if first == second || only_successor(sdfg, first) != Some(second) {
+            return Err(refuse("the first state does not always go on to it, without assignments"));
+        }
+        if leading != 1 || sdfg.region(region).start == Some(second) {
+            return Err(refuse("it is reached in other ways, too"));
+        }
+        let added = sdfg.state(from).clone();
+        let pairs = dependent(sdfg, sdfg.state(into), &added);
+        self.attempt(|editor| {
+            let shared = editor.shared_ends(into, &added);
+            let mut nodes = shared.clone();
+            let new = added.nodes().filter(|(id, _)| !shared.contains_key(id));
+            editor.put_copies(into, new.map(|(id, node)| (id, node.clone())), &mut nodes);
+            for (_, edge) in added.edges() {
+                if let (Some(src), Some(dst)) = (nodes.get(&edge.src), nodes.get(&edge.dst)) {
+                    editor.put_edge(into, Edge { src: *src, dst: *dst, ..edge.clone() })?;
+                }
+            }
+            for (before, after) in pairs {
+                // A node that became one with one of the first state does nothing itself: what follows it waits.
+                let waiting = if shared.contains_key(&after) {
+                    added.out_edges(after).into_iter().map(|edge| added.edge(edge).dst).collect()
+                } else {
+                    vec![after]
+                };
+                for after in waiting.iter().filter_map(|id| nodes.get(id).copied()) {
+                    if !editor.is_before(into, before, after) {
+                        editor.order(into, before, after)?;
+                    }
+                }
+            }
+            for id in editor.sdfg().transitions_from(first) {
+                editor.take_transition(id);
+            }
+            for id in editor.sdfg().transitions_from(second) {
+                editor.set_transition(id, |transition| transition.src = first);
+            }
+            editor.take_block(second);
+            Ok(())
+        })
+    }
+
+    /// Access nodes that a state begins with, and those of the same containers that another one before it ends with.
+    fn shared_ends(&mut self, into: StateId, added: &State) -> BTreeMap<NodeId, NodeId> {
+        let mut shared = BTreeMap::new();
+        for (id, node) in added.nodes() {
+            let Some(container) = node.kind.container().filter(|_| added.in_edges(id).is_empty()) else {
+                continue;
+            };
+            let found = self.accesses_of(into, container);
+            let graph = self.graph(into);
+            let is_end = |node: &NodeId| {
+                graph.each_out_edge(*node).next().is_none() && graph.each_in_edge(*node).next().is_some()
+            };
+            shared.extend(found.into_iter().find(is_end).map(|end| (id, end)));
+        }
+        shared
+    }
+}
+
+/// Access nodes without edges.
+fn lonely(graph: &State) -> Vec<NodeId> {
+    let is_lonely =
+        |id: NodeId| graph.each_in_edge(id).next().is_none() && graph.each_out_edge(id).next().is_none();
+    let found = graph.nodes().filter(|(id, node)| matches!(node.kind, NodeKind::Access(_)) && is_lonely(*id));
+    found.map(|(id, _)| id).collect()
+}
+
+/// Refuses containers that mean something only within one state.
+fn check_shared(
+    sdfg: &Sdfg,
+    graph: &State,
+    first: &BTreeSet<NodeId>,
+    rest: &BTreeSet<NodeId>,
+) -> Result<(), EditError> {
+    let used = |nodes: &BTreeSet<NodeId>| -> BTreeSet<ContainerId> {
+        let edges = graph.edges().filter(|(_, edge)| nodes.contains(&edge.src) || nodes.contains(&edge.dst));
+        edges.flat_map(|(_, edge)| edge.memlet.accesses().map(|access| access.container)).collect()
+    };
+    for id in used(first).intersection(&used(rest)) {
+        let container = sdfg.container(*id);
+        let reason = match &container.kind {
+            ContainerKind::Stream { .. } => "both sides of a stream may have to run together",
+            ContainerKind::View(_) | ContainerKind::Reference(_) => {
+                "an alias is bound in each state that uses it"
+            }
+            ContainerKind::Scalar | ContainerKind::Array(_) if container.lifetime == Lifetime::State => {
+                "its contents do not outlive the state"
+            }
+            ContainerKind::Scalar | ContainerKind::Array(_) => continue,
+        };
+        return Err(EditError::Container { container: container.name.clone(), reason });
+    }
+    Ok(())
+}
+
+/// Last nodes of the first state and first nodes of the second that must stay in order: of parts that access the same
+/// container, one of them writing.
+fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)> {
+    let aliases = alias_targets(sdfg);
+    let (before, after) = (parts(first, &aliases), parts(second, &aliases));
+    let mut pairs = Vec::new();
+    for (nodes, sets) in &before {
+        for (others, _) in after.iter().filter(|(_, other)| sets.conflicts_with(other)) {
+            for last in nodes.iter().filter(|id| first.out_edges(**id).is_empty()) {
+                let firsts = others.iter().filter(|id| second.in_edges(**id).is_empty());
+                pairs.extend(firsts.map(|id| (*last, *id)));
+            }
+        }
+    }
+    pairs
+}
+
+/// The parts of a state that no edge joins, with what each accesses; what is accessed through an alias counts for what it
+/// may name.
+fn parts(
+    state: &State,
+    aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>,
+) -> Vec<(BTreeSet<NodeId>, AccessSets)> {
+    let mut left: BTreeSet<NodeId> = state.nodes().map(|(id, _)| id).collect();
+    let mut found = Vec::new();
+    while let Some(start) = left.pop_first() {
+        let mut part = BTreeSet::from([start]);
+        let mut waiting = vec![start];
+        while let Some(id) = waiting.pop() {
+            for edge in state.in_edges(id).into_iter().chain(state.out_edges(id)) {
+                let edge = state.edge(edge);
+                waiting.extend([edge.src, edge.dst].into_iter().filter(|end| part.insert(*end)));
+            }
+        }
+        for id in &part {
+            left.remove(id);
+        }
+        let mut sets = AccessSets::default();
+        for id in &part {
+            let own = AccessSets::of_node(state, *id);
+            sets.reads.extend(own.reads);
+            sets.writes.extend(own.writes);
+            // Popping takes an element away, and binding changes what a name means.
+            for edge in state.in_edges(*id).into_iter().chain(state.out_edges(*id)) {
+                let edge = state.edge(edge);
+                let queues = edge.memlet.accesses().filter(|access| access.is_queue());
+                sets.writes.extend(queues.map(|access| access.container));
+                if let Flow::Bind(_) = edge.memlet.flow {
+                    let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
+                    sets.writes.extend(ends.into_iter().flatten().filter(|id| aliases.contains_key(id)));
+                }
+            }
+        }
+        for set in [&mut sets.reads, &mut sets.writes] {
+            let named: Vec<ContainerId> =
+                set.iter().filter_map(|id| aliases.get(id)).flatten().copied().collect();
+            set.extend(named);
+        }
+        found.push((part, sets));
+    }
+    found
+}
+
+/// The block that always follows, if its transition assigns nothing.
+fn only_successor(sdfg: &Sdfg, block: BlockId) -> Option<BlockId> {
+    let [transition] = sdfg.transitions_from(block)[..] else { return None };
+    let transition = sdfg.transition(transition);
+    (transition.condition.is_none() && transition.assignments.is_empty()).then_some(transition.dst)
+}
+
+fn always(src: BlockId, dst: BlockId) -> Transition {
+    Transition { src, dst, condition: None, assignments: Vec::new(), loc: None }
+}

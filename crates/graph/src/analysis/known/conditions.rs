@@ -1,0 +1,93 @@
+//! What the conditions of branches say of symbols where their arms run.
+
+use sdfg_language::dtype::ScalarType;
+use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
+use sdfg_language::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
+
+use crate::analysis::symbols::UNDECLARED_SYMBOL;
+use crate::ir::{Branch, RegionId, Sdfg};
+
+/// Expressions that are not negative when an arm of a branch begins: its own condition holds, and those before it do not.
+pub(super) fn conditions(sdfg: &Sdfg, branch: &Branch, region: RegionId) -> Vec<Expr> {
+    let mut found = Vec::new();
+    for (condition, arm) in &branch.arms {
+        let is_taken = *arm == region;
+        facts(sdfg, condition, is_taken, &mut found);
+        if is_taken {
+            break;
+        }
+    }
+    found
+}
+
+/// Adds what follows from a condition that holds, or that does not.
+fn facts(sdfg: &Sdfg, condition: &Expression, holds: bool, found: &mut Vec<Expr>) {
+    match &condition.kind {
+        ExpressionKind::Unary { op: UnaryOp::Not, operand } => facts(sdfg, operand, !holds, found),
+        // Both hold, or neither does.
+        ExpressionKind::Binary { op: BinaryOp::And, left, right } if holds => {
+            facts(sdfg, left, true, found);
+            facts(sdfg, right, true, found);
+        }
+        ExpressionKind::Binary { op: BinaryOp::Or, left, right } if !holds => {
+            facts(sdfg, left, false, found);
+            facts(sdfg, right, false, found);
+        }
+        // Of a chain that does not hold, some comparison does not.
+        ExpressionKind::Compare { first, rest } if holds || rest.len() == 1 => {
+            let mut left = integer(sdfg, first);
+            for (op, right) in rest {
+                let right = integer(sdfg, right);
+                if let (Some(left), Some(right)) = (&left, &right) {
+                    found.extend(compared(left, if holds { *op } else { negated(*op) }, right));
+                }
+                left = right;
+            }
+        }
+        ExpressionKind::Integer(_)
+        | ExpressionKind::Float(_)
+        | ExpressionKind::Imaginary(_)
+        | ExpressionKind::Bool(_)
+        | ExpressionKind::Name(_)
+        | ExpressionKind::Unary { .. }
+        | ExpressionKind::Binary { .. }
+        | ExpressionKind::Compare { .. }
+        | ExpressionKind::Conditional { .. }
+        | ExpressionKind::Call { .. }
+        | ExpressionKind::Subscript { .. } => {}
+    }
+}
+
+/// An integer over symbols. Arithmetic on narrower or unsigned symbols may wrap and is left out.
+fn integer(sdfg: &Sdfg, expression: &Expression) -> Option<Expr> {
+    let expr = Expr::from_expression(expression).ok()?;
+    let is_index = |symbol: &Symbol| {
+        let ty = sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL);
+        ty == ScalarType::I64 && sdfg.find_container(symbol.as_str()).is_none()
+    };
+    let is_integer = expr.is_integral(&Assumptions::new()).is_proved();
+    (is_integer && expr.free_symbols().iter().all(is_index)).then_some(expr)
+}
+
+/// What is not negative if the comparison of two integers holds.
+fn compared(left: &Expr, op: CompareOp, right: &Expr) -> Vec<Expr> {
+    match op {
+        CompareOp::Less => vec![right - left - 1],
+        CompareOp::LessEqual => vec![right - left],
+        CompareOp::Greater => vec![left - right - 1],
+        CompareOp::GreaterEqual => vec![left - right],
+        CompareOp::Equal => vec![left - right, right - left],
+        CompareOp::NotEqual => Vec::new(),
+    }
+}
+
+fn negated(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::GreaterEqual,
+        CompareOp::LessEqual => CompareOp::Greater,
+        CompareOp::Greater => CompareOp::LessEqual,
+        CompareOp::GreaterEqual => CompareOp::Less,
+        CompareOp::Equal => CompareOp::NotEqual,
+        CompareOp::NotEqual => CompareOp::Equal,
+    }
+}

@@ -1,0 +1,92 @@
+//! What is computed from a graph and read by others: scopes, memlet paths, connectors, symbols, accesses.
+//!
+//! Every analysis is a side table or a free function over a borrowed graph; nothing is cached in the graph, so nothing
+//! goes stale. [`Analyses`] keeps tables for as long as the revision of the graph stays, and through series of edits those that are not touched. All of them take any graph, also a wrong one, and give partial answers there: validation uses them to
+//! find out what is wrong.
+//!
+//! | question | answer |
+//! |---|---|
+//! | which scope is a node in, what ends a scope | [`ScopeTree`], [`State::exit_of`](crate::ir::State::exit_of) |
+//! | what is behind a node or block | [`reached`], [`leads_to`], [`node_leads_to`] |
+//! | where is a container used | [`Uses`] |
+//! | what is known of symbols at a place | [`Known`], [`known_at`] |
+//! | what runs a node | [`device_of`] |
+//! | which edges carry one datum through scopes | [`memlet_path`], [`MemletTrees`] |
+//!
+//! ```
+//! # use sdfg_graph as sdfg;
+//! use sdfg::analysis::Analyses;
+//!
+//! let text = "sdfg p {
+//!   array A: f64[4]
+//!
+//!   state s {
+//!     access A
+//!     map m [i = 0:4] {
+//!       tasklet t () -> (y) { y = 1 }
+//!       t.y -> m.A: A[i]
+//!     }
+//!     m.A -> A
+//!   }
+//! }";
+//! let program = sdfg::text::parse("p.sdft", text).expect("a program");
+//! let (id, state) = program.states().next().expect("a state");
+//! let (entry, tasklet) = (state.find("m").expect("a map"), state.find("t").expect("a tasklet"));
+//! let mut analyses = Analyses::new();
+//! let scopes = analyses.scopes(&program, id);
+//! assert_eq!(scopes.scope_of(tasklet), Some(entry));
+//! // Asked again, it is the same table, for as long as the state stays as it is.
+//! assert!(std::sync::Arc::ptr_eq(&scopes, &analyses.scopes(&program, id)));
+//! ```
+
+pub mod accesses;
+mod binding;
+pub(crate) mod connectors;
+pub mod control_graph;
+pub mod cost;
+pub mod dependence;
+mod device;
+pub mod dominators;
+pub mod executions;
+mod fixpoint;
+pub mod footprint;
+mod homes;
+pub(crate) mod known;
+pub mod liveness;
+pub mod loops;
+pub(crate) mod memlet_path;
+mod memlet_tree;
+mod reach;
+pub mod reaching;
+pub mod region_graph;
+mod scope_tree;
+mod state_effects;
+pub mod symbols;
+mod tables;
+pub(crate) mod touched;
+mod uses;
+
+pub use accesses::AccessSets;
+pub use binding::{bound_alias, bound_dimensions, connector_edges};
+pub use connectors::{TaskletConnectors, control_environment};
+pub use control_graph::ControlGraph;
+pub use cost::{Cost, Costs};
+pub use device::{Device, device_in, device_of};
+pub use dominators::DominatorTree;
+pub use footprint::Footprint;
+pub use homes::homes;
+pub use known::{Known, known_at};
+pub(crate) use known::{Sizes, enter_scope};
+pub use liveness::Liveness;
+pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
+pub use memlet_tree::MemletTrees;
+pub use reach::{followers, leads_to, node_leads_to, reached};
+pub use reaching::{ReachingDefinitions, ReachingSymbols};
+pub use region_graph::RegionGraph;
+pub use scope_tree::ScopeTree;
+pub use tables::Analyses;
+pub use touched::Touched;
+pub use uses::{Use, Uses};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Reaching definitions: which writes a read of a container may see, and which assignments a use of a symbol (forward
+//! may-analyses over the control flow).
+//!
+//! Containers are taken as wholes: a write ends the reach of earlier ones only if it surely overwrites the container. A
+//! definition reaches a read for certain if it is the only one that may.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg_language::symbolic::Symbol;
+
+use super::control_graph::{ControlGraph, Step, begin, symbols_set};
+use super::fixpoint::solve_forward;
+use super::state_effects::{Containers, Read, StateEffects};
+use super::symbols::{free_symbols, symbol_types};
+use crate::ir::{BlockId, BlockKind, ContainerId, EdgeId, Lifetime, Sdfg, StateId, TransitionId};
+
+/// What may have given a container its contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Definition {
+    /// Some elements may never have been written.
+    Undefined,
+    /// The caller, an earlier call, or a constant's contents.
+    Initial,
+    /// The write of an edge. For a reference, the edge that binds it.
+    Write {
+        /// The state.
+        state: StateId,
+        /// The leaf edge that moves the data.
+        edge: EdgeId,
+    },
+}
+
+/// What may have given a symbol its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolDefinition {
+    /// Nothing: it may have no value.
+    Undefined,
+    /// The caller.
+    Caller,
+    /// The start of a loop.
+    Init(BlockId),
+    /// The update of a loop.
+    Update(BlockId),
+    /// A transition.
+    Assign(TransitionId),
+}
+
+type Contents = BTreeMap<ContainerId, BTreeSet<Definition>>;
+type Values = BTreeMap<Symbol, BTreeSet<SymbolDefinition>>;
+
+/// Definitions of containers and the places that they reach. What the entry does not reach has none.
+#[derive(Clone, Debug)]
+pub struct ReachingDefinitions {
+    graph: ControlGraph,
+    containers: Containers,
+    effects: BTreeMap<StateId, StateEffects>,
+    before: Vec<Option<Contents>>,
+}
+
+impl ReachingDefinitions {
+    /// Solves the analysis for the control flow of an SDFG. A nested SDFG counts as writes at its output connectors.
+    pub fn of(sdfg: &Sdfg) -> Self {
+        let graph = ControlGraph::of(sdfg);
+        let containers = Containers::of(sdfg);
+        let effects: BTreeMap<StateId, StateEffects> =
+            sdfg.states().map(|(id, _)| (id, StateEffects::of(sdfg, id, &containers))).collect();
+        let before = solve_forward(&graph, at_entry(sdfg, &containers), |step, before| {
+            let mut after = before.clone();
+            if let Some((state, effects)) = state_of(sdfg, &effects, step) {
+                for container in &effects.overwritten {
+                    after.insert(*container, BTreeSet::new());
+                }
+                for write in effects.writes.iter().filter(|write| containers.lasts(write.container)) {
+                    let definition = Definition::Write { state, edge: write.edge };
+                    after.entry(write.container).or_default().insert(definition);
+                }
+            }
+            after
+        });
+        ReachingDefinitions { graph, containers, effects, before }
+    }
+
+    /// Definitions of what a container holds when a block begins; empty for a block that is never reached and for a
+    /// container that keeps nothing from block to block.
+    pub fn before(&self, sdfg: &Sdfg, block: BlockId, container: ContainerId) -> BTreeSet<Definition> {
+        self.at(begin(sdfg, block), container)
+    }
+
+    /// Definitions of what a container holds when a step of control begins, for the reads of a condition or assignment.
+    pub fn at(&self, step: Step, container: ContainerId) -> BTreeSet<Definition> {
+        let before = self.graph.number(step).and_then(|at| self.before[at].as_ref());
+        let named = self.containers.named_by(container);
+        named
+            .flat_map(|named| before.and_then(|before| before.get(&named)).into_iter().flatten())
+            .copied()
+            .collect()
+    }
+
+    /// Definitions that the read of a leaf edge may see, which may be a write that combines with what was there; of all
+    /// containers that it may name if it goes through an alias. Empty if the state is never reached.
+    pub fn reaching(&self, sdfg: &Sdfg, state: StateId, edge: EdgeId) -> BTreeSet<Definition> {
+        let mut found = BTreeSet::new();
+        let is_own = |kind: &BlockKind| matches!(kind, BlockKind::State(own) if *own == state);
+        let Some((block, _)) = sdfg.blocks().find(|(_, block)| is_own(&block.kind)) else { return found };
+        let before = self.graph.number(Step::State(block)).and_then(|at| self.before[at].as_ref());
+        let (Some(before), Some(effects)) = (before, self.effects.get(&state)) else { return found };
+        for read in effects.reads.iter().filter(|read| read.edge == Some(edge)) {
+            found.extend(self.seen(sdfg, state, effects, read, before));
+        }
+        found
+    }
+
+    fn seen(
+        &self,
+        sdfg: &Sdfg,
+        state: StateId,
+        effects: &StateEffects,
+        read: &Read,
+        before: &Contents,
+    ) -> BTreeSet<Definition> {
+        let mut found: BTreeSet<Definition> = read
+            .sees
+            .iter()
+            .map(|write| Definition::Write { state, edge: effects.writes[*write].edge })
+            .collect();
+        if read.sees_before {
+            if self.containers.lasts(read.container) {
+                found.extend(before.get(&read.container).into_iter().flatten());
+            } else if !sdfg.container(read.container).is_alias() {
+                found.insert(Definition::Undefined);
+            }
+        }
+        found
+    }
+}
+
+fn state_of<'a>(
+    sdfg: &Sdfg,
+    effects: &'a BTreeMap<StateId, StateEffects>,
+    step: Step,
+) -> Option<(StateId, &'a StateEffects)> {
+    let Step::State(block) = step else { return None };
+    let BlockKind::State(state) = sdfg.block(block).kind else { return None };
+    Some((state, effects.get(&state)?))
+}
+
+fn at_entry(sdfg: &Sdfg, containers: &Containers) -> Contents {
+    let lasting = sdfg.containers().filter(|(id, _)| containers.lasts(*id));
+    let initial = lasting.map(|(id, container)| {
+        let kept = match container.lifetime {
+            Lifetime::Persistent | Lifetime::External => true,
+            Lifetime::Scope | Lifetime::State | Lifetime::Sdfg => false,
+        };
+        let mut definitions = BTreeSet::new();
+        if container.is_argument() || container.constant.is_some() || kept {
+            definitions.insert(Definition::Initial);
+        }
+        // A stream that nothing was pushed to is empty, not undefined.
+        if !container.is_argument() && container.constant.is_none() && !container.is_stream() {
+            definitions.insert(Definition::Undefined);
+        }
+        (id, definitions)
+    });
+    initial.collect()
+}
+
+/// Definitions of symbols and the places that they reach.
+#[derive(Clone, Debug)]
+pub struct ReachingSymbols {
+    graph: ControlGraph,
+    before: Vec<Option<Values>>,
+}
+
+impl ReachingSymbols {
+    /// Solves the analysis for the control flow of an SDFG. Symbols that scopes bind are no concern of control flow.
+    pub fn of(sdfg: &Sdfg) -> Self {
+        let graph = ControlGraph::of(sdfg);
+        let free = free_symbols(sdfg);
+        let mut entry: Values = symbol_types(sdfg)
+            .into_keys()
+            .map(|symbol| (symbol, BTreeSet::from([SymbolDefinition::Undefined])))
+            .collect();
+        entry.extend(free.into_iter().map(|symbol| (symbol, BTreeSet::from([SymbolDefinition::Caller]))));
+        let before = solve_forward(&graph, entry, |step, before| {
+            let mut after = before.clone();
+            let definition = match step {
+                Step::Init(block) => Some(SymbolDefinition::Init(block)),
+                Step::Update(block) => Some(SymbolDefinition::Update(block)),
+                Step::Take(transition) => Some(SymbolDefinition::Assign(transition)),
+                Step::Entry
+                | Step::State(_)
+                | Step::Jump(_)
+                | Step::Test(_)
+                | Step::Arm(..)
+                | Step::Done(_)
+                | Step::Try(_)
+                | Step::Exit => None,
+            };
+            for symbol in symbols_set(sdfg, step) {
+                after.insert(symbol, definition.into_iter().collect());
+            }
+            after
+        });
+        ReachingSymbols { graph, before }
+    }
+
+    /// Definitions of the value that a symbol has when a step of control begins.
+    pub fn at(&self, step: Step, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
+        let before = self.graph.number(step).and_then(|at| self.before[at].as_ref());
+        before.and_then(|before| before.get(symbol)).cloned().unwrap_or_default()
+    }
+
+    /// Definitions of the value that a symbol has when a block begins, and in a state throughout.
+    pub fn before(&self, sdfg: &Sdfg, block: BlockId, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
+        self.at(begin(sdfg, block), symbol)
+    }
+}

@@ -1,0 +1,48 @@
+//! Which parts of an SDFG are others than before, as far as tables that were computed before have to know.
+//!
+//! Apart from the editor, which fills it in, because analyses know no editor.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{RegionId, Revision, StateId};
+
+/// What happened to an SDFG between two of its revisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched(TouchedParts);
+
+/// The contents of a [`Touched`], for the editor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedParts {
+    /// The revision before.
+    pub before: Revision,
+    /// The revision after.
+    pub after: Revision,
+    /// States with other contents, or that came or went.
+    pub states: BTreeSet<StateId>,
+    /// Regions with other blocks or transitions, or that came or went.
+    pub regions: BTreeSet<RegionId>,
+    /// Whether containers or symbols are others, or anything that may mean more than states and regions tell.
+    pub is_more: bool,
+}
+
+impl From<TouchedParts> for Touched {
+    fn from(parts: TouchedParts) -> Self {
+        Touched(parts)
+    }
+}
+
+impl Touched {
+    /// States with other contents, and those that came or went.
+    pub fn states(&self) -> impl Iterator<Item = StateId> + '_ {
+        self.0.states.iter().copied()
+    }
+
+    /// Whether only the contents of states are others: containers, symbols and control flow are what they were.
+    pub fn is_in_states(&self) -> bool {
+        self.0.regions.is_empty() && !self.0.is_more
+    }
+
+    pub(super) fn parts(&self) -> &TouchedParts {
+        &self.0
+    }
+}

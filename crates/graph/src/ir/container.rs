@@ -1,0 +1,172 @@
+//! Containers: what holds data (paper section 3.1, Appendix A.1 "data" and "stream").
+
+use std::collections::BTreeSet;
+
+use sdfg_language::dtype::ElementType;
+use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::value::Value;
+
+use super::source::SourceLoc;
+use super::storage::{Distribution, Lifetime, Storage};
+
+/// A named, typed holder of data.
+///
+/// Two containers never share memory, except a view with what it views and a reference with what it is set to.
+#[derive(Clone, Debug)]
+pub struct Container {
+    /// Name, unique among containers and symbols of its SDFG.
+    pub name: String,
+    /// Type of one element.
+    pub element: ElementType,
+    /// What kind of holder it is, with its shape.
+    pub kind: ContainerKind,
+    /// Whether it lives only inside the SDFG; others are arguments, in order of declaration.
+    pub transient: bool,
+    /// The memory it is in.
+    pub storage: Storage,
+    /// How long a transient keeps its contents.
+    pub lifetime: Lifetime,
+    /// How it lies on ranks.
+    pub distribution: Distribution,
+    /// Contents of a constant, in row-major order; a constant is never written.
+    pub constant: Option<Vec<Value>>,
+    /// Where it was declared.
+    pub loc: Option<SourceLoc>,
+}
+
+/// The kinds of containers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContainerKind {
+    /// One element.
+    Scalar,
+    /// An array of elements in memory.
+    Array(Layout),
+    /// An array of queues, each first-in first-out.
+    Stream {
+        /// Shape of the array of queues; empty for one queue.
+        shape: Vec<Expr>,
+        /// How many elements one queue holds before a push waits; `None` is unbounded.
+        capacity: Option<Expr>,
+    },
+    /// Another way to index a part of another container: bound by a [`Flow::Bind`](super::memlet::Flow) edge in every
+    /// state that uses it.
+    View(Layout),
+    /// A pointer that a [`Flow::Bind`](super::memlet::Flow) edge sets and that keeps its target until set again.
+    Reference(Layout),
+}
+
+/// Shape of an array and where its elements lie, all counted in elements.
+///
+/// Element `(i0, i1, ...)` lies at `offset + i0 * strides[0] + i1 * strides[1] + ...` of an allocation of `total_size`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Extent of each dimension, never negative.
+    pub shape: Vec<Expr>,
+    /// Distance of neighbours along each dimension.
+    pub strides: Vec<Expr>,
+    /// Position of the element with all indices zero.
+    pub offset: Expr,
+    /// Number of elements that are allocated.
+    pub total_size: Expr,
+}
+
+impl Layout {
+    /// The packed row-major (C) layout of a shape.
+    pub fn packed(shape: Vec<Expr>) -> Self {
+        let mut strides = vec![Expr::one(); shape.len()];
+        let mut size = Expr::one();
+        for (stride, extent) in strides.iter_mut().zip(&shape).rev() {
+            *stride = size.clone();
+            size = &size * extent;
+        }
+        Layout { shape, strides, offset: Expr::zero(), total_size: size }
+    }
+
+    /// Whether this is the packed row-major layout of its shape.
+    pub fn is_packed(&self) -> bool {
+        *self == Layout::packed(self.shape.clone())
+    }
+}
+
+impl ContainerKind {
+    /// Shape of the array of elements or queues; empty for a scalar.
+    pub fn shape(&self) -> &[Expr] {
+        match self {
+            ContainerKind::Scalar => &[],
+            ContainerKind::Stream { shape, .. } => shape,
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                &layout.shape
+            }
+        }
+    }
+
+    /// Where elements lie; `None` for scalars and streams.
+    pub fn layout(&self) -> Option<&Layout> {
+        match self {
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                Some(layout)
+            }
+            ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
+        }
+    }
+
+    /// Symbols that decide how large it is and where elements lie, or how many queues there are and what they hold.
+    pub fn size_symbols(&self) -> BTreeSet<Symbol> {
+        let mut sizes: Vec<&Expr> = self.shape().iter().collect();
+        match self {
+            ContainerKind::Scalar => {}
+            ContainerKind::Stream { capacity, .. } => sizes.extend(capacity),
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                sizes.extend(layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+            }
+        }
+        sizes.into_iter().flat_map(Expr::free_symbols).collect()
+    }
+
+    /// Where elements lie, for change; `None` for scalars and streams.
+    pub fn layout_mut(&mut self) -> Option<&mut Layout> {
+        match self {
+            ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+                Some(layout)
+            }
+            ContainerKind::Scalar | ContainerKind::Stream { .. } => None,
+        }
+    }
+}
+
+impl Container {
+    /// An argument of the given kind with default properties.
+    pub fn new(name: impl Into<String>, element: ElementType, kind: ContainerKind) -> Self {
+        Container {
+            name: name.into(),
+            element,
+            kind,
+            transient: false,
+            storage: Storage::Default,
+            lifetime: Lifetime::Scope,
+            distribution: Distribution::Replicated,
+            constant: None,
+            loc: None,
+        }
+    }
+
+    /// Shape of the array of elements or queues; empty for a scalar.
+    pub fn shape(&self) -> &[Expr] {
+        self.kind.shape()
+    }
+
+    /// Whether this is an array of queues.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.kind, ContainerKind::Stream { .. })
+    }
+
+    /// Whether the container names memory of another one.
+    pub fn is_alias(&self) -> bool {
+        matches!(self.kind, ContainerKind::View(_) | ContainerKind::Reference(_))
+    }
+
+    /// Whether it is passed by the caller: not transient and not a constant.
+    pub fn is_argument(&self) -> bool {
+        !self.transient && self.constant.is_none()
+    }
+}

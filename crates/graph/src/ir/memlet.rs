@@ -1,0 +1,283 @@
+//! Memlets: what moves along an edge (paper section 3, Appendix A.1 "memlet").
+//!
+//! The direction is part of the type, and both ends of a copy are written out, so that no reader has to guess to which
+//! container a subset belongs. The innermost edge of a memlet path is the truth; the outer ones are derived from it by
+//! propagation, unless a user declared an over-approximation.
+
+use sdfg_language::subset::Subset;
+use sdfg_language::symbolic::Expr;
+use sdfg_language::syntax::Lambda;
+
+use super::ids::ContainerId;
+
+/// The annotation of one edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memlet {
+    /// What moves, and in which direction.
+    pub flow: Flow,
+    /// How many elements move each time the edge is passed.
+    pub volume: Volume,
+    /// Whether a user wrote this outer segment; propagation leaves it as it is.
+    pub declared: bool,
+}
+
+/// What an edge moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Nothing: the destination waits for the source (the paper's empty memlet).
+    Order,
+    /// From a container to a connector.
+    Read(Access),
+    /// From a connector to a container.
+    Write {
+        /// The container and the part of it.
+        to: Access,
+        /// What happens where something was written before.
+        resolution: Option<ConflictResolution>,
+    },
+    /// From a container to a container. Elements pair in row-major order after dimensions of extent one are dropped.
+    Copy {
+        /// What is read.
+        from: Access,
+        /// What is written.
+        to: Access,
+        /// What happens where something was written before.
+        resolution: Option<ConflictResolution>,
+    },
+    /// One value from an output connector of a code node straight to an input connector of another.
+    Value,
+    /// Makes a view or reference name a part of a container. It moves nothing.
+    Bind(Access),
+}
+
+/// A part of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The container.
+    pub container: ContainerId,
+    /// Which part of it.
+    pub place: Place,
+}
+
+/// Which part of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Elements of an array, scalar, view or reference.
+    Elements(Subset),
+    /// The ends of queues. How many elements are pushed or popped is the memlet's volume.
+    Queues(Subset),
+}
+
+/// How many elements move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Volume {
+    /// Exactly so many.
+    Exact(Expr),
+    /// At most so many: which of them is decided while running.
+    AtMost(Expr),
+    /// Any number.
+    Dynamic,
+}
+
+impl Volume {
+    /// The number or bound, if there is one.
+    pub fn bound(&self) -> Option<&Expr> {
+        match self {
+            Volume::Exact(expr) | Volume::AtMost(expr) => Some(expr),
+            Volume::Dynamic => None,
+        }
+    }
+
+    /// Whether the number is decided while running.
+    pub fn is_dynamic(&self) -> bool {
+        !matches!(self, Volume::Exact(_))
+    }
+}
+
+/// What happens when a write meets an earlier value (paper section 3.3, "write-conflict resolution").
+///
+/// Each is a function of the old and the new value. All but [`Replace`](ConflictResolution::Replace) and perhaps
+/// [`Custom`](ConflictResolution::Custom) are commutative and associative up to rounding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConflictResolution {
+    /// `old + new`.
+    Sum,
+    /// `old * new`.
+    Product,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Both are true.
+    And,
+    /// One is true.
+    Or,
+    /// Exactly one is true.
+    Xor,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// The (value, index) pair, held as a two-lane element, with the smaller value; the smaller index on a tie.
+    MinLocation,
+    /// The (value, index) pair, held as a two-lane element, with the larger value; the smaller index on a tie.
+    MaxLocation,
+    /// The new value, whichever comes last: the program declares that any one will do.
+    Replace,
+    /// Any pure function of the old and the new value, in this order.
+    Custom(Lambda),
+}
+
+impl ConflictResolution {
+    /// The built-in resolutions, in order of declaration.
+    pub const NAMED: [ConflictResolution; 13] = [
+        ConflictResolution::Sum,
+        ConflictResolution::Product,
+        ConflictResolution::Min,
+        ConflictResolution::Max,
+        ConflictResolution::And,
+        ConflictResolution::Or,
+        ConflictResolution::Xor,
+        ConflictResolution::BitAnd,
+        ConflictResolution::BitOr,
+        ConflictResolution::BitXor,
+        ConflictResolution::MinLocation,
+        ConflictResolution::MaxLocation,
+        ConflictResolution::Replace,
+    ];
+
+    /// The name in text programs and JSON; `custom` for a user's own.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            ConflictResolution::Sum => "sum",
+            ConflictResolution::Product => "product",
+            ConflictResolution::Min => "min",
+            ConflictResolution::Max => "max",
+            ConflictResolution::And => "and",
+            ConflictResolution::Or => "or",
+            ConflictResolution::Xor => "xor",
+            ConflictResolution::BitAnd => "bitand",
+            ConflictResolution::BitOr => "bitor",
+            ConflictResolution::BitXor => "bitxor",
+            ConflictResolution::MinLocation => "min_location",
+            ConflictResolution::MaxLocation => "max_location",
+            ConflictResolution::Replace => "replace",
+            ConflictResolution::Custom(_) => "custom",
+        }
+    }
+}
+
+impl Access {
+    /// Elements of an array, scalar, view or reference.
+    pub fn elements(container: ContainerId, subset: Subset) -> Self {
+        Access { container, place: Place::Elements(subset) }
+    }
+
+    /// Ends of queues.
+    pub fn queues(container: ContainerId, subset: Subset) -> Self {
+        Access { container, place: Place::Queues(subset) }
+    }
+
+    /// The subset of elements or of queues.
+    pub fn subset(&self) -> &Subset {
+        match &self.place {
+            Place::Elements(subset) | Place::Queues(subset) => subset,
+        }
+    }
+
+    /// The subset of elements or of queues, for change.
+    pub fn subset_mut(&mut self) -> &mut Subset {
+        match &mut self.place {
+            Place::Elements(subset) | Place::Queues(subset) => subset,
+        }
+    }
+
+    /// Whether this accesses queues.
+    pub fn is_queue(&self) -> bool {
+        matches!(self.place, Place::Queues(_))
+    }
+
+    /// As many elements as the subset has; for queues, one for each queue.
+    pub fn volume(&self) -> Volume {
+        Volume::Exact(self.subset().volume())
+    }
+}
+
+impl Memlet {
+    /// An edge that only orders.
+    pub fn order() -> Self {
+        Memlet { flow: Flow::Order, volume: Volume::Exact(Expr::zero()), declared: false }
+    }
+
+    /// An edge that carries one value between code nodes.
+    pub fn value() -> Self {
+        Memlet { flow: Flow::Value, volume: Volume::Exact(Expr::one()), declared: false }
+    }
+
+    /// A read of as many elements as the subset has.
+    pub fn read(from: Access) -> Self {
+        Memlet { volume: from.volume(), flow: Flow::Read(from), declared: false }
+    }
+
+    /// A write of as many elements as the subset has.
+    pub fn write(to: Access) -> Self {
+        Memlet { volume: to.volume(), flow: Flow::Write { to, resolution: None }, declared: false }
+    }
+
+    /// A copy of as many elements as the source has, or the destination where the source is a queue.
+    pub fn copy(from: Access, to: Access) -> Self {
+        let volume = if from.is_queue() { to.volume() } else { from.volume() };
+        Memlet { volume, flow: Flow::Copy { from, to, resolution: None }, declared: false }
+    }
+
+    /// An edge that makes a view or reference name `target`.
+    pub fn bind(target: Access) -> Self {
+        Memlet { flow: Flow::Bind(target), volume: Volume::Exact(Expr::zero()), declared: false }
+    }
+
+    /// What is read, if the edge reads a container.
+    pub fn read_access(&self) -> Option<&Access> {
+        match &self.flow {
+            Flow::Read(from) | Flow::Copy { from, .. } => Some(from),
+            Flow::Order | Flow::Write { .. } | Flow::Value | Flow::Bind(_) => None,
+        }
+    }
+
+    /// What is written, if the edge writes a container.
+    pub fn write_access(&self) -> Option<&Access> {
+        match &self.flow {
+            Flow::Write { to, .. } | Flow::Copy { to, .. } => Some(to),
+            Flow::Order | Flow::Read(_) | Flow::Value | Flow::Bind(_) => None,
+        }
+    }
+
+    /// The conflict resolution of a write.
+    pub fn resolution(&self) -> Option<&ConflictResolution> {
+        match &self.flow {
+            Flow::Write { resolution, .. } | Flow::Copy { resolution, .. } => resolution.as_ref(),
+            Flow::Order | Flow::Read(_) | Flow::Value | Flow::Bind(_) => None,
+        }
+    }
+
+    /// Every access of the edge, what is read first.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        let (first, second) = match &self.flow {
+            Flow::Order | Flow::Value => (None, None),
+            Flow::Read(access) | Flow::Write { to: access, .. } | Flow::Bind(access) => (Some(access), None),
+            Flow::Copy { from, to, .. } => (Some(from), Some(to)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Every access of the edge for change, what is read first.
+    pub fn accesses_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+        let (first, second) = match &mut self.flow {
+            Flow::Order | Flow::Value => (None, None),
+            Flow::Read(access) | Flow::Write { to: access, .. } | Flow::Bind(access) => (Some(access), None),
+            Flow::Copy { from, to, .. } => (Some(from), Some(to)),
+        };
+        first.into_iter().chain(second)
+    }
+}

@@ -1,0 +1,37 @@
+//! The graph: containers, nodes, memlets, states and control flow.
+//!
+//! One file for each noun of the paper. The types hold any graph, also a wrong one; what makes a graph right is in
+//! `sdfg::validate`, what it means in `docs/semantics.md`.
+
+pub mod container;
+pub mod draft;
+pub mod ids;
+pub(crate) mod labels;
+pub mod memlet;
+pub mod multigraph;
+pub mod node;
+mod outgoing;
+pub mod port;
+pub mod region;
+pub mod revision;
+pub mod schedule;
+pub mod sdfg;
+pub mod source;
+pub mod state;
+pub mod storage;
+pub(crate) mod undo;
+
+pub use container::{Container, ContainerKind, Layout};
+pub use ids::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
+pub use memlet::{Access, ConflictResolution, Flow, Memlet, Place, Volume};
+pub use node::{
+    Connector, Consume, LibraryNode, Map, NestedSdfg, Node, NodeKind, Reduce, ScopeExit, Tasklet, TaskletBody,
+};
+pub use port::Port;
+pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
+pub use revision::Revision;
+pub use schedule::{BlockShape, ForeignAttribute, Schedule, ScheduleAttributes, ScheduleKind, Sharing, Team};
+pub use sdfg::{FloatMode, Sdfg};
+pub use source::SourceLoc;
+pub use state::{Edge, State};
+pub use storage::{Distribution, Lifetime, Storage};

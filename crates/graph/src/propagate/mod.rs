@@ -1,0 +1,88 @@
+//! Memlet propagation: what passes the edges outside of scopes follows from what the innermost edges move (paper section 4.3,
+//! step 1; ADR 0003).
+//!
+//! The memlet of an outer segment is the union of the images of the inner ones under the ranges of the scope. It is exact or
+//! covers more, and the result says which. Segments that a user declared stay as they are.
+
+mod nested;
+pub(crate) mod scope;
+
+use std::collections::BTreeMap;
+
+use scope::Scope;
+use sdfg_language::symbolic::Assumptions;
+use sdfg_language::workspace::remembering;
+
+use crate::analysis::{Known, ScopeTree, enter_scope};
+use crate::ir::{EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
+
+/// What propagation derived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Propagation {
+    /// For every derived segment of the SDFG's own states whether its subset is exactly what is accessed; otherwise it
+    /// covers it. Nested SDFGs are derived too, but not listed.
+    pub exact: BTreeMap<(StateId, EdgeId), bool>,
+}
+
+/// Derives the memlets of all outer segments, in nested SDFGs too, from the innermost ones.
+///
+/// Segments whose inner edges are missing or name different containers are left as they are: validation refuses them.
+pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
+    remembering(|| derive_all(sdfg))
+}
+
+fn derive_all(sdfg: &mut Sdfg) -> Propagation {
+    let mut result = Propagation::default();
+    let states: Vec<StateId> = sdfg.states().map(|(id, _)| id).collect();
+    for id in &states {
+        let is_nested = |(_, node): &(NodeId, &Node)| matches!(node.kind, NodeKind::Nested(_));
+        let nested: Vec<NodeId> = sdfg.state(*id).nodes().filter(is_nested).map(|(node, _)| node).collect();
+        for node in nested {
+            if let NodeKind::Nested(nested) = &mut sdfg.state_mut(*id).node_mut(node).kind {
+                derive_all(&mut nested.sdfg);
+            }
+        }
+    }
+    let known = Known::of(sdfg);
+    for id in states {
+        let derived = derive(sdfg, id, &known.in_state(sdfg, id));
+        if !derived.is_empty() {
+            let state = sdfg.state_mut(id);
+            for (edge, memlet, exact) in derived {
+                *state.memlet_mut(edge) = memlet;
+                result.exact.insert((id, edge), exact);
+            }
+        }
+    }
+    result
+}
+
+/// Derived segments of a state: inner scopes first, so that outer ones build on them.
+fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet, bool)> {
+    let tree = ScopeTree::of(sdfg.state(id));
+    if tree.entries().is_empty() {
+        return Vec::new();
+    }
+    let mut state: State = sdfg.state(id).clone();
+    let mut derived = Vec::new();
+    let mut exactness: BTreeMap<EdgeId, bool> = BTreeMap::new();
+    for entry in tree.entries().into_iter().rev() {
+        let around = known_around(&state, &tree, entry, known);
+        let Some(scope) = Scope::of(sdfg, &state, entry, around) else { continue };
+        for (edge, memlet, exact) in scope.segments(&exactness, &|_| true) {
+            *state.memlet_mut(edge) = memlet.clone();
+            exactness.insert(edge, exact);
+            derived.push((edge, memlet, exact));
+        }
+    }
+    derived
+}
+
+/// What is known of symbols around a scope.
+fn known_around(state: &State, tree: &ScopeTree, entry: NodeId, known: &Assumptions) -> Assumptions {
+    let mut around = known.clone();
+    let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();
+    enclosing.reverse();
+    enclosing.into_iter().for_each(|scope| enter_scope(state, scope, &mut around));
+    around
+}

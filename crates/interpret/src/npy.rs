@@ -1,0 +1,262 @@
+//! NumPy's `.npy` files, versions 1.0 to 3.0 (NumPy enhancement proposal 1): reading and writing of tensors.
+//!
+//! Short vectors have no type in NumPy; their lanes are a last dimension of the file.
+
+use std::fmt;
+
+use sdfg_language::dtype::{ElementType, ScalarType};
+
+use crate::tensor::Tensor;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Where data begins is a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// Why bytes are no tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NpyError {
+    /// The bytes do not begin as such a file does.
+    NotNpy,
+    /// A version of the format that is not known: major, minor.
+    Version(u8, u8),
+    /// The header ends early.
+    Truncated,
+    /// The header lacks what is named.
+    Header(&'static str),
+    /// An extent that is no natural number.
+    Extent(String),
+    /// A type that no program has.
+    Type(String),
+    /// More elements than memory has addresses.
+    TooLarge,
+    /// The data has another length than the shape asks for.
+    Length {
+        /// Bytes that the shape asks for.
+        expected: usize,
+        /// Bytes that are there.
+        found: usize,
+    },
+}
+
+impl std::error::Error for NpyError {}
+
+impl fmt::Display for NpyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NpyError::NotNpy => f.write_str("it is no .npy file"),
+            NpyError::Version(major, minor) => {
+                write!(f, "version {major}.{minor} of the format is not known")
+            }
+            NpyError::Truncated => f.write_str("its header ends early"),
+            NpyError::Header(what) => write!(f, "its header has no {what}"),
+            NpyError::Extent(text) => {
+                write!(f, "its shape has the extent `{text}`, which is no natural number")
+            }
+            NpyError::Type(descr) => write!(f, "its elements have type `{descr}`, which no program has"),
+            NpyError::TooLarge => f.write_str("its shape is too large for this machine"),
+            NpyError::Length { expected, found } => {
+                write!(f, "its shape asks for {expected} bytes of data, it has {found}")
+            }
+        }
+    }
+}
+
+/// NumPy's name of a scalar type, little-endian.
+fn descr(scalar: ScalarType) -> &'static str {
+    match scalar {
+        ScalarType::Bool => "|b1",
+        ScalarType::I8 => "|i1",
+        ScalarType::I16 => "<i2",
+        ScalarType::I32 => "<i4",
+        ScalarType::I64 => "<i8",
+        ScalarType::U8 => "|u1",
+        ScalarType::U16 => "<u2",
+        ScalarType::U32 => "<u4",
+        ScalarType::U64 => "<u8",
+        ScalarType::F16 => "<f2",
+        ScalarType::F32 => "<f4",
+        ScalarType::F64 => "<f8",
+        ScalarType::Complex64 => "<c8",
+        ScalarType::Complex128 => "<c16",
+    }
+}
+
+/// The bytes of a tensor as a file of version 1.0.
+pub fn write(tensor: &Tensor) -> Vec<u8> {
+    let element = tensor.element();
+    let lanes = (element.lanes() > 1).then_some(i64::from(element.lanes()));
+    let extents: Vec<i64> = tensor.shape().iter().copied().chain(lanes).collect();
+    let shape = match extents.as_slice() {
+        [one] => format!("({one},)"),
+        several => format!("({})", several.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let mut header =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': {shape}, }}", descr(element.lane()));
+    let before = MAGIC.len() + 4;
+    let padded = (before + header.len() + 1).next_multiple_of(ALIGNMENT);
+    header.push_str(&" ".repeat(padded - before - header.len() - 1));
+    header.push('\n');
+    let mut file = MAGIC.to_vec();
+    file.extend([1, 0]);
+    // Ranks are small: a header never reaches 64 KiB.
+    file.extend(u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes());
+    file.extend(header.as_bytes());
+    let start = file.len();
+    file.extend(tensor.bytes());
+    if cfg!(target_endian = "big") {
+        swap(&mut file[start..], element.lane());
+    }
+    file
+}
+
+/// A tensor from a file's bytes. Lanes of short vectors stay a last dimension.
+///
+/// # Errors
+/// Bytes that are no such file, and types that no program has.
+pub fn read(file: &[u8]) -> Result<Tensor, NpyError> {
+    let rest = file.strip_prefix(MAGIC).ok_or(NpyError::NotNpy)?;
+    let (version, rest) = rest.split_first_chunk::<2>().ok_or(NpyError::Truncated)?;
+    let (length, rest) = match version {
+        [1, 0] => {
+            let (length, rest) = rest.split_first_chunk::<2>().ok_or(NpyError::Truncated)?;
+            (usize::from(u16::from_le_bytes(*length)), rest)
+        }
+        [2 | 3, 0] => {
+            let (length, rest) = rest.split_first_chunk::<4>().ok_or(NpyError::Truncated)?;
+            (u32::from_le_bytes(*length) as usize, rest)
+        }
+        [major, minor] => return Err(NpyError::Version(*major, *minor)),
+    };
+    let (header, data) = rest.split_at_checked(length).ok_or(NpyError::Truncated)?;
+    let header = std::str::from_utf8(header).map_err(|_| NpyError::Header("dictionary"))?;
+    let (scalar, swapped) = scalar_of(text_field(header, "descr").ok_or(NpyError::Header("`descr`"))?)?;
+    let fortran =
+        field(header, "fortran_order").ok_or(NpyError::Header("`fortran_order`"))?.starts_with("True");
+    let shape = shape_of(header)?;
+
+    let elements = shape.iter().try_fold(1_usize, |n, extent| n.checked_mul(usize::try_from(*extent).ok()?));
+    let expected = elements.and_then(|n| n.checked_mul(scalar.size())).ok_or(NpyError::TooLarge)?;
+    if data.len() != expected {
+        return Err(NpyError::Length { expected, found: data.len() });
+    }
+    let mut data = data.to_vec();
+    if swapped {
+        swap(&mut data, scalar);
+    }
+    if fortran {
+        data = row_major(&data, &shape, scalar.size());
+    }
+    Tensor::from_bytes(ElementType::scalar(scalar), shape, data).map_err(|_| NpyError::TooLarge)
+}
+
+/// The rest of the header behind `'name':`.
+fn field<'h>(header: &'h str, name: &str) -> Option<&'h str> {
+    let found = ['\'', '"'].iter().find_map(|quote| header.split_once(&format!("{quote}{name}{quote}")));
+    found?.1.trim_start().strip_prefix(':').map(str::trim_start)
+}
+
+fn text_field<'h>(header: &'h str, name: &str) -> Option<&'h str> {
+    let value = field(header, name)?;
+    let quote = value.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    value[1..].split(quote).next()
+}
+
+fn shape_of(header: &str) -> Result<Vec<i64>, NpyError> {
+    let shape = field(header, "shape").and_then(|value| value.strip_prefix('('));
+    let inner = shape.and_then(|value| value.split(')').next()).ok_or(NpyError::Header("`shape`"))?;
+    let extents = inner.split(',').map(str::trim).filter(|text| !text.is_empty());
+    let extent = |text: &str| text.parse().ok().filter(|extent: &i64| *extent >= 0);
+    extents.map(|text| extent(text).ok_or_else(|| NpyError::Extent(text.to_owned()))).collect()
+}
+
+/// The scalar type of a `descr`, and whether the bytes are in the other order than this machine's.
+fn scalar_of(descr_text: &str) -> Result<(ScalarType, bool), NpyError> {
+    let unknown = || NpyError::Type(descr_text.to_owned());
+    let (order, name) = descr_text.split_at_checked(1).ok_or_else(unknown)?;
+    let scalar =
+        ScalarType::ALL.into_iter().find(|scalar| &descr(*scalar)[1..] == name).ok_or_else(unknown)?;
+    let native = if cfg!(target_endian = "big") { ">" } else { "<" };
+    match order {
+        "|" | "=" => Ok((scalar, false)),
+        "<" | ">" => Ok((scalar, order != native)),
+        _ => Err(unknown()),
+    }
+}
+
+/// Reverses the bytes of every number; a complex number is two.
+fn swap(data: &mut [u8], scalar: ScalarType) {
+    let size = if scalar.is_complex() { scalar.size() / 2 } else { scalar.size() };
+    data.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+}
+
+/// Column-major elements in row-major order.
+fn row_major(data: &[u8], shape: &[i64], size: usize) -> Vec<u8> {
+    let mut sorted = Vec::with_capacity(data.len());
+    let count = data.len() / size;
+    for position in 0..count {
+        let (mut rest, mut weight, mut source) = (position, count, 0);
+        let mut stride = 1;
+        for extent in shape.iter().map(|extent| *extent as usize) {
+            weight /= extent;
+            source += rest / weight * stride;
+            rest %= weight;
+            stride *= extent;
+        }
+        sorted.extend_from_slice(&data[source * size..(source + 1) * size]);
+    }
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use sdfg_language::value::Complex;
+
+    use super::*;
+
+    #[test]
+    fn every_type_round_trips() {
+        let bytes: Vec<u8> = (0..6 * 16).map(|i| (i % 2) as u8).collect();
+        for scalar in ScalarType::ALL {
+            let data = bytes[..6 * scalar.size()].to_vec();
+            let tensor = Tensor::from_bytes(scalar.into(), vec![2, 3], data).unwrap();
+            let file = write(&tensor);
+            assert_eq!(file.iter().position(|b| *b == b'\n').unwrap() % ALIGNMENT, ALIGNMENT - 1);
+            assert_eq!(read(&file).unwrap(), tensor, "{scalar}");
+        }
+    }
+
+    /// As `numpy.save` writes it, in the given order of bytes and elements.
+    fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+        let mut file = MAGIC.to_vec();
+        file.extend([2, 0]);
+        file.extend((header.len() as u32).to_le_bytes());
+        file.extend(header.as_bytes());
+        file.extend(data);
+        file
+    }
+
+    #[test]
+    fn other_orders_are_put_right() {
+        let column_major: Vec<u8> = [0_i16, 3, 1, 4, 2, 5].iter().flat_map(|v| v.to_be_bytes()).collect();
+        let tensor = read(&file(">i2", "True", "(2, 3)", &column_major)).unwrap();
+        assert_eq!(tensor.to_vec::<i16>().unwrap(), [0, 1, 2, 3, 4, 5]);
+        let complex: Vec<u8> = [1.0_f32, -2.0].iter().flat_map(|v| v.to_be_bytes()).collect();
+        let tensor = read(&file(">c8", "False", "()", &complex)).unwrap();
+        assert_eq!(tensor.to_vec::<Complex<f32>>().unwrap(), [Complex::new(1.0, -2.0)]);
+        assert!(tensor.shape().is_empty());
+    }
+
+    #[test]
+    fn broken_files_are_refused() {
+        let good = file("<f8", "False", "(2,)", &[0; 16]);
+        for cut in 0..good.len() {
+            assert!(read(&good[..cut]).is_err(), "{cut} bytes are no file");
+        }
+        assert_eq!(read(&file("<U4", "False", "(2,)", &[])), Err(NpyError::Type("<U4".to_owned())));
+        assert_eq!(read(&file("<f8", "False", "(-1,)", &[])), Err(NpyError::Extent("-1".to_owned())));
+        let large = file("<f8", "False", "(4611686018427387904, 8)", &[]);
+        assert_eq!(read(&large), Err(NpyError::TooLarge));
+        assert_eq!(read(b"PK\x03\x04"), Err(NpyError::NotNpy));
+    }
+}

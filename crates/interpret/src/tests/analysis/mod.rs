@@ -1,0 +1,4 @@
+//! Analyses held against runs of programs.
+
+mod costs;
+mod flow;

@@ -1,0 +1,180 @@
+//! The image of a subset under map parameters: which elements all iterations of a scope name together.
+//!
+//! Parameters are eliminated one at a time, from the last to the first, because ranges of later parameters may
+//! mention earlier ones. A step is exact when the parameter moves one dimension only, and the ranges that it moves
+//! there join without gaps or form tiles; everything else becomes a bounding range.
+
+use super::{Approx, Range, Subset};
+use crate::symbolic::{Assumptions, Expr, Sign, Symbol};
+
+impl Subset {
+    /// All elements that the subset names while the parameters run through their ranges; later ranges may mention
+    /// earlier parameters. The result mentions no parameter.
+    ///
+    /// `None` when some dimension cannot be bounded, such as an index that is an opaque function of a parameter;
+    /// the whole container is then the only bound.
+    #[must_use]
+    pub fn image(&self, parameters: &[(Symbol, Range)], assumptions: &Assumptions) -> Option<Approx<Subset>> {
+        Eliminations::of(parameters, assumptions).image(self)
+    }
+}
+
+/// Parameters on their way out of subsets: what the images of all subsets under them have in common.
+pub struct Eliminations {
+    /// The outermost first.
+    steps: Vec<Elimination>,
+    around: Assumptions,
+}
+
+impl Eliminations {
+    /// For parameters with their ranges, of which later ones may mention earlier parameters, under what is known around them.
+    pub fn of(parameters: &[(Symbol, Range)], around: &Assumptions) -> Eliminations {
+        let mut outer = around.clone();
+        let step = |(symbol, range): &(Symbol, Range)| {
+            let step = Elimination::new(symbol, range, &outer);
+            range.constrain(symbol.clone(), &mut outer);
+            step
+        };
+        Eliminations { steps: parameters.iter().map(step).collect(), around: around.clone() }
+    }
+
+    /// See [`Subset::image`].
+    pub fn image(&self, subset: &Subset) -> Option<Approx<Subset>> {
+        let mut subset = subset.clone();
+        let mut exact = true;
+        for step in self.steps.iter().rev() {
+            exact &= step.apply(&mut subset)?;
+        }
+        let simplified = subset.0.iter().map(|range| range.map(|part| part.simplify(&self.around)));
+        Some(Approx::new(simplified.collect(), exact))
+    }
+}
+
+/// One parameter on its way out.
+struct Elimination {
+    symbol: Symbol,
+    /// The values, ascending; `None` when their order is not known.
+    values: Option<Range>,
+    /// What holds outside of the parameter's scope.
+    outer: Assumptions,
+    /// What holds within it.
+    within: Assumptions,
+    never_empty: bool,
+}
+
+/// A range without the parameter, and whether it is the exact union.
+type Union = (Range, bool);
+
+impl Elimination {
+    fn new(symbol: &Symbol, range: &Range, outer: &Assumptions) -> Elimination {
+        let values = range.ascending(outer);
+        let mut within = outer.clone();
+        values.as_ref().unwrap_or(range).constrain(symbol.clone(), &mut within);
+        let never_empty = range.is_empty(outer).is_refuted();
+        Elimination { symbol: symbol.clone(), values, outer: outer.clone(), within, never_empty }
+    }
+
+    /// Replaces the subset by its union over the values; tells whether that is exact.
+    fn apply(&self, subset: &mut Subset) -> Option<bool> {
+        let moving = subset.0.iter().filter(|range| self.moves(range)).count();
+        if moving == 0 {
+            // Without iterations, nothing is named.
+            return Some(self.never_empty);
+        }
+        let mut exact = moving == 1;
+        for range in subset.0.iter_mut().filter(|range| self.moves(range)) {
+            let (union, union_exact) = self.union(range)?;
+            exact &= union_exact;
+            *range = union;
+        }
+        Some(exact)
+    }
+
+    fn moves(&self, range: &Range) -> bool {
+        [&range.begin, &range.end, &range.step, &range.tile]
+            .into_iter()
+            .any(|part| part.depends_on(&self.symbol))
+    }
+
+    fn union(&self, range: &Range) -> Option<Union> {
+        let values = self.values.as_ref()?;
+        let range = range.ascending(&self.within)?;
+        if let Some(union) = self.progression(&range, values) {
+            return Some(union);
+        }
+        self.hull(&range, values)
+    }
+
+    /// The union of copies of one shape that move by a constant stride.
+    fn progression(&self, range: &Range, values: &Range) -> Option<Union> {
+        if !values.tile.is_one() || range.step.depends_on(&self.symbol) || range.tile.depends_on(&self.symbol)
+        {
+            return None;
+        }
+        let length = &range.end - &range.begin;
+        let (slope, rest) = range.begin.linear_in(&self.symbol)?;
+        if length.depends_on(&self.symbol) {
+            return None;
+        }
+        let at = |value: &Expr| &slope * value + &rest;
+        let (first, last, stride, ascends) = match slope.sign(&self.outer) {
+            Sign::Positive | Sign::NonNegative => {
+                (at(&values.begin), at(&values.last()), &slope * &values.step, true)
+            }
+            Sign::Negative | Sign::NonPositive => {
+                (at(&values.last()), at(&values.begin), -&slope * &values.step, false)
+            }
+            Sign::Zero | Sign::Unknown => return None,
+        };
+        let proved_le = |a: &Expr, b: &Expr| a.le(b, &self.outer).is_proved();
+        // Copies that adjoin or overlap continue the shape, as long as its own steps fit into the stride.
+        let fits = range.step.is_one() || range.step.divides(&stride, &self.outer).is_proved();
+        if fits && (length == stride || proved_le(&stride, &length)) {
+            let exact = self.never_empty || length == stride;
+            return Some((Range { end: last + length, begin: first, ..range.clone() }, exact));
+        }
+        // Separate blocks are tiles; a single index is a tile of one.
+        if range.is_contiguous() && proved_le(&Expr::one(), &stride) && proved_le(&length, &stride) {
+            // Ends between the last start and the next one are equivalent; the first of these needs no quotient.
+            let end = if ascends { at(&(&values.end - 1)) + 1 } else { last + 1 };
+            return Some((Range { begin: first, end, step: stride, tile: length }.with_proper_tile(), true));
+        }
+        None
+    }
+
+    /// The bounding range, which is exact when neighbouring ranges touch and its ends are attained.
+    fn hull(&self, range: &Range, values: &Range) -> Option<Union> {
+        let last = values.exact_stop() - 1;
+        let over = |end: &Expr| end.bounds_over(&self.symbol, &values.begin, &last, &self.outer);
+        let (lower, upper) = (over(&range.begin), over(&range.stop()));
+        let union = Range::new(lower.lower?, upper.upper?);
+        let exact = lower.exact
+            && upper.exact
+            && range.is_contiguous()
+            && values.tile.is_one()
+            && self.neighbours_touch(range, values)
+            && (self.never_empty || self.vanishes(&union, values));
+        Some((union, exact))
+    }
+
+    /// Whether the ranges of each two consecutive values leave no gap between them.
+    fn neighbours_touch(&self, range: &Range, values: &Range) -> bool {
+        let next = Expr::symbol(self.symbol.clone()) + &values.step;
+        let (begin, end) =
+            (range.begin.with_symbol(&self.symbol, &next), range.end.with_symbol(&self.symbol, &next));
+        let mut pairs = self.outer.clone();
+        pairs.set_range(
+            self.symbol.clone(),
+            Some(values.begin.clone()),
+            Some(values.exact_stop() - 1 - &values.step),
+        );
+        begin.le(&range.end, &pairs).is_proved() && range.begin.le(&end, &pairs).is_proved()
+    }
+
+    /// Whether the range is empty whenever there are no values.
+    fn vanishes(&self, union: &Range, values: &Range) -> bool {
+        let mut nothing = self.outer.clone();
+        nothing.assume_nonnegative(&values.begin - &values.end);
+        union.end.le(&union.begin, &nothing).is_proved()
+    }
+}

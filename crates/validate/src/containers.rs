@@ -1,0 +1,180 @@
+//! Declarations: symbols and containers, apart from how they are used.
+
+use sdfg_graph::analysis::accesses::memory_of_control_flow;
+use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
+use sdfg_graph::ir::{Container, ContainerKind, Distribution, Lifetime, NodeKind};
+use sdfg_language::symbolic::{EvalError, Expr};
+
+use super::frame::Frame;
+use super::site::{Findings, Program, counted};
+use super::symbols::SymbolTable;
+
+/// Checks all declarations of an SDFG.
+pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
+    symbol_types(program, findings);
+    let frame = Frame::outermost(program, table.everywhere().clone());
+    let mut inner = frame.clone();
+    for (_, state) in program.sdfg.states() {
+        inner.defined.extend(state.nodes().flat_map(|(_, node)| match &node.kind {
+            NodeKind::MapEntry(map) => map.params.clone(),
+            NodeKind::ConsumeEntry(consume) => vec![consume.element.clone()],
+            NodeKind::Access(_)
+            | NodeKind::Tasklet(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => Vec::new(),
+        }));
+    }
+    for (_, container) in program.sdfg.containers() {
+        // A transient may be allocated inside a scope, with a size that depends on it; an argument is there before.
+        shape(program, container, if container.transient { &inner } else { &frame }, findings);
+        alias(program, container, findings);
+        constant(program, container, findings);
+        distribution(program, container, findings);
+    }
+    ended(program, findings);
+}
+
+/// What ends with a state is nothing for control flow to read.
+fn ended(program: &Program<'_>, findings: &mut Findings) {
+    let is_brief = |container: &Container| container.transient && container.lifetime == Lifetime::State;
+    if !program.sdfg.containers().any(|(_, container)| is_brief(container)) {
+        return;
+    }
+    for id in memory_of_control_flow(program.sdfg) {
+        let container = program.sdfg.container(id);
+        if is_brief(container) {
+            let name = &container.name;
+            let message =
+                format!("`{name}` lives as long as a state, but a condition or an assignment reads it");
+            let error = program.container_error(Code::EndedWithState, container, message);
+            findings.push(error.suggest("leave out `lifetime(state)`"));
+        }
+    }
+}
+
+/// Symbols are integers.
+fn symbol_types(program: &Program<'_>, findings: &mut Findings) {
+    for (symbol, ty) in program.sdfg.symbols() {
+        if !ty.is_integer() {
+            let path = program.path.to(Element::Symbol(symbol.as_str().to_owned()));
+            let error =
+                Diagnostic::error(Code::SymbolType, path, format!("the symbol `{symbol}` has type {ty}"));
+            findings.push(error.suggest("use an integer type, or a scalar container"));
+        }
+    }
+}
+
+/// Sizes are integers with known symbols; arrays have dimensions, none of them negative, and as many strides.
+fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: &mut Findings) {
+    let error = |code, message| program.container_error(code, container, message);
+    for extent in container.shape() {
+        frame.check(program.sdfg, extent, "size", &error, findings);
+        if extent.as_int().is_some_and(|extent| extent < 0) {
+            findings.push(error(Code::BadShape, format!("`{}` has an extent of {extent}", container.name)));
+        }
+    }
+    match &container.kind {
+        ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
+            if layout.shape.is_empty() {
+                let message = format!("the array `{}` has no dimensions", container.name);
+                findings.push(
+                    error(Code::BadShape, message).suggest("declare a scalar, or one dimension of extent 1"),
+                );
+            }
+            if layout.strides.len() != layout.shape.len() {
+                let (dimensions, strides) = (layout.shape.len(), layout.strides.len());
+                let message =
+                    format!("`{}` has {dimensions} dimensions and {strides} strides", container.name);
+                findings.push(error(Code::LayoutRank, message));
+            }
+            // A packed layout follows from the shape, which is checked above.
+            if !layout.is_packed() {
+                for stride in &layout.strides {
+                    frame.check(program.sdfg, stride, "stride", &error, findings);
+                }
+                frame.check(program.sdfg, &layout.offset, "offset", &error, findings);
+                frame.check(program.sdfg, &layout.total_size, "total size", &error, findings);
+            }
+            let fits = |size: &Expr| size.never_evaluates() != Some(EvalError::Overflow);
+            if layout.is_packed() && layout.shape.iter().all(fits) && !fits(&layout.total_size) {
+                let message = format!("`{}` has more elements than 64 bits can count", container.name);
+                findings.push(error(Code::BadShape, message).suggest("make it smaller"));
+            }
+            if layout.strides.len() == layout.shape.len() {
+                super::layouts::check(program, container, layout, &frame.assumptions, findings);
+            }
+        }
+        ContainerKind::Stream { shape: _, capacity: Some(capacity) } => {
+            frame.check(program.sdfg, capacity, "capacity", &error, findings);
+            if capacity.as_int().is_some_and(|capacity| capacity < 1) {
+                let message = format!("a queue of `{}` has room for {capacity} elements", container.name);
+                findings.push(
+                    error(Code::BadCapacity, message).suggest("leave the capacity out for unbounded queues"),
+                );
+            }
+        }
+        ContainerKind::Scalar | ContainerKind::Stream { .. } => {}
+    }
+}
+
+/// Views and references name memory of others, so the caller cannot pass them.
+fn alias(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    if container.is_alias() && !container.transient {
+        let message =
+            format!("`{}` names memory of another container, so it cannot be an argument", container.name);
+        let error = program.container_error(Code::AliasNotTransient, container, message);
+        findings.push(error.suggest("make it transient, or an array"));
+    }
+}
+
+/// Contents of a constant have the type of its elements and fill its shape.
+fn constant(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    let Some(values) = &container.constant else { return };
+    let error = |message| program.container_error(Code::BadConstant, container, message);
+    if container.is_stream() || container.is_alias() {
+        findings
+            .push(error(format!("`{}` is neither array nor scalar and cannot be constant", container.name)));
+        return;
+    }
+    let lanes = i64::from(container.element.lanes());
+    let size: Expr = container.shape().iter().cloned().product::<Expr>() * lanes;
+    match size.as_int() {
+        None => findings.push(error(format!("the constant `{}` needs a constant shape", container.name))),
+        Some(size) if usize::try_from(size) != Ok(values.len()) => {
+            let message = format!(
+                "`{}` has {size} elements, and {} for them",
+                container.name,
+                counted(values.len(), "value")
+            );
+            findings.push(error(message));
+        }
+        Some(_) => {}
+    }
+    if let Some(value) = values.iter().find(|value| value.ty() != container.element.lane()) {
+        let message = format!(
+            "`{}` has elements of {}, but {value} is {}",
+            container.name,
+            container.element,
+            value.ty()
+        );
+        findings.push(error(message));
+    }
+}
+
+/// A process grid has as many dimensions as what it cuts, and at least one part along each.
+fn distribution(program: &Program<'_>, container: &Container, findings: &mut Findings) {
+    let Distribution::Block { grid } = &container.distribution else { return };
+    let mut error = |message| {
+        findings.push(program.container_error(Code::DistributionRank, container, message));
+    };
+    if grid.len() != container.shape().len() {
+        let (dimensions, grid) = (counted(container.shape().len(), "dimension"), grid.len());
+        error(format!("`{}` has {dimensions}, its process grid {grid}", container.name));
+    }
+    if let Some(parts) = grid.iter().filter_map(Expr::as_int).find(|parts| *parts < 1) {
+        error(format!("`{}` is cut into {parts} parts along a dimension", container.name));
+    }
+}
