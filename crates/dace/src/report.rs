@@ -164,24 +164,28 @@ impl Code {
     pub fn page(self) -> Entry {
         let (why, action) = match self.name().as_bytes().get(1) {
             Some(b'0') => (
-                "A file of DaCe's is a JSON document in the form of DaCe 1.0.2. Where it leaves that form, nothing can be said about what \
-                 was meant.",
-                "The path of the finding leads from the root of the document to the place. Save the graph again with DaCe, or mend what \
-                 wrote the file.",
+                "A DaCe file is a JSON document in the form of DaCe 1.0.2. This document has another form, so \
+                 its meaning is undefined.",
+                "The path in the message leads from the root of the document to the fault. Save the graph again \
+                 with DaCe, or correct the program that wrote the file.",
             ),
             Some(b'1') => (
-                "The file is as DaCe writes it, and means something that this project does not do. It is refused: a program that does \
-                 something else would be worse. `docs/dace-coverage.md` says what is read.",
-                "Transform the graph in DaCe until it does without, or write that part in the text form.",
+                "The file is valid in DaCe, but contains a construct that this project does not support. It is \
+                 refused instead of being read with another meaning. `docs/dace-coverage.md` lists supported \
+                 programs.",
+                "Transform the graph in DaCe until it does not use the construct, or write that part in the text \
+                 form.",
             ),
             Some(b'2') => (
-                "The program is read and runs. The note says what of the file it does not honour, or honours in another way.",
-                "Nothing, if the note says nothing that the program depends on. `sdfg check` counts notes as warnings.",
+                "The program is read and runs. The note names a part of the file that is ignored, or that has a \
+                 slightly different meaning.",
+                "No action is needed if the program does not depend on that part. `sdfg check` counts notes as \
+                 warnings.",
             ),
             _ => (
-                "`sdfg print --format dace` writes only what DaCe computes alike. The program has something that DaCe does not have or \
-                 understands in another way.",
-                "Write it in another way at the path of the finding, or keep the program in the text form or JSON.",
+                "`sdfg print --format dace` writes only programs that DaCe computes in the same way. The program \
+                 has a construct that DaCe lacks or interprets differently.",
+                "Rewrite the construct at the path in the message, or keep the program in the text form or JSON.",
             ),
         };
         Entry { name: self.name(), title: self.meaning(), why, action, example: None }

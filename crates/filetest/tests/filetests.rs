@@ -10,13 +10,15 @@ use libtest_mimic::Arguments;
 use sdfg_filetest::{NoBackEnd, document_blocks, files};
 
 /// Documents with programs, relative to the root of the repository.
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
     "docs/text-format.md",
     "docs/semantics.md",
     "docs/semantics-arithmetic.md",
+    "docs/library.md",
+    "docs/schedules.md",
 ];
 
 fn main() -> ExitCode {

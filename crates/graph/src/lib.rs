@@ -1,8 +1,8 @@
-//! The graph of a stateful dataflow multigraph: its parts, paths to them, analyses, propagation of memlets, its text
-//! and JSON forms, and diagnostics about it.
+//! The graph of a program: its parts, paths to them, analyses, memlet propagation, its text and JSON forms,
+//! and diagnostics about it.
 //!
-//! The graph may be wrong: `sdfg-validate` holds it against the rules. Users depend on `sdfg`, which re-exports these
-//! modules. [`workspace`] holds the items that only the crates of the workspace use.
+//! The graph may be invalid; `sdfg-validate` checks its rules. Users depend on `sdfg`, which re-exports these
+//! modules. [`workspace`] holds items for the crates of the workspace only.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

@@ -1,4 +1,4 @@
-//! Accesses: from the ends of memlets to elements, with every check on the way.
+//! Accesses: from the ends of memlets to elements, with all checks.
 
 use sdfg_language::symbolic::EvalError;
 
@@ -36,7 +36,7 @@ impl Part {
     }
 }
 
-/// Who makes an access.
+/// Executor of an access.
 #[inline]
 fn accessing<'a>(
     program: &'a Program,
@@ -65,7 +65,7 @@ pub(super) fn queues<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
     }
 }
 
-/// What an end names: elements of a buffer or queues of a stream.
+/// Objects of an end: elements of a buffer or queues of a stream.
 pub(super) fn handle<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
     match &call.bindings[end.container] {
         Binding::Nothing => None,
@@ -74,7 +74,7 @@ pub(super) fn handle<'c>(call: &'c Call, end: &EndCode) -> Option<&'c Handle> {
 }
 
 impl Machine<'_> {
-    /// Where an access is made.
+    /// Place of an access.
     pub(super) fn site(&self, access: AccessId) -> &Site {
         &self.program.accesses[access.0 as usize].site
     }

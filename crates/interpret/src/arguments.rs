@@ -1,4 +1,4 @@
-//! What a caller passes: tensors and symbols by name, checked against what the program declares.
+//! Arguments of a run: tensors and symbols by name, checked against the declarations of the program.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ pub enum ArgumentError {
     /// A tensor or symbol that the program does not have.
     #[error("the program has no argument `{name}`; it takes {}", .known.join(", "))]
     Unknown {
-        /// What was passed.
+        /// The given value.
         name: String,
-        /// What there is.
+        /// The required value.
         known: Vec<String>,
     },
     /// A tensor of another element type.
@@ -64,7 +64,7 @@ pub enum ArgumentError {
     WrongExtent {
         /// The container.
         name: String,
-        /// Which dimension, from 0.
+        /// The dimension, from 0.
         dimension: usize,
         /// The extent as declared.
         expression: String,
@@ -100,7 +100,7 @@ pub enum ArgumentError {
     Unsupported {
         /// The container.
         name: String,
-        /// What it is.
+        /// Its value.
         what: &'static str,
     },
 }

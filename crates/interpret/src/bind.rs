@@ -1,4 +1,4 @@
-//! Arguments on their way into the memory of a run and back.
+//! Transfer of arguments into the memory of a run and back.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,8 @@ pub(super) fn bind(
     Ok(bound)
 }
 
-/// How many elements the queue of an argument holds before a push waits; `None` for what is no stream or has no bound.
+/// Number of elements in the queue of an argument before a push waits; `None` for other containers and
+/// unbounded streams.
 fn capacity(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Option<usize>, ArgumentError> {
     let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind else { return Ok(None) };
     let capacity = capacity.eval(&|symbol| symbols.get(symbol).copied());
@@ -160,7 +161,7 @@ fn spread(
     (bytes, known)
 }
 
-/// Where the `k`-th element in row-major order lies.
+/// Position of the `k`-th element in row-major order.
 fn place(mut k: i64, dims: &[Dimension], offset: i64) -> usize {
     let mut place = offset;
     for dim in dims.iter().rev() {

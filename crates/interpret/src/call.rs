@@ -1,4 +1,4 @@
-//! Memory of calls and scopes: allocation, nested SDFGs bound in place, views and references.
+//! Memory of calls and scopes: allocation, in-place binding of nested SDFGs, views and references.
 
 use sdfg_graph::ir::Lifetime;
 use sdfg_language::value::Value;
@@ -193,7 +193,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// How a container lies on ranks. What a single rank allocates is its own.
+    /// Distribution of a container over ranks. A container that a single rank allocates is its own.
     fn placement(
         &self,
         call: &Call,
@@ -292,9 +292,9 @@ impl<'p> Machine<'p> {
         Ok((dims, self.size(call, &layout.offset, site)?))
     }
 
-    /// What an inner container or alias names when it is bound to a part of an outer one: the elements of the part, if
-    /// the shapes agree after single indices are dropped; otherwise, for an alias, the memory from its first element on
-    /// under the layout of the alias.
+    /// Binding of an inner container or alias to a part of an outer one: the elements of the part, if the
+    /// shapes agree after single indices are dropped; otherwise, for an alias, the memory from its first
+    /// element on under the layout of the alias.
     fn narrow(
         &self,
         outer: &Call,

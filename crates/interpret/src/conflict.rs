@@ -1,4 +1,4 @@
-//! Write-conflict resolution: how an old and a new value become one (`docs/semantics.md`).
+//! Write-conflict resolution: combination of an old and a new value (`docs/semantics.md`).
 
 use sdfg_graph::ir::ConflictResolution;
 use sdfg_language::dtype::ElementType;
@@ -82,7 +82,7 @@ pub(super) fn combine(
     }
 }
 
-/// What combines two lanes.
+/// Operation that combines two lanes.
 enum Operation {
     Arithmetic(BinaryOperation),
     Logical(fn(bool, bool) -> bool),

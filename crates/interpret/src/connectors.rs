@@ -1,5 +1,5 @@
-//! What tasklets access while they run: memory behind pointers, elements that were taken from queues, and elements on
-//! their way into queues.
+//! Connectors of a running tasklet: memory behind pointers, elements taken from queues, and elements to be
+//! pushed.
 
 use sdfg_language::dtype::ElementType;
 use sdfg_language::tasklet::{Access, CompiledCode, ConnectorId, Frame as CodeFrame, Trap as CodeTrap};
@@ -17,20 +17,20 @@ use super::trap::{Site, Trap, TrapKind};
 #[derive(Debug)]
 pub(super) struct Push<'p> {
     pub(super) end: &'p EndCode,
-    /// How many its tasklet pushed before it.
+    /// Number of earlier pushes of its tasklet.
     pub(super) number: i64,
     pub(super) element: Vec<u8>,
     pub(super) origin: Origin,
 }
 
-/// What code that ran leaves to be done.
+/// Work that remains after the code has run.
 #[derive(Debug)]
 pub(super) struct Ran<'p> {
-    /// What is to be pushed.
+    /// Elements to push.
     pub(super) pushes: Vec<Push<'p>>,
-    /// How often each output was pushed to, if there are pushes.
+    /// Number of pushes to each output, if there are pushes.
     pub(super) pushed: Vec<i64>,
-    /// Where accesses happen that come after all pushes.
+    /// Point of accesses after all pushes.
     pub(super) at: At,
 }
 
@@ -53,7 +53,7 @@ struct Connectors<'m, 'p, 'c> {
     /// By input, then by output.
     pointers: Vec<Pointer>,
     pushes: Vec<Push<'p>>,
-    /// How often each output was pushed to.
+    /// Number of pushes to each output.
     pushed: Vec<i64>,
     /// Elements that were taken from queues, by input.
     popped: &'c [Vec<u8>],
@@ -86,7 +86,7 @@ impl<'p> Connectors<'_, 'p, '_> {
 }
 
 impl Connectors<'_, '_, '_> {
-    /// Where a push happens. What the code accesses after it has a point of its own, at a later position of an execution
+    /// Point of a push. Later accesses of the code have a separate point, at a later position of an execution
     /// that stands for the rest of the tasklet.
     fn origin_of_push(&mut self) -> Result<Origin, Box<Trap>> {
         if !self.machine.notes_origins {

@@ -16,7 +16,7 @@ pub(super) struct LoopFrame<'p> {
     stage: Stage,
 }
 
-/// What a loop does next.
+/// Next action of a loop.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Begin,

@@ -1,4 +1,4 @@
-//! Dataflow: the items of a body, each when all that it depends on is done (`docs/semantics.md`, "States").
+//! Dataflow: the items of a body, each run when its dependences are done (`docs/semantics.md`, "States").
 
 use super::machine::{Activity, At, Frame, Machine, Step};
 use super::memory::Binding;
@@ -16,20 +16,20 @@ pub(super) struct BodyFrame<'p> {
     ready: Option<Box<Ready>>,
 }
 
-/// Which items can run.
+/// Ready items.
 #[derive(Debug)]
 struct Ready {
     /// For each item, how many others it still waits for.
     waits: Vec<u32>,
     items: Vec<u32>,
-    /// How many run in activities of their own.
+    /// Number of items that run in separate activities.
     running: u32,
     /// The item that runs in frames above.
     current: Option<u32>,
 }
 
 impl BodyFrame<'_> {
-    /// Where it happens.
+    /// Its point.
     pub(super) fn at(&self) -> At {
         self.at
     }

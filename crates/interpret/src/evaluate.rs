@@ -1,4 +1,4 @@
-//! Evaluation of conditions, assignments and other expressions, and elements as bytes and as lanes.
+//! Evaluation of conditions, assignments and other expressions; elements as bytes and as lanes.
 
 use sdfg_language::dtype::{ElementType, ScalarType};
 use sdfg_language::tasklet::{Access, ConnectorId, Trap as CodeTrap, arith};
@@ -37,7 +37,7 @@ struct Reading<'m, 'p, 'c> {
     machine: &'m mut Machine<'p>,
     call: &'c Call,
     code: &'c ExpressionCode,
-    /// Where the reads are recorded; `None` for expressions that are tested while others run.
+    /// Point at which reads are recorded; `None` for expressions that are tested while others run.
     at: Option<At>,
 }
 

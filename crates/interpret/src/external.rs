@@ -1,4 +1,4 @@
-//! What a program calls outside itself: C functions of external tasklets, and library nodes.
+//! Calls out of a program: C functions of external tasklets, and library nodes.
 
 use sdfg_graph::ir::LibraryNode;
 use sdfg_language::dtype::ElementType;
@@ -54,7 +54,7 @@ pub struct LibraryOperand {
     pub shape: Vec<i64>,
     /// The elements; of outputs, what they held before, zero where that is undefined.
     pub data: Vec<u8>,
-    /// Which elements of an output are not written; empty if all are written.
+    /// Unwritten elements of an output; empty if all are written.
     pub kept: Vec<bool>,
 }
 

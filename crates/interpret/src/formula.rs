@@ -1,7 +1,7 @@
 //! Integer formulas beyond affine ones, prepared for repeated evaluation in 128 bits.
 //!
-//! They follow the canonical form of [`Expr`]. Where they have no answer (overflow, division by zero, a fraction) the
-//! exact evaluation of the expression decides.
+//! They follow the canonical form of [`Expr`]. If they have no result (overflow, division by zero, a
+//! fraction), the exact evaluation of the expression decides.
 
 use num_integer::Integer;
 use num_traits::ToPrimitive;

@@ -1,15 +1,16 @@
-//! What streams order: an iteration of a consume scope comes after the push of the element that it took
+//! Order by streams: an iteration of a consume scope comes after the push of its element
 //! (`docs/semantics.md`, "Conflicts").
 //!
-//! Every iteration takes one element, and every element was pushed at one point, so that the iterations form a forest: the
-//! *giver* of an iteration is the one that pushed its element. An access comes before another one if the second is in, or
-//! descends from, an iteration whose element was pushed after the first. The question is asked only of two accesses that would
-//! conflict otherwise; links that jump over many givers answer it in logarithmic time.
+//! Every iteration takes one element, and every element was pushed at one point. Therefore the iterations
+//! form a forest, in which the *giver* of an iteration is the iteration that pushed its element. An access
+//! comes before another one if the second is in, or descends from, an iteration whose element was pushed
+//! after the first. The query is made only for two accesses that would otherwise conflict. Skip links over
+//! many givers answer it in logarithmic time.
 
 use super::program::Program;
 use super::shadow::{Instances, NOWHERE, Point};
 
-/// Where an element was pushed.
+/// Point of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) point: Point,
@@ -18,7 +19,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// Where nothing is known of: before the call, or where nobody asks.
+    /// An unknown point: before the call, or unrecorded.
     pub(super) const UNKNOWN: Origin = Origin { point: NOWHERE, after_own: false };
 }
 
@@ -30,7 +31,7 @@ struct Taken {
     giver: u32,
     /// One of the givers before, some of which are far away.
     jump: u32,
-    /// How many givers there are before it, with itself.
+    /// Number of givers before it, including itself.
     depth: u32,
     /// The scope, counted from 1.
     scope: u32,

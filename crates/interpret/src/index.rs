@@ -1,4 +1,4 @@
-//! Symbolic expressions and subsets with their symbols resolved to slots, for repeated evaluation.
+//! Symbolic expressions and subsets with symbols resolved to slots, for repeated evaluation.
 
 use num_traits::{One, ToPrimitive};
 use sdfg_language::subset::{Range, Subset};

@@ -1,15 +1,14 @@
-//! Which iteration something happened in, for reports: from the numbers that the race detector keeps back to the values
-//! of parameters.
+//! Iterations in reports: from the numbers of the race detector back to the values of parameters.
 //!
-//! Nothing is recorded while a program runs, so that a report tells what follows from the state of the symbols when the
-//! outermost state began; parameters that depend on data or on control flow inside a nested SDFG are left out, with all
-//! that is inside of them.
+//! Nothing is recorded during the run. Therefore a report contains only values that follow from the symbols
+//! at the beginning of the outermost state. It omits parameters that depend on data or on control flow inside
+//! a nested SDFG, and everything inside their scopes.
 
 use super::machine::{At, Machine};
 use super::points::Points;
 use super::program::{CallCode, ConsumeCode, ItemForm, MapCode};
 
-/// How many points of a map are enumerated at most to find one.
+/// Maximum number of points of a map that are enumerated to find one.
 const POINTS: u32 = 1 << 24;
 
 impl Machine<'_> {

@@ -1,8 +1,8 @@
 //! The reference interpreter: executes a graph by `docs/semantics.md` and nothing else (ADR 0004).
 //!
-//! It is the oracle that every transformation and back end is held against, and a user's debugging tool. Names are
-//! resolved once; nothing is reordered, fused or left out, and lowered code never runs here. Everything that the text
-//! calls a trap ends the run with a [`Trap`] that names its place.
+//! It is the oracle of every transformation and back end, and a debugging tool for users. Names are resolved
+//! once. Nothing is reordered, fused or omitted, and lowered code never runs here. Every trap of the
+//! semantics ends the run with a [`Trap`] that names its place.
 //!
 //! ```text
 //! resolve   names to slots, scopes to bodies         (program: the resolved form)
@@ -77,13 +77,13 @@ pub struct Interpreter {
     kept: Kept,
 }
 
-/// What stays between runs.
+/// State that remains between runs.
 #[derive(Debug)]
 struct Kept {
     store: Store,
     instances: Instances,
     persistent: Vec<Option<Handle>>,
-    /// How many ranks the memory is spread over.
+    /// Number of ranks of the memory.
     ranks: u32,
 }
 

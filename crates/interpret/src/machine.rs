@@ -1,8 +1,8 @@
-//! The machine: activities that run until they wait, and the frames that say where each of them is.
+//! The machine: activities that run until they wait, and frames with the position of each activity.
 //!
-//! Waiting for a stream happens between nodes only, so the state of an activity is a stack of frames, one for each
-//! region, loop, body, scope and call that it is in. Work that never waits runs in the frames of one activity; what may
-//! wait gets an activity of its own.
+//! Activities wait for streams only between nodes. Therefore the state of an activity is a stack of frames,
+//! one for each active region, loop, body, scope and call. Work that never waits runs in the frames of one
+//! activity. Work that may wait gets a separate activity.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ use super::tasklet::TaskletFrame;
 use super::transfer::CopyFrame;
 use super::trap::{Site, Trap, TrapKind, Waiting};
 
-/// How many iterations the loops of one run of a piece of code may make where the options set no limit.
+/// Maximum number of iterations of the loops of one run of a piece of code if the options set no limit.
 const CODE_STEPS: u64 = 1 << 40;
 
 /// About what an activity takes, with its copy of a call.
 const ACTIVITY_BYTES: u64 = 1024;
 
-/// What the environment of a body is: the execution of a scope or a call, and how far it is.
+/// Environment of a body: the execution of a scope or a call, and its progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct At {
     pub(super) instance: u32,
@@ -47,7 +47,7 @@ pub(super) struct Call {
     pub(super) rank: Rank,
 }
 
-/// Where an activity is, from the outside in.
+/// Frames of an activity, from the outside in.
 #[derive(Debug)]
 pub(super) enum Frame<'p> {
     /// In a call; what is inside leaves its memory to it.
@@ -69,7 +69,7 @@ pub(super) enum Frame<'p> {
     Copy(Box<CopyFrame<'p>>),
 }
 
-/// What an activity does next.
+/// Next action of an activity.
 pub(super) enum Step {
     /// It goes on.
     Continue,
@@ -81,7 +81,7 @@ pub(super) enum Step {
     AwaitStream(StreamWait),
 }
 
-/// What an activity waits for.
+/// Reason for which an activity waits.
 #[derive(Clone, Debug)]
 pub(super) struct StreamWait {
     pub(super) stream: u32,
@@ -125,11 +125,11 @@ pub(super) struct Machine<'p> {
     waiting: BTreeMap<u32, Vec<usize>>,
     /// The activity that runs now.
     running: usize,
-    /// What it has started since it went on.
+    /// Activities that it has started since it continued.
     spawned: Vec<usize>,
 }
 
-/// What is counted while running.
+/// Counters of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) steps: u64,
@@ -145,7 +145,7 @@ pub(super) struct Counts {
 }
 
 impl Frame<'_> {
-    /// Where what a frame runs happens, if it is in a state.
+    /// Point of the current frame, if it is in a state.
     fn at(&self) -> Option<At> {
         match self {
             Frame::Body(body) => Some(body.at()),
@@ -215,7 +215,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What stays for the next run.
+    /// Memory that remains for the next run.
     pub(super) fn into_kept(self) -> (Store, Instances, Vec<Option<Handle>>) {
         (self.store, self.instances, self.persistent)
     }
@@ -431,7 +431,7 @@ impl<'p> Machine<'p> {
         Err(self.trap(TrapKind::MemoryLimit { limit }, site))
     }
 
-    /// How many iterations the loops of one run of a piece of code may make.
+    /// Maximum number of iterations of the loops of one run of a piece of code.
     pub(super) fn code_steps(&self) -> u64 {
         self.options.step_limit.map_or(CODE_STEPS, |limit| limit.saturating_sub(self.counts.steps))
     }

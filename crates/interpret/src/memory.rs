@@ -1,4 +1,4 @@
-//! Memory of a running program: buffers of elements, with what is known of each element, and streams.
+//! Memory of a running program: buffers of elements with the state of each element, and streams.
 
 use super::handover::Origin;
 use super::program::{Memory, Program};
@@ -45,7 +45,7 @@ pub(super) struct Handle {
     pub(super) dims: Vec<Dimension>,
 }
 
-/// What a container names in a call.
+/// Binding of a container in a call.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Binding {
     #[default]
@@ -101,7 +101,7 @@ pub(super) struct Store {
     streams: Vec<(u32, Option<Stream>)>,
 }
 
-/// Who accesses: what is needed to record it.
+/// Executor of an access, for recording it.
 #[derive(Clone, Copy)]
 pub(super) struct Accessing<'a> {
     pub(super) program: &'a Program,
@@ -145,7 +145,7 @@ impl Handle {
     }
 }
 
-/// How many bytes elements take with what is known of each.
+/// Number of bytes of elements with their records.
 pub(super) fn cost(size: usize, count: i128, checked: bool) -> i128 {
     let cell = if checked { Cells::COST } else { 0 };
     count.saturating_mul((size + cell) as i128).saturating_add(count / 8)
@@ -398,7 +398,7 @@ impl Store {
         self.used
     }
 
-    /// How many elements a queue holds; `None` if there is no such queue.
+    /// Number of elements in a queue; `None` if there is no such queue.
     pub(super) fn queue_length(&self, handle: &Handle, queue: usize) -> Option<usize> {
         let (generation, stream) = self.streams.get(handle.store as usize)?;
         stream.as_ref().filter(|_| *generation == handle.generation)?.len(queue)
@@ -414,7 +414,7 @@ impl Store {
 }
 
 impl Handle {
-    /// What tells queues of different streams apart.
+    /// Number of the stream, which distinguishes the queues of different streams.
     pub(super) fn stream_number(&self) -> u32 {
         self.store
     }

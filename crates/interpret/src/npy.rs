@@ -1,6 +1,6 @@
 //! NumPy's `.npy` files, versions 1.0 to 3.0 (NumPy enhancement proposal 1): reading and writing of tensors.
 //!
-//! Short vectors have no type in NumPy; their lanes are a last dimension of the file.
+//! NumPy has no type for short vectors; their lanes are the last dimension of the file.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use sdfg_language::dtype::{ElementType, ScalarType};
 use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Where data begins is a multiple of this.
+/// Alignment of the beginning of the data.
 const ALIGNMENT: usize = 64;
 
 /// Why bytes are no tensor.

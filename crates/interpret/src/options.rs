@@ -1,4 +1,4 @@
-//! How a program is run, and what a run reports.
+//! Options of a run, and its report.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,26 @@ use super::machine::Counts;
 use super::order::Order;
 use super::program::Program;
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The order of unordered nodes and iterations.
     pub order: Order,
     /// Whether accesses that nothing orders trap. It takes 32 bytes for each element.
     pub check_conflicts: bool,
-    /// How many blocks, iterations of maps, tasklets, reductions and calls may run before a trap; `None` is any number.
+    /// Maximum number of blocks, iterations of maps, tasklets, reductions and calls before a trap; `None` is
+    /// unlimited.
     pub step_limit: Option<u64>,
-    /// How many bytes containers, streams and what waits for them may take before a trap, with what the race detector
-    /// keeps.
+    /// Maximum number of bytes of containers, streams and waiting work before a trap, including the records
+    /// of the race detector.
     pub memory_limit: u64,
-    /// How many virtual ranks run the program; 0 is as 1.
+    /// Number of virtual ranks; 0 is as 1.
     pub ranks: u32,
     /// Whether the report lists blocks in the order in which they ran.
     pub trace: bool,
-    /// What calls external functions; without, a program that calls one is refused.
+    /// Implementation of external functions; without, a program that calls one is refused.
     pub externals: Option<&'a dyn Externals>,
-    /// What computes library nodes; without, a program that has one is refused.
+    /// Implementation of library nodes; without, a program that has one is refused.
     pub libraries: Option<&'a dyn Libraries>,
 }
 
@@ -49,7 +50,7 @@ impl Default for Options<'_> {
 /// The most blocks that a trace lists.
 pub const TRACE_LIMIT: usize = 1 << 20;
 
-/// What a run did.
+/// Report of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Blocks, iterations of maps, tasklets, reductions and calls that were executed.
@@ -64,7 +65,7 @@ pub struct Report {
     pub order: Vec<usize>,
 }
 
-/// How many elements one end of a memlet moved.
+/// Number of elements that one end of a memlet moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// The edge.
@@ -73,11 +74,11 @@ pub struct Moved {
     pub memlet: String,
     /// Whether the elements were written.
     pub writes: bool,
-    /// How often it was used.
+    /// Number of its uses.
     pub times: u64,
-    /// How many elements.
+    /// Number of elements.
     pub elements: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 

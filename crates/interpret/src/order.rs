@@ -1,4 +1,4 @@
-//! In which order unordered work is done.
+//! Order of unordered work.
 
 /// The order of unordered work: ready nodes, iterations of scopes, activities that can go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Running external tasklets and library nodes: memlets to operands and back.
+//! Execution of external tasklets and library nodes: memlets to operands and back.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

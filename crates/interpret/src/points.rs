@@ -1,16 +1,16 @@
-//! The points of a map in row-major order: later ranges may use earlier parameters.
+//! Points of a map in row-major order; later ranges may use earlier parameters.
 
 use sdfg_language::symbolic::EvalError;
 
 use super::index::Span;
 use super::program::MapCode;
 
-/// How far an enumeration of the points of a map is.
+/// Progress of an enumeration of the points of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Points {
     /// The values of each parameter, under the current values of the ones before.
     spans: Vec<Span>,
-    /// Which of its values each parameter has.
+    /// Position of each parameter among its values.
     places: Vec<i64>,
     begun: bool,
 }

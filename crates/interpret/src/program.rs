@@ -1,7 +1,7 @@
 //! The resolved form of a program: the same graph with slots instead of names.
 //!
-//! Every call of a nested SDFG has one caller node, so the SDFGs of a program form a tree, and every element of it has
-//! one fixed place. What runs is exactly what the graph says: nothing is reordered, fused or left out.
+//! Every call of a nested SDFG has one caller node. Therefore the SDFGs of a program form a tree, and every
+//! element has one fixed place. Execution follows the graph exactly: nothing is reordered, fused or omitted.
 
 use sdfg_graph::ir::{ConflictResolution, LibraryNode, Lifetime};
 use sdfg_language::dtype::{ElementType, ScalarType};
@@ -25,16 +25,16 @@ pub(super) struct Program {
     pub(super) bodies: Vec<Body>,
     /// Code of tasklets, conditions, assignments and custom resolutions.
     pub(super) codes: Vec<CompiledCode>,
-    /// Where the items of all bodies are, by the number in [`Item::number`].
+    /// Positions of the items of all bodies, by the number in [`Item::number`].
     pub(super) items: Vec<ItemPlace>,
     pub(super) accesses: Vec<AccessPlace>,
     /// Conflict resolutions without repetition.
     pub(super) resolutions: Vec<ResolutionCode>,
-    /// How many containers have lifetime `persistent`.
+    /// Number of containers with lifetime `persistent`.
     pub(super) persistent: usize,
 }
 
-/// Where an item is.
+/// Position of an item.
 #[derive(Debug)]
 pub(super) struct ItemPlace {
     pub(super) body: usize,
@@ -42,7 +42,7 @@ pub(super) struct ItemPlace {
     pub(super) site: Site,
 }
 
-/// Where an access is.
+/// Position of an access.
 #[derive(Debug)]
 pub(super) struct AccessPlace {
     /// The item that makes it; `None` for conditions and assignments between blocks.
@@ -86,7 +86,7 @@ pub(super) struct ContainerCode {
     pub(super) form: ContainerForm,
     pub(super) transient: bool,
     pub(super) lifetime: Lifetime,
-    /// Which memory holds it, where that does not follow from the caller.
+    /// Its memory, unless it follows from the caller.
     pub(super) memory: Memory,
     pub(super) distribution: DistributionCode,
     /// Contents of a constant.
@@ -112,7 +112,7 @@ pub(super) struct LayoutCode {
     pub(super) total_size: Index,
 }
 
-/// Which processors reach a memory, and which memory a processor reaches: one bit for each kind.
+/// Processors that reach a memory, and the memories that a processor reaches: one bit for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory(pub(super) u8);
 
@@ -196,7 +196,7 @@ pub(super) struct ContainerRead {
     pub(super) form: ReadForm,
 }
 
-/// How an expression reads a container.
+/// Access of an expression to a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadForm {
     /// The one element, before the code runs.
@@ -283,7 +283,7 @@ pub(super) struct CopyCode {
     pub(super) from: CopySource,
     pub(super) to: WriteCode,
     pub(super) to_queue: bool,
-    /// How many elements go from or to queues.
+    /// Number of elements that go from or to queues.
     pub(super) count: CountCode,
 }
 
@@ -324,7 +324,7 @@ pub(super) struct PopCode {
     pub(super) is_value: bool,
 }
 
-/// How many elements a memlet moves.
+/// Number of elements that a memlet moves.
 #[derive(Debug)]
 pub(super) enum CountCode {
     /// Exactly so many, waiting for them.
@@ -439,7 +439,7 @@ pub(super) struct ConsumeCode {
     pub(super) body: usize,
 }
 
-/// How an inner container of a call is bound.
+/// Binding of an inner container of a call.
 #[derive(Debug)]
 pub(super) enum ArgumentCode {
     /// A part of an outer container.

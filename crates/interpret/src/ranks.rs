@@ -1,4 +1,4 @@
-//! Virtual ranks: which of them holds an element (`docs/semantics.md`, "Ranks").
+//! Virtual ranks: the ranks that hold an element (`docs/semantics.md`, "Ranks").
 
 use super::index::Index;
 use super::memory::Dimension;
@@ -6,7 +6,7 @@ use super::memory::Dimension;
 /// The processors that run a piece of a program: one rank, or all of them alike.
 pub(super) type Rank = Option<u32>;
 
-/// How a container lies on ranks, with its symbols resolved.
+/// Distribution of a container over ranks, with its symbols resolved.
 #[derive(Debug)]
 pub(super) enum DistributionCode {
     Replicated,
@@ -14,7 +14,7 @@ pub(super) enum DistributionCode {
     Local,
 }
 
-/// Which rank holds each element of a buffer.
+/// Rank of each element of a buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Placement {
     /// There is one rank, or the buffer belongs to an iteration that runs on one.
@@ -42,7 +42,7 @@ pub(super) struct Blocks {
 pub(super) struct Elsewhere(pub(super) Rank);
 
 impl Placement {
-    /// Where in the buffer the element at `position` lies for a rank.
+    /// Position in the buffer of the element at `position`, for a rank.
     ///
     /// Copies reach every rank, except for what each has of its own.
     #[inline]

@@ -65,7 +65,8 @@ impl<'p> Machine<'p> {
         self.write_results(call, &code.to, at, &to, results)
     }
 
-    /// What combination starts from: the identity, or what the output holds; nothing where the output is resolved.
+    /// Initial value of a combination: the identity, or the contents of the output; nothing if the output is
+    /// resolved.
     fn initial_results(
         &mut self,
         call: &mut Call,

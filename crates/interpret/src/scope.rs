@@ -1,4 +1,4 @@
-//! Scopes: the iterations of maps and the processing elements of consume scopes (`docs/semantics.md`).
+//! Scopes: iterations of maps and processing elements of consume scopes (`docs/semantics.md`).
 
 use sdfg_language::symbolic::EvalError;
 use sdfg_language::value::Value;
@@ -22,7 +22,7 @@ pub(super) struct MapFrame<'p> {
     next: Points,
     /// All points with their numbers in the order in which they run, the last one first, where that is random.
     points: Option<Vec<i64>>,
-    /// How many iterations run in activities of their own.
+    /// Number of iterations that run in separate activities.
     running: u32,
     /// The rank that runs the map.
     rank: Rank,
@@ -44,7 +44,7 @@ pub(super) struct ConsumeFrame<'p> {
 }
 
 impl MapFrame<'_> {
-    /// Where it happens.
+    /// Its point.
     pub(super) fn at(&self) -> At {
         self.at
     }
@@ -75,12 +75,12 @@ impl MapFrame<'_> {
 }
 
 impl<'p> ConsumeFrame<'p> {
-    /// Where it happens.
+    /// Its point.
     pub(super) fn at(&self) -> At {
         self.at
     }
 
-    /// What ends it, besides quiescence.
+    /// Its end condition, besides quiescence.
     pub(super) fn condition(&self) -> Option<&'p ExpressionCode> {
         self.code.condition.as_ref()
     }
@@ -321,7 +321,7 @@ impl<'p> Machine<'p> {
         Ok(Step::Continue)
     }
 
-    /// What an activity waits for that found a queue empty, or full.
+    /// Reason to wait for an activity that found a queue empty, or full.
     pub(super) fn wait_for(
         &self,
         call: &Call,

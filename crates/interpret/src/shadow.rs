@@ -1,21 +1,23 @@
-//! Race detection: which accesses of an element nothing orders (`docs/semantics.md`, "Conflicts").
+//! Race detection: unordered accesses of an element (`docs/semantics.md`, "Conflicts").
 //!
-//! Consume scopes that push what is still to be done order more than that (`handover`).
+//! Consume scopes that push further work add more order (`handover`).
 //!
-//! An access happens at a *point* of a series-parallel tree: in an item of a dataflow body, at a position (iteration
-//! or step) of an instance (one execution of a scope, or one call of an SDFG). Two points are unordered if their paths
-//! part at different iterations of one scope, or at items of one body that no path joins. Every element keeps the few
-//! earlier accesses that suffice to find a conflict of any later one:
+//! An access happens at a *point* of a series-parallel tree: in an item of a dataflow body, at a position
+//! (iteration or step) of an instance (one execution of a scope, or one call of an SDFG). Two points are
+//! unordered if their paths separate at different iterations of one scope, or at items of one body that no
+//! path joins. Every element keeps the few earlier accesses that suffice to find a conflict of any later
+//! access:
 //!
-//! - an access that is ordered before a new one is dropped if the new one conflicts with all that the old one does;
-//! - of accesses of one kind in different iterations of one scope, two are enough, because every later access differs
-//!   from at least one of them. This holds of iterations that streams order, too: an access descends from one of two
-//!   unordered iterations at most, since each has one giver.
+//! - An access that is ordered before a new one is dropped if the new one conflicts with everything that the
+//!   old one conflicts with.
+//! - Of accesses of one kind in different iterations of one scope, two suffice, because every later access
+//!   differs from at least one of them. This also holds for iterations that streams order: an access descends
+//!   from at most one of two unordered iterations, because each iteration has one giver.
 
 use super::handover::Handovers;
 use super::program::{AccessId, Program};
 
-/// Where in the tree an access happens.
+/// Point in the tree of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     /// Number of the scope execution or call.
@@ -26,7 +28,7 @@ pub(super) struct Point {
     pub(super) item: u32,
 }
 
-/// What happened at a point: an access and where it was made.
+/// Record at a point: an access and its memlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) instance: u32,
@@ -34,8 +36,8 @@ pub(super) struct Stamp {
     pub(super) access: AccessId,
 }
 
-/// How an access conflicts: reads with all writes, plain writes with everything, resolved writes with all others but
-/// those of the same resolution.
+/// Kinds of access: reads conflict with all writes, plain writes with everything, resolved writes with all
+/// others except those of the same resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccessKind(u32);
 
@@ -85,7 +87,7 @@ pub(super) struct Instances {
 pub(super) const NOWHERE: Point = Point { instance: 0, position: 0, item: 0 };
 const EMPTY: Stamp = Stamp { instance: 0, position: 0, access: AccessId(0) };
 
-/// Where two points part.
+/// Separation of two points.
 struct Parting {
     instance: u32,
     unordered: bool,
@@ -121,7 +123,7 @@ impl Instances {
         (self.live.len() * size_of::<Instance>()) as u64 + self.handovers.bytes()
     }
 
-    /// Where an execution was started; `None` for the outermost call, and for what is forgotten.
+    /// Starting point of an execution; `None` for the outermost call, and for forgotten ones.
     pub(super) fn parent(&self, instance: u32) -> Option<Point> {
         self.get(instance).map(|instance| instance.parent).filter(|parent| parent.instance != 0)
     }
@@ -134,7 +136,7 @@ impl Instances {
         stamp.instance >= self.base
     }
 
-    /// Where the paths of two points part. Points whose past is forgotten count as ordered.
+    /// Separation of the paths of two points. Points whose past is forgotten count as ordered.
     fn parting(&self, program: &Program, mut a: Point, mut b: Point) -> Parting {
         loop {
             if a.instance == b.instance {

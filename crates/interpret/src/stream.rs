@@ -8,7 +8,7 @@ use super::handover::Origin;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     bytes: VecDeque<u8>,
-    /// Where the elements were pushed, as far as that is noted: of so many from the front.
+    /// Points of the pushes of the elements, as far as they are recorded: of so many from the front.
     origins: VecDeque<Origin>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Stream {
     queues: Vec<Queue>,
     /// Bytes of one element.
     size: usize,
-    /// How many elements a queue holds; `None` is unbounded.
+    /// Capacity of a queue; `None` is unbounded.
     capacity: Option<usize>,
     /// Whether it belongs to all ranks, so that a single one reaches it by copies only.
     is_shared: bool,
@@ -37,7 +37,7 @@ impl Stream {
         Stream { queues: vec![Queue::default(); queues], size, capacity, is_shared }
     }
 
-    /// How many elements a queue holds; `None` if there is no such queue.
+    /// Number of elements in a queue; `None` if there is no such queue.
     pub(super) fn len(&self, queue: usize) -> Option<usize> {
         Some(self.queues.get(queue)?.bytes.len() / self.size)
     }

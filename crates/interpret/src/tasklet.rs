@@ -1,4 +1,4 @@
-//! Tasklets: inputs in, code, outputs out (`docs/semantics.md`, "Connectors").
+//! Tasklets: inputs, code and outputs (`docs/semantics.md`, "Connectors").
 
 use sdfg_language::dtype::ElementType;
 use sdfg_language::tasklet::{ConnectorId, Frame as CodeFrame, NoAccess};
@@ -22,13 +22,13 @@ pub(super) struct TaskletFrame<'p> {
     popped: Vec<Vec<u8>>,
     /// The input that is taken for next.
     next: usize,
-    /// What is still to be pushed, the last one first.
+    /// Remaining elements to push, the last one first.
     pushes: Vec<Push<'p>>,
     has_run: bool,
 }
 
 impl TaskletFrame<'_> {
-    /// Where it happens.
+    /// Its point.
     pub(super) fn at(&self) -> At {
         self.at
     }

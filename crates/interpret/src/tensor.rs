@@ -1,6 +1,6 @@
-//! Tensors: typed buffers of the host with a shape, as callers pass them to the interpreter and to native code.
+//! Tensors: typed host buffers with a shape, which callers pass to the interpreter and to native code.
 //!
-//! They stand apart from both, because the same arguments go to either.
+//! They are independent of both, because the same arguments go to either.
 
 use half::f16;
 use sdfg_language::dtype::{ElementType, ScalarType};
@@ -25,7 +25,7 @@ pub enum TensorError {
     /// An extent below zero.
     #[error("the extent of dimension {dimension} is {extent}, which is negative")]
     NegativeExtent {
-        /// Which dimension, from 0.
+        /// The dimension, from 0.
         dimension: usize,
         /// Its extent.
         extent: i64,
@@ -41,11 +41,11 @@ pub enum TensorError {
     WrongLength {
         /// The shape.
         shape: Vec<i64>,
-        /// What is counted: `elements` or `bytes`.
+        /// The counted unit: `elements` or `bytes`.
         unit: &'static str,
-        /// How many the shape says.
+        /// Number according to the shape.
         expected: usize,
-        /// How many there are.
+        /// Given number.
         found: usize,
     },
     /// Elements of another type.

@@ -17,14 +17,14 @@ pub(super) struct CopyFrame<'p> {
     from: Part,
     to: Part,
     done: i64,
-    /// How many elements move; `None` until the source is empty.
+    /// Number of elements to move; `None` until the source is empty.
     total: Option<i64>,
-    /// What was taken and not yet put.
+    /// Elements taken and not yet put.
     element: Option<Vec<u8>>,
 }
 
 impl CopyFrame<'_> {
-    /// Where it happens.
+    /// Its point.
     pub(super) fn at(&self) -> At {
         self.at
     }

@@ -1,4 +1,4 @@
-//! Traps: the ways in which a program has no further meaning, each with its place (`docs/semantics.md`, "Traps").
+//! Traps: events after which a program has no meaning, each with its place (`docs/semantics.md`, "Traps").
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use sdfg_graph::diagnostic::ElementPath;
 use sdfg_language::symbolic::EvalError;
 use thiserror::Error;
 
-/// Where something is: an element of the program, by name.
+/// Path of an element of the program, by name.
 pub(super) type Site = std::sync::Arc<ElementPath>;
 
 /// Why an execution stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind}\n  at {path}{}", Bindings(.iteration))]
 pub struct Trap {
-    /// What happened.
+    /// Kind of the trap.
     pub kind: TrapKind,
     /// The edge, node, transition or block that was being executed.
     pub path: ElementPath,
@@ -56,7 +56,7 @@ impl fmt::Display for Accessor {
 /// Something that waits when nothing can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Who waits.
+    /// The waiting node.
     pub path: ElementPath,
     /// The symbols of the scopes around it with their values.
     pub symbols: Vec<(String, i64)>,
@@ -115,7 +115,7 @@ pub enum TrapKind {
     /// Nothing can run and something waits.
     #[error("deadlock: nothing can run{}", .waiting.iter().map(|w| format!("\n  {w}")).collect::<String>())]
     Deadlock {
-        /// Who waits for what, at most [`Waiting::LIMIT`] of them.
+        /// Waiting nodes and their queues, at most [`Waiting::LIMIT`] of them.
         waiting: Vec<Waiting>,
     },
     /// An index, size or bound that does not fit 64 bits.
@@ -135,7 +135,7 @@ pub enum TrapKind {
     NegativeExtent {
         /// The container.
         container: String,
-        /// Which dimension, from 0.
+        /// The dimension, from 0.
         dimension: usize,
         /// Its extent.
         extent: i64,
@@ -189,9 +189,9 @@ pub enum TrapKind {
     /// A copy or reduction between parts of different size.
     #[error("size mismatch: {found} elements cannot fill {expected}")]
     SizeMismatch {
-        /// How many elements are needed.
+        /// Required number of elements.
         expected: i64,
-        /// How many there are.
+        /// Available number of elements.
         found: i64,
     },
     /// Persistent memory whose shape is not that of the run before.
@@ -242,6 +242,6 @@ fn outside(index: &[i64], container: &str, shape: &[i64]) -> String {
 }
 
 impl Waiting {
-    /// How many waiting activities a deadlock lists.
+    /// Maximum number of waiting activities in a deadlock.
     pub const LIMIT: usize = 16;
 }

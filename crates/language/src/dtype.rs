@@ -1,6 +1,6 @@
-//! Element types: what one element of a container, a connector or a tasklet value is.
+//! Element types of containers, connectors and tasklet values.
 //!
-//! They stand apart because every layer speaks of them: descriptors, tasklets, the interpreter and the back ends.
+//! They are a separate module because descriptors, tasklets, the interpreter and the back ends all use them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -213,7 +213,7 @@ impl fmt::Display for ElementType {
     "`{text}` is not an element type: expected one of bool, i8..i64, u8..u64, f16, f32, f64, complex64, complex128, or such a type with lanes, as in f32x4"
 )]
 pub struct ParseElementTypeError {
-    /// What was read.
+    /// The text that was read.
     pub text: String,
 }
 

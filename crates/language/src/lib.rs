@@ -1,8 +1,8 @@
-//! The languages of a stateful dataflow multigraph: element types and values, the one grammar of expressions and
-//! statements, symbolic expressions, subsets, and the code of tasklets.
+//! Languages of stateful dataflow multigraphs: element types and values, the grammar of expressions and
+//! statements, symbolic expressions, subsets, and tasklet code.
 //!
-//! Nothing here knows the graph. Users depend on `sdfg`, which re-exports these modules. [`workspace`] holds the
-//! items that only the crates of the workspace use.
+//! This crate does not depend on the graph. Users depend on `sdfg`, which re-exports these modules.
+//! [`workspace`] holds items for the crates of the workspace only.
 #![forbid(unsafe_code)]
 
 // Random syntax trees, which `sdfg-graph` includes, too, name this crate.

@@ -1,7 +1,7 @@
 //! Run-time scalars: one value of any [`ScalarType`], and its bytes in memory.
 //!
-//! Short vectors are slices of values, one per lane. What can be computed with values is in
-//! [`crate::tasklet::arith`]; this file only holds and stores them.
+//! Short vectors are slices of values, one per lane. [`crate::tasklet::arith`] computes with values; this
+//! file only holds and stores them.
 
 use std::fmt;
 

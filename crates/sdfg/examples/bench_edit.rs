@@ -1,7 +1,7 @@
-//! How long series of edits take in states of growing size: `cargo xtask bench edit`.
+//! Benchmark of edit series in states of growing size: `cargo xtask bench edit`.
 //!
-//! Each series makes 10,000 edits and one commit: maps are put around map scopes, memlets changed, edges led elsewhere, and the
-//! maps taken away. Medians over several rounds, on one core.
+//! Each series makes 10,000 edits and one commit: maps are put around map scopes, memlets changed, edges
+//! redirected, and the maps removed. The benchmark prints medians over several rounds on one core.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ sdfg edited {
   state s { }
 }";
 
-/// How the scopes of a state lie to each other.
+/// Arrangement of the scopes of a state.
 #[derive(Clone, Copy)]
 enum Shape {
     /// Side by side.

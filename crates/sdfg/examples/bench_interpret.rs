@@ -1,6 +1,7 @@
-//! How many tasklets the interpreter executes in a second: `cargo xtask bench interpret`.
+//! Benchmark of the interpreter in tasklets per second: `cargo xtask bench interpret`.
 //!
-//! Every program checks conflicts and runs in the fixed order, on one core. Medians over interleaved rounds.
+//! Every program checks conflicts and runs in the fixed order, on one core. The benchmark prints medians over
+//! interleaved rounds.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::time::Instant;

@@ -1,11 +1,11 @@
 //! Stateful dataflow multigraphs (SDFGs): the intermediate representation, its text and JSON forms,
 //! validation, memlet propagation, analyses and the reference interpreter.
 //!
-//! The reading order is the order in which data passes the modules: element types, symbolic expressions, subsets,
-//! the tasklet language, the graph itself, then everything computed from it.
+//! The reading order follows the data: element types, symbolic expressions, subsets, the tasklet language,
+//! the graph, and then everything computed from it.
 //!
-//! This crate holds the builder and pictures. It re-exports the other modules from the crates that hold them:
-//! `sdfg-language`, `sdfg-graph`, `sdfg-validate`, `sdfg-edit` and `sdfg-interpret`. Depend on this crate alone.
+//! This crate contains the builder and the pictures. It re-exports the other modules from `sdfg-language`,
+//! `sdfg-graph`, `sdfg-validate`, `sdfg-edit` and `sdfg-interpret`. Depend on this crate alone.
 #![forbid(unsafe_code)]
 
 pub mod builder;

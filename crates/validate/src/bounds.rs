@@ -1,9 +1,9 @@
-//! Memlets that provably leave their container.
+//! Rule: memlets that provably leave their container.
 //!
-//! A memlet is an error only if it leaves the container whenever it moves anything at all: for all values of the symbols
-//! under which its scopes run and its ranges are not empty, all iterations are outside, or a certain one is. That holds
-//! for what the memlet says, also of a pointer of which the code touches a part. What is not decided is checked by the
-//! interpreter, and by a bounds-checking build.
+//! A memlet is an error only if it leaves the container whenever it moves anything: for all values of the
+//! symbols under which its scopes run and its ranges are not empty, all iterations are outside, or a certain
+//! one is. The rule concerns the memlet itself, even if code accesses only a part through a pointer. The
+//! interpreter and checked builds detect undecided cases.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, has_declared: bo
     }
 }
 
-/// What a leaf edge moves stays within the outer memlets of its path that the program declares.
+/// The data of a leaf edge stays within the outer memlets of its path that the program declares.
 fn declared(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
     let path = memlet_path(site.state, id);
     let Some(own) = path.iter().position(|edge| *edge == id) else { return };
@@ -149,7 +149,7 @@ pub(super) fn is_smaller(site: &Site<'_>, outer: &Subset, size: &Expr, inner: &E
         && where_it_moves(site, outer, frame).is_some_and(|known| size.lt(inner, &known).is_proved())
 }
 
-/// What is known where a subset has elements; `None` if it may be that it never has any.
+/// Facts where a subset has elements; `None` if it may never have any.
 fn where_it_moves<'f>(site: &Site<'_>, subset: &Subset, frame: &'f Frame) -> Option<Cow<'f, Assumptions>> {
     let mut assumptions = Cow::Borrowed(&frame.assumptions);
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {

@@ -1,5 +1,5 @@
-//! What a call tells the SDFG that it calls of the values of symbols: numbers and sums, and iterations of the scopes around the
-//! call that are certain to run, with the values that the symbols have in them.
+//! Values of symbols at a call: numbers, sums, and certain iterations of the scopes around the call with the
+//! values of the symbols in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub(super) struct Call {
 #[derive(Clone, Debug)]
 pub(super) struct Iteration {
     pub(super) values: BTreeMap<Symbol, Expr>,
-    /// What gives them, and where.
+    /// Sources of the values, and their places.
     told: String,
 }
 
 impl Call {
-    /// What the call `node` of `nested`, which stands in `frame`, tells.
+    /// Facts from the call `node` of `nested`, which stands in `frame`.
     pub(super) fn of(
         outer: &Program<'_>,
         site: &Site<'_>,
@@ -117,7 +117,7 @@ impl Call {
     }
 }
 
-/// What gives symbols their values, and in which iteration: "`k = i + 1` in the iteration with i = 9".
+/// Sources of the values of symbols, and their iteration: "`k = i + 1` in the iteration with i = 9".
 fn told(changing: &[(&Symbol, &Expr)], witness: &BTreeMap<Symbol, Expr>) -> String {
     let given = changing.iter().map(|(symbol, value)| {
         if **value == Expr::symbol((*symbol).clone()) {

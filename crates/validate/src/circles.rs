@@ -1,7 +1,7 @@
-//! Transitions that lead round and round without an end.
+//! Rule: cycles of transitions without an end.
 //!
-//! A circle is an error if no way leads out of it, or if the only way out is one that whoever stays once never takes:
-//! nothing in the circle changes what its conditions read.
+//! A cycle is an error if no path leaves it, or if its only exit is never taken after the first round:
+//! nothing in the cycle changes the operands of its conditions.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Code: tasklets, conditions, assignments and custom resolutions have names and types that fit.
+//! Rule: names and types in tasklets, conditions, assignments and custom resolutions.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ fn names_of(tasklet: &Tasklet) -> BTreeSet<&str> {
     }
 }
 
-/// What the code of a tasklet may name: with an error come suggestions from all of it.
+/// Names that the code of a tasklet may use; suggestions in errors come from all of them.
 fn everything(site: &Site<'_>, id: NodeId, tasklet: &Tasklet, frame: &Frame) -> TaskletConnectors {
     TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg))
 }
@@ -249,7 +249,7 @@ pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings
     }
 }
 
-/// What holds where a block stands; for what is not evaluated whenever the block runs, with a guard.
+/// Facts where a block stands; with a guard for code that does not run whenever the block does.
 fn frame_at(program: &Program<'_>, block: BlockId, is_certain: bool) -> Frame {
     let mut frame = Frame::of_block(program, block, Defined::new());
     frame.is_guarded |= !is_certain;
@@ -289,7 +289,7 @@ pub(super) fn check_consume(
     }
 }
 
-/// What conditions and assignments at one place may name.
+/// Names that conditions and assignments at one place may use.
 struct Expressions<'a> {
     program: &'a Program<'a>,
     defined: Defined,

@@ -1,4 +1,4 @@
-//! Declarations: symbols and containers, apart from how they are used.
+//! Rule: declarations of symbols and containers, independent of their uses.
 
 use sdfg_graph::analysis::accesses::memory_of_control_flow;
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
@@ -37,7 +37,7 @@ pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut F
     ended(program, findings);
 }
 
-/// What ends with a state is nothing for control flow to read.
+/// Control flow does not read containers that end with a state.
 fn ended(program: &Program<'_>, findings: &mut Findings) {
     let is_brief = |container: &Container| container.transient && container.lifetime == Lifetime::State;
     if !program.sdfg.containers().any(|(_, container)| is_brief(container)) {

@@ -1,4 +1,4 @@
-//! Control flow: jumps, blocks that never run, and the symbols of conditions and assignments.
+//! Rule: control flow, with jumps, unreachable blocks, and the symbols of conditions and assignments.
 
 use std::collections::BTreeSet;
 
@@ -167,7 +167,7 @@ fn assignments(program: &Program<'_>, id: TransitionId, transition: &Transition,
     }
 }
 
-/// What is assigned is no container, and does not size an argument.
+/// An assigned name is not a container, and does not size an argument.
 fn assigned_name(
     program: &Program<'_>,
     symbol: &Symbol,

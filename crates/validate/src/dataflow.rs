@@ -1,4 +1,5 @@
-//! Rules about a whole SDFG's dataflow: transients that nothing writes, views that nothing binds, queues.
+//! Rules about the dataflow of a whole SDFG: transients that nothing writes, views that nothing binds,
+//! queues.
 
 use std::collections::BTreeSet;
 

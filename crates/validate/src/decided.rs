@@ -1,4 +1,5 @@
-//! Conditions that numbers decide, and integers that need no run: what control flow does whatever the data.
+//! Conditions that constants decide, and integers known without a run: control flow that is independent of
+//! data.
 
 use sdfg_graph::analysis::symbols::UNDECLARED_SYMBOL;
 use sdfg_graph::ir::Sdfg;

@@ -1,9 +1,10 @@
-//! Sets of symbols that share what they have in common.
+//! Persistent sets of symbols that share common parts.
 //!
-//! Each block of a program has the symbols that may have a value there, and most blocks have those of the block before and one
-//! more. A set is a search tree whose parts belong to all sets that have them: a copy costs nothing, one more symbol costs a path from the
-//! root, and a union skips parts that both sets share. The tree is a treap (Seidel and Aragon 1996): its shape follows from its
-//! symbols alone, so that sets with the same history and sets that were joined share alike.
+//! Each block of a program has the symbols that may have a value there. Most blocks have those of the
+//! previous block and one more. A set is a search tree whose subtrees belong to all sets that contain them. A
+//! copy costs nothing, an additional symbol costs a path from the root, and a union skips shared subtrees.
+//! The tree is a treap (Seidel and Aragon 1996): its shape depends only on its symbols. Therefore sets with
+//! the same history and merged sets share subtrees alike.
 
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,7 +32,7 @@ impl Defined {
         Defined(None)
     }
 
-    /// How many there are.
+    /// Number of symbols.
     pub(super) fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |branch| branch.len)
     }

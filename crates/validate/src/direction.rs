@@ -1,6 +1,7 @@
-//! Which way data goes: nothing writes a constant, nor what a call is only given, under whatever name.
+//! Rule: direction of data. Nothing writes a constant, or an input of a call, under any name.
 //!
-//! An alias counts for what it names if every binding that may have set it leads there; what is not certain is left alone.
+//! An alias counts as its target if every binding that may have set it leads there. Uncertain cases are
+//! accepted.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +59,7 @@ pub(super) fn roots(sdfg: &Sdfg, state: StateId, container: ContainerId) -> BTre
     found
 }
 
-/// What the edges of a state bind an alias to.
+/// Bindings of an alias by the edges of a state.
 fn targets(state: &State, alias: ContainerId) -> impl Iterator<Item = ContainerId> + '_ {
     let bound = state.edges().filter_map(|(edge, _)| bound_alias(state, edge));
     bound.filter(move |(found, _)| *found == alias).map(|(_, target)| target.container)

@@ -1,10 +1,10 @@
-//! Single elements that code picks, provably outside of what it picks them from: a tasklet from the memlet at a connector,
-//! conditions and assignments of control flow from a container.
+//! Rule: single elements that code selects provably outside of their source: a tasklet outside of the memlet
+//! at a connector, conditions and assignments of control flow outside of a container.
 //!
-//! Looked at is what runs whenever the code does: neither branches, nor what `and`, `or` and choices may pass over, nor loops
-//! that may be empty. As for memlets, an access is an error only if it is outside in all iterations of the scopes around or
-//! in a certain one. Where conditions of the control flow decide whether the code runs at all, it is a warning, and only
-//! for numbers.
+//! The rule examines code that certainly runs: not branches, not operands that `and`, `or` and choices may
+//! skip, and not loops that may be empty. As for memlets, an access is an error only if it is outside in all
+//! iterations of the surrounding scopes or in a certain one. If conditions of the control flow decide whether
+//! the code runs, it is a warning, and only for constants.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ struct Outside {
     index: Expr,
     extent: Expr,
     span: Span,
-    /// What symbols are there.
+    /// Values of symbols there.
     values: BTreeMap<Symbol, Expr>,
     /// Symbols and counters that have a certain value there.
     chosen: Vec<String>,
@@ -283,7 +283,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What statements assign is not known when they may have run.
+    /// Variables that statements assign are unknown when the statements may have run.
     fn forget(&mut self, statements: &[TypedStatement]) {
         for statement in statements {
             match statement {
@@ -304,7 +304,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What an expression evaluates whatever its operands are.
+    /// Operands that an expression always evaluates.
     fn expression(&mut self, expression: &TypedExpression) -> Option<Outside> {
         *self.steps = self.steps.checked_sub(1)?;
         match &expression.kind {

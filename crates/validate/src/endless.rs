@@ -1,7 +1,7 @@
-//! Loops that cannot end: what their condition depends on never changes, or changes away from the end.
+//! Rule: loops that cannot end. The operands of their condition never change, or change away from the end.
 //!
-//! A loop is an error if it does not end whenever it is entered. A `break` of the loop or a `return` in its body is taken
-//! for a way out, and so is every change of what the condition reads, except that of a counter.
+//! A loop is an error if it does not end whenever it is entered. A `break` of the loop, a `return` in its
+//! body, and every change of an operand of the condition count as an exit, except changes of a counter.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,7 +207,7 @@ fn repeating(repeated: &Loop, counter: &Symbol, steps: &[&Expression]) -> Option
     None
 }
 
-/// What assignments one after the other add to their symbol, if that is a number.
+/// Sum that consecutive assignments add to their symbol, if it is a number.
 fn step(counter: &Symbol, values: &[&Expression]) -> Option<i64> {
     let mut now = Expr::symbol(counter.clone());
     for value in values {

@@ -1,4 +1,4 @@
-//! What holds at one place of a program: symbols with a value, and what is known of their values.
+//! Facts at one place of a program: symbols with a value, and facts about their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,15 +42,15 @@ pub(super) struct Frame {
     pub(super) is_guarded: bool,
     /// The call that runs the SDFG.
     pub(super) call: Option<Arc<Call>>,
-    /// What symbols are in iterations of it that run this place.
+    /// Values of symbols in iterations that run this place.
     pub(super) calls: Vec<BTreeMap<Symbol, Expr>>,
     /// Symbols that the scopes around bind; they hide others of their name.
     bound: Defined,
 }
 
 impl Frame {
-    /// Where no scope is around: symbols in shapes of arguments are not negative, nor are those of unsigned types; of
-    /// others nothing is known. A symbol that control flow assigns may be anything later.
+    /// Facts outside of scopes: symbols in shapes of arguments are non-negative, and so are those of unsigned
+    /// types; nothing is known about others. A symbol that control flow assigns may have any value later.
     pub(super) fn outermost(program: &Program<'_>, defined: Defined) -> Self {
         let sdfg = program.sdfg;
         let mut assumptions = Assumptions::new();
@@ -75,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// Where a state stands.
+    /// Frame of a state.
     pub(super) fn of_state(program: &Program<'_>, state: StateId, defined: Defined) -> Self {
         match program.block_of(state) {
             Some(block) => Frame::of_block(program, block, defined),
@@ -83,7 +83,7 @@ impl Frame {
         }
     }
 
-    /// Where a block stands: the counted loops around it give their symbols a range.
+    /// Frame of a block: the surrounding counted loops give ranges to their symbols.
     pub(super) fn of_block(program: &Program<'_>, block: BlockId, defined: Defined) -> Self {
         let mut frame = Frame::outermost(program, defined);
         let executions = program.executions().of_block(program.sdfg, block);
@@ -110,7 +110,7 @@ impl Frame {
         frame
     }
 
-    /// What the caller says of symbols that keep their value.
+    /// Facts from the caller about symbols that keep their value.
     fn assume_given(&mut self, program: &Program<'_>) {
         for (symbol, value) in program.call.iter().flat_map(|call| &call.given) {
             if !program.assigned.contains(symbol) {

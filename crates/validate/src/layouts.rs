@@ -1,6 +1,7 @@
-//! Layouts that cannot hold their elements: one lies outside of the allocation, or two share a place.
+//! Rule: layouts that cannot hold their elements, because one lies outside of the allocation or two share a
+//! position.
 //!
-//! Sizes may be symbols: an error is reported only where it is proved for all values of them.
+//! Sizes may be symbols: an error is reported only if it is proved for all their values.
 
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{Container, ContainerKind, Layout};

@@ -1,31 +1,36 @@
-//! Validation: the rules that make a graph a program, checked all at once.
+//! Validation: the rules of valid programs, checked all at once.
 //!
-//! [`validate`] takes a graph and gives back a proof, [`Validated`], that the interpreter and code generation ask for: what
-//! they do not support they say, but they need not be afraid of a wrong graph. The first phase checks the structure;
-//! only where that is right do the later rules make sense, and the second phase checks everything else. Each rule is a
-//! function of its own, in a file for each topic; each finding has a code that is explained in
-//! [`diagnostic::pages`](sdfg_graph::diagnostic::pages).
+//! [`validate`] takes a graph and returns a proof, [`Validated`], which the interpreter and code generation
+//! require. They report constructs that they do not support, but never encounter an invalid graph. The first
+//! phase checks the structure. The later rules make sense only for a valid structure; the second phase checks
+//! them all. Each rule is a function, in a file for each topic. Each diagnostic has a code that
+//! [`diagnostic::pages`](sdfg_graph::diagnostic::pages) explains.
 //!
-//! **What is not checked.** Where a statement about symbols is neither proved nor refuted, nothing is said, but for
-//! conflicts, of which a warning is given. In particular:
-//! - bounds of dynamic memlets, through values that a call gives to symbols in other iterations of the scopes around it than first and last ones, through symbols of loops that do not count and of transitions, where a range inside may
-//!   be empty in the iteration that is outside, and where conditions guard the state;
-//! - elements that code picks with anything but sums and products of numbers, symbols and counters, behind conditions in
-//!   the code, and in other iterations of its loops than the first and the last;
-//! - whether the sides of a copy have equally many elements for all symbols, and whether memory of a call has the
-//!   extents of its argument, or that of an alias is enough, where symbols decide;
-//! - writes of constants and of inputs of calls through a name that may stand for something else, too;
-//! - conflicts between arguments of a call that overlap outside, with persistent transients of what is called, through
-//!   references that a state uses before it sets them; a warning says where, in states of more than 20000 nodes and beyond
-//!   2000 unordered pairs of accesses of one container in one state, the rest is not compared, which goes without a word
-//!   behind four pairs that stay undecided;
+//! **Not checked.** A statement about symbols that is neither proved nor refuted gives no diagnostic, except
+//! for conflicts, which give a warning. In particular, validation does not check:
+//!
+//! - bounds of dynamic memlets; bounds through values that a call gives to symbols in iterations of the
+//!   surrounding scopes other than first and last ones; bounds through symbols of uncounted loops and of
+//!   transitions; bounds where an inner range may be empty in the iteration that is outside, or where
+//!   conditions guard the state;
+//! - elements that code selects with operations other than sums and products of numbers, symbols and
+//!   counters, behind conditions in the code, or in iterations of its loops other than the first and the
+//!   last;
+//! - whether the sides of a copy have equally many elements for all symbols, whether memory of a call has the
+//!   extents of its argument, and whether memory of an alias suffices, if symbols decide;
+//! - writes of constants and of inputs of calls through a name that may also name something else;
+//! - conflicts between arguments of a call that overlap outside, with persistent transients of the callee, or
+//!   through references that a state uses before it sets them. In states of more than 20000 nodes, and beyond
+//!   2000 unordered pairs of accesses of one container in one state, a warning states that the rest is not
+//!   compared; after four undecided pairs there is no such warning;
 //! - whether a symbol has a value on *every* path to its use, and a transient on any path to its read;
-//! - whether a reference is set before it is used;
-//! - deadlock that depends on data, on the contents of conditions, on single queues of an array of streams, or on what
-//!   calls push and pop; streams that are arguments or persistent;
-//! - loops that end never or sometimes, depending on data, on arithmetic beyond a few steps of a counter, or on a counter that is no i64, and circles of
-//!   transitions that have more than one way out, or one that is decided anew each time; of library nodes everything but the form of their properties;
-//!   the signatures of external functions.
+//! - whether a reference is set before its use;
+//! - deadlocks that depend on data, on the contents of conditions, on single queues of an array of streams,
+//!   or on pushes and pops of calls; streams that are arguments or persistent;
+//! - loops that may not end, depending on data, on arithmetic beyond a few steps of a counter, or on a
+//!   counter that is not an `i64`; cycles of transitions with more than one exit, or with one that is decided
+//!   anew in each round;
+//! - library nodes, except for the form of their properties, and the signatures of external functions.
 #![forbid(unsafe_code)]
 
 mod bounds;
@@ -92,7 +97,7 @@ impl Validated {
         &self.program.sdfg
     }
 
-    /// What looks unintended.
+    /// A probably unintended construct.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.program.warnings
     }
@@ -103,7 +108,8 @@ impl Validated {
     }
 }
 
-/// What looks unintended in a program. Printing it shows each warning with carets, and nothing if there is none.
+/// Probably unintended constructs of a program. Printing shows each warning with carets, and nothing if there
+/// is none.
 #[must_use = "warnings tell of likely mistakes: print them, or say that they do not matter"]
 #[derive(Clone, Debug)]
 pub struct Warnings {

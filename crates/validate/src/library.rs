@@ -1,5 +1,4 @@
-//! Library nodes, as far as any of them can be judged: what an operation is, and which properties it has, its registry
-//! knows, which expands it.
+//! Rule: form of library nodes. The registry that expands an operation defines its meaning and properties.
 
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{LibraryNode, NodeKind};

@@ -1,4 +1,4 @@
-//! Memlets: what each edge moves, against its ends and its containers.
+//! Rule: memlets of edges against their ends and their containers.
 
 use sdfg_graph::analysis::{is_leaf, memlet_path};
 use sdfg_graph::diagnostic::{Code, Element, Secondary};
@@ -46,7 +46,8 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
     }
 }
 
-/// What gets another name has the same distance between all neighbours along a dimension, which elements in tiles have not.
+/// A subset with another name has a constant distance between neighbours along each dimension; elements in
+/// tiles do not.
 fn bound_tiles(site: &Site<'_>, id: EdgeId, findings: &mut Findings) {
     let edge = site.state.edge(id);
     // Library nodes and reductions become nested SDFGs.
@@ -77,7 +78,7 @@ fn path_ends(site: &Site<'_>, id: EdgeId) -> (NodeId, NodeId) {
     (src, dst)
 }
 
-/// What the ends of an edge ask for: `Some(container)` where its path ends at an access node.
+/// Requirement of the ends of an edge: `Some(container)` if its path ends at an access node.
 fn flow_fits(site: &Site<'_>, id: EdgeId, leaf: bool, findings: &mut Findings) -> bool {
     let edge = site.state.edge(id);
     if edge.memlet.flow == Flow::Order {

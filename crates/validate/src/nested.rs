@@ -1,4 +1,4 @@
-//! Nested SDFGs: the interface between a call and what it calls.
+//! Rule: nested SDFGs, the interface between a call and its callee.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ fn accessed<'s>(site: &Site<'s>, id: NodeId, name: &str, input: bool) -> Option<
     Some((id, if input { memlet.read_access()? } else { memlet.write_access()? }))
 }
 
-/// What a connector brings has the kind and the dimensions of the argument.
+/// The data of a connector has the kind and the dimensions of the argument.
 fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, frames: &Frames, findings: &mut Findings) {
     let inputs = nested.inputs.iter().map(|connector| (connector, true));
     let outputs = nested.outputs.iter().map(|connector| (connector, false));

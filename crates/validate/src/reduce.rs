@@ -1,4 +1,4 @@
-//! Reductions: their two edges, axes, output and identity.
+//! Rule: reductions, with their two edges, axes, output and identity.
 
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{Access, Flow, NodeId, NodeKind, Reduce};

@@ -1,4 +1,4 @@
-//! References: that something sets each one, and that iterations which nothing orders do not.
+//! Rule: references. Something sets each one, and unordered iterations do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ fn unset(program: &Program<'_>, findings: &mut Findings) {
     }
 }
 
-/// What a reference names after iterations that set it differently is not determined, nor what other iterations find.
+/// The target of a reference is not determined after iterations that set it differently, nor in other
+/// iterations.
 fn set_by_iterations(
     site: &Site<'_>,
     id: EdgeId,

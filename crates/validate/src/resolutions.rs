@@ -1,4 +1,4 @@
-//! Conflict resolutions: each is defined for some element types.
+//! Rule: conflict resolutions, each of which is defined for some element types.
 
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{ConflictResolution, EdgeId};

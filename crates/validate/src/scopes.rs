@@ -1,4 +1,4 @@
-//! Maps and consume scopes: parameters, ranges, counts, and what their connectors bring.
+//! Rule: maps and consume scopes, with parameters, ranges, counts, and inputs of their connectors.
 
 use sdfg_graph::diagnostic::{Code, Diagnostic};
 use sdfg_graph::ir::{Consume, Flow, Map, NodeId, NodeKind, Place, Schedule, Volume};

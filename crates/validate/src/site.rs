@@ -1,4 +1,4 @@
-//! Where a rule looks: an SDFG or a state with the paths of its elements, and the place where findings gather.
+//! Site of a rule: an SDFG or a state with the paths of its elements, and the collection of diagnostics.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,7 @@ pub(super) struct Program<'a> {
     pub(super) path: ElementPath,
     /// Number of SDFGs around it.
     pub(super) depth: usize,
-    /// What runs it.
+    /// Its device.
     pub(super) device: Device,
     /// Symbols that its control flow assigns.
     pub(super) assigned: BTreeSet<Symbol>,
@@ -77,7 +77,7 @@ pub(super) struct Program<'a> {
     pub(super) shared: Shared,
     /// The call that runs it, of a nested one whose meaning is checked.
     pub(super) call: Option<Arc<Call>>,
-    /// What was asked of pairs of accesses, in all SDFGs of the program.
+    /// Queries about pairs of accesses, in all SDFGs of the program.
     pub(super) meetings: Rc<Meetings>,
     labels: BTreeMap<StateId, BlockId>,
     /// Tables that several rules ask for.
@@ -208,7 +208,7 @@ impl<'a> Program<'a> {
         self.analyses.borrow_mut().post_dominators(self.sdfg, region)
     }
 
-    /// How often each block runs.
+    /// Number of executions of each block.
     pub(super) fn executions(&self) -> &ExecutionTable {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
     }
@@ -223,7 +223,7 @@ impl<'a> Program<'a> {
         self.bindings().get(&alias).map_or(&[], Vec::as_slice)
     }
 
-    /// How many aliases are bound.
+    /// Number of bound aliases.
     pub(super) fn n_bound_aliases(&self) -> usize {
         self.bindings().len()
     }

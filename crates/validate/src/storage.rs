@@ -1,4 +1,4 @@
-//! Memories: code reaches the containers that it reads and writes.
+//! Rule: memories. Code must reach the containers that it reads and writes.
 
 use sdfg_graph::analysis::{Device, device_in};
 use sdfg_graph::diagnostic::Code;
@@ -7,7 +7,7 @@ use sdfg_graph::ir::{EdgeId, Flow, NodeId, NodeKind, Storage};
 use super::frame::Frames;
 use super::site::{Findings, Site};
 
-/// What messages and rules know of a device.
+/// Name and memories of a device.
 trait Reach {
     /// A noun for messages.
     fn noun(self) -> &'static str;
@@ -44,7 +44,7 @@ impl Reach for Device {
     }
 }
 
-/// What runs the contents of a scope.
+/// Device of the contents of a scope.
 pub(super) fn device_at(site: &Site<'_>, frames: &Frames, scope: Option<NodeId>) -> Device {
     device_in(site.state, &frames.scopes, scope, site.device)
 }

@@ -1,7 +1,8 @@
-//! Streams that provably wait for ever (`docs/semantics.md`, "Streams"), or whose elements nobody takes.
+//! Rule: streams that provably wait for ever (`docs/semantics.md`, "Streams"), or whose elements are never
+//! taken.
 //!
-//! Only transient streams that begin empty are judged: what a caller passes, and what a persistent stream holds, is not
-//! known. An error means that the pop or push waits for ever whenever it runs at all.
+//! The rule covers only transient streams that begin empty, because the contents of arguments and persistent
+//! streams are unknown. An error means that the pop or push waits for ever whenever it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,7 @@ struct Use {
     edge: EdgeId,
     /// Scopes around it, up to the one whose iterations each have a stream of their own.
     scopes: Vec<NodeId>,
-    /// How many elements at least, and at most, in one execution of the state; `None` where that is not known.
+    /// Minimum and maximum number of elements in one execution of the state; `None` if it is unknown.
     least: Option<Expr>,
     most: Option<Expr>,
     /// Whether it waits for an element, or for room.
@@ -156,7 +157,7 @@ fn starved(
     None
 }
 
-/// How often a block runs at most, if loops with numbers for ends are all that repeats it.
+/// Maximum number of executions of a block, if only loops with constant ends repeat it.
 fn executions(program: &Program<'_>, block: BlockId) -> Option<Expr> {
     let sdfg = program.sdfg;
     let mut times = Expr::one();
@@ -288,7 +289,8 @@ impl Use {
     }
 }
 
-/// How often what stands in these scopes runs, if each of them has the same, positive number of iterations every time.
+/// Number of executions of the contents of these scopes, if each of them always has the same, positive number
+/// of iterations.
 fn repetitions(site: &Site<'_>, frames: &Frames, scopes: &[NodeId]) -> Option<Expr> {
     let mut times = Expr::one();
     for scope in scopes {

@@ -1,7 +1,7 @@
-//! Which symbols have a value at each block of an SDFG.
+//! Symbols with a value at each block of an SDFG.
 //!
-//! The answer is "may have": a symbol counts from every transition or loop that assigns it on some way to the block, so
-//! that no program is refused for a path that it never takes.
+//! The analysis is a may-analysis: a symbol counts from every transition or loop that assigns it on some path
+//! to the block. Therefore no program is refused for a path that it never takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

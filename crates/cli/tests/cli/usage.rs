@@ -47,7 +47,7 @@ fn codes_are_explained() {
         "Wrong:",
         "Right:",
     ]);
-    bench.run(&["explain", "D107"]).prints(&["D107: a memlet whose meaning is not supported", "What to do"]);
+    bench.run(&["explain", "D107"]).prints(&["D107: a memlet whose meaning is not supported", "Remedy"]);
     bench.run(&["explain"]).prints(&[
         "T001  the target",
         "T002  the target",

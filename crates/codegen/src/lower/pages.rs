@@ -8,10 +8,10 @@ pub const PAGES: [Entry; 3] = [
     Entry {
         name: "T001",
         title: "the target has no hardware for a schedule",
-        why: "Schedules of GPUs, FPGAs and ranks name the hardware that runs the iterations. Native code for a CPU has none of these, and \
-              a schedule is a promise: nothing else runs the scope instead.",
-        action: "Take a schedule of the CPU (`cpu_multicore`, `sequential`, `simd`, `unrolled`) or none. `sdfg interpret` runs every \
-                 schedule.",
+        why: "Schedules of GPUs, FPGAs and ranks name the hardware that runs the iterations. Native code for a \
+              CPU does not have this hardware. A schedule is a promise, so nothing else runs the scope instead.",
+        action: "Use a schedule of the CPU (`cpu_multicore`, `sequential`, `simd`, `unrolled`) or none. `sdfg \
+                 interpret` runs every schedule.",
         example: Some(Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -40,8 +40,10 @@ pub const PAGES: [Entry; 3] = [
     Entry {
         name: "T002",
         title: "the target has no memory for a storage",
-        why: "Storages of GPUs and FPGAs, and of files, name the memory that a container lies in. Native code for a CPU does not reach it.",
-        action: "Take a storage of the CPU (`cpu_heap`, `cpu_thread_local`, `register`) or none. `sdfg interpret` runs every storage.",
+        why: "Storages of GPUs and FPGAs, and of files, name the memory of a container. Native code for a CPU \
+              cannot access it.",
+        action: "Use a storage of the CPU (`cpu_heap`, `cpu_thread_local`, `register`) or none. `sdfg interpret` \
+                 runs every storage.",
         example: Some(Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -60,10 +62,13 @@ pub const PAGES: [Entry; 3] = [
     Entry {
         name: "T003",
         title: "lanes cannot run a map of schedule `simd`",
-        why: "The schedule `simd` runs the iterations of the last parameter on the lanes of vectors, an instruction for all of them. So no \
-              iteration may write what another one accesses, the scope has tasklets and copies alone, and lanes leave loops together. `docs/semantics.md` has the \
-              whole list, under \"Map scopes\". It is a promise: the iterations do not run one after the other instead.",
-        action: "Mend what the message names, or take the schedule `sequential`, which runs one iteration after the other.",
+        why: "The schedule `simd` runs the iterations of the last parameter on vector lanes, one instruction for \
+              all of them. Therefore no iteration may write an element that another one accesses, the scope \
+              contains only tasklets and copies, and lanes leave loops together. `docs/semantics.md` has the \
+              complete list, under \"Map scopes\". The schedule is a promise: the iterations do not run one \
+              after the other instead.",
+        action: "Correct the construct that the message names, or use the schedule `sequential`, which runs one \
+                 iteration after the other.",
         example: Some(Example::Programs {
             bad: "sdfg p {
   array A: f64[8]

@@ -1,4 +1,4 @@
-//! From loops, branches and jumps to states and transitions.
+//! Lowers loops, branches and jumps to states and transitions.
 
 use sdfg_graph::analysis::region_graph::{one_is_taken, tried_transitions};
 use sdfg_graph::ir::draft::DraftSdfg;

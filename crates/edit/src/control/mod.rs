@@ -1,9 +1,9 @@
-//! Loops and branches as blocks, and as the state machine that they stand for (ADR 0002).
+//! Conversion between loops and branches as blocks and the equivalent state machine (ADR 0002).
 //!
-//! [`lower`] makes plain transitions of all loops, branches and jumps: the paper's state machine. [`raise`] finds loops and
-//! branches among plain transitions, also those that other front ends write: guard states, latches, if-then-else diamonds. What
-//! fits neither form stays as transitions. Both keep the meaning of the program and the order in which transitions are
-//! tried. They take programs whose control flow is valid, and leave it valid.
+//! [`lower`] replaces all loops, branches and jumps by plain transitions: the paper's state machine.
+//! [`raise`] finds loops and branches among plain transitions, including those of other front ends: guard
+//! states, latches, if-then-else diamonds. Other shapes remain transitions. Both preserve the meaning of the
+//! program and the order of transitions. They require valid control flow, and preserve its validity.
 
 mod lower;
 mod raise;
@@ -21,7 +21,7 @@ use sdfg_language::syntax::Expression;
 
 use crate::edit::derived_block_label;
 
-/// What a transition does: a condition, and values for symbols.
+/// Effect of a transition: a condition, and values for symbols.
 type Effects = (Option<Expression>, Vec<(Symbol, Expression)>);
 
 /// Adds an empty state that has `role` for the block labelled `origin`.

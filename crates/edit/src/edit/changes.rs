@@ -1,8 +1,8 @@
-//! What a series of edits changed, for logs and for those who keep something about the program.
+//! Report of a series of edits, for logs and for side tables.
 //!
-//! The report is read off the journal when a series ends: each element once, by its id and by its path in the grammar of
-//! [`path`](sdfg_graph::path). What was added and removed again is not in it, nor what lies in something that was removed as a
-//! whole.
+//! The report is derived from the journal when a series ends. It lists each changed element once, by id and
+//! by path in the grammar of [`path`](sdfg_graph::path). It omits elements that were added and removed again,
+//! and elements inside removed ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use sdfg_graph::workspace::TouchedParts;
 use super::editor::sdfg_at;
 use super::journal::{Entry, Path, Undo};
 
-/// What a series of edits changed, in order of places.
+/// Changes of a series of edits, in order of places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     all: Vec<Change>,
@@ -26,7 +26,7 @@ pub struct Changes {
 /// One element that is another one than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What happened to it.
+    /// Its change.
     pub kind: ChangeKind,
     /// The element by ids, which name nothing any more if it was removed.
     pub place: Place,
@@ -34,7 +34,7 @@ pub struct Change {
     pub path: ElementPath,
 }
 
-/// What happened to an element.
+/// Change of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
     /// It is new.
@@ -127,7 +127,7 @@ impl Changes {
     }
 }
 
-/// Which parts of a program a journal is about. What happens in a called SDFG happens to the state with the call.
+/// Parts of a program that a journal concerns. Changes in a called SDFG concern the state with the call.
 fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> Touched {
     let mut found = TouchedParts { before, after: program.revision(), ..TouchedParts::default() };
     for entry in log {
@@ -163,7 +163,7 @@ fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> Touched {
     found.into()
 }
 
-/// What the journal has of an element.
+/// Entries of the journal for an element.
 #[derive(Debug, Default)]
 struct Found<'l> {
     /// Whether the series made it.
@@ -177,7 +177,7 @@ struct Found<'l> {
 }
 
 impl Found<'_> {
-    /// What happened to it on the whole; `None` for nothing.
+    /// Net change of the element; `None` for nothing.
     fn kind(&self, program: &Sdfg, place: &Place) -> Option<ChangeKind> {
         let sdfg = sdfg_at(program, &place.calls)?;
         let edge = |state, id| sdfg.get_state(state).and_then(|graph| graph.get_edge(id));
@@ -220,7 +220,7 @@ fn changed_edge(before: &Edge, now: &Edge) -> Option<ChangeKind> {
     }
 }
 
-/// What the journal has of each element.
+/// Entries of the journal for each element.
 #[derive(Debug, Default)]
 struct Elements<'l>(BTreeMap<Place, Found<'l>>);
 

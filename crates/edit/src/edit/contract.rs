@@ -1,4 +1,4 @@
-//! What every series of edits promises of the places that it touched, checked when it ends.
+//! The contract of every series of edits for the places that it touched, checked at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::editor::Editor;
 use super::journal::{Path, Undo};
 use super::{EditError, edge};
 
-/// What was touched in one state.
+/// Touched elements of one state.
 #[derive(Debug, Default)]
 struct Touched {
     is_whole: bool,

@@ -1,4 +1,4 @@
-//! Containers, symbols and control flow: adding, changing and removing them.
+//! Edits of containers, symbols and control flow: adding, changing and removing.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Copies of nodes in another state.
+//! Copies of nodes to another state.
 
 use std::collections::BTreeMap;
 

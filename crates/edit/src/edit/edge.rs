@@ -1,4 +1,4 @@
-//! Edges: adding, redirecting and removing them, and what moves along them.
+//! Edits of edges: adding, redirecting and removing them, and changing their memlets.
 
 use std::collections::{BTreeMap, BTreeSet};
 

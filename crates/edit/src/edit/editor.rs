@@ -1,4 +1,4 @@
-//! The editor: a series of edits that is made whole or not at all.
+//! The editor: an atomic series of edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

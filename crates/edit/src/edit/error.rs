@@ -1,4 +1,4 @@
-//! Why an edit is refused.
+//! Reasons for refusing an edit.
 
 use sdfg_graph::ir::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
 use sdfg_language::symbolic::{Expr, Symbol};
@@ -33,9 +33,9 @@ pub enum EditError {
     WrongKind {
         /// Label of the node or block.
         label: String,
-        /// What it is.
+        /// Its kind.
         found: &'static str,
-        /// What the edit is for.
+        /// The kind that the edit requires.
         expected: &'static str,
     },
     /// A code node has no such connector.
@@ -51,12 +51,12 @@ pub enum EditError {
     ConnectorMisplaced {
         /// Label of the node.
         label: String,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
         /// The connector, empty if there is none.
         connector: String,
     },
-    /// What an edge moves cannot come from or go to the nodes at its ends.
+    /// The data of an edge cannot come from or go to the nodes at its ends.
     #[error(
         "what the edge from `{src}` to `{dst}` moves cannot pass there: reads begin at access nodes, writes end at them, \
          values pass between code nodes"
@@ -142,7 +142,7 @@ pub enum EditError {
     NotExpressible {
         /// The replacement.
         value: Expr,
-        /// Where it would be inserted.
+        /// Place of the insertion.
         label: String,
         /// Why not.
         reason: &'static str,
@@ -212,14 +212,14 @@ pub enum EditError {
         /// Why not.
         reason: &'static str,
     },
-    /// What passes an edge is not known well enough.
+    /// The data of an edge is not known precisely enough.
     #[error("what passes {edge} of `{container}` is not known exactly: {reason}")]
     Inexact {
         /// The edge.
         edge: EdgeId,
         /// The container.
         container: String,
-        /// What is missing.
+        /// The missing fact.
         reason: &'static str,
     },
     /// Control flow that does not have the form that the edit needs.
@@ -227,7 +227,7 @@ pub enum EditError {
     ControlFlow {
         /// Label of the block.
         label: String,
-        /// What it should be like.
+        /// The requirement.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Putting the only state of a nested SDFG in the place of the call.
+//! Inlines the only state of a nested SDFG at its call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ fn only_state(nested: &NestedSdfg, label: &str) -> Result<StateId, EditError> {
     Ok(state)
 }
 
-/// What an inner container is outside.
+/// Outer counterpart of an inner container.
 enum Meaning {
     /// A container of its own.
     Own(ContainerId),
@@ -273,7 +273,8 @@ impl<'a, 'p> Inliner<'a, 'p> {
         Ok(copy)
     }
 
-    /// What came before the call comes before all of its nodes, and so for what came after.
+    /// Everything before the call comes before all of its nodes, and therefore before everything after the
+    /// call.
     fn keep_order(&mut self, nodes: &BTreeSet<NodeId>) -> Result<(), EditError> {
         let (state, graph) = (self.state, self.editor.graph(self.state));
         let before: BTreeSet<NodeId> = graph.each_in_edge(self.node).map(|(_, edge)| edge.src).collect();

@@ -1,4 +1,4 @@
-//! What an editor did, so that it can be taken back and told.
+//! Journal of an editor, for reverting and reporting its edits.
 
 use std::sync::Arc;
 

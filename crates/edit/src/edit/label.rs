@@ -1,7 +1,8 @@
-//! Names of what edits add.
+//! Labels of added elements.
 //!
-//! Chains of transformations find nodes by label, so labels of new nodes follow from those of old ones by one rule and
-//! from nothing else: the label of what the node was made for, a dot, its role, and the first number that is free.
+//! Chains of transformations find nodes by label. Therefore one rule derives the labels of new nodes from
+//! those of old ones and from nothing else: the label of the original node, a dot, a role, and the first free
+//! number.
 
 use sdfg_graph::ir::{Sdfg, State, StateId};
 

@@ -1,4 +1,4 @@
-//! A container on the way of a memlet: a local copy of what passes an edge.
+//! Inserts a local copy of the data that passes an edge.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::editor::Editor;
 use super::settle::exactness;
 use super::{EditError, expect_edge, names};
 
-/// How well it must be known what passes an edge that gets a local copy.
+/// Required precision of the data of an edge that gets a local copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cover {
     /// Every element that is copied is accessed, whatever the symbols are.
@@ -218,7 +218,7 @@ fn segments_inside(graph: &State, edge: EdgeId, reads: bool) -> BTreeSet<EdgeId>
 /// The smallest block of elements that holds a subset.
 struct Hull {
     shape: Vec<Expr>,
-    /// What is added to an index to count from the first element.
+    /// Summand of an index that makes it count from the first element.
     offset: Vec<Expr>,
 }
 

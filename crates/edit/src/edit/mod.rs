@@ -1,11 +1,11 @@
-//! Editing graphs: the operations that transformations are written with.
+//! The editing API: the operations that transformations consist of.
 //!
-//! An [`Editor`] borrows a program, makes a series of edits, and ends it with [`commit`](Editor::commit), or takes everything back
-//! (ADR 0013). Each edit is made or refused with an [`EditError`] that leaves the program as it was. Whether the
-//! program still means the same is for the caller to know: wrapping nodes in a map runs them many times. Operations that keep
-//! the meaning say so.
+//! An [`Editor`] borrows a program, makes a series of edits, and ends it with [`commit`](Editor::commit) or
+//! reverts everything (ADR 0013). Each edit succeeds, or fails with an [`EditError`] and leaves the program
+//! unchanged. The caller is responsible for the meaning of the program: wrapping nodes in a map runs them
+//! many times. Operations that preserve the meaning say so.
 //!
-//! Labels of what is added follow one rule, [`derived_label`]. A [`Snapshot`] goes back over any number of series.
+//! Labels of added elements follow one rule, [`derived_label`]. A [`Snapshot`] reverts any number of series.
 
 mod changes;
 mod contract;

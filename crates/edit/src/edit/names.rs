@@ -1,4 +1,4 @@
-//! Which names an SDFG uses, so that new ones do not capture them.
+//! Names used in an SDFG, so that new names do not capture them.
 
 use std::collections::BTreeSet;
 

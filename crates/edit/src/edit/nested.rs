@@ -1,4 +1,4 @@
-//! Turning nodes into a call of a nested SDFG.
+//! Turns nodes into a call of a nested SDFG.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,7 +169,7 @@ impl Editor<'_> {
     }
 }
 
-/// Which containers a subgraph uses, and how.
+/// Containers that a subgraph uses, with the kinds of use.
 struct Uses {
     /// Arguments that are read.
     reads: BTreeSet<ContainerId>,

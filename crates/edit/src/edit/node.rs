@@ -1,4 +1,4 @@
-//! Nodes: adding, finding, replacing and removing them.
+//! Edits of nodes: adding, finding, replacing and removing them.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The smallest changes of containers, symbols and control flow, each written down before it is made. All other edits of
-//! these are made of them.
+//! Primitive changes of containers, symbols and control flow, each recorded before it is made. All other
+//! edits of them consist of these.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What has to be derived anew: outer memlets follow from inner ones, from the ranges of scopes, and from what is known of
-//! symbols.
+//! Pending derivations: outer memlets that follow from inner ones, from the ranges of scopes, and from facts
+//! about symbols.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::journal::Path;
 
-/// What has to be derived anew, of all SDFGs of a program.
+/// Pending derivations of all SDFGs of a program.
 #[derive(Debug, Default)]
 pub(super) struct Pending(BTreeMap<Path, OfSdfg>);
 
@@ -27,7 +27,7 @@ pub(super) struct OfSdfg {
     pub(super) containers: BTreeSet<ContainerId>,
     /// Whether other values may reach all states.
     pub(super) is_everywhere: bool,
-    /// What was known of symbols before, if that may change.
+    /// Previous facts about symbols, if they may change.
     pub(super) known: Option<Sizes>,
     pub(super) is_known_old: bool,
 }
@@ -60,7 +60,7 @@ impl Pending {
         self.of(path).is_touched = true;
     }
 
-    /// What passes connectors of a scope changes; without a name, any of them.
+    /// The data at connectors of a scope changes; without a name, at any of them.
     pub(super) fn port(&mut self, path: &Path, state: StateId, entry: NodeId, name: Option<String>) {
         self.of(path).states.entry(state).or_default().add(entry, name);
     }
@@ -100,7 +100,7 @@ impl Pending {
         self.of(path).states.entry(state).or_default().is_whole = true;
     }
 
-    /// What was known of SDFGs may be that of others by now.
+    /// Facts about SDFGs may now belong to others.
     pub(super) fn forget_known(&mut self, is_meant: impl Fn(&Path) -> bool) {
         self.0.iter_mut().filter(|(path, _)| is_meant(path)).for_each(|(_, of)| of.known = None);
     }
@@ -112,7 +112,7 @@ impl Pending {
         of.is_known_old |= !container.shape().iter().flat_map(Expr::free_symbols).all(|s| is_known(&s));
     }
 
-    /// What is known of symbols, where `find_out` was asked before or now.
+    /// Facts about symbols, if `find_out` was called before or now.
     pub(super) fn known(&mut self, path: &Path, find_out: impl FnOnce() -> Sizes) -> &Sizes {
         self.of(path).known.get_or_insert_with(find_out)
     }
@@ -149,7 +149,7 @@ impl OfState {
     }
 }
 
-/// What a transition assigns, and in which region; `None` for nothing.
+/// Assignments of a transition, and its region; `None` for nothing.
 pub(super) fn assigned_at(sdfg: &Sdfg, transition: &Transition) -> Option<(RegionId, Vec<Symbol>)> {
     let region = sdfg.get_block(transition.src)?.region;
     let symbols: Vec<Symbol> = transition.assignments.iter().map(|(symbol, _)| symbol.clone()).collect();

@@ -1,6 +1,6 @@
-//! The smallest changes, each written down before it is made. All other edits are made of these.
+//! Primitive changes of nodes and edges, each recorded before it is made. All other edits consist of these.
 //!
-//! They look at nothing but cycles: edits check what they are given, and the editor checks the outcome.
+//! They check only for cycles. Edits check their arguments, and the editor checks the result.
 
 use sdfg_graph::analysis::node_leads_to;
 use sdfg_graph::analysis::symbols::bound_symbols;

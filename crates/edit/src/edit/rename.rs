@@ -1,4 +1,4 @@
-//! Other names for containers and connectors.
+//! Renames containers and connectors.
 
 use std::collections::BTreeMap;
 

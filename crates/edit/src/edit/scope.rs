@@ -1,4 +1,4 @@
-//! Putting nodes into a map scope, and taking a map away.
+//! Puts nodes into a map scope, and removes map scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -229,7 +229,7 @@ impl Editor<'_> {
     }
 }
 
-/// What enters a scope comes from an access node or from a scope around, and is read there.
+/// Data that enters a scope comes from an access node or from a surrounding scope, and is read there.
 pub(super) fn check_entering(state: &State, id: EdgeId) -> Result<(), EditError> {
     let edge = state.edge(id);
     match &edge.memlet.flow {
@@ -242,7 +242,7 @@ pub(super) fn check_entering(state: &State, id: EdgeId) -> Result<(), EditError>
     }
 }
 
-/// What leaves a scope goes to an access node or to a scope around, and is written there.
+/// Data that leaves a scope goes to an access node or to a surrounding scope, and is written there.
 pub(super) fn check_leaving(state: &State, id: EdgeId) -> Result<(), EditError> {
     let edge = state.edge(id);
     match &edge.memlet.flow {
@@ -267,7 +267,7 @@ struct Through {
     known: Vec<(Key, String)>,
 }
 
-/// What passes one connector: the end outside, the container, and how writes are resolved.
+/// Data of one connector: the outer end, the container, and the resolution of writes.
 type Key = (NodeId, Option<String>, ContainerId, Option<ConflictResolution>);
 
 impl Through {

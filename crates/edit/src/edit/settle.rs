@@ -1,4 +1,4 @@
-//! Deriving what is pending: outer memlets of the ports that edits touched, and of those further out that follow.
+//! Derives pending memlets: at touched ports, and further out where a change propagates.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,7 +166,7 @@ fn derive(editor: &mut Editor<'_>, state: StateId, ports: BTreeMap<NodeId, Ports
     }
 }
 
-/// What is known of symbols around a scope.
+/// Facts about symbols around a scope.
 fn known_around(
     editor: &mut Editor<'_>,
     state: StateId,
@@ -193,7 +193,7 @@ fn known_around(
     known
 }
 
-/// What is known of symbols in the states of the SDFG.
+/// Facts about symbols in the states of the SDFG.
 fn known(editor: &mut Editor<'_>) -> Known {
     let sizes = editor.sizes().clone();
     Known::of_sizes(editor.sdfg(), &sizes)

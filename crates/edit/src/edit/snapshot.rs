@@ -1,4 +1,4 @@
-//! Snapshots, and edits that are made whole or not at all.
+//! Snapshots, and atomic edits.
 
 use sdfg_graph::ir::Sdfg;
 

@@ -1,4 +1,4 @@
-//! Blocks: splitting and merging states, states before and after blocks, loops around them.
+//! Edits of blocks: splitting and merging states, states before and after blocks, loops around them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

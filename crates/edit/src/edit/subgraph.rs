@@ -1,4 +1,4 @@
-//! Nodes that edits treat as one: whole scopes, side by side, with no path out of them and back.
+//! Sets of nodes that edits treat as one: whole scopes, without a path that leaves the set and returns.
 
 use std::collections::BTreeSet;
 

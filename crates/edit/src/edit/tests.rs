@@ -1,4 +1,4 @@
-//! Edits on small programs; random ones are in the repository's `tests/edit.rs`.
+//! Tests of edits on small programs; `tests/edit.rs` of the repository tests random ones.
 
 mod series;
 mod tables;

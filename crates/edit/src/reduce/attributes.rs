@@ -1,4 +1,4 @@
-//! Properties set to their defaults, and conflict resolutions taken away.
+//! Reduction of attributes: resets properties to their defaults, and removes conflict resolutions.
 
 use sdfg_graph::analysis::{is_leaf, memlet_path};
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};

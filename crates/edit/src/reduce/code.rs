@@ -1,4 +1,4 @@
-//! Simpler code: statements dropped, expressions replaced by parts of themselves or by constants.
+//! Reduction of code: drops statements, and replaces expressions by parts of themselves or by constants.
 
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{BlockKind, Connector, NodeKind, Sdfg, TaskletBody};
@@ -118,7 +118,7 @@ pub(super) fn rewrite_block(
     rewritten
 }
 
-/// What may stand in the place of an expression: constants, then its parts.
+/// Candidates for the replacement of an expression: constants, then its parts.
 fn simpler(expression: &Expression) -> Vec<Expression> {
     let constant = |kind| Expression { kind, span: Span::default() };
     let float = |value| FloatLiteral::new(value).map(|value| constant(ExpressionKind::Float(value)));
@@ -151,7 +151,7 @@ fn simpler(expression: &Expression) -> Vec<Expression> {
     found
 }
 
-/// What may stand in the place of a statement: nothing, what is in it, or a plain assignment.
+/// Candidates for the replacement of a statement: nothing, its contents, or a plain assignment.
 fn simpler_statements(statement: &Statement) -> Vec<Vec<Statement>> {
     let mut found = vec![Vec::new()];
     match &statement.kind {

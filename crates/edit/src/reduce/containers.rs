@@ -1,4 +1,4 @@
-//! Fewer and smaller containers, fewer symbols.
+//! Reduction of containers and symbols: fewer and smaller ones.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Less control flow: blocks, loops and branches, transitions.
+//! Reduction of control flow: blocks, loops, branches and transitions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Less dataflow: states, nodes, edges and calls.
+//! Reduction of dataflow: states, nodes, edges and calls.
 
 use sdfg_graph::ir::draft::DraftSdfg;
 use sdfg_graph::ir::{EdgeId, Node, NodeId, NodeKind, Sdfg, State, StateId};

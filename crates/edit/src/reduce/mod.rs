@@ -1,9 +1,10 @@
-//! Test-case reduction: the smallest program that still shows a failure.
+//! Test-case reduction: finds the smallest program that still shows a failure.
 //!
-//! [`reduce`] simplifies a program step by step (blocks, nodes, scopes, edges, containers, dimensions, symbols, code) and keeps a
-//! step if the result is valid, smaller, and still fails. The order is that of delta debugging (Zeller and Hildebrandt,
-//! "Simplifying and isolating failure-inducing input", 2002): many steps of a kind at once, then halves of them, then one
-//! by one, until no single step is left. Steps need not keep the meaning of the program: only the failure counts.
+//! [`reduce`] simplifies a program step by step (blocks, nodes, scopes, edges, containers, dimensions,
+//! symbols, code). It keeps a step if the result is valid, smaller, and still fails. The order is that of
+//! delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): many
+//! steps of a kind at once, then halves of them, then one by one, until no single step applies. Steps need
+//! not preserve the meaning of the program: only the failure counts.
 //!
 //! ```text
 //! size      what smaller means
@@ -38,13 +39,13 @@ pub struct Candidate<'a> {
     pub sdfg: &'a Sdfg,
     /// Its text form, which reads back to the same program.
     pub text: &'a str,
-    /// What was simplified, for people.
+    /// Description of the simplification, for people.
     pub step: &'a str,
-    /// How large it is.
+    /// Its size.
     pub size: Size,
 }
 
-/// What became of a program.
+/// Result of a reduction.
 #[derive(Clone, Debug)]
 pub struct Reduced {
     /// The smallest program that was found to fail; the given one if there is no smaller.
@@ -53,7 +54,7 @@ pub struct Reduced {
     pub before: Size,
     /// The size of the smallest one.
     pub after: Size,
-    /// How many programs were judged.
+    /// Number of judged programs.
     pub tries: usize,
     /// Whether no single step is left that was not tried; otherwise the limit ended the search.
     pub complete: bool,

@@ -1,4 +1,4 @@
-//! The kinds of steps in the order in which they are tried: what takes most away comes first.
+//! Kinds of steps in the order of their trial: steps that remove most come first.
 
 use sdfg_graph::ir::Sdfg;
 

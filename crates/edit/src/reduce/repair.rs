@@ -1,6 +1,6 @@
-//! Code that goes on after edges at it were removed: inputs become zero, outputs are computed for nothing.
+//! Repair of code whose edges were removed: inputs become zero, and unused outputs are still computed.
 //!
-//! Apart from the changes that remove edges, because all of them need it.
+//! All changes that remove edges share this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Smaller scopes and smaller subsets.
+//! Reduction of scopes and subsets.
 
 use std::collections::BTreeMap;
 

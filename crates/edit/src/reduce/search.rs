@@ -1,4 +1,4 @@
-//! The search: which steps are tried together, in which order, and until when.
+//! The search: steps that are tried together, their order, and the end of the search.
 
 use std::collections::BTreeSet;
 

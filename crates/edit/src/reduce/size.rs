@@ -1,4 +1,4 @@
-//! How large a program is: the measure that every step of a reduction makes smaller.
+//! Size of a program: the measure that every step of a reduction decreases.
 
 use std::fmt;
 

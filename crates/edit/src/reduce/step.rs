@@ -1,4 +1,4 @@
-//! Steps: one simplification each, at some place among the nested SDFGs of a program.
+//! Steps: single simplifications at some place among the nested SDFGs of a program.
 
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{NodeId, NodeKind, Sdfg, StateId};
@@ -43,7 +43,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// What is done to what.
+    /// Simplification and its place.
     pub(super) fn what(&self) -> &str {
         &self.change.what
     }

@@ -1,4 +1,4 @@
-//! Programs reduced under conditions whose smallest programs are known.
+//! Tests of reductions under conditions with known smallest programs.
 
 use std::convert::Infallible;
 

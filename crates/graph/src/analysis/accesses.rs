@@ -1,7 +1,7 @@
-//! Which containers nodes, states and regions read and write.
+//! Containers that nodes, states and regions read and write.
 //!
-//! Sets of containers, not of elements: the memlets hold the subsets. An access to a view or reference counts for the
-//! alias; [`alias_targets`] tells what it may name.
+//! The sets contain containers, not elements; memlets hold the subsets. An access to a view or reference
+//! counts for the alias; [`alias_targets`] lists the containers that it may name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,8 @@ pub struct AccessSets {
 }
 
 impl AccessSets {
-    /// What the edges at a node read and write: for an entry or exit, all that passes through its scope.
+    /// Reads and writes of the edges at a node: for an entry or exit, everything that passes through its
+    /// scope.
     pub fn of_node(state: &State, node: NodeId) -> Self {
         let mut sets = AccessSets::default();
         for edge in state.in_edges(node).into_iter().chain(state.out_edges(node)) {
@@ -31,7 +32,7 @@ impl AccessSets {
         sets
     }
 
-    /// What a state reads and writes.
+    /// Reads and writes of a state.
     pub fn of_state(state: &State) -> Self {
         let mut sets = AccessSets::default();
         for (edge, _) in state.edges() {
@@ -40,7 +41,7 @@ impl AccessSets {
         sets
     }
 
-    /// What the states, conditions and assignments of a region read and write, regions inside it included.
+    /// Reads and writes of the states, conditions and assignments of a region, including inner regions.
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let mut sets = AccessSets::default();
         let mut seen = BTreeSet::new();

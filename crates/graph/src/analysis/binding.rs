@@ -1,5 +1,5 @@
-//! What names are bound to: the edges at connectors, how a nested SDFG's containers lie in their arguments, and which view or reference an
-//! edge binds.
+//! Bindings of names: edges at connectors, positions of a nested SDFG's containers in their arguments, and
+//! the view or reference that an edge binds.
 
 use sdfg_language::subset::Subset;
 use sdfg_language::tasklet::Direction;
@@ -23,8 +23,8 @@ pub fn connector_edges(state: &State, node: NodeId, direction: Direction, connec
     edges
 }
 
-/// Which dimensions of a bound subset the container of a nested SDFG has: all but as many single indices, the leftmost
-/// first, as the subset has more dimensions. `None` if it has fewer, or too few single indices.
+/// Dimensions of a bound subset that the container of a nested SDFG has: all except as many single indices,
+/// the leftmost first, as the subset has more dimensions. `None` if it has fewer, or too few single indices.
 pub fn bound_dimensions(subset: &Subset, rank: usize) -> Option<Vec<usize>> {
     let mut surplus = subset.rank().checked_sub(rank)?;
     let mut kept = Vec::with_capacity(rank);

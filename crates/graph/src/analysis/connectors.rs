@@ -1,7 +1,7 @@
-//! What the connectors of a tasklet are to its code, and what control flow may name.
+//! Kinds of tasklet connectors as their code sees them, and names that control flow may use.
 //!
-//! Type checking, the interpreter and lowering all ask here, so that a connector is a value or a pointer for all of them
-//! alike (`docs/semantics.md`, "States", connectors).
+//! Type checking, the interpreter and lowering all use this module. Therefore a connector is a value or a
+//! pointer for all of them alike (`docs/semantics.md`, "States", connectors).
 
 use std::collections::BTreeSet;
 
@@ -82,8 +82,8 @@ impl TaskletConnectors {
     }
 }
 
-/// What a condition or assignment of control flow may name: every scalar as a value, every array as memory, the
-/// queues of every stream, and the given symbols.
+/// Names that a condition or assignment of control flow may use: every scalar as a value, every array as
+/// memory, the queues of every stream, and the given symbols.
 pub fn control_environment(
     sdfg: &Sdfg,
     symbols: impl IntoIterator<Item = (String, ScalarType)>,

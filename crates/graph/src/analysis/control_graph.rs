@@ -1,8 +1,8 @@
-//! The control flow of an SDFG, flattened: every step that control takes, and which may follow which.
+//! The flattened control flow of an SDFG: every step of control, and its possible successors.
 //!
-//! Loops, branches and jumps are dissolved into their steps, so that an analysis over it is one worklist, whatever the
-//! nesting. Nested SDFGs are calls inside of states and have graphs of their own. [`RegionGraph`](super::RegionGraph)
-//! keeps the structure instead.
+//! Loops, branches and jumps are decomposed into steps, so an analysis is one worklist algorithm for any
+//! nesting. Nested SDFGs are calls inside states and have separate graphs.
+//! [`RegionGraph`](super::RegionGraph) keeps the structure instead.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What runs a piece of a program: the host, or the device that the schedules around it name.
+//! Device of a piece of a program: the host, or the device that the surrounding schedules name.
 //!
 //! ```
 //! # use sdfg_graph as sdfg;
@@ -26,7 +26,7 @@
 use super::scope_tree::ScopeTree;
 use crate::ir::{NodeId, NodeKind, ScheduleKind, State};
 
-/// What runs a piece of a program.
+/// Device of a piece of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Device {
     /// The host.
@@ -54,7 +54,7 @@ impl Device {
     }
 }
 
-/// What runs the contents of a scope (`None`: the top of the state), given what runs the state.
+/// Device of the contents of a scope (`None`: the top of the state), given the device of the state.
 pub fn device_in(state: &State, tree: &ScopeTree, scope: Option<NodeId>, outside: Device) -> Device {
     let of_entry = |entry: NodeId| match &state.node(entry).kind {
         NodeKind::MapEntry(map) => Device::of_schedule(map.schedule.kind()),
@@ -71,8 +71,8 @@ pub fn device_in(state: &State, tree: &ScopeTree, scope: Option<NodeId>, outside
     tree.enclosing_scope(scope).find_map(of_entry).unwrap_or(outside)
 }
 
-/// What runs a node, given what runs the state; the entry and exit of a scope run outside of it, and a reduction has a schedule
-/// of its own.
+/// Device of a node, given the device of the state. The entry and exit of a scope run outside of it, and a
+/// reduction has its own schedule.
 pub fn device_of(state: &State, tree: &ScopeTree, node: NodeId, outside: Device) -> Device {
     let around = device_in(state, tree, tree.scope_of(node), outside);
     let NodeKind::Reduce(reduce) = &state.node(node).kind else { return around };

@@ -1,8 +1,9 @@
 //! Dominators and post-dominators of the blocks of a region.
 //!
-//! A block dominates another if every way from the start to the other passes it; it post-dominates another if every way
-//! from the other to an end of the region passes it. By petgraph's `simple_fast` (Cooper, Harvey and Kennedy, "A Simple,
-//! Fast Dominance Algorithm", 2001), on the region's graph and on its reverse with one end added.
+//! A block dominates another one if every path from the start to the other passes through it. It
+//! post-dominates another one if every path from the other to an end of the region passes through it. The
+//! computation uses petgraph's `simple_fast` (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+//! Algorithm", 2001), on the region's graph and on its reverse with one additional end.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! How often a block runs each time that a region around it runs.
+//! Number of executions of a block for each execution of an enclosing region.
 //!
-//! What one execution of a state does becomes what a region does by this: parts of containers by images, bytes and
-//! operations by sums. Conditions are not evaluated, so the answer is a bound wherever a choice is made.
+//! This number lifts the effect of one execution of a state to a region: images for parts of containers, sums
+//! for bytes and operations. Conditions are not evaluated, so the result is an upper bound wherever a choice
+//! is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use super::loops::counted_range;
 use super::region_graph::RegionGraph;
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 
-/// How many executions there are for each point of the loops around.
+/// Number of executions for each point of the surrounding loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Frequency {
     /// Exactly one.
@@ -29,7 +30,7 @@ pub enum Frequency {
 pub struct Executions {
     /// Counted loops between the region and the block, outermost first; ranges may mention symbols of outer ones.
     pub loops: Vec<(Symbol, Range)>,
-    /// How often the block runs for each point of the loops.
+    /// Number of executions of the block for each point of the loops.
     pub frequency: Frequency,
 }
 
@@ -85,12 +86,12 @@ impl ExecutionTable {
         self.counted.get(&block)
     }
 
-    /// How often a block runs each time that the body of the SDFG runs.
+    /// Number of executions of a block for each execution of the body of the SDFG.
     pub fn of_block(&self, sdfg: &Sdfg, block: BlockId) -> Executions {
         self.within(sdfg, block, sdfg.body())
     }
 
-    /// How often a block runs each time that `region`, which holds it, runs.
+    /// Number of executions of a block for each execution of `region`, which contains it.
     pub fn within(&self, sdfg: &Sdfg, block: BlockId, region: RegionId) -> Executions {
         let mut found = Executions { loops: Vec::new(), frequency: Frequency::Once };
         let mut at = block;

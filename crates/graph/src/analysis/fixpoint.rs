@@ -1,7 +1,7 @@
 //! The worklist solver of data-flow problems over a [`ControlGraph`] (Kildall 1973).
 //!
-//! A problem is a transfer function on facts and a join; facts must grow in a lattice of finite height, as sets of the
-//! containers, symbols and definitions of one program do.
+//! A problem is a transfer function on facts and a join. Facts must grow in a lattice of finite height, as
+//! sets of the containers, symbols and definitions of one program do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,8 @@ impl<K: Ord + Clone, T: Ord + Clone> Fact for BTreeMap<K, BTreeSet<T>> {
     }
 }
 
-/// What holds before each step, by its number, with what comes before it: `None` for steps that the entry does not reach.
+/// Facts before each step, by its number, with everything before it: `None` for steps that the entry does not
+/// reach.
 pub(super) fn solve_forward<F: Fact>(
     graph: &ControlGraph,
     at_entry: F,
@@ -68,8 +69,8 @@ pub(super) fn solve_forward<F: Fact>(
     before
 }
 
-/// What holds after each step, by its number, with what comes after it; `at_exit` after the exit. Steps from which the exit
-/// cannot be reached have facts, too.
+/// Facts after each step, by its number, with everything after it; `at_exit` after the exit. Steps from which
+/// the exit cannot be reached have facts too.
 pub(super) fn solve_backward<F: Fact>(
     graph: &ControlGraph,
     at_exit: F,

@@ -1,8 +1,8 @@
-//! Which parts of containers nodes, states and regions read and write, each exact or a cover.
+//! Footprints: parts of containers that nodes, states and regions read and write, each exact or a cover.
 //!
-//! [`AccessSets`](super::AccessSets) tells which containers; this tells which elements. The leaves of memlet trees are the
-//! truth: their subsets are carried through the scopes and counted loops around. An access through a view or reference
-//! counts for the alias, as in `AccessSets`.
+//! [`AccessSets`](super::AccessSets) contains containers; this module contains elements. The leaves of memlet
+//! trees are authoritative: their subsets are carried through the surrounding scopes and counted loops. An
+//! access through a view or reference counts for the alias, as in `AccessSets`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct Part {
     pub edge: Option<(StateId, EdgeId)>,
 }
 
-/// What is read and written.
+/// Read and written subsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Parts that are read, in order of their edges; those of conditions and assignments last.
@@ -46,8 +46,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// What one execution of a node accesses, in symbols of the place of the node: for an entry or exit what all
-    /// iterations of its scope do, for an access node what the leaf edges at it move.
+    /// Accesses of one execution of a node, in symbols of the place of the node: for an entry or exit those
+    /// of all iterations of its scope, for an access node those of its leaf edges.
     pub fn of_node(sdfg: &Sdfg, state: StateId, node: NodeId) -> Self {
         let places = Known::of(sdfg);
         let place = Place::of(sdfg, &places, state);
@@ -73,7 +73,7 @@ impl Footprint {
         found
     }
 
-    /// What one execution of a state accesses.
+    /// Accesses of one execution of a state.
     pub fn of_state(sdfg: &Sdfg, state: StateId) -> Self {
         Footprint::of_state_among(sdfg, &Known::of(sdfg), state)
     }
@@ -90,8 +90,8 @@ impl Footprint {
         found
     }
 
-    /// What the leaves of a state access, each carried out to the scope that holds the access node at its root: what one
-    /// iteration of that scope does.
+    /// Accesses of the leaves of a state, each carried out to the scope that contains the access node at its
+    /// root: those of one iteration of that scope.
     pub(super) fn at_roots(sdfg: &Sdfg, places: &Known, state: StateId) -> Self {
         let place = Place::of(sdfg, places, state);
         let mut found = Footprint::default();
@@ -102,7 +102,7 @@ impl Footprint {
         found
     }
 
-    /// What one execution of a region accesses, regions inside it included.
+    /// Accesses of one execution of a region, including inner regions.
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let table = ExecutionTable::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols_of(sdfg, region).into_iter().collect();
@@ -178,7 +178,8 @@ impl<'a> Place<'a> {
         Place { sdfg, state, graph, tree: ScopeTree::of(graph), known: places.in_state(sdfg, state) }
     }
 
-    /// What an access at an edge names in all iterations of the scopes around it, up to those of the scope `outside`.
+    /// Elements that an access at an edge names in all iterations of the surrounding scopes, up to those of
+    /// the scope `outside`.
     fn carried_out(
         &self,
         edge: EdgeId,

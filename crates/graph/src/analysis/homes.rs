@@ -1,6 +1,7 @@
-//! Where containers live: the scopes whose iterations each have an instance of their own (`docs/semantics.md`, "Programs").
+//! Owning scopes of transients: the scopes whose iterations each have a separate instance of a container
+//! (`docs/semantics.md`, "Programs").
 //!
-//! Apart from the interpreter's account of the same rule, which shares no code with what it is an oracle for.
+//! The interpreter implements the same rule independently, because it is the oracle.
 
 use std::collections::BTreeMap;
 

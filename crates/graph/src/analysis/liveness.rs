@@ -1,8 +1,10 @@
-//! Liveness of containers: whose contents may still be read (a backward may-analysis over the control flow).
+//! Liveness of containers: those whose contents may still be read (a backward may-analysis over the control
+//! flow).
 //!
-//! A container is live at a point if some way from there reads contents that it has there: by a memlet, a condition, an
-//! assignment, a conflict resolution, a nested SDFG, through a view or reference, or after the call as an argument. It is
-//! not live if every way overwrites all of it first, or if its lifetime ends. A reference is live while its target matters.
+//! A container is live at a point if some path from there reads contents that it has there: by a memlet, a
+//! condition, an assignment, a conflict resolution, a nested SDFG, through a view or reference, or after the
+//! call as an argument. It is dead if every path overwrites all of it first, or if its lifetime ends. A
+//! reference is live while its target matters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +13,7 @@ use super::fixpoint::solve_backward;
 use super::state_effects::{Containers, StateEffects};
 use crate::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId, TransitionId};
 
-/// Which containers are live where.
+/// Live containers at each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Liveness {
     before: BTreeMap<BlockId, BTreeSet<ContainerId>>,
@@ -89,7 +91,7 @@ fn live_before(
     live
 }
 
-/// What the caller, or the next call, may read.
+/// Containers that the caller, or the next call, may read.
 fn live_after_call(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
     let outlives = |container: &crate::ir::Container| match container.lifetime {
         Lifetime::Persistent | Lifetime::External => true,

@@ -1,4 +1,4 @@
-//! Loops that count: which values their symbol takes.
+//! Counted loops: the values of their symbol.
 
 use std::collections::BTreeSet;
 

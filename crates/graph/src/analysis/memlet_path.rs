@@ -1,7 +1,8 @@
 //! Paths of memlets through scopes (paper section 3.3, memlet propagation).
 //!
-//! Data that passes scopes takes several edges, joined by the `IN_x`/`OUT_x` connectors of entries and exits. They form
-//! a tree: the root is the edge at the access node outside, the leaves are the edges at the nodes that move the data.
+//! Data that passes through scopes takes several edges, joined by the `IN_x`/`OUT_x` connectors of entries
+//! and exits. The edges form a tree. The root is the edge at the access node outside; the leaves are the
+//! edges at the nodes that move the data.
 
 use std::collections::BTreeSet;
 

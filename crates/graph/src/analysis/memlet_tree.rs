@@ -1,6 +1,8 @@
-//! The memlet trees of a state, as a table: which edge continues which towards the inside and the outside of scopes.
+//! Memlet trees of a state, as a table: the continuation of each edge towards the inside and the outside of
+//! scopes.
 //!
-//! [`memlet_path`](super::memlet_path()) follows one path; this holds all of them, for readers that visit every edge.
+//! [`memlet_path`](super::memlet_path()) follows one path; this table holds all paths, for readers that visit
+//! every edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! What is computed from a graph and read by others: scopes, memlet paths, connectors, symbols, accesses.
+//! Analyses: facts computed from a graph, such as scopes, memlet paths, connectors, symbols and accesses.
 //!
-//! Every analysis is a side table or a free function over a borrowed graph; nothing is cached in the graph, so nothing
-//! goes stale. [`Analyses`] keeps tables for as long as the revision of the graph stays, and through series of edits those that are not touched. All of them take any graph, also a wrong one, and give partial answers there: validation uses them to
-//! find out what is wrong.
+//! Every analysis is a side table or a free function over a borrowed graph. The graph caches nothing, so
+//! nothing becomes stale. [`Analyses`] keeps tables while the revision of the graph stays the same, and
+//! untouched tables through series of edits. All analyses accept any graph, including invalid ones, and then
+//! give partial answers: validation uses them to find errors.
 //!
 //! | question | answer |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! Reachability: what is behind a place in a graph, whatever its nodes are.
+//! Reachability in any graph.
 //!
-//! Callers say what follows a node, so that the same search serves states, control flow, and aliases.
+//! Callers provide the successor function, so one search serves states, control flow and aliases.
 //!
 //! ```
 //! # use sdfg_graph as sdfg;

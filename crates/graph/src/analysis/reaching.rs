@@ -1,8 +1,8 @@
-//! Reaching definitions: which writes a read of a container may see, and which assignments a use of a symbol (forward
-//! may-analyses over the control flow).
+//! Reaching definitions: writes that a read of a container may see, and assignments that a use of a symbol
+//! may see (forward may-analyses over the control flow).
 //!
-//! Containers are taken as wholes: a write ends the reach of earlier ones only if it surely overwrites the container. A
-//! definition reaches a read for certain if it is the only one that may.
+//! Containers are treated as wholes: a write kills earlier ones only if it certainly overwrites the
+//! container. A definition certainly reaches a read if it is the only one that may.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::state_effects::{Containers, Read, StateEffects};
 use super::symbols::{free_symbols, symbol_types};
 use crate::ir::{BlockId, BlockKind, ContainerId, EdgeId, Lifetime, Sdfg, StateId, TransitionId};
 
-/// What may have given a container its contents.
+/// Possible origins of the contents of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Definition {
     /// Some elements may never have been written.
@@ -30,7 +30,7 @@ pub enum Definition {
     },
 }
 
-/// What may have given a symbol its value.
+/// Possible origins of the value of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolDefinition {
     /// Nothing: it may have no value.

@@ -1,7 +1,7 @@
-//! The control-flow graph of one region: which block may follow which, and where the region may end.
+//! The control-flow graph of one region: possible successors of each block, and possible ends of the region.
 //!
-//! Apart from the region, because it follows from the order and the conditions of transitions. Blocks with regions inside
-//! (loops, branches) are single nodes here.
+//! It is separate from the region, because it follows from the order and the conditions of transitions.
+//! Blocks with inner regions (loops, branches) are single nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

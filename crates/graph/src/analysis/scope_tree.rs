@@ -1,7 +1,7 @@
-//! Which node lies in which scope (paper section 3.3: a scope is what its entry dominates and its exit
-//! post-dominates).
+//! Scope tree: the scope of each node (paper section 3.3: a scope contains the nodes that its entry dominates
+//! and its exit post-dominates).
 //!
-//! Apart from the state, because scopes follow from the edges and change with them.
+//! It is separate from the state, because scopes follow from the edges and change with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

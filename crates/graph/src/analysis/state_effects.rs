@@ -1,8 +1,9 @@
-//! What one execution of a state does to containers as wholes: whose earlier contents it may read, which it surely
-//! overwrites, and which writes it leaves behind.
+//! Effects of one execution of a state on whole containers: possible reads of earlier contents, certain
+//! overwrites, and remaining writes.
 //!
-//! Liveness and reaching definitions share it. "Surely" rests on exact footprints: a write that covers a container is one
-//! whose leaf, carried through the scopes around, is exactly all of it, without a conflict resolution.
+//! Liveness and reaching definitions share these effects. An overwrite is certain if the footprint is exact:
+//! a write covers a container if its leaf, carried through the surrounding scopes, is exactly the whole
+//! container, without a conflict resolution.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,14 +21,14 @@ use crate::ir::{
     ContainerId, ContainerKind, EdgeId, Flow, Lifetime, NodeId, NodeKind, Sdfg, State, StateId, TaskletBody,
 };
 
-/// What is known of the containers of an SDFG, whatever the state.
+/// Facts about the containers of an SDFG that do not depend on a state.
 #[derive(Clone, Debug)]
 pub(super) struct Containers {
     /// For each view and reference all containers whose memory it may name, through other aliases too.
     targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
     /// Transients whose lifetime begins in a state or in a scope: they keep nothing from block to block.
     confined: BTreeSet<ContainerId>,
-    /// What is known of the symbols in states.
+    /// Facts about the symbols in states.
     places: Arc<Known>,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Write {
     pub(super) edge: EdgeId,
     /// The container whose memory it may write, with aliases resolved.
     pub(super) container: ContainerId,
-    /// What it surely overwrites of it in each iteration of its scope; `None` if nothing is certain.
+    /// Subset that it certainly overwrites in each iteration of its scope; `None` if nothing is certain.
     covers: Option<Subset>,
     /// The access node at the root of its memlet.
     root: Option<NodeId>,
@@ -223,7 +224,8 @@ impl StateEffects {
         }
     }
 
-    /// What a read may see: all writes but those behind it, back to the last that surely overwrote all of it.
+    /// Writes that a read may see: all writes except later ones, back to the last that certainly overwrote
+    /// everything.
     fn read(
         &self,
         order: &Order<'_>,
@@ -299,7 +301,7 @@ fn may_read(sdfg: &Sdfg, state: &State, edge: EdgeId) -> bool {
     stream || by_node
 }
 
-/// Which nodes of a state come before which.
+/// Order of the nodes of a state.
 struct Order<'a> {
     state: &'a State,
     tree: ScopeTree,

@@ -1,7 +1,8 @@
-//! The side tables of an SDFG, computed when they are first asked for and again after the graph has changed.
+//! Side tables of an SDFG, computed on demand and again after the graph has changed.
 //!
-//! Apart from the graph, so that nothing in the graph can go stale, and apart from the analyses, so that each of them stays
-//! a function of a borrowed graph. Whether the graph changed is told by its [`Revision`].
+//! They are separate from the graph, so that nothing in the graph becomes stale, and separate from the
+//! analyses, so that each analysis stays a function of a borrowed graph. The [`Revision`] detects changes of
+//! the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -90,13 +91,13 @@ impl Analyses {
         table.get_or_insert_with(|| Arc::new(ControlGraph::of(sdfg))).clone()
     }
 
-    /// What is known of symbols at all places.
+    /// Facts about symbols at all places.
     pub fn known(&mut self, sdfg: &Sdfg) -> Arc<Known> {
         let table = &mut self.current(sdfg).known;
         table.get_or_insert_with(|| Arc::new(Known::of(sdfg))).clone()
     }
 
-    /// What one execution of a state reads and writes.
+    /// Reads and writes of one execution of a state.
     pub fn footprint(&mut self, sdfg: &Sdfg, state: StateId) -> Arc<Footprint> {
         let known = self.known(sdfg);
         let tables = &mut self.program.footprints;
@@ -104,31 +105,31 @@ impl Analyses {
         tables.entry(state).or_insert_with(compute).clone()
     }
 
-    /// What one execution of a region reads and writes.
+    /// Reads and writes of one execution of a region.
     pub fn region_footprint(&mut self, sdfg: &Sdfg, region: RegionId) -> Arc<Footprint> {
         let tables = &mut self.current(sdfg).region_footprints;
         tables.entry(region).or_insert_with(|| Arc::new(Footprint::of_region(sdfg, region))).clone()
     }
 
-    /// Which containers are live where.
+    /// Live containers at each point.
     pub fn liveness(&mut self, sdfg: &Sdfg) -> Arc<Liveness> {
         let table = &mut self.current(sdfg).liveness;
         table.get_or_insert_with(|| Arc::new(Liveness::of(sdfg))).clone()
     }
 
-    /// Which writes reach which reads.
+    /// Writes that reach each read.
     pub fn reaching_definitions(&mut self, sdfg: &Sdfg) -> Arc<ReachingDefinitions> {
         let table = &mut self.current(sdfg).reaching;
         table.get_or_insert_with(|| Arc::new(ReachingDefinitions::of(sdfg))).clone()
     }
 
-    /// Which assignments of symbols reach which steps of control.
+    /// Assignments of symbols that reach each step of control.
     pub fn reaching_symbols(&mut self, sdfg: &Sdfg) -> Arc<ReachingSymbols> {
         let table = &mut self.current(sdfg).reaching_symbols;
         table.get_or_insert_with(|| Arc::new(ReachingSymbols::of(sdfg))).clone()
     }
 
-    /// Where containers are used.
+    /// Uses of containers.
     pub fn uses(&mut self, sdfg: &Sdfg) -> Arc<Uses> {
         let table = &mut self.current(sdfg).uses;
         table.get_or_insert_with(|| Arc::new(Uses::of_program(sdfg))).clone()

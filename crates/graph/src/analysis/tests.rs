@@ -1,4 +1,4 @@
-//! Scopes and memlet paths of hand-made graphs, right and wrong.
+//! Tests of scopes and memlet paths of hand-written graphs, valid and invalid.
 
 use sdfg_language::dtype::{ElementType, ScalarType};
 use sdfg_language::subset::{Range, Subset};

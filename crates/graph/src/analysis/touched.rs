@@ -1,12 +1,12 @@
-//! Which parts of an SDFG are others than before, as far as tables that were computed before have to know.
+//! Changed parts of an SDFG, for tables that were computed before.
 //!
-//! Apart from the editor, which fills it in, because analyses know no editor.
+//! The type is separate from the editor that fills it in, because analyses do not depend on the editor.
 
 use std::collections::BTreeSet;
 
 use crate::ir::{RegionId, Revision, StateId};
 
-/// What happened to an SDFG between two of its revisions.
+/// Changes of an SDFG between two of its revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched(TouchedParts);
 

@@ -1,4 +1,4 @@
-//! Where a program uses its containers: a table for those who ask of many containers, or of one in many states.
+//! Uses of containers: a table for queries about many containers, or about one container in many states.
 //!
 //! ```
 //! # use sdfg_graph as sdfg;

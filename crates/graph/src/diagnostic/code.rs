@@ -1,7 +1,7 @@
-//! The closed list of what can be wrong with a program, with names that never change meaning.
+//! The closed list of diagnostic codes, whose names never change meaning.
 //!
-//! A code is what users search for, what tests expect and what tools filter by; the pages that explain codes are in
-//! [`pages`](super::pages). Numbers that fall out of use are not given out again.
+//! Users search for codes, tests expect them, and tools filter by them. [`pages`](super::pages) contains the
+//! explanations. Numbers of removed codes are not reused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Declares the codes; the title of each is also its documentation.
 macro_rules! codes {
     ($($variant:ident = $name:literal $title:literal,)*) => {
-        /// What is wrong, by a stable name such as `V304`.
+        /// Diagnostic codes, with stable names such as `V304`.
         ///
         /// `P` codes come from reading a text, `V` codes from validation: `V0` structure, `V1` symbols, `V2` containers,
         /// `V3` memlets, `V4` code, `V5` nodes, `V6` control flow, `V7` dataflow as a whole.
@@ -26,7 +26,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => $name,)* }
             }
 
-            /// What is wrong, in a few words.
+            /// The error, in a few words.
             pub const fn title(self) -> &'static str {
                 match self { $(Code::$variant => $title,)* }
             }
@@ -127,7 +127,7 @@ impl fmt::Display for Code {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a diagnostic code; codes look like V304")]
 pub struct UnknownCode {
-    /// What was read.
+    /// The text that was read.
     pub text: String,
 }
 

@@ -1,8 +1,8 @@
-//! Diagnostics: what is wrong, where, why and what to do, as data.
+//! Diagnostics as data: error, location, reason and remedy.
 //!
-//! Validation and the text form make them; [`render`] prints them with carets under the source, [`wire::Report`] is their
-//! JSON form, and [`pages`] explains each code. They stand apart from validation because the text form, the builder
-//! and the command line speak of them, too.
+//! Validation and the text form create diagnostics. [`render`] prints them with carets under the source.
+//! [`wire::Report`] is their JSON form. [`pages`] explains each code. The module is separate from validation,
+//! because the text form, the builder and the command line use it too.
 
 mod code;
 pub mod pages;
@@ -24,7 +24,7 @@ use crate::ir::SourceLoc;
 pub use crate::path::{Element, ElementPath, End};
 use crate::text::{self, ParseErrorKind};
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The program has a meaning, but probably not the intended one.
@@ -46,11 +46,11 @@ impl Severity {
 /// Another place that has to do with a diagnostic.
 #[derive(Clone, Debug)]
 pub struct Secondary {
-    /// What is there.
+    /// Description of the place.
     pub message: String,
-    /// Where it is.
+    /// Path of the place.
     pub path: ElementPath,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
 }
 
@@ -59,30 +59,30 @@ pub struct Secondary {
 pub struct Excerpt {
     /// The line of code that it begins in.
     pub line: String,
-    /// Where it is in the text of a tasklet's code; `None` for other expressions.
+    /// Position in the text of a tasklet's code; `None` for other expressions.
     pub in_code: Option<Span>,
-    /// Where it is in the file that the program was read from.
+    /// Position in the file that the program was read from.
     pub in_file: Option<Span>,
 }
 
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// What kind of finding.
+    /// Code of the diagnostic.
     pub code: Code,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong here, with the names and numbers of this program.
+    /// The error, with the names and numbers of this program.
     pub message: String,
     /// The element it is about.
     pub path: ElementPath,
-    /// Where the element was made.
+    /// Source location of the element's creation.
     pub loc: Option<SourceLoc>,
     /// The part of its code that is meant.
     pub excerpt: Option<Excerpt>,
     /// More facts.
     pub notes: Vec<String>,
-    /// What to do.
+    /// The remedy.
     pub suggestion: Option<String>,
     /// Other places.
     pub secondary: Vec<Secondary>,

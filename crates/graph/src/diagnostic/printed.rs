@@ -1,4 +1,4 @@
-//! Carets under programs that were not read from a text: their elements are looked up in the printed text form.
+//! Carets under programs without source text: elements are located in the printed text form.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Code, Diagnostic, Element, ElementPath, End, locate};
 use crate::ir::Sdfg;
 use crate::text::print_with_spans;
 
-/// How the printed text is called in messages.
+/// Name of the printed text in messages.
 pub(super) const PRINTED: &str = "(printed program)";
 
 /// The text of a program, and diagnostics with places in it; where an element was made becomes a note.
@@ -61,7 +61,7 @@ fn in_printed(text: &str, code: Span, part: Span) -> Option<Span> {
     Some(Dedented::new(code.slice(text)?).to_original(part, code.start))
 }
 
-/// What holds an element that has no text of its own.
+/// The container of an element that has no text of its own.
 fn container_of(path: &ElementPath) -> ElementPath {
     let holder = path.holder();
     match path.element() {

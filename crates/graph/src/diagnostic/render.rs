@@ -1,4 +1,5 @@
-//! Printing diagnostics for people: carets under the source where its text is at hand, the place in words elsewhere.
+//! Prints diagnostics for people: carets under the source if its text is available, otherwise the location in
+//! words.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use super::printed::{PRINTED, place_in_printed};
 use super::{Diagnostic, Severity};
 use crate::ir::{Sdfg, SourceLoc};
 
-/// How to print.
+/// Options of printing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Without escape codes, the same on every system.

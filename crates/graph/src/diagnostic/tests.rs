@@ -1,4 +1,4 @@
-//! Rendering, codes and the JSON form; what validation finds is tested beside the rules.
+//! Tests of rendering, codes and the JSON form. The tests of validation stand beside its rules.
 
 use sdfg_language::syntax::parse_expression;
 

@@ -1,6 +1,7 @@
 //! The JSON form of diagnostics, for editors and other tools.
 //!
-//! It is apart from [`Diagnostic`] so that the types may change without changing what tools read.
+//! It is separate from [`Diagnostic`], so that the types may change without changing the files that tools
+//! read.
 
 use serde::Serialize;
 
@@ -14,11 +15,11 @@ pub struct Report {
     pub code: &'static str,
     /// `error` or `warning`.
     pub severity: &'static str,
-    /// What is wrong here.
+    /// The error.
     pub message: String,
     /// The element, such as `laplace/step/lap.o`; empty for errors of syntax.
     pub path: String,
-    /// Where the element was made.
+    /// Source location of the element's creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
     /// The line of code that it is about.
@@ -27,7 +28,7 @@ pub struct Report {
     /// More facts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What to do.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
     /// Other places.
@@ -52,11 +53,11 @@ pub struct Location {
 /// Another place that has to do with a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Related {
-    /// What is there.
+    /// Description of the place.
     pub message: String,
     /// The element.
     pub path: String,
-    /// Where it was made.
+    /// Source location of its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
 }

@@ -1,4 +1,4 @@
-//! Containers: what holds data (paper section 3.1, Appendix A.1 "data" and "stream").
+//! Containers of data (paper section 3.1, Appendix A.1 "data" and "stream").
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,19 @@ pub struct Container {
     pub name: String,
     /// Type of one element.
     pub element: ElementType,
-    /// What kind of holder it is, with its shape.
+    /// Kind of container, with its shape.
     pub kind: ContainerKind,
     /// Whether it lives only inside the SDFG; others are arguments, in order of declaration.
     pub transient: bool,
     /// The memory it is in.
     pub storage: Storage,
-    /// How long a transient keeps its contents.
+    /// Lifetime of a transient.
     pub lifetime: Lifetime,
-    /// How it lies on ranks.
+    /// Distribution over ranks.
     pub distribution: Distribution,
     /// Contents of a constant, in row-major order; a constant is never written.
     pub constant: Option<Vec<Value>>,
-    /// Where it was declared.
+    /// Source location of its declaration.
     pub loc: Option<SourceLoc>,
 }
 
@@ -45,7 +45,7 @@ pub enum ContainerKind {
     Stream {
         /// Shape of the array of queues; empty for one queue.
         shape: Vec<Expr>,
-        /// How many elements one queue holds before a push waits; `None` is unbounded.
+        /// Number of elements in a queue before a push waits; `None` is unbounded.
         capacity: Option<Expr>,
     },
     /// Another way to index a part of another container: bound by a [`Flow::Bind`](super::memlet::Flow) edge in every
@@ -100,7 +100,7 @@ impl ContainerKind {
         }
     }
 
-    /// Where elements lie; `None` for scalars and streams.
+    /// Layout of its elements; `None` for scalars and streams.
     pub fn layout(&self) -> Option<&Layout> {
         match self {
             ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {
@@ -123,7 +123,7 @@ impl ContainerKind {
         sizes.into_iter().flat_map(Expr::free_symbols).collect()
     }
 
-    /// Where elements lie, for change; `None` for scalars and streams.
+    /// Layout of its elements, for modification; `None` for scalars and streams.
     pub fn layout_mut(&mut self) -> Option<&mut Layout> {
         match self {
             ContainerKind::Array(layout) | ContainerKind::View(layout) | ContainerKind::Reference(layout) => {

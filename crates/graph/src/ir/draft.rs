@@ -1,9 +1,9 @@
-//! The door to raw changes of a graph, for code of other crates.
+//! Raw changes of a graph, for code of other crates.
 //!
-//! A program is changed by an `sdfg::edit::Editor`, which keeps it right. Two kinds of code cannot use one: readers that make a program
-//! from nothing, which is wrong until they are done, and tests that plant wrong graphs. They import these traits; `cargo xtask
-//! tidy` lists the files that may. Nothing here is checked: what comes of it goes through
-//! [`propagate`](crate::propagate::propagate) and `sdfg::validate`.
+//! An `Editor` changes a program and keeps it valid. Two kinds of code cannot use one: readers that create a
+//! program from nothing, which is invalid until it is complete, and tests that plant invalid graphs. They
+//! import these traits; `cargo xtask tidy` lists the files that may. These traits check nothing: use
+//! [`propagate`](crate::propagate::propagate) and `validate`) afterwards.
 //!
 //! ```
 //! # mod sdfg { pub use sdfg_graph::{ir, text}; pub use sdfg_language::tasklet; }

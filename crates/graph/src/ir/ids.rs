@@ -1,7 +1,7 @@
-//! Typed ids of everything in an SDFG, and the arena that hands them out.
+//! Typed ids of everything in an SDFG, and the arena that allocates them.
 //!
-//! Ids are ours, not the graph library's: they are given in order of creation and never used again after a removal, so
-//! an id held across an edit either still means the same thing or is refused.
+//! Ids are allocated in order of creation and never reused after a removal. Therefore an id held across an
+//! edit still means the same element, or is refused.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -107,12 +107,12 @@ impl<I: Id, T> Arena<I, T> {
         self.iter().map(|(id, _)| id)
     }
 
-    /// How many elements were ever inserted; the next id has this index.
+    /// Number of elements ever inserted; the next id has this index.
     pub fn created(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many elements are present.
+    /// Number of current elements.
     pub fn len(&self) -> usize {
         self.slots.iter().flatten().count()
     }

@@ -1,7 +1,8 @@
-//! Blocks by their labels: those who build a graph ask for each new block whether its label is free.
+//! Blocks by label: code that builds a graph checks for each new block whether its label is free.
 //!
-//! Apart from the graph, as [`outgoing`](super::outgoing) is. Most changes leave labels alone, so that the table grows with the blocks instead of
-//! belonging to a revision; it goes when a block is lent for change or removed.
+//! The table is separate from the graph, like [`outgoing`](super::outgoing). Most changes leave labels alone,
+//! so the table grows with the blocks and does not belong to a revision. It is dropped when a block is
+//! borrowed mutably or removed.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -33,7 +34,7 @@ pub(super) struct Labels(Mutex<Kept>);
 
 #[derive(Debug)]
 enum Kept {
-    /// How many questions were answered by looking at each block.
+    /// Number of queries that were answered by a search of all blocks.
     Scans(u32),
     Table(Table),
 }

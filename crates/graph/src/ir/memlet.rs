@@ -1,8 +1,8 @@
-//! Memlets: what moves along an edge (paper section 3, Appendix A.1 "memlet").
+//! Memlets: the data that moves along an edge (paper section 3, Appendix A.1 "memlet").
 //!
-//! The direction is part of the type, and both ends of a copy are written out, so that no reader has to guess to which
-//! container a subset belongs. The innermost edge of a memlet path is the truth; the outer ones are derived from it by
-//! propagation, unless a user declared an over-approximation.
+//! The direction is part of the type, and both ends of a copy are explicit, so the container of each subset
+//! is unambiguous. The innermost edge of a memlet path is authoritative. Propagation derives the outer edges
+//! from it, unless a user declared an over-approximation.
 
 use sdfg_language::subset::Subset;
 use sdfg_language::symbolic::Expr;
@@ -13,15 +13,15 @@ use super::ids::ContainerId;
 /// The annotation of one edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memlet {
-    /// What moves, and in which direction.
+    /// Data movement, with its direction.
     pub flow: Flow,
-    /// How many elements move each time the edge is passed.
+    /// Number of elements that move in each execution of the edge.
     pub volume: Volume,
     /// Whether a user wrote this outer segment; propagation leaves it as it is.
     pub declared: bool,
 }
 
-/// What an edge moves.
+/// Data movement of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Nothing: the destination waits for the source (the paper's empty memlet).
@@ -32,16 +32,16 @@ pub enum Flow {
     Write {
         /// The container and the part of it.
         to: Access,
-        /// What happens where something was written before.
+        /// Resolution of a write to an element that was written before.
         resolution: Option<ConflictResolution>,
     },
     /// From a container to a container. Elements pair in row-major order after dimensions of extent one are dropped.
     Copy {
-        /// What is read.
+        /// The read subset.
         from: Access,
-        /// What is written.
+        /// The written subset.
         to: Access,
-        /// What happens where something was written before.
+        /// Resolution of a write to an element that was written before.
         resolution: Option<ConflictResolution>,
     },
     /// One value from an output connector of a code node straight to an input connector of another.
@@ -55,11 +55,11 @@ pub enum Flow {
 pub struct Access {
     /// The container.
     pub container: ContainerId,
-    /// Which part of it.
+    /// Its subset.
     pub place: Place,
 }
 
-/// Which part of a container.
+/// Part of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Elements of an array, scalar, view or reference.
@@ -68,7 +68,7 @@ pub enum Place {
     Queues(Subset),
 }
 
-/// How many elements move.
+/// Number of moved elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Volume {
     /// Exactly so many.
@@ -94,7 +94,7 @@ impl Volume {
     }
 }
 
-/// What happens when a write meets an earlier value (paper section 3.3, "write-conflict resolution").
+/// Resolution of a write that meets an earlier value (paper section 3.3, "write-conflict resolution").
 ///
 /// Each is a function of the old and the new value. All but [`Replace`](ConflictResolution::Replace) and perhaps
 /// [`Custom`](ConflictResolution::Custom) are commutative and associative up to rounding.
@@ -237,7 +237,7 @@ impl Memlet {
         Memlet { flow: Flow::Bind(target), volume: Volume::Exact(Expr::zero()), declared: false }
     }
 
-    /// What is read, if the edge reads a container.
+    /// The read access, if the edge reads a container.
     pub fn read_access(&self) -> Option<&Access> {
         match &self.flow {
             Flow::Read(from) | Flow::Copy { from, .. } => Some(from),
@@ -245,7 +245,7 @@ impl Memlet {
         }
     }
 
-    /// What is written, if the edge writes a container.
+    /// The written access, if the edge writes a container.
     pub fn write_access(&self) -> Option<&Access> {
         match &self.flow {
             Flow::Write { to, .. } | Flow::Copy { to, .. } => Some(to),

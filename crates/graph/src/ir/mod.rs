@@ -1,7 +1,7 @@
 //! The graph: containers, nodes, memlets, states and control flow.
 //!
-//! One file for each noun of the paper. The types hold any graph, also a wrong one; what makes a graph right is in
-//! `sdfg::validate`, what it means in `docs/semantics.md`.
+//! There is one file for each noun of the paper. The types can represent any graph, including invalid ones.
+//! `validate` defines validity, and `docs/semantics.md` the meaning.
 
 pub mod container;
 pub mod draft;

@@ -1,8 +1,8 @@
-//! A directed multigraph under ids of our own.
+//! A directed multigraph with our own ids.
 //!
-//! Ids are never given out again. The edges of a node hang in two lists, one for each direction, that are linked both ways: an edge is
-//! added, removed and led elsewhere in the same time, whatever the degree of its ends. petgraph's graphs, whose lists are linked one
-//! way, look for an edge among all neighbours.
+//! Ids are never reused. The edges of a node are in two doubly linked lists, one for each direction. Adding,
+//! removing and redirecting an edge therefore takes constant time for any degree. petgraph's graphs have
+//! singly linked lists and search all neighbours for an edge.
 
 use super::ids::{Arena, EdgeId, NodeId};
 
@@ -214,12 +214,12 @@ impl<N, E> Multigraph<N, E> {
         self.each_adjacent(id, OUT)
     }
 
-    /// How many nodes are present.
+    /// Number of nodes.
     pub const fn n_nodes(&self) -> usize {
         self.n_nodes
     }
 
-    /// How many edges are present.
+    /// Number of edges.
     pub const fn n_edges(&self) -> usize {
         self.n_edges
     }

@@ -1,4 +1,4 @@
-//! Dataflow nodes: what stands between memlets in a state (paper section 3, Appendix A.1).
+//! Dataflow nodes of a state (paper section 3, Appendix A.1).
 
 use sdfg_language::dtype::ElementType;
 use sdfg_language::subset::Subset;
@@ -19,9 +19,9 @@ pub struct Node {
     ///
     /// Transformations and chains find nodes again by it.
     pub label: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
 }
 
@@ -75,11 +75,11 @@ pub struct Tasklet {
     pub inputs: Vec<Connector>,
     /// Output connectors, in order of declaration.
     pub outputs: Vec<Connector>,
-    /// What it computes.
+    /// Its computation.
     pub body: TaskletBody,
 }
 
-/// What a tasklet computes.
+/// Computation of a tasklet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskletBody {
     /// Code in the tasklet language.
@@ -95,7 +95,7 @@ pub struct Map {
     pub params: Vec<Symbol>,
     /// One range for each parameter. A range may use earlier parameters.
     pub ranges: Subset,
-    /// What runs the iterations.
+    /// Schedule of the iterations.
     pub schedule: Schedule,
 }
 
@@ -110,7 +110,7 @@ pub struct Consume {
     pub chunk: Expr,
     /// Processing stops when this holds; without it, when the stream is empty and every processing element waits.
     pub condition: Option<Expression>,
-    /// What runs the processing elements.
+    /// Schedule of the processing elements.
     pub schedule: Schedule,
 }
 
@@ -150,11 +150,11 @@ pub struct NestedSdfg {
 pub struct Reduce {
     /// Axes of the input that are reduced, ascending; `None` is all.
     pub axes: Option<Vec<usize>>,
-    /// How elements are combined.
+    /// Resolution that combines elements.
     pub resolution: ConflictResolution,
-    /// What the output is set to before; `None` combines into what the output holds.
+    /// Initial value of the output; `None` combines into the previous contents of the output.
     pub identity: Option<Expression>,
-    /// What runs it.
+    /// Its schedule.
     pub schedule: ScheduleKind,
 }
 
@@ -175,7 +175,7 @@ pub struct LibraryNode {
 }
 
 impl LibraryNode {
-    /// What the names of properties that are code begin with.
+    /// Prefix of the names of code properties.
     pub const CODE: &str = "code_";
 
     /// The name that a property assigns to; `None` if it is no code.

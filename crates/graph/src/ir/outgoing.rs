@@ -1,7 +1,8 @@
-//! Transitions by the block that they leave: walks over a region ask for those of each block, and a region is a list of all.
+//! Transitions by source block: walks over a region need those of each block, and a region stores one list of
+//! all.
 //!
-//! Apart from the graph, because this is the one thing in it that follows from the rest. It belongs to a [`Revision`] and is made anew after a
-//! change, so that no change has to keep it right.
+//! The table is separate from the graph, because it follows from the graph. It belongs to a [`Revision`] and
+//! is rebuilt after a change, so that no change has to update it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

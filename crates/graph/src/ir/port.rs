@@ -1,8 +1,8 @@
-//! Ports: the connectors of scope nodes through which data passes, in pairs (paper section 3.3).
+//! Ports: the paired connectors of scope nodes through which data passes (paper section 3.3).
 //!
-//! Apart from edges, because a connector is a port by its name alone: `IN_x` where edges end, `OUT_x` where they start, and
-//! both belong together if `x` is the same. Nothing else spells these names. Code nodes may have connectors of such names,
-//! which are no ports: those who ask know that the node belongs to a scope.
+//! The name of a connector alone makes it a port: `IN_x` where edges end, `OUT_x` where they start; both form
+//! a pair if `x` is the same. Only this module spells these names. Code nodes may have connectors of such
+//! names, which are not ports; callers know that the node belongs to a scope.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::fmt;
 use super::ids::{EdgeId, NodeId};
 use super::state::Edge;
 
-/// How the name of a port begins at which edges end.
+/// Prefix of ports at which edges end.
 const IN: &str = "IN_";
-/// How the name of a port begins at which edges start.
+/// Prefix of ports at which edges start.
 const OUT: &str = "OUT_";
 
 /// One side of the pair by which data of one name passes a scope node. It prints as the connector's name.
@@ -42,7 +42,7 @@ impl<'a> Port<'a> {
         at(IN).map(Port::In).or_else(|| at(OUT).map(Port::Out))
     }
 
-    /// What both sides of the pair share.
+    /// Common part of both sides of the pair.
     pub fn name(self) -> &'a str {
         match self {
             Port::In(name) | Port::Out(name) => name,
@@ -58,7 +58,7 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// How the names of ports on this side begin, for messages.
+    /// Prefix of the ports on this side, for messages.
     pub const fn prefix(self) -> &'static str {
         match self {
             Port::In(_) => IN,

@@ -1,6 +1,6 @@
 //! Control flow: regions of blocks joined by transitions (paper section 3.4; ADR 0002).
 //!
-//! The paper's state machine is a region whose blocks are all states. Loops and branches are blocks of their own, so that
+//! The paper's state machine is a region whose blocks are all states. Loops and branches are blocks, so that
 //! transformations and chains can name them.
 
 use sdfg_language::symbolic::Symbol;
@@ -33,7 +33,7 @@ pub struct Transition {
     pub condition: Option<Expression>,
     /// Values of symbols when it is taken. All right sides are evaluated before any symbol changes.
     pub assignments: Vec<(Symbol, Expression)>,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
 }
 
@@ -42,11 +42,11 @@ pub struct Transition {
 pub struct Block {
     /// Name, unique among the blocks of its SDFG.
     pub label: String,
-    /// What it does.
+    /// Its kind.
     pub kind: BlockKind,
     /// The region it belongs to.
     pub region: RegionId,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
 }
 
@@ -89,7 +89,7 @@ pub struct Loop {
     pub test_after: bool,
     /// Whether a back end should copy the body out; only for constant bounds.
     pub unroll: bool,
-    /// What is repeated.
+    /// The repeated region.
     pub body: RegionId,
 }
 
@@ -98,7 +98,7 @@ pub struct Loop {
 pub struct Branch {
     /// Conditions with their regions, tried in order.
     pub arms: Vec<(Expression, RegionId)>,
-    /// What is run if no condition holds; `None` runs nothing.
+    /// Region that runs if no condition holds; `None` runs nothing.
     pub otherwise: Option<RegionId>,
 }
 

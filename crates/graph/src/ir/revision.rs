@@ -1,8 +1,9 @@
-//! Revisions: whether a graph changed since something was computed from it.
+//! Revisions, which detect changes of a graph since something was computed from it.
 //!
-//! Apart from ids, because a revision names contents and not an element. Numbers come from one counter of the process, so
-//! that two graphs with the same revision have the same contents even if one is a snapshot of the other that went its own
-//! way: with a counter in each graph both would count to the same number. Revisions are never printed or stored.
+//! A revision names contents, not an element, so it is separate from ids. Numbers come from one counter of
+//! the process. Two graphs with the same revision therefore have the same contents, even if one is a diverged
+//! snapshot of the other; with a counter in each graph, both would reach the same number. Revisions are never
+//! printed or stored.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,11 +1,13 @@
-//! How a scope's iterations are carried out.
+//! Schedules of scopes.
 //!
-//! A [`Schedule`] is a level of the machine with the attributes that belong to this level. A [`ScheduleKind`] is the level
-//! alone. Readers collect [`ScheduleAttributes`] before they know the level, and [`Schedule::with`] puts the two together.
+//! A [`Schedule`] is a level of the machine with the attributes of this level. A [`ScheduleKind`] is the
+//! level alone. Readers collect [`ScheduleAttributes`] before they know the level, and [`Schedule::with`]
+//! combines both.
 
 use sdfg_language::symbolic::Expr;
 
-/// What runs the iterations of a map or the processing elements of a consume scope (paper section 3.3), without attributes.
+/// Executor of the iterations of a map or the processing elements of a consume scope (paper section 3.3),
+/// without attributes.
 ///
 /// The iterations are concurrent by meaning; a schedule chooses how a target carries them out and never changes results
 /// of a program that is valid.
@@ -91,16 +93,16 @@ pub enum Schedule {
     Mpi,
 }
 
-/// How a team of threads shares iterations; the default leaves it to the compiler.
+/// Distribution of iterations to a team of threads; the default leaves it to the compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Team {
-    /// How iterations are handed out.
+    /// Rule of distribution.
     pub sharing: Sharing,
     /// Iterations handed out at a time.
     pub chunk: Option<Expr>,
     /// Number of threads.
     pub threads: Option<Expr>,
-    /// How many of the leading map dimensions form the shared iteration space; `None` leaves it to the compiler.
+    /// Number of leading map dimensions in the shared iteration space; `None` leaves it to the compiler.
     pub collapse: Option<u32>,
 }
 
@@ -111,7 +113,7 @@ pub struct BlockShape {
     pub extents: Vec<Expr>,
 }
 
-/// How OpenMP hands iterations to threads.
+/// OpenMP's rules for distributing iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Sharing {
     /// Equal parts, fixed before the loop.

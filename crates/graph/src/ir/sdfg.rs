@@ -1,4 +1,4 @@
-//! The SDFG itself: symbols, containers and control flow.
+//! The SDFG: symbols, containers and control flow.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::source::SourceLoc;
 use super::state::State;
 use super::undo::Part;
 
-/// How floating-point arithmetic of a program may be carried out (`docs/semantics.md`, "Floating-point modes").
+/// Floating-point modes (`docs/semantics.md`, "Floating-point modes").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum FloatMode {
     /// Every operation is rounded on its own, in the order written.
@@ -51,9 +51,9 @@ impl FloatMode {
 pub struct Sdfg {
     /// Name; also the name of the compiled function.
     pub name: String,
-    /// How floating-point arithmetic may be carried out.
+    /// The floating-point mode.
     pub float_mode: FloatMode,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
     symbols: IndexMap<Symbol, ScalarType>,
     containers: Arena<ContainerId, Container>,
@@ -126,8 +126,8 @@ impl Sdfg {
         }
     }
 
-    /// What the contents are now: symbols, containers, control flow and states with all that is in them, nested SDFGs
-    /// too. Every method that changes one of these, or lends it for change, moves it on.
+    /// Revision of the contents: symbols, containers, control flow and states with everything inside,
+    /// including nested SDFGs. Every method that changes one of these, or borrows it mutably, advances it.
     ///
     /// Name, floating-point mode and location are fields of their own that no analysis reads; they do not count.
     pub fn revision(&self) -> Revision {
@@ -388,12 +388,12 @@ impl Sdfg {
         self.outgoing.of(block, self.revision, self.flow())
     }
 
-    /// What transitions are looked for in.
+    /// Regions, blocks and transitions, in which transitions are searched.
     pub(super) fn flow(&self) -> Flow<'_> {
         (&self.regions, &self.blocks, &self.transitions)
     }
 
-    /// How many blocks were ever added: no more are around another.
+    /// Number of blocks ever added, an upper bound of the nesting depth.
     pub(crate) fn n_created_blocks(&self) -> usize {
         self.blocks.created()
     }

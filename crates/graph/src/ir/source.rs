@@ -1,4 +1,4 @@
-//! Where an element of a program came from.
+//! Source locations of program elements.
 
 use std::fmt;
 use std::sync::Arc;

@@ -15,17 +15,17 @@ use super::source::SourceLoc;
 /// An edge of a state: it orders its ends and carries a memlet.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Where it starts.
+    /// Its source.
     pub src: NodeId,
     /// Connector of the source; access nodes and reduce nodes have none.
     pub src_connector: Option<String>,
-    /// Where it ends.
+    /// Its destination.
     pub dst: NodeId,
     /// Connector of the destination; access nodes and reduce nodes have none.
     pub dst_connector: Option<String>,
-    /// What moves.
+    /// Its data movement.
     pub memlet: Memlet,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
 }
 
@@ -37,7 +37,7 @@ pub struct Edge {
 pub struct State {
     /// Name, unique among the blocks of its SDFG.
     pub label: String,
-    /// Where it was made.
+    /// Source location of its creation.
     pub loc: Option<SourceLoc>,
     graph: Multigraph<Node, Edge>,
     /// For entries the node that was added as their exit. It may have changed since: [`State::exit_of`] looks.
@@ -52,8 +52,8 @@ impl State {
         State { label: label.into(), ..State::default() }
     }
 
-    /// What the nodes and edges are now, nested SDFGs included. Every method that changes one of these, or lends it for
-    /// change, moves it on; label and location do not count.
+    /// Revision of the nodes and edges, including nested SDFGs. Every method that changes one of these, or
+    /// borrows it mutably, advances it; label and location do not count.
     pub fn revision(&self) -> Revision {
         self.revision
     }

@@ -1,4 +1,4 @@
-//! Where a container's memory is, how long it lives, and how it is spread over ranks.
+//! Memory, lifetime and distribution of containers.
 
 use sdfg_language::symbolic::Expr;
 
@@ -64,7 +64,7 @@ impl Storage {
     }
 }
 
-/// How long a transient keeps its contents.
+/// Lifetimes of transients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Lifetime {
     /// From entering the innermost scope that holds all its uses until leaving it.
@@ -97,7 +97,7 @@ impl Lifetime {
     }
 }
 
-/// How a globally addressed container lies on the ranks of a distributed program.
+/// Distributions of globally addressed containers over the ranks of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Distribution {
     /// Every rank holds all elements.

@@ -1,4 +1,4 @@
-//! What can be wrong with a JSON document.
+//! Errors in a JSON document.
 
 use sdfg_language::syntax::ParseError;
 
@@ -15,7 +15,7 @@ pub enum JsonError {
         line: usize,
         /// Column, from 1; 0 for the end of a line.
         column: usize,
-        /// What is wrong there.
+        /// The error.
         message: String,
     },
     /// It is JSON of something else.
@@ -42,12 +42,12 @@ pub enum JsonError {
     Content {
         /// The field, as in `sdfg.body.blocks[2].state.edges[0].memlet`.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         problem: JsonProblem,
     },
 }
 
-/// What is wrong with a field.
+/// Errors of a field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonProblem {
@@ -68,7 +68,7 @@ pub enum JsonProblem {
     /// An index beyond the end of a list.
     #[error("there is no {what} {index}, only {count}")]
     NoSuchIndex {
-        /// What the list holds, as a noun.
+        /// Contents of the list, as a noun.
         what: &'static str,
         /// The index, from 0.
         index: usize,
@@ -78,7 +78,7 @@ pub enum JsonProblem {
     /// A word that is none of a fixed list.
     #[error("`{word}` is not a {what}; known: {}", .known.join(", "))]
     UnknownWord {
-        /// What the words of the list are, as a noun.
+        /// Kind of the words in the list, as a noun.
         what: &'static str,
         /// The word.
         word: String,
@@ -94,7 +94,7 @@ pub enum JsonProblem {
     /// A text that is not of the grammar.
     #[error("`{text}` is no {what}: {}", .errors.first().map_or(String::new(), ToString::to_string))]
     Syntax {
-        /// What it should be, as a noun.
+        /// The expected kind, as a noun.
         what: &'static str,
         /// The text.
         text: String,

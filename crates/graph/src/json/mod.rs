@@ -1,8 +1,8 @@
-//! The JSON form of whole SDFGs: a wire schema with a version, for tools. People read the [text form](crate::text).
+//! The JSON form of whole SDFGs: a versioned wire schema for tools. People read the [text form](crate::text).
 //!
-//! The schema has types of its own (`schema`), which serde reads and writes; `write` and `read` convert from and to the
-//! graph. So a change of the graph's types does not change files, and every name in a file is checked in one place.
-//! Source locations are not kept.
+//! The schema has its own types (`schema`), which serde reads and writes. `write` and `read` convert from and
+//! to the graph. Therefore a change of the graph's types does not change files, and one place checks every
+//! name in a file. Source locations are not stored.
 
 mod error;
 mod read;

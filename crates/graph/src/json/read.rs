@@ -1,5 +1,5 @@
-//! From the wire schema to the graph. Every name, position and text is checked here; the path to the field that is
-//! being read is kept for messages.
+//! Converts the wire schema to the graph. This module checks every name, position and text, and tracks the
+//! path of the current field for messages.
 
 use sdfg_language::dtype::{ElementType, ScalarType};
 use sdfg_language::subset::{Range, Subset};

@@ -1,12 +1,12 @@
-//! Version 1 of the wire schema. Files out there have these names: fields and variants are only ever added, and then
-//! with a default.
+//! The wire schema. Existing files use these names: fields and variants are only added, and then with a
+//! default.
 //!
-//! Expressions, ranges and code are texts of the shared grammar; containers are named, nodes and blocks are told by their
-//! position in their list.
+//! Expressions, ranges and code are texts of the shared grammar. Containers are referred to by name, nodes
+//! and blocks by their position in their list.
 
 use serde::{Deserialize, Serialize};
 
-/// What tells documents apart, whatever else they hold.
+/// Members that identify a document, whatever else it contains.
 #[derive(Deserialize)]
 pub(super) struct Header {
     pub(super) format: Option<String>,

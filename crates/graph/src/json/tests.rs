@@ -1,4 +1,4 @@
-//! Documents round trip, and wrong ones are told where they are wrong.
+//! Tests of round trips, and of error locations in wrong documents.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! From the graph to the wire schema. Any graph can be written; a name or position that stands for nothing is written as
-//! one that no reader accepts.
+//! Converts the graph to the wire schema. Any graph can be written; a dangling reference is written as a
+//! value that no reader accepts.
 
 use std::collections::BTreeMap;
 

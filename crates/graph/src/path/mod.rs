@@ -1,9 +1,9 @@
-//! Places in a program by names: one grammar for messages, strategies, options of commands and anchors of
-//! transformations.
+//! Paths: places in a program by name, with one grammar for messages, strategies, command options and anchors
+//! of transformations.
 //!
-//! An [`ElementPath`] is a path as it is written: names alone, so that it outlives the program. A [`Place`] is what it
-//! names in one program, in ids. [`Place::path`] leads from ids to names, [`ElementPath::resolve`] back.
-//! `docs/text-format.md` has the grammar.
+//! An [`ElementPath`] is a path as text: it consists of names, so it outlives the program. A [`Place`] is the
+//! corresponding element of one program, by ids. [`Place::path`] converts ids to names, and
+//! [`ElementPath::resolve`] names to ids. `docs/text-format.md` contains the grammar.
 //!
 //! ```
 //! # use sdfg_graph as sdfg;
@@ -54,7 +54,7 @@ pub struct ElementPath {
 /// The element at the end of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Element {
-    /// What the last label names: an SDFG, a block, or a node.
+    /// Kind of the last label: an SDFG, a block, or a node.
     #[default]
     Scope,
     /// A block of the SDFG.
@@ -69,11 +69,11 @@ pub enum Element {
     Exit(End),
     /// An edge of the state.
     Edge {
-        /// Where it starts.
+        /// Its source.
         source: End,
-        /// Where it ends.
+        /// Its destination.
         destination: End,
-        /// How many edges with these ends were made before it.
+        /// Number of earlier edges with these ends.
         before: usize,
     },
     /// A transition between two blocks.
@@ -82,7 +82,7 @@ pub enum Element {
         source: String,
         /// The block that runs next.
         destination: String,
-        /// How many transitions between these blocks are tried before it.
+        /// Number of transitions between these blocks that are tried before it.
         before: usize,
     },
 }
@@ -169,7 +169,7 @@ impl Element {
     }
 }
 
-/// How many transitions between the same blocks are tried earlier.
+/// Number of transitions between the same blocks that are tried earlier.
 fn transitions_before(sdfg: &Sdfg, id: TransitionId, transition: &Transition) -> usize {
     if sdfg.get_block(transition.src).is_none_or(|block| sdfg.get_region(block.region).is_none()) {
         return 0;
@@ -178,7 +178,7 @@ fn transitions_before(sdfg: &Sdfg, id: TransitionId, transition: &Transition) ->
     earlier.filter(|other| sdfg.transition(*other).dst == transition.dst).count()
 }
 
-/// How many edges with the same ends are older. Looks at the edges of that end which has fewer.
+/// Number of older edges with the same ends. Searches the edges of the end with fewer edges.
 fn edges_before(state: &State, id: EdgeId, edge: &Edge) -> usize {
     let is_before = |(other, found): &(EdgeId, &Edge)| {
         *other < id
@@ -208,7 +208,7 @@ impl ElementPath {
         ElementPath { labels, element: Element::Scope }
     }
 
-    /// What is around the SDFG, block or node that the last label names.
+    /// Path of the parent of the SDFG, block or node of the last label.
     #[must_use]
     pub fn leave(&self) -> Self {
         let outer = self.labels.len().saturating_sub(1);
@@ -235,7 +235,7 @@ impl ElementPath {
         ElementPath { labels: self.labels.clone(), element }
     }
 
-    /// What has the element: the SDFG, block or node that the labels name.
+    /// Owner of the element: the SDFG, block or node that the labels name.
     #[must_use]
     pub(crate) fn holder(&self) -> Self {
         ElementPath { labels: self.labels.clone(), element: Element::Scope }

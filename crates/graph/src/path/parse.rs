@@ -1,4 +1,4 @@
-//! Reading paths: the inverse of printing them.
+//! Parser of paths: the inverse of printing.
 
 use std::iter::Peekable;
 use std::str::{CharIndices, FromStr};
@@ -11,7 +11,7 @@ use super::{ConnectorName, Element, ElementPath, End};
 pub struct PathError {
     /// The text.
     pub text: String,
-    /// What should stand there.
+    /// The expected text.
     pub expected: &'static str,
     /// The character, counted from 1.
     pub at: usize,

@@ -1,4 +1,4 @@
-//! Elements of a program by ids, from ids to names, and the walk over all elements.
+//! Elements of a program by id, conversion of ids to names, and the walk over all elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 

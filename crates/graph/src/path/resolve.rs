@@ -1,4 +1,4 @@
-//! From names to ids: which element of a program a path means.
+//! Resolution of paths: from names to ids.
 
 use super::place::{Place, each_element};
 use super::similar::nearest;
@@ -28,7 +28,7 @@ pub enum UnresolvedPath {
     },
 }
 
-/// How many paths a message lists.
+/// Maximum number of paths in a message.
 const LISTED: usize = 5;
 
 fn did_you_mean(similar: &[ElementPath]) -> String {

@@ -1,4 +1,4 @@
-//! Paths in JSON: strings as they are printed.
+//! Paths in JSON: strings in their printed form.
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Names that were probably meant: suggestions for messages.
+//! Suggestions of similar names for messages.
 
 /// The candidate that looks most like a name, if one is close enough to be meant: a third of the letters may differ. Case and
 /// swapped neighbours count little or nothing. The name itself is no candidate.

@@ -1,4 +1,4 @@
-//! The grammar of paths, and what they mean in programs.
+//! Tests of the grammar of paths, and of their resolution in programs.
 
 use super::*;
 use crate::text;

@@ -1,8 +1,8 @@
-//! Memlet propagation: what passes the edges outside of scopes follows from what the innermost edges move (paper section 4.3,
-//! step 1; ADR 0003).
+//! Memlet propagation: derives the memlets of outer edges from those of the innermost edges (paper section
+//! 4.3, step 1; ADR 0003).
 //!
-//! The memlet of an outer segment is the union of the images of the inner ones under the ranges of the scope. It is exact or
-//! covers more, and the result says which. Segments that a user declared stay as they are.
+//! The memlet of an outer segment is the union of the images of the inner ones under the ranges of the scope.
+//! It is exact or covers more, and the result states which. Segments that a user declared are unchanged.
 
 mod nested;
 pub(crate) mod scope;
@@ -16,7 +16,7 @@ use sdfg_language::workspace::remembering;
 use crate::analysis::{Known, ScopeTree, enter_scope};
 use crate::ir::{EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
 
-/// What propagation derived.
+/// Results of propagation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Propagation {
     /// For every derived segment of the SDFG's own states whether its subset is exactly what is accessed; otherwise it
@@ -78,7 +78,7 @@ fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet,
     derived
 }
 
-/// What is known of symbols around a scope.
+/// Facts about symbols around a scope.
 fn known_around(state: &State, tree: &ScopeTree, entry: NodeId, known: &Assumptions) -> Assumptions {
     let mut around = known.clone();
     let mut enclosing: Vec<NodeId> = tree.enclosing(entry).collect();

@@ -1,7 +1,7 @@
-//! What a nested SDFG accesses of the memory that a connector brings.
+//! Accesses of a nested SDFG to the memory at its connectors.
 //!
-//! The memlet at a nested SDFG binds memory: it says where the inner container lies, and stays as it is. Segments further
-//! out need only cover what the called program does with it.
+//! The memlet at a nested SDFG binds memory: it states the position of the inner container, and is unchanged.
+//! Segments further out only need to cover the accesses of the callee.
 
 use sdfg_language::subset::{Approx, Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
@@ -12,8 +12,8 @@ use crate::analysis::symbols::assigned_symbols;
 use crate::analysis::{Sizes, bound_dimensions};
 use crate::ir::{Access, NestedSdfg, Place};
 
-/// What `nested` reads or writes through a connector that is bound to `binding`, in symbols of the caller. `None` if only
-/// the binding itself is known to cover it.
+/// Reads or writes of `nested` through a connector that is bound to `binding`, in symbols of the caller.
+/// `None` if only the binding itself is known to cover them.
 pub(super) fn footprint(
     nested: &NestedSdfg,
     connector: &str,

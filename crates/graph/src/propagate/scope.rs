@@ -1,4 +1,4 @@
-//! The segments outside of one scope.
+//! Propagation of the segments outside of one scope.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,11 +30,11 @@ pub struct Scope<'a> {
     from_data: BTreeSet<Symbol>,
     /// Whether every iteration is run exactly once.
     counted: bool,
-    /// What is known of symbols around the scope.
+    /// Facts about symbols around the scope.
     around: Assumptions,
-    /// What is known of symbols inside of the scope.
+    /// Facts about symbols inside the scope.
     known: Assumptions,
-    /// How the parameters leave subsets, when it is asked for.
+    /// Elimination of the parameters from subsets, on demand.
     eliminations: OnceCell<Eliminations>,
     /// Images and sums that were asked for: most accesses of a scope name the same elements, and move one.
     images: RefCell<Vec<(Subset, Option<Approx<Subset>>)>>,
@@ -137,7 +137,7 @@ impl<'a> Scope<'a> {
         Some((access, self.volume(edges), exact))
     }
 
-    /// What an edge inside reads or writes, and whether that is exact: at a nested SDFG, what that accesses of it.
+    /// Reads or writes of an inner edge, and their exactness: at a nested SDFG, its accesses to the memory.
     fn inner_access(&self, edge: EdgeId, writes: bool) -> Option<(Access, bool)> {
         let edge = self.state.edge(edge);
         let (access, node, connector) = if writes {
@@ -221,7 +221,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What a number for each iteration adds up to; `None` without a closed form that is known to hold.
+    /// Sum of a number over all iterations; `None` without a closed form that is known to hold.
     fn sum(&self, each: &Expr) -> Option<Expr> {
         if let Some((_, known)) = self.sums.borrow().iter().find(|(known, _)| known == each) {
             return known.clone();

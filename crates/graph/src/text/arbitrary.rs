@@ -1,5 +1,6 @@
-//! Random graphs of the whole IR for property tests of both forms. Their structure is right (scopes are closed, paths
-//! lead from access node to access node); what they compute mostly makes no sense. Outer segments are not derived.
+//! Random graphs of the whole IR for property tests of both forms. Their structure is valid (scopes are
+//! closed, paths lead from access node to access node), but most of their computations are meaningless. Outer
+//! segments are not derived.
 
 use std::collections::BTreeSet;
 

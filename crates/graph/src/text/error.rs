@@ -1,6 +1,6 @@
-//! What can be wrong with a text program: syntax, and names that the text does not declare.
+//! Errors of text programs: syntax, and undeclared names.
 //!
-//! Everything else that may be wrong with a graph is found by `sdfg::validate`, for every front end alike.
+//! `validate` finds all other errors of a graph, for every front end.
 
 use sdfg_language::syntax::{self, Span};
 
@@ -11,16 +11,16 @@ use crate::path::closest;
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{loc}: {kind}")]
 pub struct ParseError {
-    /// Where the error is, in bytes.
+    /// Span of the error, in bytes.
     pub span: Span,
-    /// Where the error is, in lines and columns.
+    /// Position of the error, in lines and columns.
     pub loc: SourceLoc,
-    /// What is wrong.
+    /// The error.
     pub kind: ParseErrorKind,
 }
 
 impl ParseError {
-    /// What to do about it, where more can be said than the message does.
+    /// The remedy, if it goes beyond the message.
     pub fn help(&self) -> Option<String> {
         self.kind.help(self.span)
     }
@@ -36,7 +36,7 @@ pub enum ParseErrorKind {
     /// A name that no declaration, node or block has.
     #[error("there is no {what} `{name}`")]
     Unknown {
-        /// What was looked for, as a noun.
+        /// Kind of the missing name, as a noun.
         what: &'static str,
         /// The name.
         name: String,
@@ -46,7 +46,7 @@ pub enum ParseErrorKind {
     /// A word that is none of a fixed list.
     #[error("`{word}` is not a {what}")]
     UnknownWord {
-        /// What the words of the list are, as a noun.
+        /// Kind of the words in the list, as a noun.
         what: &'static str,
         /// The word.
         word: String,
@@ -59,7 +59,7 @@ pub enum ParseErrorKind {
     /// A name that is taken.
     #[error("there is a {what} `{name}` already")]
     Duplicate {
-        /// What has the name, as a noun.
+        /// Kind of the owner of the name, as a noun.
         what: &'static str,
         /// The name.
         name: String,
@@ -95,7 +95,7 @@ pub enum ParseErrorKind {
     /// A value that a constant of its type cannot hold.
     #[error("`{text}` is not a value of type {ty}")]
     InvalidValue {
-        /// What was read.
+        /// The text that was read.
         text: String,
         /// The element type.
         ty: String,
@@ -121,17 +121,17 @@ pub enum ParseErrorKind {
     /// An edge whose ends stand in the braces of different scopes.
     #[error("{from}, {to}")]
     CrossesScope {
-        /// Where the edge starts, as "`t` is in the scope `m`".
+        /// Scope of the edge's source, as in "`t` is in the scope `m`".
         from: String,
-        /// Where it ends.
+        /// Scope of its destination.
         to: String,
-        /// What to write instead.
+        /// The correct form.
         remedy: String,
     },
     /// A second edge property of one kind, such as two volumes.
     #[error("this says {what} a second time")]
     Repeated {
-        /// What is said twice.
+        /// The repeated property.
         what: &'static str,
     },
     /// `-> end` next to other arrows.

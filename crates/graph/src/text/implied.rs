@@ -1,4 +1,4 @@
-//! What an edge means where its text says little: the parser fills it in, the printer leaves it out.
+//! Implied meaning of edges with short texts: the parser adds it, the printer omits it.
 
 use sdfg_language::subset::Subset;
 

@@ -1,8 +1,7 @@
 //! The text form of whole SDFGs (`.sdft`): parser and printer. `docs/text-format.md` is the specification.
 //!
-//! Reading and writing stand side by side, one file for each part of a program on both sides; what they share (which
-//! names need quotes, how values are written) has files of its own. Expressions and statements are those of
-//! [`syntax`](sdfg_language::syntax).
+//! Parser and printer have one file each for each part of a program. Shared parts (quoting of names, values)
+//! have separate files. Expressions and statements are those of [`syntax`](sdfg_language::syntax).
 
 mod error;
 mod implied;

@@ -1,4 +1,4 @@
-//! Names as the text writes them. Parser, printer and JSON share it.
+//! Spelling of names, shared by parser, printer and JSON.
 
 use sdfg_language::syntax::{is_name, quote};
 

@@ -1,5 +1,5 @@
-//! A description of a graph in which ids are replaced by names: equal for graphs that differ in ids and source locations
-//! alone. It is written against the IR, apart from both printers, so that it can find their faults.
+//! A description of a graph with names instead of ids: equal for graphs that differ only in ids and source
+//! locations. It is independent of both printers, so it can find their faults.
 
 use std::fmt::Write;
 

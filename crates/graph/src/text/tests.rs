@@ -1,4 +1,4 @@
-//! Whole texts: programs, the examples of the documentation, errors.
+//! Tests of whole texts: programs, the examples of the documentation, errors.
 
 use super::*;
 use crate::ir::Sdfg;

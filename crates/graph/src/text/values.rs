@@ -1,7 +1,8 @@
-//! Constant values as text: `1`, `-0.5`, `inf`, `nan`, `(1.0, 2.0)`, `True`. Shared by the text form and JSON.
+//! Constant values as text: `1`, `-0.5`, `inf`, `nan`, `(1.0, 2.0)`, `True`. The text form and JSON share
+//! them.
 //!
-//! Finite values read back to the same bits, and so do infinities and the sign of zero. Of a NaN, only the sign is
-//! kept.
+//! Finite values, infinities and the sign of zero read back to the same bits. Of a NaN, only the sign is
+//! preserved.
 
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::tasklet::arith::cast;

@@ -1,4 +1,4 @@
-//! Resolution of dataflow: the items of a state or scope and what orders them.
+//! Resolution of dataflow: the items of a state or scope, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::super::shadow::AccessKind;
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
 
-/// What becomes an item: a node with its exit, or an edge that works by itself.
+/// Items: a node with its exit, or an edge that is a step of its own.
 ///
 /// Copies are items of their own, because nothing orders two copies out of one access node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -248,7 +248,7 @@ fn units(context: &Context<'_>, inner: &StateContext<'_>, scope: Option<NodeId>)
     units
 }
 
-/// Which items each item has a path to, as bits. Followers come after their item.
+/// Reachable items of each item, as bits. Successors come after their item.
 fn reach(followers: &[Vec<u32>]) -> Vec<u64> {
     let n = followers.len();
     let mut bits = vec![0_u64; (n * n).div_ceil(64)];

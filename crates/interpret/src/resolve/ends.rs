@@ -1,4 +1,4 @@
-//! Resolution of the ends of memlets: which part of which container, with the place for messages.
+//! Resolution of memlet ends: part of a container, with the place for messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Where transients live: which call, state or scope allocates each (`docs/semantics.md`, "Programs").
+//! Lifetimes of transients: the call, state or scope that allocates each one (`docs/semantics.md`,
+//! "Programs").
 
 use std::collections::{BTreeMap, BTreeSet};
 

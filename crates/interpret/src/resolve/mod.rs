@@ -1,7 +1,7 @@
-//! From a validated SDFG to the resolved form: names become slots, code gets types, scopes become bodies.
+//! Resolves a validated SDFG: names become slots, code gets types, and scopes become bodies.
 //!
-//! What validation guarantees is relied upon; where this meets something else it says so by a
-//! [`ResolveError`](super::ResolveError) and never panics.
+//! The module relies on the guarantees of validation. A violation is a [`ResolveError`](super::ResolveError),
+//! never a panic.
 
 mod body;
 mod control;
@@ -36,25 +36,25 @@ pub enum ResolveError {
     /// Something that the interpreter does not do.
     #[error("the interpreter does not support {what}\n  at {path}")]
     Unsupported {
-        /// Where.
+        /// The place.
         path: Box<ElementPath>,
-        /// What.
+        /// The construct.
         what: String,
     },
     /// A graph that validation should have refused.
     #[error("{what}\n  at {path}")]
     Malformed {
-        /// Where.
+        /// The place.
         path: Box<ElementPath>,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// Code with type errors.
     #[error("{}\n  at {path}", .errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Code {
-        /// Where.
+        /// The place.
         path: Box<ElementPath>,
-        /// What is wrong.
+        /// The error.
         errors: Vec<TypeError>,
     },
 }
@@ -71,7 +71,7 @@ struct Resolver {
     program: Program,
 }
 
-/// What is known while one SDFG is resolved.
+/// Context of resolving one SDFG.
 struct Context<'s> {
     sdfg: &'s Sdfg,
     path: ElementPath,
@@ -87,7 +87,7 @@ struct Context<'s> {
     registers: usize,
 }
 
-/// What is known while one state is resolved.
+/// Context of resolving one state.
 struct StateContext<'s> {
     state: &'s State,
     tree: ScopeTree,
@@ -96,7 +96,7 @@ struct StateContext<'s> {
     values: BTreeMap<(NodeId, String), u32>,
     /// Registers of the elements that consume scopes take.
     consumed: BTreeMap<NodeId, u32>,
-    /// Where transients live that are not allocated by the call, by scope.
+    /// Owning scopes of transients that the call does not allocate.
     lifetimes: BTreeMap<Option<NodeId>, Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Resolution of nodes and copies: tasklets, scopes, calls, reductions, library nodes.
+//! Resolution of nodes and copies: tasklets, scopes, calls, reductions and library nodes.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use super::super::program::{
 use super::ends::Accessing;
 use super::{Context, ResolveError, Resolver, StateContext};
 
-/// What runs the scope of a schedule.
+/// Processor of the scope of a schedule.
 fn device_of(schedule: ScheduleKind, outside: Memory) -> Memory {
     match Device::of_schedule(schedule) {
         Some(Device::Gpu) => Memory::GPU,

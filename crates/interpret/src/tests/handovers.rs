@@ -1,8 +1,8 @@
-//! Elements that consume scopes hand on, against enumeration: a program traps exactly if no chain of steps, paths and pushes orders two
-//! accesses that clash.
+//! Tests of hand-overs by consume scopes against enumeration: a program traps exactly if no chain of steps,
+//! paths and pushes orders two conflicting accesses.
 //!
-//! The program has a consume scope with another one inside. Tables say what its tasklets do, step by step, so that each case is a
-//! forest of iterations in which every element is pushed once.
+//! The program has a consume scope with another one inside. Tables describe its tasklets step by step, so
+//! that each case is a forest of iterations in which every element is pushed once.
 
 use std::fmt::Write;
 

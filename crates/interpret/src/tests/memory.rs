@@ -1,4 +1,4 @@
-//! Layouts, lifetimes and aliases.
+//! Tests of layouts, lifetimes and aliases.
 
 use sdfg_language::dtype::ScalarType;
 

@@ -1,4 +1,4 @@
-//! The interpreter on whole programs in text form.
+//! Tests of the interpreter on whole programs in text form.
 
 mod analysis;
 mod handovers;

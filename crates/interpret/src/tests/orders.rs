@@ -1,4 +1,4 @@
-//! Random orders: what a seed decides.
+//! Tests of random orders and their seeds.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Programs with a known result.
+//! Tests of programs with known results.
 
 use sdfg_language::value::Complex;
 

@@ -1,4 +1,5 @@
-//! The race detector against enumeration: a program traps exactly if two iterations touch one element in conflict.
+//! Tests of the race detector against enumeration: a program traps exactly if two iterations access one
+//! element in conflict.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Programs over virtual ranks: the meaning does not depend on their number, what is in reach does.
+//! Tests of virtual ranks: the meaning does not depend on their number, but reachability does.
 
 use super::{Options, Order, run_with};
 use crate::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! The programs of the repository, in every order.
+//! Tests of the programs of the repository, in every order.
 
 use sdfg_language::tasklet::ExternalCall;
 use sdfg_language::value::{Complex, Value};

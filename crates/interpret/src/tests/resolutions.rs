@@ -1,4 +1,4 @@
-//! Every conflict resolution.
+//! Tests of every conflict resolution.
 
 use super::run;
 use crate::Arguments;

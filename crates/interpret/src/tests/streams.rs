@@ -1,4 +1,4 @@
-//! Programs with streams.
+//! Tests of programs with streams.
 
 use super::run;
 use crate::tensor::Tensor;

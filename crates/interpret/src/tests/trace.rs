@@ -1,4 +1,4 @@
-//! What a report tells of a run.
+//! Tests of the report of a run.
 
 use super::{Options, run_with};
 use crate::Arguments;

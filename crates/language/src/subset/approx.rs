@@ -1,4 +1,4 @@
-//! Exactness in the type.
+//! Exactness of results, as a type.
 
 /// A result that is either exact or contains the exact one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

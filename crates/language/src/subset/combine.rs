@@ -1,4 +1,4 @@
-//! Intersection and bounding union.
+//! Intersection and bounding union of subsets.
 
 use super::{Approx, Range, Subset};
 use crate::symbolic::{Assumptions, Expr};

@@ -1,8 +1,8 @@
-//! The image of a subset under map parameters: which elements all iterations of a scope name together.
+//! The image of a subset under map parameters: the elements that all iterations of a scope name together.
 //!
-//! Parameters are eliminated one at a time, from the last to the first, because ranges of later parameters may
-//! mention earlier ones. A step is exact when the parameter moves one dimension only, and the ranges that it moves
-//! there join without gaps or form tiles; everything else becomes a bounding range.
+//! Parameters are eliminated one at a time, from the last to the first, because ranges of later parameters
+//! may mention earlier ones. A step is exact if the parameter moves only one dimension, and the moved ranges
+//! join without gaps or form tiles. Otherwise the result is a bounding range.
 
 use super::{Approx, Range, Subset};
 use crate::symbolic::{Assumptions, Expr, Sign, Symbol};
@@ -55,9 +55,9 @@ struct Elimination {
     symbol: Symbol,
     /// The values, ascending; `None` when their order is not known.
     values: Option<Range>,
-    /// What holds outside of the parameter's scope.
+    /// Facts outside of the parameter's scope.
     outer: Assumptions,
-    /// What holds within it.
+    /// Facts within it.
     within: Assumptions,
     never_empty: bool,
 }

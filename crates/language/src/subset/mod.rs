@@ -1,4 +1,4 @@
-//! Ranges and subsets: which elements of a container a memlet names, and which values a map parameter takes.
+//! Ranges and subsets: elements of a container that a memlet names, and values of map parameters.
 
 mod approx;
 mod combine;

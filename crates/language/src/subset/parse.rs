@@ -1,4 +1,4 @@
-//! Subsets from texts and syntax trees: `i, 0:K:2, j`.
+//! Parser of subsets from texts and syntax trees: `i, 0:K:2, j`.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! One dimension of a subset, or the values of one map parameter.
+//! Ranges: one dimension of a subset, or the values of one map parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

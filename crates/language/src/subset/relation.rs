@@ -1,7 +1,7 @@
-//! Whether subsets cover each other or are disjoint.
+//! Relations of subsets: covering and disjointness.
 //!
-//! Ranges may turn out to be empty; the empty set is covered by and disjoint from everything. A refutation names,
-//! in effect, an element that exists for all admissible values of the symbols.
+//! Ranges may be empty; the empty set is covered by and disjoint from everything. A refutation means that an
+//! element exists for all admissible values of the symbols.
 
 use num_integer::Integer;
 

@@ -1,4 +1,4 @@
-//! Subsets against enumeration of their elements.
+//! Tests of subsets against enumeration of their elements.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Moving subsets between index spaces: offset and composition.
+//! Translation of subsets between index spaces: offset and composition.
 
 use super::{Approx, Range, Subset};
 use crate::symbolic::Expr;

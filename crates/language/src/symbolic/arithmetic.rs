@@ -1,4 +1,4 @@
-//! Sums, products and powers, and how powers with symbolic exponents merge in products.
+//! Sums, products and powers, including products of powers with symbolic exponents.
 
 use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Neg, Sub};

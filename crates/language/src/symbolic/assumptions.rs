@@ -1,4 +1,4 @@
-//! What is known of symbols: bounds and further facts.
+//! Assumptions about symbols: bounds and further facts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Extreme values of an expression while symbols run through ranges.
+//! Extreme values of an expression over ranges of symbols.
 
 use super::direction::Direction;
 use super::limits::Effort;

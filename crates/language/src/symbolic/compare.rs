@@ -8,7 +8,7 @@ use super::memory;
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Truth};
 
-/// What is known of the sign of an expression.
+/// Facts about the sign of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sign {
     /// Always below 0.

@@ -1,7 +1,7 @@
-//! In which direction an expression moves as one symbol grows.
+//! Monotonicity of an expression in one symbol.
 //!
-//! Quotients, minima and powers are no polynomials in their operands, but they are monotone in them; that is
-//! enough to find their extreme values over a range.
+//! Quotients, minima and powers are not polynomials in their operands, but monotone in them. That suffices to
+//! find their extreme values over a range.
 
 use num_traits::One;
 
@@ -9,7 +9,7 @@ use super::polynomial::Monomial;
 use super::prove::Prover;
 use super::{Atom, Expr, Integer, Symbol, Term};
 
-/// How an expression changes as a symbol grows.
+/// Monotonicity of an expression in a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// It does not change.
@@ -41,7 +41,8 @@ impl Direction {
 }
 
 impl Prover<'_> {
-    /// How the expression changes with `symbol` over the values that the assumptions admit; `None` when unknown.
+    /// Monotonicity of the expression in `symbol` over the values that the assumptions admit; `None` if it is
+    /// unknown.
     pub(super) fn direction(&self, expression: &Expr, symbol: &Symbol) -> Option<Direction> {
         if !self.effort.spend(expression.parts()) {
             return None;

@@ -1,6 +1,8 @@
-//! Printing in the Python-like syntax that the expression grammar reads back: `2*N + i - 1`, `N // 2`,
-//! `ceil_div(N, 4)`, `(N**2 + N) / 2`. Constants of 2^64 and more, which no program can hold as a number, are written in
-//! digits of that base: `(64*2**64)`.
+//! Prints expressions in the Python-like syntax of the expression grammar: `2*N + i - 1`, `N // 2`,
+//! `ceil_div(N, 4)`, `(N**2 + N) / 2`.
+//!
+//! Constants from 2^64 on, which a program cannot hold as a number, are written in digits of that base:
+//! `(64*2**64)`.
 
 use std::fmt;
 
@@ -8,7 +10,7 @@ use num_traits::{One, Signed, ToPrimitive};
 
 use super::{Atom, Expr, Integer, Term};
 
-/// How tightly the printed form holds together, loosest first.
+/// Precedence of the printed form, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     /// A sum, or anything with a sign in front.

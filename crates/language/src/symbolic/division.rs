@@ -1,7 +1,7 @@
-//! Quotients: exact, floor and ceiling division, and the remainder that goes with floor division.
+//! Quotients: exact, floor and ceiling division, and the remainder of floor division.
 //!
 //! Floor and ceiling quotients are reduced to one representative: whole multiples of the divisor leave the
-//! quotient, common factors cancel, and signs move outwards, so that `-((-N) // 4)`, `(N + 3) // 4` and
+//! quotient, common factors cancel, and signs move outwards. Therefore `-((-N) // 4)`, `(N + 3) // 4` and
 //! `ceil_div(N, 4)` are one value.
 
 use num_integer::Integer as _;
@@ -205,7 +205,7 @@ impl Expr {
     }
 }
 
-/// Which quotients [`Expr::divide`] may take out.
+/// Quotients that [`Expr::divide`] may extract.
 #[derive(Clone, Copy)]
 enum Quotient {
     /// Any rational coefficient.

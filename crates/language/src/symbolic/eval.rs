@@ -1,7 +1,7 @@
 //! Evaluation at integer values of the symbols.
 //!
-//! Values that stay within 128 bits take a quick path without allocation; everything else, errors included, is
-//! decided by exact rational arithmetic.
+//! Values within 128 bits use a fast path without allocation. Exact rational arithmetic decides everything
+//! else, including errors.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! Values of symbols that satisfy assumptions: one at which a statement is wrong shows that no proof of it exists.
+//! Counterexamples: values of symbols that satisfy the assumptions and violate a statement show that it has
+//! no proof.
 //!
-//! Most proofs that fail would take long to do so, and most of them fail for values that come to mind first: sizes that are
-//! large, small, or ordered one way or the other, and iterations at the ends of their ranges. Proofs are sound, so what is not
-//! attempted because of an example would not have succeeded.
+//! Most proofs that fail take long, and most of them fail for simple values: large or small sizes, sizes in
+//! either order, and iterations at the ends of their ranges. Proofs are sound. Therefore an attempt that an
+//! example prevents would not have succeeded.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -18,13 +19,13 @@ struct Example {
     choice: &'static Choice,
 }
 
-/// How values are chosen.
+/// Choice of values.
 #[derive(Debug)]
 struct Choice {
-    /// How far symbols with one bound lie from it, and how much further each next one.
+    /// Distance of symbols with one bound from that bound, and the increment for each further symbol.
     distance: i64,
     further: i64,
-    /// Which part of the way from the lower to the upper bound symbols with two lie, in halves.
+    /// Position of symbols with two bounds between the lower and the upper bound, in halves.
     halves: i64,
     /// The sign of symbols without bounds.
     sign: i64,

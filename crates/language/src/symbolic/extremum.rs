@@ -1,4 +1,4 @@
-//! Minima and maxima: flattened, sorted, without operands that another one always beats.
+//! Minima and maxima: flattened, sorted, without dominated operands.
 
 use num_traits::Zero;
 

@@ -1,7 +1,7 @@
-//! Integers of any size that are one word as long as they fit: the coefficients of expressions.
+//! Integers of any size, stored in one word if they fit: the coefficients of expressions.
 //!
-//! Nearly all coefficients are small, and expressions are added up and compared millions of times; a number that owns
-//! memory would make each of these steps allocate. It stands apart because nothing here knows expressions.
+//! Nearly all coefficients are small, and expressions are added and compared millions of times.
+//! Heap-allocated numbers would allocate in each of these steps. The module is independent of expressions.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Whether an expression is an integer for all values of its symbols.
+//! Proof that an expression is an integer for all values of its symbols.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,12 @@
-//! How large expressions may grow, and how long an answer may take.
+//! Limits on the size of expressions and on the effort of queries.
 //!
-//! They stand together because they keep one promise: whatever text a user writes, no operation on expressions takes
-//! more than about a second or fills the memory. An answer that would cost more is not given (`Unknown`, no bound, an
-//! over-approximation), and a value that would grow further becomes an opaque one. The sizes of real programs stay far below
-//! each of these limits.
+//! The limits share one purpose: for any text, no operation on expressions takes more than about a second or
+//! exhausts memory. A query that would cost more has no answer (`Unknown`, no bound, an over-approximation).
+//! A value that would grow further becomes opaque. The sizes of real programs stay far below each limit.
 //!
-//! An opaque value is a call of [`TOO_LARGE`] with a digest of the expression that it stands for and its symbols. It is that
-//! expression, of which nothing but its symbols is known: equal ones are equal, and no other comparison is decided.
-//! Texts with such values are refused, with a message that names the limit.
+//! An opaque value is a call of [`TOO_LARGE`] with a digest of the original expression and its symbols. It
+//! stands for that expression, of which only the symbols are known: equal ones are equal, and no other
+//! comparison is decided. Texts with such values are refused with a message that names the limit.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -23,7 +22,7 @@ use super::{Atom, Expr, Integer, Symbol, Term};
 /// Parts of one expression: its terms, their factors, the parts of operands and each 64 bits of a coefficient.
 pub const SIZE_LIMIT: u32 = 4096;
 
-/// How deep operands may lie within operands. Walks over an expression are recursive.
+/// Maximum depth of operands. Walks over an expression are recursive.
 pub(super) const DEPTH_LIMIT: u32 = 64;
 
 /// Products of two sums are multiplied out while the number of products of terms stays at or below this.
@@ -67,7 +66,7 @@ pub(super) const PROOF_STEPS: u32 = 400;
 /// Steps that may follow from each other. Proofs are recursive.
 pub(super) const PROOF_DEPTH: u32 = 64;
 
-/// How many facts may be used one after the other.
+/// Maximum number of facts that are used one after the other.
 pub(super) const FACT_DEPTH: u32 = 3;
 
 /// Parts of expressions that may be looked at for one answer, in all of its proofs.
@@ -102,7 +101,7 @@ impl Effort {
     }
 }
 
-/// What an expression measures against the limits.
+/// Size of an expression with respect to the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Measure {
     /// See [`SIZE_LIMIT`].

@@ -1,8 +1,8 @@
-//! Answers that are kept while a program is read or checked, because the same is asked again and again: in every state,
-//! of every memlet, whether `i <= N - 1`.
+//! Cache of proofs, used while a program is read or checked, because the same queries repeat: in every state,
+//! for every memlet, whether `i <= N - 1`.
 //!
-//! A proof that nothing else adds to depends on its question alone, so an answer from memory is the one that a proof would
-//! give. The memory belongs to a thread and ends with the work that it serves ([`remembering`]).
+//! The result of a proof depends only on its query, so a cached answer equals a new one. The cache is
+//! thread-local and ends with the work that it serves ([`remembering`]).
 
 use std::cell::RefCell;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -124,7 +124,8 @@ impl Assumptions {
     }
 }
 
-/// What a memory calls some assumptions, with the number of the memory in the upper half. It is no part of what they say.
+/// Id of some assumptions in a cache, with the number of the cache in the upper half. It does not affect
+/// their meaning.
 #[derive(Debug, Default)]
 pub(super) struct Name(AtomicU64);
 

@@ -1,13 +1,13 @@
 //! Symbolic integer expressions: sizes, bounds and indices over named symbols.
 //!
-//! [`Expr`] is the expression in canonical form; [`Atom`], [`Term`] and [`View`] show its structure to code that
-//! lowers it. Answers about all values of the symbols are three-valued ([`Truth`]).
+//! [`Expr`] is the expression in canonical form. [`Atom`], [`Term`] and [`View`] show its structure to code
+//! that lowers it. Answers about all values of the symbols are three-valued ([`Truth`]).
 //!
-//! The form, and why it is ours, is described in `docs/adr/`. The files follow the operations: `polynomial` holds
-//! the representation and its invariants, `arithmetic`, `division` and `extremum` the operations that keep it
-//! canonical, `limits` how large it may grow and how long an answer may take, `eval`, `display` and `parse` the way to
-//! values and texts and back, `prove`, `compare`, `bounds` and `direction` what is shown under assumptions, `sum`, `simplify`
-//! and `integrality` what is derived.
+//! `docs/adr/` describes the form and its reasons. Files correspond to operations. `polynomial` holds the
+//! representation and its invariants. `arithmetic`, `division` and `extremum` are the operations that
+//! preserve the canonical form. `limits` bounds sizes and effort. `eval`, `display` and `parse` convert to
+//! and from values and texts. `prove`, `compare`, `bounds` and `direction` derive facts under assumptions.
+//! `sum`, `simplify` and `integrality` are derived operations.
 
 mod arithmetic;
 mod assumptions;

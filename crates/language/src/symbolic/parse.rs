@@ -1,8 +1,8 @@
-//! The way between syntax trees and symbolic expressions.
+//! Conversion between syntax trees and symbolic expressions.
 //!
-//! It stands apart from the algebra because only it knows which part of the expression grammar is pure integer
-//! arithmetic: sums, products, quotients, powers, `min`, `max` and calls. Data, floating-point numbers, comparisons and
-//! logic have no symbolic form.
+//! Only this module knows which part of the expression grammar is pure integer arithmetic: sums, products,
+//! quotients, powers, `min`, `max` and calls. Data, floating-point numbers, comparisons and logic have no
+//! symbolic form.
 
 use std::str::FromStr;
 
@@ -66,7 +66,7 @@ pub enum NotPureKind {
     WrongArgumentCount {
         /// The function.
         name: String,
-        /// What it takes.
+        /// Its arguments.
         expected: &'static str,
     },
     /// A range without its end, where the size of the container is not known.

@@ -1,7 +1,7 @@
-//! The representation under [`Expr`]: atoms, monomials, and integer polynomials over a common denominator.
+//! The representation of [`Expr`]: atoms, monomials, and integer polynomials over a common denominator.
 //!
-//! It stands apart from the operations so that the invariants of the canonical form are stated, and established,
-//! in one place.
+//! It is separate from the operations, so that one place states and establishes the invariants of the
+//! canonical form.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};

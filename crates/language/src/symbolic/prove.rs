@@ -1,10 +1,11 @@
-//! Proofs that an expression is never negative under assumptions.
+//! Proofs that an expression is non-negative under assumptions.
 //!
-//! The method eliminates one variable at a time, iteration symbols before the symbols that their bounds mention:
-//! an expression that is affine in a variable takes its least value at a bound, and one of higher degree is
-//! expanded around a bound, where non-negative coefficients suffice. Minima and maxima are split into cases,
-//! quotients and remainders are replaced by their bounds. Every step is sound for all values that satisfy the
-//! assumptions; none is complete, and the number of steps is limited, so "not shown" means nothing.
+//! The method eliminates one variable at a time, iteration symbols before the symbols in their bounds. An
+//! expression that is affine in a variable takes its least value at a bound. One of higher degree is expanded
+//! around a bound, where non-negative coefficients suffice. Minima and maxima are split into cases; quotients
+//! and remainders are replaced by their bounds. Every step is sound for all values that satisfy the
+//! assumptions. The method is incomplete, and the number of steps is limited, so a missing proof implies
+//! nothing.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ pub(super) struct Prover<'a> {
     pub(super) effort: &'a Effort,
 }
 
-/// What holds on the current branch besides the assumptions.
+/// Facts on the current branch besides the assumptions.
 #[derive(Clone, Default)]
 struct Branch {
     /// Shared between steps, of which few add to them.
@@ -403,7 +404,7 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// How quotients of neighbouring numerators by the same constant lie to each other, each fact as an expression
+    /// Relation between quotients of neighbouring numerators by the same constant, each fact as an expression
     /// `>= 0`: with `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`.
     fn neighbour_facts(&self, goal: &Expr) -> Vec<Expr> {
         let mut quotients: Vec<(Expr, &Expr, Expr)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Simplification that needs assumptions, and is therefore not part of the canonical form.
+//! Simplification under assumptions, which is not part of the canonical form.
 
 use super::limits::{Effort, PROVED_OPERAND_LIMIT};
 use super::{Assumptions, Atom, Expr};

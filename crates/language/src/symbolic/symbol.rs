@@ -1,7 +1,7 @@
-//! Symbols: the names over which symbolic expressions are built.
+//! Symbols: the names in symbolic expressions.
 //!
-//! They stand apart because interstate assignments, map parameters and container shapes name them without
-//! holding an expression.
+//! They are a separate module because interstate assignments, map parameters and container shapes use them
+//! without expressions.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Examples of the canonical form and of printing.
+//! Tests of the canonical form and of printing.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
-//! The three-valued answer of comparisons.
+//! The three-valued result of comparisons.
 //!
-//! It stands apart because subsets, validation and transformations combine such answers without looking at the
-//! expressions behind them.
+//! Subsets, validation and transformations combine such results without expressions.
 
-/// What is known of a statement about all admissible values of its symbols.
+/// Three-valued answer to a statement about all admissible values of its symbols.
 ///
 /// A statement that holds for some values and fails for others is [`Truth::Unknown`], and so is one that the
 /// prover could not decide. Every caller says what `Unknown` means to it.

@@ -1,5 +1,4 @@
-//! Random syntax trees for property tests here, of tasklets, and of the text form in `sdfg-graph`, which includes this
-//! file.
+//! Random syntax trees for property tests here and in `sdfg::tasklet`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! The syntax tree of expressions and statements: untyped, with a span at every node.
 //!
-//! Equality is structural and ignores spans, so that a tree equals what its printed form parses to.
+//! Equality is structural and ignores spans, so a tree equals the parse of its printed form.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::value::{Complex, Value};
 pub struct Name {
     /// The text; parts are joined by `.` without blanks.
     pub text: String,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 
@@ -50,9 +50,9 @@ impl FloatLiteral {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// What it is.
+    /// Its kind.
     pub kind: ExpressionKind,
-    /// Where it stands, parentheses not included.
+    /// Its span, without parentheses.
     pub span: Span,
 }
 
@@ -118,7 +118,7 @@ pub enum ExpressionKind {
     },
     /// `a[i, 0:n]`.
     Subscript {
-        /// What is indexed.
+        /// The indexed expression.
         base: Name,
         /// One or more indices.
         indices: Vec<Index>,
@@ -144,7 +144,7 @@ pub enum Index {
         step: Option<Expression>,
         /// The number of consecutive positions covered at each step.
         tile: Option<Expression>,
-        /// Where the range stands.
+        /// Span of the range.
         span: Span,
     },
 }
@@ -165,7 +165,7 @@ impl PartialEq for Index {
 impl Eq for Index {}
 
 impl Index {
-    /// Where the index stands.
+    /// Span of the index.
     pub fn span(&self) -> Span {
         match self {
             Index::Point(expression) => expression.span,
@@ -341,9 +341,9 @@ pub type Block = Vec<Statement>;
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind.
     pub kind: StatementKind,
-    /// Where it stands; of a compound statement, the whole of it.
+    /// Its span; for a compound statement, that of the whole statement.
     pub span: Span,
 }
 
@@ -360,7 +360,7 @@ impl Eq for Statement {}
 pub enum StatementKind {
     /// `target = value`, or `target: type = value`.
     Assign {
-        /// What is assigned.
+        /// The assigned target.
         target: AssignmentTarget,
         /// The declared type of a local.
         annotation: Option<Name>,
@@ -369,7 +369,7 @@ pub enum StatementKind {
     },
     /// `target op= value`.
     Augmented {
-        /// What is read and assigned.
+        /// The target that is read and assigned.
         target: AssignmentTarget,
         /// The operator; never [`BinaryOp::And`] or [`BinaryOp::Or`].
         op: BinaryOp,
@@ -417,7 +417,7 @@ pub struct AssignmentTarget {
 }
 
 impl AssignmentTarget {
-    /// Where it stands.
+    /// Its span.
     pub fn span(&self) -> Span {
         self.indices.iter().fold(self.name.span, |span, index| span.to(index.span()))
     }

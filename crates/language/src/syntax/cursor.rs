@@ -1,7 +1,7 @@
-//! The position of a parser in a token list: looking ahead, accepting, expecting.
+//! Cursor over a token list: look-ahead, accepting and expecting.
 //!
-//! It is public so that the text form of SDFGs is parsed with the same steps and calls the expression parser in its
-//! midst. A cursor never runs past the end token, and every failed step says what it expected.
+//! The cursor is public, so that the parser of the text form uses the same steps and calls the expression
+//! parser. A cursor never runs past the end token, and every failed step reports its expectation.
 
 use super::ast::Name;
 use super::error::{ParseError, ParseErrorKind, ParseResult};

@@ -1,7 +1,7 @@
-//! Removing the common indentation of a block of code, with the way back to the original offsets.
+//! Removal of the common indentation of a block of code, with a mapping to the original offsets.
 //!
-//! Tasklet code is stored without the indentation of the file it came from, so that equal code is equal text and
-//! can be printed at any depth.
+//! Tasklet code is stored without the indentation of its file, so that equal code is equal text and can be
+//! printed at any depth.
 
 use super::span::Span;
 

@@ -1,5 +1,4 @@
-//! What can be wrong with a text before it has a meaning. One closed list, so that each kind has one wording and,
-//! where there is one, a next step.
+//! Syntax errors: one closed list, so that each kind has one wording and, where possible, a remedy.
 
 use super::span::Span;
 
@@ -10,9 +9,9 @@ pub type ParseResult<T> = Result<T, ParseError>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct ParseError {
-    /// Where the error is.
+    /// Span of the error.
     pub span: Span,
-    /// What is wrong.
+    /// The error.
     pub kind: ParseErrorKind,
 }
 
@@ -41,19 +40,19 @@ pub enum ParseErrorKind {
     /// Text that starts as a number and is none.
     #[error("`{text}` is not a number")]
     InvalidNumber {
-        /// What was read.
+        /// The text that was read.
         text: String,
     },
     /// An integer literal above 2^64 - 1, or a floating-point literal that rounds to infinity.
     #[error("the number `{text}` is out of range")]
     NumberOutOfRange {
-        /// What was read.
+        /// The text that was read.
         text: String,
     },
     /// Another token was needed.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What would have been accepted.
+        /// The expected text.
         expected: &'static str,
         /// The token that stands there.
         found: String,
@@ -97,7 +96,7 @@ pub enum ParseErrorKind {
     /// An external call with a clause that is malformed.
     #[error("unknown origin `{word}` of an external tasklet")]
     UnknownExternalOrigin {
-        /// What was read.
+        /// The text that was read.
         word: String,
     },
 }
@@ -108,7 +107,7 @@ impl ParseError {
         ParseError { span, kind }
     }
 
-    /// What to do about it, where more can be said than the message does.
+    /// The remedy, if it goes beyond the message.
     pub fn help(&self) -> Option<String> {
         let text = match &self.kind {
             ParseErrorKind::UnexpectedCharacter { character: '!' } => {

@@ -6,7 +6,7 @@ use super::error::{ParseError, ParseErrorKind, ParseResult};
 use super::span::Span;
 use super::token::{Punctuation, TokenKind};
 
-/// How tightly operators bind, loosest first. The printer uses the same levels.
+/// Precedence levels of operators, loosest first. The printer uses the same levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     Conditional,

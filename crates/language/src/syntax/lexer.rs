@@ -1,4 +1,4 @@
-//! From text to tokens. Comments and blanks vanish here; line ends are kept, since blocks are indented.
+//! The lexer. It drops comments and blanks, and keeps line ends, because blocks are indented.
 
 use super::error::{ParseError, ParseErrorKind, ParseResult};
 use super::span::Span;

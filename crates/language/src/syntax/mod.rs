@@ -1,11 +1,11 @@
-//! The one grammar of expressions and statements: source spans, lexer, syntax tree, parser and printer.
+//! The grammar of expressions and statements: source spans, lexer, syntax tree, parser and printer.
 //!
-//! Symbolic expressions, tasklet code, conditions and the text form of whole SDFGs are all read by this lexer and
-//! this expression parser, so that spans and messages are the same everywhere. The tree is untyped;
-//! `sdfg::tasklet` gives it types and meaning, `sdfg::symbolic` reads its integer part.
+//! Symbolic expressions, tasklet code, conditions and the text form of whole SDFGs share this lexer and
+//! expression parser, so spans and messages are the same everywhere. The tree is untyped. `sdfg::tasklet`
+//! gives it types and meaning, and `sdfg::symbolic` reads its integer part.
 //!
-//! The language is a subset of Python's: its operators, precedences, conditional expressions, chained comparisons
-//! and indented blocks, with `#` comments.
+//! The language is a subset of Python: its operators, precedences, conditional expressions, chained
+//! comparisons and indented blocks, with `#` comments.
 mod ast;
 mod cursor;
 mod dedent;

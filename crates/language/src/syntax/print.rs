@@ -1,4 +1,4 @@
-//! Printing syntax trees with as few parentheses as their meaning needs; the output parses to the same tree.
+//! Prints syntax trees with minimal parentheses; the output parses to the same tree.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -86,7 +86,7 @@ fn write_list<T: Display>(f: &mut Formatter<'_>, items: &[T]) -> fmt::Result {
     Ok(())
 }
 
-/// How tightly the outermost operator of an expression binds.
+/// Precedence of the outermost operator of an expression.
 fn level(expression: &Expression) -> Level {
     match &expression.kind {
         ExpressionKind::Integer(_)

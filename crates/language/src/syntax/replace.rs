@@ -1,4 +1,4 @@
-//! Replacing names in syntax trees: renaming connectors, and substituting symbols when scopes change.
+//! Replaces names in syntax trees: renamed connectors, and symbols substituted when scopes change.
 
 use std::collections::BTreeMap;
 

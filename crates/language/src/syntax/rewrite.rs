@@ -1,4 +1,4 @@
-//! Rewriting of syntax trees, from the leaves up.
+//! Bottom-up rewriting of syntax trees.
 
 use super::{AssignmentTarget, Expression, ExpressionKind, Index, Statement, StatementKind};
 

@@ -1,4 +1,4 @@
-//! Byte ranges of source text. They stand apart because every later layer carries them and none changes them.
+//! Spans: byte ranges of source text. Every later layer stores them, and none changes them.
 
 use std::ops::Range;
 

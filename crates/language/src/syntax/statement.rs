@@ -1,6 +1,6 @@
 //! The statement parser: simple statements separated by `;` or line ends, and blocks by indentation.
 //!
-//! It goes on after an error at the next statement, so that one pass reports every faulty statement.
+//! After an error it continues at the next statement, so one pass reports every faulty statement.
 
 use super::ast::{
     AssignmentTarget, BinaryOp, Block, Expression, ExpressionKind, Name, Statement, StatementKind,

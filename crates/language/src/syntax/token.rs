@@ -1,4 +1,4 @@
-//! Tokens. They carry a kind and a span only: the text is read from the source when it is needed.
+//! Tokens: kind and span. The text is read from the source on demand.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use super::span::Span;
 /// One token of a source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 

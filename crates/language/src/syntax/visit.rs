@@ -1,4 +1,4 @@
-//! Walks over syntax trees, for analyses that ask which names occur and how.
+//! Walks over syntax trees, for analyses of names and their uses.
 
 use std::collections::BTreeSet;
 

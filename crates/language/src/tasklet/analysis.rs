@@ -1,4 +1,4 @@
-//! Questions about code that transformations and cost models ask: names, outputs, operations.
+//! Queries about code for transformations and cost models: names, outputs, operations.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Untyped code as programs store it: its text, kept for printing, and the syntax tree of the text.
+//! Untyped code as programs store it: its text, for printing, and its syntax tree.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Code {
     text: Dedented,
     block: Block,
     dialect: Dialect,
-    /// Where the text before the removal of indentation begins in its file, if it was read from one.
+    /// Position in the file of the text before the removal of indentation, if it was read from a file.
     file_offset: Option<u32>,
 }
 
@@ -147,8 +147,8 @@ impl Code {
         self.text.text()
     }
 
-    /// Where a part of the text stands in the larger text that it was read from ([`Code::parse_braced`]); `None` for
-    /// code of another origin.
+    /// Position of a part of the text in the larger text that it was read from ([`Code::parse_braced`]);
+    /// `None` for code of another origin.
     pub fn span_in_file(&self, span: Span) -> Option<Span> {
         Some(self.text.to_original(span, self.file_offset?))
     }

@@ -1,4 +1,4 @@
-//! What a piece of code may name: the connectors of its node and the symbols in scope, with their types.
+//! Environment of a piece of code: the connectors of its node and the symbols in scope, with their types.
 
 use indexmap::IndexMap;
 
@@ -26,7 +26,7 @@ impl SymbolId {
     }
 }
 
-/// What a connector is to the code.
+/// Kind of a connector as the code sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectorKind {
     /// One element: an input is read by name, an output is assigned.

@@ -1,4 +1,4 @@
-//! What can be wrong with code that parses: names, types and assignments. One closed list with one wording each.
+//! Errors in code that parses: names, types and assignments. One closed list with one wording each.
 
 use crate::dtype::ElementType;
 use crate::syntax::Span;
@@ -7,9 +7,9 @@ use crate::syntax::Span;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{kind}")]
 pub struct TypeError {
-    /// Where the error is.
+    /// Span of the error.
     pub span: Span,
-    /// What is wrong.
+    /// The error.
     pub kind: TypeErrorKind,
 }
 
@@ -42,9 +42,9 @@ pub enum TypeErrorKind {
     WrongArgumentCount {
         /// The function.
         function: String,
-        /// What it takes.
+        /// Required number of arguments.
         expected: &'static str,
-        /// How many are given.
+        /// Given number of arguments.
         found: usize,
     },
     /// An operand or argument of a type that the operation is not defined for.
@@ -98,7 +98,7 @@ pub enum TypeErrorKind {
         name: String,
         /// Its rank.
         expected: usize,
-        /// How many indices are given.
+        /// Given number of indices.
         found: usize,
     },
     /// A range as an index in code.
@@ -115,13 +115,13 @@ pub enum TypeErrorKind {
     NotAValue {
         /// The name.
         name: String,
-        /// What it is.
+        /// Its kind.
         what: &'static str,
     },
     /// The length of something that is no stream, or of a stream where only its ends can be used.
     #[error("`{name}` is no stream whose length can be asked for here")]
     NotAStream {
-        /// What stands as the argument of `len`.
+        /// The argument of `len`.
         name: String,
     },
     /// An output that is read (before it is assigned).
@@ -137,7 +137,7 @@ pub enum TypeErrorKind {
     NotAssignable {
         /// The name.
         name: String,
-        /// What it is.
+        /// Its kind.
         what: &'static str,
     },
     /// A local that is not assigned on every path to this place.
@@ -163,7 +163,7 @@ impl TypeError {
         TypeError { span, kind }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn help(&self) -> Option<String> {
         let text = match &self.kind {
             TypeErrorKind::UnknownName { known, .. } if known.is_empty() => {

@@ -1,6 +1,6 @@
-//! External tasklets: a call of a C function that is not written in the tasklet language.
+//! External tasklets: calls of C functions from outside the tasklet language.
 //!
-//! Text form: `external gemm(i32(101), A, B, C) from library "blas"`, or with a result
+//! The text form is `external gemm(i32(101), A, B, C) from library "blas"`, or with a result
 //! `external r = dot(i32(N), x, y) from library "blas"`. The other origins are `from file "path.c"` and
 //! `from source "text"`, both in C, and `from cpp "text"`.
 
@@ -13,7 +13,7 @@ use crate::syntax::{Cursor, Expression, ParseError, ParseErrorKind, ParseResult,
 pub struct ExternalCall {
     /// The name of the function.
     pub symbol: String,
-    /// What is passed.
+    /// The arguments.
     ///
     /// A name of a connector passes a pointer for pointers and value outputs, and the element for value inputs. All
     /// others are expressions over symbols, value inputs and literals, passed by value; there an integer literal
@@ -21,11 +21,11 @@ pub struct ExternalCall {
     pub arguments: Vec<Expression>,
     /// The value output that receives what the function returns; without, the function returns nothing.
     pub result: Option<String>,
-    /// Where the function comes from.
+    /// Source of the function.
     pub origin: ExternalOrigin,
 }
 
-/// Where an external function comes from.
+/// Source of an external function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExternalOrigin {
     /// A library by the name that a linker takes (`blas` for `-lblas`).

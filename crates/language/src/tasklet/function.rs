@@ -1,7 +1,7 @@
 //! The mathematical functions of the language: a closed list with names, arities and type rules.
 //!
-//! What each computes is in [`super::arith::call`]. Calls that are only other spellings of operators and casts
-//! (`min`, `pow`, `f32`, ...) are resolved in the checker and do not appear here.
+//! [`super::arith::call`] computes them. The checker resolves calls that are other spellings of operators and
+//! casts (`min`, `pow`, `f32`, ...); they do not appear here.
 
 /// A mathematical function of the typed tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,7 +110,7 @@ pub enum MathFunction {
     Angle,
 }
 
-/// How argument and result types of a function are found.
+/// Typing rules of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// All arguments promote to one float type (integers and `bool` to `f64`), which is the result's.

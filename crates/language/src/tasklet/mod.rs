@@ -1,8 +1,8 @@
 //! The tasklet language: code of tasklets, of conditions and of assignments between states.
 //!
-//! [`Code`] is what a program stores: text with its syntax tree. [`typecheck`] gives it types under an
-//! [`Environment`] of connectors and symbols; the resulting [`TypedCode`] is what the interpreter, the LLVM back end and
-//! the C writers read. All arithmetic is defined in [`arith`], once.
+//! [`Code`] is the stored form: text with its syntax tree. [`typecheck`] gives it types under an
+//! [`Environment`] of connectors and symbols. The interpreter, the LLVM back end and the C writers read the
+//! resulting [`TypedCode`]. [`arith`] defines all arithmetic once.
 mod analysis;
 pub mod arith;
 mod check;

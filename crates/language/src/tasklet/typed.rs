@@ -1,8 +1,8 @@
-//! The typed tree: every name resolved, every type known, every conversion written out.
+//! The typed tree: resolved names, known types, explicit conversions.
 //!
-//! It is made for three readers (the evaluator, LLVM emission and the writers of C dialects), so it has few forms:
-//! the dialect is gone, operands have equal types, augmented assignments and chained comparisons are expanded, and
-//! scalars are spread over lanes explicitly. What each operation computes is defined in [`super::arith`].
+//! It serves three readers (the evaluator, LLVM emission and the writers of C dialects), so it has few forms.
+//! The dialect is gone, operands have equal types, augmented assignments and chained comparisons are
+//! expanded, and scalars are spread over lanes explicitly. [`super::arith`] defines each operation.
 
 use super::environment::{ConnectorId, Environment, SymbolId};
 use super::function::MathFunction;
@@ -118,11 +118,11 @@ pub enum TypedStatement {
 /// An expression with its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypedExpression {
-    /// What it is.
+    /// Its kind.
     pub kind: TypedExpressionKind,
     /// Its type.
     pub ty: ElementType,
-    /// Where it stands in the source.
+    /// Its span in the source.
     pub span: Span,
 }
 
@@ -173,7 +173,7 @@ pub enum TypedExpressionKind {
         /// As many `i64` indices as the pointer's rank.
         indices: Vec<TypedExpression>,
     },
-    /// How many elements a queue holds, an `i64`.
+    /// Number of elements in a queue, an `i64`.
     Length {
         /// The stream, of kind `Queues`.
         connector: ConnectorId,

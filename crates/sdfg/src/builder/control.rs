@@ -1,6 +1,7 @@
-//! Control flow: states, loops, branches, jumps and transitions.
+//! Control flow in the builder: states, loops, branches, jumps and transitions.
 //!
-//! Blocks go on with the next one of their region in the order of the calls, unless transitions are given.
+//! Blocks continue with the next block of their region in the order of the calls, unless transitions are
+//! given.
 
 use sdfg_graph::diagnostic::Element;
 use sdfg_graph::ir::draft::DraftSdfg;

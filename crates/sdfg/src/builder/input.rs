@@ -1,7 +1,7 @@
-//! What builder calls accept: texts of the grammar, or typed values.
+//! Inputs of builder calls: texts of the grammar, or typed values.
 //!
-//! Texts are parsed when they are given. What does not parse is noted with the place of the call and reported by
-//! `build()`, together with everything else; the call goes on with a stand-in.
+//! Texts are parsed when they are given. A parse error is recorded with the place of the call, and `build()`
+//! reports it together with all others. The call continues with a placeholder.
 
 use sdfg_graph::ir::{Access, Container, ContainerId, ForeignAttribute, Place, Sdfg};
 use sdfg_language::subset::{Range, Subset};
@@ -22,7 +22,7 @@ pub enum InputError {
     Syntax {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The error.
         errors: Vec<ParseError>,
     },
     /// A text that is no integer expression or subset.
@@ -112,7 +112,7 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// What to do about it.
+    /// The remedy.
     pub(super) fn suggestion(&self) -> Option<String> {
         match self {
             InputError::Syntax { errors, .. } => errors.first().and_then(ParseError::help),

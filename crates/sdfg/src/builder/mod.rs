@@ -1,15 +1,15 @@
-//! Building SDFGs in Rust.
+//! The Rust builder of SDFGs.
 //!
-//! A [`SdfgBuilder`] declares symbols and containers and adds control flow; inside a state, a [`StateBuilder`] adds
-//! dataflow. Scopes, loops and branches are closures. Sizes, ranges, memlets and conditions are short texts of the same
-//! grammar as the text form, or typed values. `build()` derives the outer memlets, checks everything and reports all
-//! mistakes at once, each with the line of the call.
+//! A [`SdfgBuilder`] declares symbols and containers and adds control flow. Inside a state, a
+//! [`StateBuilder`] adds dataflow. Scopes, loops and branches are closures. Sizes, ranges, memlets and
+//! conditions are short texts of the same grammar as the text form, or typed values. `build()` derives the
+//! outer memlets, validates everything and reports all errors at once, each with the line of the call.
 //!
-//! **Program order per container.** Within a state the calls mean what they say in sequence: an access to a container
-//! is ordered after the earlier ones that it could disturb. Reads of one container share an access node until it is
-//! written; a write makes a new access node; where data does not order two accesses, an edge that only orders does. The
-//! same holds inside each scope for one iteration; iterations of one scope are not ordered. What does not depend on
-//! each other stays unordered.
+//! **Program order per container.** Within a state, the calls have sequential meaning: an access to a
+//! container is ordered after earlier accesses that it could affect. Reads of one container share an access
+//! node until it is written. A write creates a new access node. If data does not order two accesses, an order
+//! edge does. The same holds inside each scope for one iteration; iterations of one scope are unordered.
+//! Independent calls stay unordered.
 //!
 //! ```
 //! use sdfg::builder::SdfgBuilder;
@@ -77,9 +77,10 @@ pub struct SdfgBuilder {
     errors: Vec<Diagnostic>,
     /// The regions that are open, the body of the SDFG first.
     regions: Vec<OpenRegion>,
-    /// What the calls for each state have left, for calls that add to it; `None` while a closure does.
+    /// State of each state's builder after its calls, for calls that extend it; `None` while a closure uses
+    /// it.
     closed: BTreeMap<StateId, Option<Frame>>,
-    /// What each reference was set to, by calls in any state.
+    /// Target of each reference, as set by calls in any state.
     targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
 }
 

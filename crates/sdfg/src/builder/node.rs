@@ -1,4 +1,4 @@
-//! Code nodes: tasklets, calls of other programs, library nodes, reductions.
+//! Code nodes in the builder: tasklets, calls of other programs, library nodes and reductions.
 
 use sdfg_graph::diagnostic::Element;
 use sdfg_graph::ir::{
@@ -62,7 +62,7 @@ pub(super) struct Port {
     link: Link,
 }
 
-/// What a connector is connected to.
+/// Other end of a connector.
 #[derive(Debug)]
 enum Link {
     /// A container.

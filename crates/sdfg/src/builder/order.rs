@@ -1,9 +1,10 @@
-//! Program order per container: access nodes, passages through scopes, and edges that order.
+//! Program order per container: access nodes, passages through scopes, and order edges.
 //!
-//! A *unit* is what one builder call adds to a scope: a node, a copy, or a scope with all that is in it. Each open scope
-//! is a *frame*, which remembers for every container who wrote it last and who has read it since. The *home* of a
-//! container is the frame that its access nodes are in: the scope that it is local to, or the state itself. An access
-//! from deeper inside passes the `IN_x`/`OUT_x` connectors of every scope between.
+//! A *unit* is the contribution of one builder call to a scope: a node, a copy, or a scope with its contents.
+//! Each open scope is a *frame*, which records the last writer of every container and its readers since. The
+//! *home* of a container is the frame of its access nodes: the scope that it is local to, or the state
+//! itself. An access from deeper inside passes through the `IN_x`/`OUT_x` connectors of every scope in
+//! between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,7 @@ impl Frame {
     }
 }
 
-/// Who has accessed a container in a frame.
+/// Accesses of a container in a frame.
 #[derive(Debug, Default)]
 struct History {
     /// The access node of the latest contents; only in the container's home.
@@ -51,7 +52,7 @@ struct History {
     readers: Vec<NodeId>,
 }
 
-/// What one call adds to a frame.
+/// Contribution of one call to a frame.
 #[derive(Debug)]
 struct Unit {
     first: NodeId,
@@ -61,7 +62,7 @@ struct Unit {
     loc: SourceLoc,
 }
 
-/// How a unit accesses a container.
+/// Access of a unit to a container.
 #[derive(Debug, Default)]
 struct Touch {
     reads: bool,

@@ -1,4 +1,4 @@
-//! Map and consume scopes.
+//! Map and consume scopes in the builder.
 
 use sdfg_graph::diagnostic::Element;
 use sdfg_graph::ir::draft::DraftState;

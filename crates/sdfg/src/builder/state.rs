@@ -1,4 +1,4 @@
-//! Dataflow of one state.
+//! Dataflow of one state in the builder.
 
 use sdfg_graph::diagnostic::Element;
 use sdfg_graph::ir::draft::DraftSdfg;

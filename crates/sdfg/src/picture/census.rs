@@ -1,4 +1,4 @@
-//! How much a closed box holds: states and nodes, nested SDFGs included.
+//! Contents of a closed box: numbers of states and nodes, including nested SDFGs.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl fmt::Display for Census {
     }
 }
 
-/// What a block holds; for a state, its nodes.
+/// Contents of a block; for a state, its nodes.
 pub(super) fn of_block(sdfg: &Sdfg, kind: &BlockKind) -> Census {
     match kind {
         BlockKind::State(state) => sdfg.get_state(*state).map(of_state).unwrap_or_default(),
@@ -48,7 +48,7 @@ pub(super) fn of_block(sdfg: &Sdfg, kind: &BlockKind) -> Census {
     }
 }
 
-/// What the blocks of a region hold.
+/// Contents of the blocks of a region.
 pub(super) fn of_region(sdfg: &Sdfg, id: RegionId) -> Census {
     let mut census = Census::default();
     let blocks = sdfg.get_region(id).map(|region| region.blocks.as_slice()).unwrap_or_default();
@@ -65,7 +65,7 @@ fn of_state(state: &State) -> Census {
     census
 }
 
-/// What a scope holds, without its own entry and exit.
+/// Contents of a scope, without its own entry and exit.
 pub(super) fn of_scope(state: &State, tree: &ScopeTree, entry: NodeId) -> Census {
     let mut census = Census::default();
     let mut open = vec![entry];

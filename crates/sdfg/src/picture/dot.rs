@@ -1,4 +1,4 @@
-//! Graphviz source: `dot -Tsvg` and other tools lay it out.
+//! Graphviz source, for `dot -Tsvg` and other tools.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,7 +22,7 @@ pub fn write(sdfg: &Sdfg) -> String {
     writer.text
 }
 
-/// Where lines at a block end: a node in it, and the cluster around it if it has one.
+/// Ends of lines at a block: a node in it, and the cluster around it if it has one.
 struct Anchor {
     first: String,
     last: String,

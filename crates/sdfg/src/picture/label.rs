@@ -1,4 +1,4 @@
-//! What is written at nodes, edges and blocks, shared by all pictures.
+//! Texts at nodes, edges and blocks, shared by all pictures.
 
 use sdfg_graph::ir::{
     Access, BlockKind, ConflictResolution, Container, ContainerKind, Flow, Map, Memlet, Node, NodeKind,
@@ -33,7 +33,8 @@ fn access(sdfg: &Sdfg, access: &Access) -> String {
     if subset.rank() == 0 { name.to_owned() } else { format!("{name}[{subset}]") }
 }
 
-/// What moves along an edge, one line for each part; nothing for an edge that only orders or carries one value.
+/// Data movement of an edge, one line for each part; nothing for an edge that only orders or carries one
+/// value.
 pub(super) fn memlet(sdfg: &Sdfg, memlet: &Memlet) -> Vec<String> {
     let mut lines = match &memlet.flow {
         Flow::Order | Flow::Value => Vec::new(),

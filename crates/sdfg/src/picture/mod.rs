@@ -1,7 +1,7 @@
-//! Pictures of a graph, for eyes: Graphviz source and drawn SVG.
+//! Pictures of a graph: Graphviz source and SVG.
 //!
-//! Pictures show any graph, also one that does not validate, and are the same bytes for the same graph. Apart from the
-//! text form, because nothing is read back from them.
+//! Pictures show any graph, including invalid ones, and equal graphs give equal bytes. They are separate from
+//! the text form, because nothing reads them back.
 
 mod census;
 pub mod dot;

@@ -1,4 +1,5 @@
-//! Pictures of a program with loops, scopes, branches and a nested SDFG: well formed, complete, always the same.
+//! Tests of pictures of a program with loops, scopes, branches and a nested SDFG: well formed, complete,
+//! deterministic.
 
 use sdfg_graph::ir::Sdfg;
 

@@ -1,4 +1,4 @@
-//! Dependence between edges of programs.
+//! Tests of dependences between edges of programs.
 
 use sdfg_graph::analysis::ScopeTree;
 use sdfg_graph::analysis::dependence::{AccessMode, Dependence, StateDependence, carried_by_loop};

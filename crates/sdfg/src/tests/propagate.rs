@@ -1,4 +1,4 @@
-//! Propagated memlets against all accesses of an enumeration.
+//! Tests of propagated memlets against all accesses of an enumeration.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
-//! The memory behind views and references.
+//! Memory behind views and references.
 //!
-//! An alias that provably has the extents of the subset that it is bound to names exactly the elements of that; one with
-//! a shape of its own counts from the first of them, which is covered. A view is bound when its state or scope begins, a
-//! reference when its edge is reached: where more than one edge may have bound it, any of the targets may be meant, but
-//! throughout a state that does not bind it the same one.
+//! An alias that provably has the extents of its subset names exactly the elements of that subset. An alias
+//! with another shape counts from the first of them; this is covered approximately. A view is bound when its
+//! state or scope begins, a reference when its edge is reached. If more than one edge may have bound it, it
+//! may name any of the targets, but the same one throughout a state that does not bind it.
 
 use sdfg_graph::analysis::{bound_alias, bound_dimensions};
 use sdfg_graph::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Layout, NodeId, StateId};
@@ -22,7 +22,7 @@ pub(super) struct Resolved {
     pub(super) binding: Option<(Bound, usize)>,
 }
 
-/// What gives an alias its memory.
+/// Source of the memory of an alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// An edge of the state.
@@ -47,7 +47,7 @@ pub(super) struct Aliases<'s, 'a> {
     frames: &'s Frames,
 }
 
-/// How the elements of an alias lie in its target.
+/// Layout of the elements of an alias in its target.
 enum Shape {
     /// Each is one of the subset, in these dimensions of it.
     Same(Vec<usize>),
@@ -126,7 +126,7 @@ impl<'s, 'a> Aliases<'s, 'a> {
         outer.is_none() || self.frames.scopes.enclosing_scope(scope).any(|entry| Some(entry) == outer)
     }
 
-    /// What a part of an alias may be, if it is this edge that has bound it.
+    /// Possible targets of a part of an alias, if this edge has bound it.
     fn one_of_many(&self, at: &Resolved, alias: &Container, binding: &Binding<'_>) -> Resolved {
         let symbols = binding.target.subset().free_symbols();
         let is_fixed = |symbol: &Symbol| {
@@ -144,7 +144,7 @@ impl<'s, 'a> Aliases<'s, 'a> {
         Resolved { container, subset: Approx::Over(Subset::full(shape)), binding: None }
     }
 
-    /// What a part of an alias is of the target of the one edge that binds it.
+    /// Part of the target that a part of an alias names, for the one edge that binds it.
     fn follow(
         &self,
         at: &Resolved,

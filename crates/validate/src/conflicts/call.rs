@@ -1,7 +1,7 @@
-//! What a call of a nested SDFG does with the memory at its connectors.
+//! Accesses of a call of a nested SDFG to the memory at its connectors.
 //!
-//! The memlet at a call binds memory; what is touched of it, and with which conflict resolution, stands inside. Places that
-//! cannot be said in symbols of the caller are covered by the whole memlet.
+//! The memlet at a call binds memory. The accesses and their conflict resolutions are inside the callee.
+//! Subsets that symbols of the caller cannot express are covered by the whole memlet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use super::touch::Mode;
 pub(super) struct Part<'a> {
     pub(super) edge: EdgeId,
     pub(super) mode: Mode<'a>,
-    /// What the memlet of the edge binds.
+    /// Binding of the edge's memlet.
     pub(super) bound: &'a Access,
     /// Exact if each execution of the call touches all of it.
     pub(super) subset: Approx<Subset>,
@@ -76,7 +76,7 @@ fn bound_memory(state: &State, edge: EdgeId) -> Option<&Access> {
     memlet.read_access().or(memlet.write_access())
 }
 
-/// How a called SDFG is seen from outside.
+/// A callee, as seen from outside.
 struct Caller<'a> {
     nested: &'a NestedSdfg,
     mapping: BTreeMap<Symbol, Expr>,

@@ -1,5 +1,5 @@
-//! Answers about pairs of accesses, which are kept while a program is checked: states and maps made by one front end ask the
-//! same of other containers.
+//! Cache of answers about pairs of accesses during validation: states and maps of one front end repeat the
+//! same queries for other containers.
 
 use std::cell::RefCell;
 
@@ -10,8 +10,8 @@ use sdfg_language::workspace::Memory;
 /// Answers beyond these are not kept.
 const MOST: usize = 1 << 14;
 
-/// What is known about pairs of accesses. An answer depends on nothing but the question, of which the containers are no
-/// part.
+/// Cached answers about pairs of accesses. An answer depends only on the query, which does not include the
+/// containers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meetings(RefCell<Memory<Question, Truth>>);
 
@@ -21,7 +21,7 @@ struct Question {
     second: IteratedAccess,
     n_common: usize,
     iteration: Iteration,
-    /// What is known of symbols, by its name.
+    /// Facts about symbols, by name.
     known: u32,
 }
 

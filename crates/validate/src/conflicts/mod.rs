@@ -1,11 +1,11 @@
-//! Accesses of one element that nothing orders (`docs/semantics.md`, "Conflicts"): in different iterations of a scope, or
-//! in nodes of a state that no path joins.
+//! Rule: unordered accesses of one element (`docs/semantics.md`, "Conflicts"), in different iterations of a
+//! scope or in nodes of a state that no path joins.
 //!
-//! [`touch`] lists what the leaves of memlet trees access, with aliases followed to the memory that they name ([`alias`])
-//! and calls replaced by what they do ([`call`]); here each pair is held against the dependence analysis. A conflict that
-//! happens whenever the state runs, for all values of the symbols around, is an error. What is neither proved nor
-//! refuted is a warning, one for each container and scope, so that a program with an index that only data knows is
-//! told once.
+//! [`touch`] lists the accesses of the leaves of memlet trees, with aliases resolved to their memory
+//! ([`alias`]) and calls replaced by their accesses ([`call`]). The dependence analysis then examines each
+//! pair. A conflict that happens whenever the state runs, for all values of the surrounding symbols, is an
+//! error. An undecided pair is a warning, one for each container and scope, so that a program with a
+//! data-dependent index gets one warning.
 
 mod alias;
 mod call;
@@ -39,7 +39,7 @@ const MOST_QUESTIONS: usize = 2000;
 /// has to be looked at anyway.
 const MOST_UNDECIDED: usize = 4;
 
-/// What does not order two accesses.
+/// Reasons for which two accesses are unordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Between {
     /// Iterations of the scope of this entry.
@@ -81,7 +81,7 @@ fn always_runs(program: &Program<'_>, site: &Site<'_>) -> bool {
 
 /// The scopes that two accesses have in common.
 struct Common {
-    /// How many they are.
+    /// Their number.
     scopes: usize,
     /// Those whose iterations share the container.
     open: Range<usize>,
@@ -89,7 +89,7 @@ struct Common {
     is_ordered: bool,
 }
 
-/// What is asked about pairs of accesses of one state.
+/// Queries about pairs of accesses of one state.
 struct StateQuestion<'a> {
     program: &'a Program<'a>,
     site: &'a Site<'a>,
@@ -142,7 +142,7 @@ impl StateQuestion<'_> {
         }
     }
 
-    /// What two accesses have in common.
+    /// Elements that two accesses share.
     fn common(&self, own: &Touch<'_>, other: &Touch<'_>, home: Option<NodeId>) -> Common {
         let scopes = own.scopes.iter().zip(&other.scopes).take_while(|(a, b)| a == b).count();
         // Each iteration of its home has a container of its own.
@@ -151,7 +151,8 @@ impl StateQuestion<'_> {
         Common { scopes, open: private..scopes, is_ordered: self.paths.are_ordered(own, other, scopes) }
     }
 
-    /// What lets two accesses conflict, if that is not refuted: preferably what is proved, then the innermost.
+    /// Reason for a conflict of two accesses that is not refuted: preferably a proved one, then the
+    /// innermost.
     fn conflict(&self, own: &Touch<'_>, other: &Touch<'_>, common: &Common) -> Option<(Between, Truth)> {
         let levels = common.open.clone().rev().filter_map(|level| {
             Some((Between::Iterations(*own.scopes.get(level)?), Iteration::Different(level)))

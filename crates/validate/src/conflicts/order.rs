@@ -1,7 +1,7 @@
-//! What paths order: nodes and copies of one body.
+//! Order by paths between nodes and copies of one body.
 //!
-//! A scope counts as one node from its entry to its exit. A copy is a step of its own between its two access nodes, so
-//! that two copies out of one access node are not ordered.
+//! A scope counts as one node from its entry to its exit. A copy is a separate step between its two access
+//! nodes, so two copies out of one access node are unordered.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::touch::Touch;
 /// Nodes of a state whose paths are followed: a table of twice as many takes four times the memory.
 const MOST_NODES: usize = 20_000;
 
-/// Which nodes of a state have paths to which.
+/// Reachability between nodes of a state.
 pub(super) struct Paths {
     places: BTreeMap<NodeId, usize>,
     /// For each node in topological order, which nodes it has a path to, as bits.

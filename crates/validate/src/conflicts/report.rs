@@ -1,4 +1,4 @@
-//! What is said of two accesses that conflict, or may.
+//! Diagnostics of two accesses that conflict, or may conflict.
 
 use std::collections::BTreeSet;
 
@@ -145,7 +145,7 @@ impl Found<'_, '_> {
         }
     }
 
-    /// What keeps a possible conflict from being proved or refuted.
+    /// Obstacle to proving or refuting a possible conflict.
     fn reason(&self, exists: Truth) -> String {
         if exists.is_proved() {
             return format!("it happens if the state runs, which is not known of {}", self.state());

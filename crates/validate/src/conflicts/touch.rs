@@ -1,4 +1,5 @@
-//! What the leaves of the memlet trees of a state access: elements of containers, aliases followed, calls looked into.
+//! Accesses of the leaves of the memlet trees of a state: elements of containers, with aliases and calls
+//! resolved.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::super::site::{Program, Site};
 use super::alias::{Aliases, Bound, Resolved};
 use super::call;
 
-/// What is done with elements.
+/// Kinds of access to elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mode<'a> {
     Read,
@@ -30,9 +31,9 @@ pub(super) enum Doubt {
     Dynamic,
     /// Code or an operation touches what it likes.
     Code,
-    /// What a call touches is only covered.
+    /// Accesses of a call are covered approximately.
     Call,
-    /// What an alias shows is only covered.
+    /// Elements of an alias are covered approximately.
     Alias,
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Touch<'a> {
     /// The node that makes the access; for copies either end.
     pub(super) node: NodeId,
     pub(super) mode: Mode<'a>,
-    /// What the memlet says.
+    /// The memlet.
     pub(super) memlet: &'a Access,
     /// The elements, in the container that is no alias.
     pub(super) access: IteratedAccess,
@@ -56,9 +57,9 @@ pub(super) struct Touch<'a> {
 /// An access in terms of the alias that it goes through.
 #[derive(Debug)]
 pub(super) struct Through {
-    /// What binds the alias.
+    /// Binding of the alias.
     pub(super) binding: Bound,
-    /// How many scopes are around the binding.
+    /// Number of scopes around the binding.
     pub(super) depth: usize,
     /// Elements of the alias; different ones are different memory.
     pub(super) access: IteratedAccess,

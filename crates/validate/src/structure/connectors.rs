@@ -1,4 +1,4 @@
-//! Connectors: every edge ends at one that exists, every one has its edge.
+//! Rule: connectors. Every edge ends at an existing connector, and every connector has its edge.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The tree of regions and blocks: every block in one region, every region and state in one block.
+//! Rule: the tree of regions and blocks. Every block is in one region, and every region and state in one
+//! block.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::super::site::{Findings, Program};
 /// Regions within regions beyond which a program is refused; it bounds the stack of every recursion over a program.
 const MAX_DEPTH: usize = 256;
 
-/// What was met on the way through the tree.
+/// Elements met during the walk through the tree.
 #[derive(Default)]
 struct Visited {
     regions: BTreeSet<RegionId>,

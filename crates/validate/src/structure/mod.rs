@@ -1,5 +1,5 @@
-//! The first phase: whether the program is a graph at all. Every later rule, the interpreter and code generation rely
-//! on it: ids name something, names are unique, blocks form a tree, scopes nest, connectors are connected.
+//! The first phase: structural validity of the graph. All later rules, the interpreter and code generation
+//! rely on it: ids are valid, names are unique, blocks form a tree, scopes nest, connectors are connected.
 
 mod connectors;
 mod control;

@@ -1,4 +1,4 @@
-//! Names: what may be one, and that none is given twice.
+//! Rule: names. Each is valid and unique.
 
 use std::collections::BTreeMap;
 

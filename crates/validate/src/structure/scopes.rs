@@ -1,4 +1,4 @@
-//! Scopes: each entry with one exit, everything between them enclosed; and no cycles.
+//! Rule: scopes. Each entry has one exit that encloses everything in between, and there are no cycles.
 
 use sdfg_graph::analysis::ScopeTree;
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element, Secondary};

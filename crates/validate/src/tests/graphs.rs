@@ -1,4 +1,4 @@
-//! Codes of graphs that no text can express: a valid program is changed until it is wrong.
+//! Codes of graphs that no text can express: a valid program is changed until it is invalid.
 
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::diagnostic::pages::{self, Example};

@@ -1,4 +1,5 @@
-//! Every code has a program that shows it, and what is right is accepted without a word.
+//! Tests of codes: every code has a program that shows it, and valid programs are accepted without
+//! diagnostics.
 
 mod graphs;
 mod references;

@@ -1,4 +1,4 @@
-//! References that iterations set: refused where the next user cannot know what it finds.
+//! Tests of references that iterations set: refused if the next user cannot know the target.
 
 use super::findings;
 

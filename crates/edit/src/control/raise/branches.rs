@@ -1,4 +1,4 @@
-//! Diamonds: a choice whose ways meet again, or end.
+//! Raises diamonds: a choice whose paths meet again, or end.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ struct Diamond {
     tried: Vec<TransitionId>,
     /// For each transition the blocks up to where the ways meet.
     arms: Vec<BTreeSet<BlockId>>,
-    /// Where they meet; `None` at the end of the region.
+    /// Their meeting point; `None` at the end of the region.
     join: Option<BlockId>,
 }
 
@@ -163,7 +163,8 @@ impl Diamond {
     }
 }
 
-/// Where the ways of a choice meet: `Some(None)` is the end of the region, `None` is nowhere.
+/// Meeting point of the paths of a choice: `Some(None)` is the end of the region, `None` means that they do
+/// not meet.
 fn join_of(
     sdfg: &Sdfg,
     graph: &RegionGraph,

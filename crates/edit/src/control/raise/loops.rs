@@ -1,4 +1,4 @@
-//! Natural loops with a guard.
+//! Raises natural loops with a guard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,14 +111,15 @@ struct Shape {
     guard: BlockId,
     /// The block that the body begins with; the guard itself if there is no body.
     first: BlockId,
-    /// What is repeated, without the guard.
+    /// Repeated blocks, without the guard.
     body: BTreeSet<BlockId>,
     condition: Expression,
     /// The transition from the guard to the body.
     enter: TransitionId,
     /// The other transitions of the guard.
     exits: Vec<TransitionId>,
-    /// Where the loop goes on, if that is one place, always and without assignments; breaks lead to it.
+    /// Continuation of the loop, if it is one place, unconditional and without assignments; breaks lead to
+    /// it.
     target: Option<BlockId>,
     test_after: bool,
     /// Blocks of the body after which the region may end, and what that means then.

@@ -1,8 +1,8 @@
-//! From transitions to loops and branches.
+//! Raises transitions to loops and branches.
 //!
-//! A structured reduction: small natural loops become loop blocks, then those around them, then small diamonds become
-//! branches, until there is nothing left, then the same inside of what was made. A shape that is no loop or branch of ours stays as it
-//! is.
+//! The algorithm is a structured reduction. Small natural loops become loop blocks, then the loops around
+//! them. Then small diamonds become branches until none is left. Then the same happens inside the new blocks.
+//! Any other shape remains.
 
 mod branches;
 mod loops;
@@ -17,8 +17,8 @@ use sdfg_graph::propagate::propagate;
 use super::{connect, in_all, is_empty, list_before, redirect_to, transitions_to};
 use crate::edit::derived_block_label;
 
-/// How deep loops and branches are nested at most: the JSON form ends at about 24 levels. A long chain of choices, one in the
-/// last arm of the other, would go deeper.
+/// Maximum nesting of loops and branches: the JSON form ends at about 24 levels. A long chain of choices, one
+/// in the last arm of the other, would exceed it.
 const MAX_LEVELS: usize = 16;
 
 /// Makes loops and branches of transitions where they have the form of one, also in nested SDFGs.
@@ -59,7 +59,7 @@ fn remove_untried(sdfg: &mut Sdfg, region: RegionId) {
     }
 }
 
-/// How many levels of loops and branches are in some blocks.
+/// Number of levels of loops and branches in some blocks.
 fn levels_in(sdfg: &Sdfg, blocks: &BTreeSet<BlockId>) -> usize {
     let inside = |blocks: &[BlockId]| -> Vec<RegionId> {
         blocks.iter().flat_map(|block| sdfg.block(*block).kind.regions()).collect()

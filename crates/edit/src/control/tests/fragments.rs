@@ -1,5 +1,6 @@
-//! Random machines of the shapes that front ends write: guards before and after the body, latches, diamonds, early exits,
-//! in each other; and now and then a cycle with two entries, which must stay.
+//! Tests on random state machines of the shapes that front ends emit: guards before and after the body,
+//! latches, diamonds, early exits, and their nesting. Some contain a cycle with two entries, which must
+//! remain.
 
 use super::{Random, all_ways, digit};
 

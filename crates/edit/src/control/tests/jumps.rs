@@ -1,4 +1,4 @@
-//! Random machines without any structure: each state may lead to any other, also into the middle of loops.
+//! Tests on random state machines without structure: each state may lead to any other, including into loops.
 
 use super::{Count, Random, all_ways, digit};
 

@@ -1,4 +1,4 @@
-//! State machines as other front ends write them; random ones are in files of their own.
+//! Tests on state machines of other front ends; random ones are in separate files.
 
 mod fragments;
 mod jumps;

@@ -1,4 +1,4 @@
-//! Which labels the nodes of a state have, and which numbered ones are free.
+//! Labels of the nodes of a state, and free numbered labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! What edits ask of a state again and again, kept while it changes: an order of its nodes, their scopes, their labels, and
-//! which of them access a container.
+//! Index of an edited state: an order of its nodes, their scopes, their labels, and the access nodes of each
+//! container, all updated incrementally.
 //!
-//! The index of a state is made when an edit first needs it and lives as long as the editor. The graph does not hold it:
-//! everything in it follows from the graph.
+//! The first edit that needs the index of a state creates it, and it lives as long as the editor. The graph
+//! does not store it, because it follows from the graph.
 
 mod labels;
 mod order;

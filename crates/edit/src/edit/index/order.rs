@@ -1,9 +1,9 @@
-//! A topological order that is kept while edges come and go (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for
-//! Directed Acyclic Graphs", JEA 2006).
+//! An incremental topological order (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed
+//! Acyclic Graphs", JEA 2006).
 //!
-//! With it, whether an edge closes a cycle, and whether a path leads from one node to another, is found by a search among
-//! the nodes between the two, not among all. Positions are sparse numbers, so that a node is put between two others
-//! without moving the rest.
+//! The order reduces two queries to a search among the nodes between two nodes: whether an edge closes a
+//! cycle, and whether a path leads from one node to another. Positions are sparse numbers, so a node can be
+//! inserted between two others without moving the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

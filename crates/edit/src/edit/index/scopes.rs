@@ -1,7 +1,8 @@
-//! The scope that each node of a state lies in, kept while the state changes.
+//! The scope of each node of a state, updated incrementally.
 //!
-//! A node lies where its first incoming edge puts it, as in [`ScopeTree`](sdfg_graph::analysis::ScopeTree). After changes the nodes whose first edge
-//! changed are looked at again, in topological order, and what follows them only if the answer is another one.
+//! The first incoming edge of a node determines its scope, as in
+//! [`ScopeTree`](sdfg_graph::analysis::ScopeTree). After changes, nodes whose first edge changed are examined
+//! again in topological order, and their successors only if the result differs.
 
 use std::collections::BTreeSet;
 

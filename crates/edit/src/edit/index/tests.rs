@@ -1,4 +1,4 @@
-//! The index of a state beside what it stands for, found anew among all nodes.
+//! Tests of the index of a state against a full recomputation.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Symbols replaced by expressions, and renamed, everywhere they occur.
+//! Replaces symbols by expressions, or renames them, everywhere.
 //!
-//! Ranges, memlets, shapes, conditions, tasklet code and symbol mappings change together. Nothing is captured: a scope
-//! parameter, connector or local of the same name as an inserted symbol is renamed first.
+//! Ranges, memlets, shapes, conditions, tasklet code and symbol mappings change together. Nothing is
+//! captured: a scope parameter, connector or local with the name of an inserted symbol is renamed first.
 
 mod replacement;
 mod state;

@@ -1,4 +1,4 @@
-//! What stands for what, in expressions of both kinds.
+//! Replacement tables for expressions of both kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +115,7 @@ impl Replacements {
         Ok(())
     }
 
-    /// What `symbols` are replaced by in code: of the type of the symbol, or with `plain` as it is.
+    /// Replacements of `symbols` in code: of the type of the symbol, or with `plain` unconverted.
     pub(super) fn values(
         &self,
         symbols: impl IntoIterator<Item = Symbol>,

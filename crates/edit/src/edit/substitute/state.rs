@@ -1,4 +1,4 @@
-//! Symbols in one state: scopes bind names, so what is replaced differs from scope to scope.
+//! Substitution in one state. Scopes bind names, so replacements differ between scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,8 @@ pub(super) fn substituted(
     Ok(result)
 }
 
-/// What is replaced in each scope, from `root` inwards; binders that would capture something are renamed in `state`.
+/// Replacements in each scope, from `root` inwards; binders that would capture something are renamed in
+/// `state`.
 fn scopes(
     sdfg: &Sdfg,
     state: &mut State,

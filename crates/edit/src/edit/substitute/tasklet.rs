@@ -1,4 +1,4 @@
-//! Symbols and connectors in the code of a tasklet.
+//! Substitution of symbols and connectors in tasklet code.
 
 use std::collections::{BTreeMap, BTreeSet};
 

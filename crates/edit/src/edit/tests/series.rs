@@ -1,4 +1,4 @@
-//! Series of edits: what they report, refuse and take back.
+//! Tests of edit series: reports, refusals and reverting.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
-//! Costs: bytes moved and arithmetic work of memlets, scopes, states and the program, and their quotient, the operational
-//! intensity (Williams, Waterman and Patterson, "Roofline", 2009).
+//! Costs: bytes moved and arithmetic work of memlets, scopes, states and the program, and their quotient, the
+//! operational intensity (Williams, Waterman and Patterson, "Roofline", 2009).
 //!
-//! Bytes are those that memlets move, counted at the leaves: a copy reads and writes, a write that resolves conflicts
-//! writes. They say nothing of caches. A call of a nested SDFG costs what the nested SDFG does. Conditions and assignments
-//! of control flow are not counted.
+//! Bytes are those that memlets move, counted at the leaves: a copy reads and writes, and a write that
+//! resolves conflicts writes. Caches are not modelled. A call of a nested SDFG costs what the nested SDFG
+//! costs. Conditions and assignments of control flow are not counted.
 
 mod quantity;
 mod work;
@@ -29,7 +29,7 @@ use crate::ir::{Access, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, State
 /// Nesting of SDFGs beyond which costs are unknown; it bounds the stack.
 const NESTING_LIMIT: usize = 64;
 
-/// What one execution of a part of a program costs, in symbols of the place of the part.
+/// Cost of one execution of a part of a program, in symbols of the place of the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes that are read from containers.
@@ -99,25 +99,25 @@ impl Costs {
         Costs::nested(sdfg, 0)
     }
 
-    /// What an edge moves in one execution of its state, all iterations of the scopes around included; for an edge
-    /// outside of scopes what the leaves of its tree move. Nothing for edges that bind or order, and for those that give
-    /// memory to nested SDFGs.
+    /// Data that an edge moves in one execution of its state, for all iterations of the surrounding scopes;
+    /// for an edge outside of scopes, the data of the leaves of its tree. Nothing for edges that bind or
+    /// order, and for those that pass memory to nested SDFGs.
     pub fn of_edge(&self, state: StateId, edge: EdgeId) -> Cost {
         self.edges.get(&(state, edge)).cloned().unwrap_or_else(Cost::zero)
     }
 
-    /// What one execution of a code node costs without its memlets (a call of a nested SDFG with all that it does), or for
-    /// an entry all iterations of its scope, in symbols of the place of the node.
+    /// Cost of one execution of a code node without its memlets (for a call of a nested SDFG, of the whole
+    /// call), or for an entry of all iterations of its scope, in symbols of the place of the node.
     pub fn of_node(&self, state: StateId, node: NodeId) -> Cost {
         self.nodes.get(&(state, node)).cloned().unwrap_or_else(Cost::zero)
     }
 
-    /// What one execution of a state costs.
+    /// Cost of one execution of a state.
     pub fn of_state(&self, state: StateId) -> Cost {
         self.states.get(&state).cloned().unwrap_or_else(Cost::zero)
     }
 
-    /// What one call of the SDFG costs. Of branches all arms count, which is a bound.
+    /// Cost of one call of the SDFG. All arms of branches count, which gives an upper bound.
     pub fn of_program(&self) -> &Cost {
         &self.program
     }
@@ -213,7 +213,7 @@ impl<'a> StateCost<'a> {
         inside.remove(&None).unwrap_or_else(Cost::zero)
     }
 
-    /// What all iterations of a scope cost.
+    /// Cost of all iterations of a scope.
     fn over_scope(&self, iteration: &Cost, entry: NodeId) -> Cost {
         if !matches!(self.state.node(entry).kind, NodeKind::MapEntry(_)) {
             let unknown =
@@ -229,7 +229,7 @@ impl<'a> StateCost<'a> {
         iteration.map(|part| part.summed_over(&parameters, &known).without(&own))
     }
 
-    /// What a leaf moves each time that it is passed, and the work of its conflict resolution.
+    /// Data of a leaf in each execution, and the work of its conflict resolution.
     fn leaf(&self, edge: EdgeId) -> Cost {
         let content = self.state.edge(edge);
         let memlet = &content.memlet;

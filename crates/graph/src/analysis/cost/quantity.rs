@@ -1,4 +1,4 @@
-//! Quantities: numbers of bytes or operations as expressions, with how exact they are.
+//! Quantities: numbers of bytes or operations as expressions, with their exactness.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::ir::Volume;
 /// A number that is known, bounded, or known in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// What is known: the number, or a bound of it.
+    /// The number, or a bound of it.
     pub known: Expr,
     /// Whether `known` is only an upper bound.
     pub at_most: bool,

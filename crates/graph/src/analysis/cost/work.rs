@@ -1,8 +1,9 @@
-//! Arithmetic work: operations of the code of a tasklet by class, counted on the typed tree.
+//! Arithmetic work: operations of tasklet code by class, counted on the typed tree.
 //!
-//! Counted are operations on data: operators, comparisons, choices and functions, once for each lane. Complex sums are two
-//! additions; a complex product is four multiplications and two additions; a complex quotient six, three and two divisions.
-//! Not counted are conversions, and the arithmetic of indices and of loop bounds.
+//! Counted are operations on data: operators, comparisons, choices and functions, once for each lane. A
+//! complex sum is two additions; a complex product is four multiplications and two additions; a complex
+//! quotient is six multiplications, three additions and two divisions. Conversions, and the arithmetic of
+//! indices and loop bounds, are not counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +174,7 @@ struct Counter<'a> {
     environment: &'a Environment,
     /// Variables of the loops around, as symbols.
     loops: BTreeMap<LocalId, Symbol>,
-    /// What the ranges of the loops around say of them.
+    /// Facts from the ranges of surrounding loops.
     known: Assumptions,
 }
 

@@ -9,17 +9,17 @@ use crate::analysis::loops::counted_range;
 use crate::analysis::symbols::assigned_symbols_of;
 use crate::ir::{Access, BlockId, BlockKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State, TaskletBody};
 
-/// Which end of a memlet.
+/// End of a memlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessMode {
-    /// What it reads.
+    /// Its reading end.
     Read,
-    /// What it writes.
+    /// Its writing end.
     Write,
 }
 
 impl AccessMode {
-    /// What a memlet reads or writes.
+    /// Access of a memlet.
     pub(super) fn of(self, state: &State, edge: EdgeId) -> Option<&Access> {
         let memlet = &state.get_edge(edge)?.memlet;
         match self {
@@ -122,7 +122,7 @@ fn may_leave(sdfg: &Sdfg, block: BlockId) -> bool {
 }
 
 impl IteratedAccess {
-    /// What an edge of a state reads or writes, in the scopes around it; `None` if it does not.
+    /// Access of an edge of a state, in its surrounding scopes; `None` if there is none.
     ///
     /// The edge should be a leaf of its memlet tree: the outer segments only bound what passes.
     pub fn of_edge(state: &State, tree: &ScopeTree, edge: EdgeId, mode: AccessMode) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! Dependence between edges of a graph.
+//! Dependences between edges of a graph.
 
 use sdfg_language::symbolic::Assumptions;
 

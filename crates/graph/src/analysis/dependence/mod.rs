@@ -1,15 +1,17 @@
-//! Dependence between two accesses of one container: may iterations touch the same element, and how far apart are they?
+//! Dependence analysis of two accesses of one container: whether iterations may touch the same element, and
+//! at which distance.
 //!
-//! The answer is three-valued ([`Dependence::exists`]), with the distance of each common iteration symbol. *Proved* names,
-//! in effect, two iterations in non-empty ranges that share an element, for all values of the symbols around; *refuted*
-//! says that there are none, for any values. Free symbols and symbols of loops around a state are such symbols; iteration
-//! symbols of the scopes in it are unknowns.
+//! The answer is three-valued ([`Dependence::exists`]), with the distance of each common iteration symbol.
+//! *Proved* means that, for all values of the surrounding symbols, two iterations in non-empty ranges share
+//! an element. *Refuted* means that no iterations do, for any values. Free symbols, and symbols of loops
+//! around a state, are surrounding symbols. Iteration symbols of scopes in the state are unknowns.
 //!
-//! `problem` writes the question as equations (one for each dimension, so that separable and coupled subscripts are one
-//! case) and inequalities (ranges and the order of iterations), `system` decides them: by the GCD test and exact solution
-//! of the equations, then by elimination of the unknowns from the inequalities. `strided` splits subscripts with symbolic strides
-//! where the inner part provably stays below the stride, or other dimensions tell the outer one. What remains undecided is compared as a whole by the symbolic
-//! prover, which amounts to Banerjee's inequalities under assumptions.
+//! `problem` writes the question as equations (one for each dimension, so that separable and coupled
+//! subscripts are one case) and inequalities (ranges and the order of iterations). `system` decides them: by
+//! the GCD test and exact solution of the equations, then by elimination of the unknowns from the
+//! inequalities. `strided` splits subscripts with symbolic strides if the inner part provably stays below the
+//! stride, or if other dimensions determine the outer part. The symbolic prover compares the remaining
+//! subscripts as wholes, which amounts to Banerjee's inequalities under assumptions.
 
 mod access;
 mod graph;
@@ -37,7 +39,7 @@ pub struct Dependence {
     pub distances: Vec<Distance>,
 }
 
-/// How far apart two iterations are in one symbol: its value for the second access less that for the first.
+/// Distance of two iterations in one symbol: its value for the second access minus that for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
     /// The iteration symbol.

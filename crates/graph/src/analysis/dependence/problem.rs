@@ -1,10 +1,10 @@
-//! From two accesses to a system of equations: when do they touch one element?
+//! Translation of two accesses to a system of equations: the conditions under which they touch one element.
 //!
-//! Each iteration symbol becomes an expression over fresh variables, `begin + step * k`, and each range of a subset an
-//! element of it. Variables are written as symbols, so that ranges may mention outer ones by substitution, until an
-//! equation or inequality is complete; then it is split into its linear part. Quotients and remainders by constants
-//! become variables of their own. What is not linear is dropped from the system of refutations, which then has more
-//! solutions, and rules a proof out.
+//! Each iteration symbol becomes an expression over fresh variables, `begin + step * k`, and each range of a
+//! subset becomes an element of it. Variables are symbols, so that substitution handles ranges that mention
+//! outer variables. A complete equation or inequality is split into its linear part. Quotients and remainders
+//! by constants become separate variables. Non-linear parts are dropped from the system of refutations, which
+//! then has more solutions, and prevent a proof.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use super::system::{Goal, System};
 /// Equations and inequalities over variables that are still written as symbols.
 #[derive(Clone, Debug)]
 pub(super) struct Problem<'a> {
-    /// What is known of symbols that are no variables.
+    /// Facts about symbols that are not variables.
     known: &'a Assumptions,
     /// That, and what is known where the ranges around have values.
     inhabited: Cow<'a, Assumptions>,
-    /// What is known of symbols there, and of variables where it was easily said.
+    /// Facts about symbols there, and about variables if they are simple.
     pub(super) within: Assumptions,
     prefix: String,
     variables: BTreeMap<Symbol, Variable>,

@@ -1,4 +1,4 @@
-//! The question about two accesses, split into cases by the order of iterations.
+//! Dependence queries about two accesses, split into cases by the order of iterations.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +10,8 @@ use super::access::{IteratedAccess, Iterations};
 use super::problem::Problem;
 use super::{Dependence, Distance};
 
-/// Which pairs of iterations of the outermost scopes and loops, which both accesses have in common, are compared.
-/// All iterations further in are.
+/// Compared pairs of iterations of the outermost common scopes and loops of both accesses. All pairs of
+/// iterations further in are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Iteration {
     /// The same iteration of this many common scopes.
@@ -22,7 +22,7 @@ pub enum Iteration {
     Later(usize),
 }
 
-/// How two values of a symbol are ordered.
+/// Order of two values of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// The first access has the lesser value.
@@ -96,11 +96,11 @@ struct Question<'a> {
     n_common: usize,
     iteration: Iteration,
     known: &'a Assumptions,
-    /// What begins the names of variables.
+    /// Prefixes of the names of variables.
     prefix: OnceCell<String>,
 }
 
-/// What became of a question.
+/// Result of a query.
 enum Answer<'a> {
     /// It cannot be posed.
     Unknown,
@@ -121,7 +121,7 @@ struct Posed<'a> {
     problem: Problem<'a>,
     /// The values of the common symbols for the two accesses.
     values: Vec<(Symbol, Expr, Expr)>,
-    /// What is zero where the accesses meet, one for each dimension.
+    /// Expressions that are zero where the accesses meet, one for each dimension.
     differences: Vec<Expr>,
 }
 
@@ -324,7 +324,7 @@ impl<'a> Question<'a> {
         matches!(self.iteration, Iteration::Different(_)) && self.first == self.second
     }
 
-    /// How far apart iterations are in the common symbols, in any of the cases.
+    /// Distances of iterations in the common symbols, in any of the cases.
     fn distances(&self, base: &Posed<'_>, cases: &[Case]) -> Vec<Distance> {
         let equal = self.equal();
         let mut distances = Vec::new();

@@ -1,11 +1,12 @@
-//! Equations with symbolic strides: of subscripts that are a number in a mixed radix, or quotient and remainder.
+//! Equations with symbolic strides: subscripts that are a number in a mixed radix, or quotient and remainder.
 //!
-//! An equation `factor * multiple + remainder == 0`, with a factor that is symbolic, is two linear ones in two cases: where
-//! the remainder provably stays below the factor, so that it makes up for no multiple but zero, and where the other
-//! equations leave the multiple one value. It is looked at again as long as others become linear, so that neither the
-//! order of dimensions nor that of strides matters.
+//! An equation `factor * multiple + remainder == 0` with a symbolic factor becomes two linear equations in
+//! two cases: if the remainder provably stays below the factor, so that the multiple is zero, and if the
+//! other equations determine the multiple. The equation is examined again while others become linear, so
+//! neither the order of dimensions nor that of strides matters.
 //!
-//! By the second case, `[k // m, k % m]` names each `k` once: `k % m` is `k - m * (k // m)` for any divisor but zero.
+//! By the second case, `[k // m, k % m]` names each `k` once: `k % m` is `k - m * (k // m)` for any divisor
+//! except zero.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ struct Split {
     remainder: Expr,
 }
 
-/// What became of an equation.
+/// Result of splitting an equation.
 enum Reduced {
     /// It was added.
     Linear,
@@ -191,7 +192,8 @@ fn multiple_of(expression: &Expr, factor: &Expr) -> Option<i64> {
     expression.exact_div(factor)?.as_int()
 }
 
-/// How many times an expression holds a factor, by the leading term of that; 0 if not a whole number of times.
+/// Number of times that an expression contains a factor, by the leading term of that; 0 if it is not a whole
+/// number.
 fn leading_multiple(expression: &Expr, factor: &Expr) -> i64 {
     let Some(leading) = factor.view().terms.first() else { return 0 };
     let same = |term: &&Term| term.factors() == leading.factors();

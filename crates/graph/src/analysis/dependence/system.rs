@@ -1,10 +1,11 @@
-//! Integer solutions of linear equations and inequalities with symbolic constants: the Omega test (Pugh, 1991) without
-//! splintering.
+//! Integer solutions of linear equations and inequalities with symbolic constants: the Omega test (Pugh,
+//! 1991) without splintering.
 //!
-//! Equations are solved exactly by unimodular changes of variables, which contains the GCD test. Inequalities are
-//! eliminated by Fourier and Motzkin's method: the *real shadow* of an elimination contains every solution and serves
-//! refutations, the *dark shadow* only ones that an integer solution belongs to and serves proofs. They coincide where
-//! one of the two coefficients is one. What remains are conditions on symbols, which the symbolic prover decides.
+//! Unimodular changes of variables solve equations exactly, which includes the GCD test. Fourier-Motzkin
+//! elimination removes variables from inequalities. The *real shadow* of an elimination contains every
+//! solution and serves refutations. The *dark shadow* contains only solutions that extend to integer
+//! solutions and serves proofs. Both coincide if one of the two coefficients is one. The remaining conditions
+//! on symbols go to the symbolic prover.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::linear::{Linear, Variable};
 /// Inequalities during an elimination; with more of them the answer is unknown.
 const INEQUALITY_LIMIT: usize = 96;
 
-/// What is to be shown.
+/// Statement to prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// There is no solution, whatever the values of the symbols.
@@ -34,7 +35,7 @@ pub(super) struct System {
     pub(super) watched: Vec<Linear>,
 }
 
-/// What became of a system when its variables were eliminated.
+/// Result of eliminating the variables of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It has no solution.
@@ -45,7 +46,7 @@ pub(super) enum Outcome {
     GaveUp,
 }
 
-/// How solving the equations ended.
+/// Result of solving the equations.
 enum Solved {
     /// With these conditions, each of which is at least 0.
     When(Vec<Expr>),

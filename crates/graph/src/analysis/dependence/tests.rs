@@ -1,4 +1,5 @@
-//! Dependence against enumeration of iterations and elements, and the answers that programs need.
+//! Tests of dependence analysis against enumeration of iterations and elements, and of the answers that
+//! programs need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -385,7 +386,7 @@ fn between_iterations(around: &str, own: &str, other: &str) -> Dependence {
     dependence(&own, &other, own.around.len(), Iteration::Different(0), &known)
 }
 
-/// What programs need is decided, not just left open.
+/// Dependences that programs need are decided.
 #[test]
 fn decides_what_programs_need() {
     use Truth::{Proved, Refuted, Unknown};

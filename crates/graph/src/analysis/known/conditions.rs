@@ -1,4 +1,4 @@
-//! What the conditions of branches say of symbols where their arms run.
+//! Facts that the conditions of branches imply about symbols in their arms.
 
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
@@ -69,7 +69,7 @@ fn integer(sdfg: &Sdfg, expression: &Expression) -> Option<Expr> {
     (is_integer && expr.free_symbols().iter().all(is_index)).then_some(expr)
 }
 
-/// What is not negative if the comparison of two integers holds.
+/// Expressions that are non-negative if the comparison of two integers holds.
 fn compared(left: &Expr, op: CompareOp, right: &Expr) -> Vec<Expr> {
     match op {
         CompareOp::Less => vec![right - left - 1],

@@ -1,8 +1,10 @@
-//! What is known of symbols at a place: sizes, the loops and maps around it, and the conditions under which it runs.
+//! Facts about symbols at a place: sizes, surrounding loops and maps, and the conditions under which the
+//! place runs.
 //!
-//! This is the one place that derives it; propagation, footprints, costs, dependences and edits ask here. Facts are of two kinds. Sizes
-//! and ranges of loops may be used in results that leave the place, such as costs and memlets outside of scopes: where nothing
-//! runs, these are empty. Conditions hold only where the place runs.
+//! Only this module derives these facts. Propagation, footprints, costs, dependences and edits use it. There
+//! are two kinds. Facts from sizes and ranges of loops may be used in results that leave the place, such as
+//! costs and memlets outside of scopes; where nothing runs, such results are empty. Facts from conditions
+//! hold only where the place runs.
 //!
 //! ```
 //! # mod sdfg { pub use sdfg_graph::{analysis, text}; pub use sdfg_language::symbolic; }
@@ -45,7 +47,7 @@ use super::scope_tree::ScopeTree;
 use super::symbols::{assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{BlockId, BlockKind, NodeId, RegionId, Sdfg, State, StateId};
 
-/// What is known of symbols in one SDFG, for all of its places. What its caller knows is not looked at.
+/// Facts about symbols in one SDFG, for all of its places. Facts of its caller are not used.
 ///
 /// It depends on containers and control flow, not on the contents of states. What is known in a region is found out once: all
 /// states of a program together take time in proportion to the program.
@@ -80,12 +82,13 @@ impl Known {
         }
     }
 
-    /// What holds at all places: symbols in sizes that control flow does not assign are not negative.
+    /// Facts at all places: symbols in sizes that control flow does not assign are non-negative.
     pub fn everywhere(&self) -> &Assumptions {
         &self.everywhere
     }
 
-    /// What holds in the blocks of a region for all values that the counted loops around take: their symbols lie in the ranges.
+    /// Facts in the blocks of a region for all values of the surrounding counted loops: their symbols lie in
+    /// the ranges.
     pub fn in_region(&self, sdfg: &Sdfg, region: RegionId) -> Arc<Assumptions> {
         let mut found = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
         let mut unknown = Vec::new();
@@ -108,20 +111,20 @@ impl Known {
         known
     }
 
-    /// What holds at the top of a state, as [`in_region`](Known::in_region) of the region that it lies in.
+    /// Facts at the top of a state, as [`in_region`](Known::in_region) of its region.
     pub fn in_state(&self, sdfg: &Sdfg, state: StateId) -> Arc<Assumptions> {
         let block = self.blocks.get(&state).and_then(|block| sdfg.get_block(*block));
         block.map_or_else(|| Arc::clone(&self.everywhere), |block| self.in_region(sdfg, block.region))
     }
 
-    /// What holds whenever a block runs: in addition, the conditions of the branches around it, as far as they compare
-    /// integers that nothing changes within the branch.
+    /// Facts whenever a block runs: in addition, the conditions of the surrounding branches, as far as they
+    /// compare integers that nothing changes within the branch.
     pub fn whenever(&self, sdfg: &Sdfg, block: BlockId) -> Assumptions {
         self.whenever_beside(sdfg, block, &BTreeSet::new())
     }
 
-    /// What holds in a scope of a state (`None`: outside all scopes) whenever it runs: in addition, the ranges of the scopes
-    /// around. `tree` has the scopes of the state.
+    /// Facts in a scope of a state (`None`: outside all scopes) whenever it runs: in addition, the ranges of
+    /// the surrounding scopes. `tree` contains the scopes of the state.
     pub fn at(&self, sdfg: &Sdfg, state: StateId, tree: &ScopeTree, scope: Option<NodeId>) -> Assumptions {
         let graph = sdfg.state(state);
         let mut entries: Vec<NodeId> = tree.enclosing_scope(scope).collect();
@@ -150,8 +153,8 @@ impl Known {
     }
 }
 
-/// What is known in a scope of a state (`None`: outside all scopes) whenever it runs. For several places of a program, one
-/// [`Known`] answers faster.
+/// Facts about symbols in a scope of a state (`None`: outside all scopes) whenever it runs. For several
+/// places of a program, one [`Known`] is faster.
 ///
 /// Symbols of shapes are not negative, those of counted loops and of maps lie in their ranges, and the conditions of branches
 /// around the state hold as far as they compare integers that nothing changes within the branch.

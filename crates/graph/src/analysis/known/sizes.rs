@@ -7,7 +7,8 @@ use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 use crate::analysis::symbols::assigned_symbols;
 use crate::ir::Sdfg;
 
-/// What control flow assigns, and the symbols in sizes that it does not: these are not negative at any place.
+/// Symbols that control flow assigns, and symbols in sizes that it does not assign: these are non-negative at
+/// every place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
     assigned: BTreeSet<Symbol>,

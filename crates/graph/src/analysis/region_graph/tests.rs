@@ -1,4 +1,5 @@
-//! Region graphs of small regions, dominators against their definition on random graphs, and tables that follow changes.
+//! Tests of region graphs of small regions, of dominators against their definition on random graphs, and of
+//! tables that follow changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where symbols have a value: a forward must-analysis of the control flow.
+//! Definedness of symbols: a forward must-analysis of the control flow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
     }
 }
 
-/// Where in the control flow which symbols have a value on every path.
+/// Symbols that have a value on every path to each place of the control flow.
 #[derive(Clone, Debug)]
 pub struct DefinedSymbols {
     before: BTreeMap<BlockId, BTreeSet<Symbol>>,

@@ -1,7 +1,7 @@
-//! Symbols: which there are, of which type, and where they have a value.
+//! Symbols of a program: their types, and the places where they have a value.
 //!
-//! The caller gives declared symbols their values; loops and transitions set symbols for the rest of the SDFG call, and
-//! map and consume scopes bind symbols inside (`docs/semantics.md`).
+//! The caller gives values to declared symbols. Loops and transitions set symbols for the rest of the SDFG
+//! call. Map and consume scopes bind symbols inside (`docs/semantics.md`).
 
 pub(crate) mod defined;
 pub(crate) mod free;

@@ -5,8 +5,8 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::UnknownName,
-        why: "Code names its connectors, the symbols around it and its own locals. It does not see containers: what it reads \
-              and writes is told by its edges, and that is what makes the program analysable.",
+        why: "Code may name its connectors, the surrounding symbols and its own locals, but no containers. Its \
+              edges declare all data that it reads and writes, which makes the program analysable.",
         action: "Add a connector for the data, or correct the name.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -35,9 +35,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::CodeType,
-        why: "Operations are defined for some types, pointers need as many indices as they have dimensions, and a value is \
-              assigned to what can hold it. `docs/semantics-arithmetic.md` has the rules.",
-        action: "Do as the message says; casts are written `f32(x)`.",
+        why: "Operations are defined for some types. Pointers need as many indices as they have dimensions, and \
+              an assignment needs a target that can hold the value. `docs/semantics-arithmetic.md` defines the \
+              rules.",
+        action: "Follow the message; casts are written `f32(x)`.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -65,8 +66,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnassignedOutput,
-        why: "A memlet with an exact volume promises that its element is written. Code without an assignment cannot keep the \
-              promise.",
+        why: "A memlet with an exact volume requires a write of its element. Code without an assignment violates \
+              this.",
         action: "Assign the output, or remove the connector with its edge.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -95,8 +96,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ConditionType,
-        why: "A condition is true or false (numbers are true unless 0), and a symbol takes an integer. Neither is a vector, a \
-              complex number or an array as a whole, and symbols take no fractions.",
+        why: "A condition is true or false (numbers are true unless 0), and the value of a symbol is an integer. \
+              Vectors, complex numbers and whole arrays are neither, and symbols hold no fractions.",
         action: "Compare, index or convert, as in `i64(x)`.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -115,9 +116,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ExternalArgument,
-        why: "A C function takes addresses of memory and scalars by value: what is passed has to be one of these. An address is that of \
-              the first element of a memlet, from which C goes on with the strides of the container, not backwards.",
-        action: "Pass connectors by name, and scalars with a cast to the type that the function takes.",
+        why: "A C function takes memory addresses, and scalars by value; each argument must be one of these. An \
+              address is that of the first element of a memlet. C code proceeds from it by the strides of the \
+              container, and not backwards.",
+        action: "Pass connectors by name, and scalars with a cast to the parameter type of the function.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]

@@ -1,12 +1,12 @@
-//! Pages about control flow and dataflow as a whole.
+//! Pages about control flow and whole-program dataflow.
 
 use super::{Code, Example, Page};
 
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::JumpOutsideLoop,
-        why: "`break` and `continue` are about the innermost loop around them in the same SDFG. A loop of the caller is out of \
-              reach of a nested SDFG.",
+        why: "`break` and `continue` refer to the innermost surrounding loop in the same SDFG. A nested SDFG \
+              cannot reach a loop of its caller.",
         action: "Move it into a loop, or use `return` to end the SDFG.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -27,9 +27,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnreachableBlock,
-        why: "No transition leads to the block, or each follows one that is always taken, a jump, or a loop or branch that nothing \
-              leaves in order; or the condition in front of it is made of numbers and never holds. The program means the same \
-              without it, which is hardly what was meant.",
+        why: "No path reaches the block: no transition leads to it, or each follows an unconditional one, a jump, \
+              or a loop or branch that is never left regularly; or its condition is constant and false. The \
+              program has the same meaning without the block, which was probably not intended.",
         action: "Add a transition, put a condition on an earlier one, correct the condition, or remove the block.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -47,9 +47,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::EndlessLoop,
-        why: "The loop, or the circle of transitions, does not end once it is entered: what its condition reads never changes, \
-              or the counter leads away from the end, past it or back to where it was, and there is no `break` or `return`.",
-        action: "Change what the condition reads, correct the step, or leave with `break`.",
+        why: "The loop, or the cycle of transitions, does not end once it is entered. The operands of its \
+              condition never change, or the counter moves away from the end, past it or back to its start, and \
+              there is no `break` or `return`.",
+        action: "Change the operands of the condition, correct the step, or leave with `break`.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol N: i64
@@ -67,12 +68,13 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::WriteConflict,
-        why: "Iterations of a map or consume scope are not ordered, nor are nodes of a state that no path joins: they may run at \
-              the same time. If two of them access one element and at least one writes it, which value is read, or is left in the \
-              end, is that of whichever happens to be first or last, also under a sequential schedule. Two writes with the same \
-              conflict resolution are no conflict; an access through a view is one of what it views.",
-        action: "Combine the values with a resolution such as `wcr(sum)`, write an element for each iteration, order the nodes by \
-                 an edge, or declare with `wcr(replace)` that any of the values will do.",
+        why: "Iterations of a map or consume scope are unordered, and so are nodes of a state that no path joins: \
+              they may run at the same time. If two of them access one element and at least one writes it, the \
+              value that is read or that remains is undefined, also under a sequential schedule. Two writes with \
+              the same conflict resolution do not conflict. An access through a view is an access to its target.",
+        action: "Combine the values with a resolution such as `wcr(sum)`, write a separate element in each \
+                 iteration, order the nodes by an edge, or declare with `wcr(replace)` that any of the values is \
+                 acceptable.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[8]
@@ -108,8 +110,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NeverWritten,
-        why: "A transient begins undefined, and reading an undefined element traps. If nothing writes it, every read does; \
-              a conflict resolution other than `replace` reads the old value, too.",
+        why: "A transient is initially undefined, and reading an undefined element traps. If nothing writes it, \
+              every read traps. A conflict resolution other than `replace` also reads the old value.",
         action: "Write it first, or make it an argument that the caller passes.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -134,11 +136,11 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::Deadlock,
-        why: "A pop waits until there is an element, a push into a full queue until there is room. Here none can come: nothing \
-              pushes before the pop or beside it, fewer elements are pushed than popped, pops wait for each other, or more than the capacity is pushed before \
-              any is popped.",
-        action: "Let producer and consumer stand beside each other, each at an access node of its own, and move as many elements \
-                 in as out; or enlarge the capacity.",
+        why: "A pop waits for an element, and a push into a full queue waits for room. Here neither can come: \
+              nothing pushes before or beside the pop, fewer elements are pushed than popped, pops wait for each \
+              other, or more than the capacity is pushed before any is popped.",
+        action: "Place producer and consumer side by side, each at a separate access node, and move as many \
+                 elements in as out; or enlarge the capacity.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[8]
@@ -169,9 +171,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NeverPopped,
-        why: "A transient stream loses what it holds when its lifetime ends. If nothing takes elements from it, computing them \
-              was in vain; most likely an edge is missing.",
-        action: "Pop the elements, or make the stream an argument, so that the caller has them.",
+        why: "A transient stream loses its elements at the end of its lifetime. If nothing takes them, computing \
+              them was useless; probably an edge is missing.",
+        action: "Pop the elements, or make the stream an argument, so that the caller receives them.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[8]
@@ -195,12 +197,12 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::PossibleConflict,
-        why: "Two accesses, at least one of them a write, are in different iterations of a scope or in nodes that no path joins, \
-              and it is neither shown that they touch one element nor that they do not: the volume of a memlet is dynamic, code \
-              or a call picks elements of its memlet, or the subsets depend on what only data knows. If they do touch one, the \
-              interpreter traps and native code computes something or other.",
-        action: "Write the subsets so that they differ visibly, with exact volumes; order the accesses by an edge; or give the \
-                 writes a conflict resolution, `wcr(replace)` where any of the values will do.",
+        why: "Two accesses, at least one of them a write, are in different iterations of a scope or in nodes that \
+              no path joins. It is undecided whether they touch one element: the volume of a memlet is dynamic, \
+              code or a call selects elements of its memlet, or the subsets depend on data. If they do, the \
+              interpreter traps and the behaviour of native code is undefined.",
+        action: "Write subsets that are provably disjoint, with exact volumes; order the accesses by an edge; or \
+                 give the writes a conflict resolution, `wcr(replace)` if any of the values is acceptable.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol N: i64
@@ -238,8 +240,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::EndedWithState,
-        why: "A transient with the lifetime `state` begins anew with each execution of a state that uses it and ends with it. \
-              Conditions and assignments of the control flow are evaluated between states, where it has no memory.",
+        why: "A transient with the lifetime `state` exists only during each execution of a state that uses it. \
+              Conditions and assignments of the control flow are evaluated between states, where it has no \
+              memory.",
         action: "Give it the lifetime `scope`, which is the default, or `sdfg`.",
         example: Example::Programs {
             bad: "sdfg p {

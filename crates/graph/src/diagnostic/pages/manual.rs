@@ -8,7 +8,7 @@ use super::{Entry, Example, Group, Page, all};
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "## {}: {}\n", self.name, self.title)?;
-        writeln!(f, "{}\n\n**What to do.** {}", self.why, self.action)?;
+        writeln!(f, "{}\n\n**Remedy.** {}", self.why, self.action)?;
         match self.example {
             Some(Example::Programs { bad, good }) => {
                 writeln!(f, "\nWrong:\n\n```sdft\n{bad}\n```\n\nRight:\n\n```sdft\n{good}\n```")
@@ -66,8 +66,8 @@ pub fn overview(others: &[Group<'_>]) -> String {
 pub fn manual(others: &[Group<'_>]) -> String {
     let mut text = String::from(
         "# Diagnostics\n\n\
-         Every code that the command answers with: what is wrong, why, what to do, and where one program can show it, a wrong and a \
-         right one. `sdfg explain CODE` prints one page.\n\n\
+         This document lists every diagnostic code of the command: the error, its reason, the remedy, and where possible a wrong and \
+         a right program. `sdfg explain CODE` prints one page.\n\n\
          This file is generated from `crates/graph/src/diagnostic/pages`, `crates/codegen/src/lower/pages.rs` and \
          `crates/dace/src/report.rs`; `BLESS=1 cargo test -p sdfg-cli manual` writes it.\n",
     );

@@ -5,8 +5,8 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::WrongContainer,
-        why: "The path of a memlet ends at an access node, which says what is read or written. A memlet that names something \
-              else contradicts it.",
+        why: "The path of a memlet ends at an access node, which determines the container that is read or \
+              written. A memlet with another name contradicts it.",
         action: "Name the container of the access node, or lead the edge to another node.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -37,14 +37,15 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::FlowMismatch,
-        why: "What an edge does follows from its ends: from an access node to code it reads, from code to an access node it \
-              writes, between access nodes it copies or binds, between code nodes it carries a value.",
-        action: "Use the memlet that fits the ends, or put an access node between.",
+        why: "The ends of an edge determine its function: from an access node to code, it reads; from code to an \
+              access node, it writes; between access nodes, it copies or binds; between code nodes, it carries a \
+              value.",
+        action: "Use the memlet that fits the ends, or insert an access node.",
         example: Example::NotInText,
     },
     Page {
         code: Code::WrongRank,
-        why: "A subset has one range for each dimension of its container, no more and no fewer.",
+        why: "A subset has exactly one range for each dimension of its container.",
         action: "Give an index or a range for each dimension; a whole dimension of `N` elements is `0:N`.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -73,10 +74,11 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::OutOfBounds,
-        why: "The access leaves the container in every run in which it moves anything. Ends are exclusive, so the last index of \
-              `0:N` is `N - 1`. Code of a tasklet indexes its memlet, from 0 at the first element; conditions and assignments \
-              of control flow index containers. A negative index does not count from the end.",
-        action: "Shorten the range, the scope around it, or enlarge the container.",
+        why: "The access leaves the container in every run in which it moves anything. Range ends are exclusive, \
+              so the last index of `0:N` is `N - 1`. Tasklet code indexes its memlet, with 0 at the first \
+              element. Conditions and assignments of control flow index containers. Negative indices do not \
+              count from the end.",
+        action: "Shorten the range or the surrounding scope, or enlarge the container.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol N: i64
@@ -114,8 +116,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::CopyVolume,
-        why: "A copy pairs the elements of both sides in row-major order. With different numbers of them some would have no \
-              partner.",
+        why: "A copy pairs the elements of both sides in row-major order. With different numbers of elements, \
+              some have no partner.",
         action: "Make both subsets the same size.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -140,8 +142,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ElementMismatch,
-        why: "Memlets move bits and convert nothing, so that no precision is lost where nobody sees it. Views and references \
-              name elements as they are, too.",
+        why: "Memlets move bits and convert nothing, so that precision is never lost silently. Views and \
+              references do not convert elements either.",
         action: "Convert in a tasklet, as in `o = f64(x)`, or declare both ends with one type.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -172,8 +174,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::BadVolume,
-        why: "The volume is the number of elements that move when the edge is passed, so it is at least 0.",
-        action: "Leave it out to move the whole subset, or write `dynamic` where it is decided while running.",
+        why: "The volume is the number of elements that move along the edge, so it is at least 0.",
+        action: "Omit it to move the whole subset, or write `dynamic` if it is decided at run time.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar x: f64
@@ -201,8 +203,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ResolutionType,
-        why: "A conflict resolution combines two elements into one, by an operation that the element type must have: complex \
-              numbers have no order, floating-point numbers no bits to combine, and locations need a value with an index.",
+        why: "A conflict resolution combines two elements by an operation that the element type must support. \
+              Complex numbers have no order, floating-point numbers have no bitwise operations, and locations \
+              need a value with an index.",
         action: "Use a resolution that is defined for the type, or a lambda.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -239,15 +242,15 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::PlaceMismatch,
-        why: "A stream is an array of queues: a memlet says which queues, and its volume how many elements. An array has \
-              elements at places.",
-        action: "Use the kind of subset that the container has; text programs do so by themselves.",
+        why: "A stream is an array of queues: a memlet selects queues, and its volume is the number of elements. \
+              An array has elements at positions.",
+        action: "Use the kind of subset of the container; text programs do so automatically.",
         example: Example::NotInText,
     },
     Page {
         code: Code::BadStep,
-        why: "A range goes on by its step until it reaches its end. With a step of 0 it never does, and a tile of no \
-              elements holds nothing.",
+        why: "A range advances by its step until it reaches its end. With a step of 0 it never does, and an empty \
+              tile contains no elements.",
         action: "Use a step other than 0 and a tile of at least 1.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -277,7 +280,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::ConstantWritten,
         why: "The contents of a constant are part of the compiled program and lie in read-only memory.",
-        action: "Write another container, or copy the constant to a transient first.",
+        action: "Write to another container, or copy the constant to a transient first.",
         example: Example::Programs {
             bad: "sdfg p {
   constant array C: f64[2] = [1.0, 2.0]
@@ -301,7 +304,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnboundAlias,
-        why: "A view shows a part of another container, and each state that uses it says which.",
+        why: "A view names a part of another container, and each state that uses the view must bind it to that \
+              part.",
         action: "Add a binding: `bind a -> v: A[0:4]`.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -330,9 +334,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::StreamUse,
-        why: "A connector of a tasklet pops from or pushes to one queue. A push adds an element and never meets an earlier one, \
-              so there is nothing to resolve, and queues have no memory that a view could name.",
-        action: "Name one queue, as in `S[p]`; leave the resolution out.",
+        why: "A connector of a tasklet pops from or pushes to one queue. A push adds an element and never meets \
+              an earlier one, so there is nothing to resolve. Queues have no memory that a view could name.",
+        action: "Name one queue, as in `S[p]`; omit the resolution.",
         example: Example::Programs {
             bad: "sdfg p {
   stream S: f64[4]
@@ -360,9 +364,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::BoundTiles,
-        why: "A view, a reference or a container of a nested SDFG, as library nodes and reductions become, is another name for a part of memory whose elements lie \
-              evenly along each dimension. The elements of a range with tiles do not.",
-        action: "Copy them to a transient, or let a tasklet read the tiles itself.",
+        why: "A view, a reference or a container of a nested SDFG names a part of memory whose elements are \
+              evenly spaced along each dimension; library nodes and reductions become nested SDFGs. The elements \
+              of a range with tiles are not evenly spaced.",
+        action: "Copy them to a transient, or let a tasklet read the tiles.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[8]

@@ -1,6 +1,6 @@
-//! The pages behind the codes: why each is an error, what to do, and a wrong and a right program.
+//! Explanation pages of the codes: the reason for each error, the remedy, and a wrong and a right program.
 //!
-//! This is the one table that `sdfg explain`, the generated documentation and the tests are made from.
+//! `sdfg explain`, the generated documentation and the tests use this table.
 
 mod code;
 mod flow;
@@ -15,16 +15,16 @@ pub use manual::{manual, overview};
 
 use super::Code;
 
-/// What there is to say about a code.
+/// Explanation of a code.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// The code.
     pub code: Code,
     /// Why it is wrong.
     pub why: &'static str,
-    /// What to do.
+    /// The remedy.
     pub action: &'static str,
-    /// How it looks.
+    /// An example.
     pub example: Example,
 }
 
@@ -42,18 +42,19 @@ pub enum Example {
     NotInText,
 }
 
-/// What is told of a code, whichever crate gives it out: `T` codes of targets and `D` codes of DaCe's files are not those of validation.
+/// Explanation of a code of any crate: `T` codes of targets and `D` codes of DaCe files are not those of
+/// validation.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The stable name, such as `T001`.
     pub name: &'static str,
-    /// What is wrong, in a few words.
+    /// The error, in a few words.
     pub title: &'static str,
     /// Why it is wrong.
     pub why: &'static str,
-    /// What to do.
+    /// The remedy.
     pub action: &'static str,
-    /// How it looks, if one program can show it.
+    /// An example, if one program can show it.
     pub example: Option<Example>,
 }
 

@@ -5,8 +5,8 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::MapDimensions,
-        why: "Each parameter of a map runs through a range of its own, and a map without parameters repeats nothing.",
-        action: "Give one range for each parameter, and at least one.",
+        why: "Each parameter of a map has a separate range, and a map without parameters repeats nothing.",
+        action: "Give one range for each parameter, and at least one parameter.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar A: f64
@@ -34,7 +34,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DuplicateParameter,
-        why: "In the scope a name means one parameter.",
+        why: "Inside the scope, a name refers to one parameter.",
         action: "Rename one of the two.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -63,7 +63,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ConsumeStream,
-        why: "A consume scope runs once for each element of one stream, which enters it as `stream`.",
+        why: "A consume scope runs once for each element of one stream, which enters it at the connector \
+              `stream`.",
         action: "Connect the stream: `S -> c.stream: S`.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -110,7 +111,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ReduceEdges,
-        why: "A reduction reads one array and writes one; it has no connectors to tell more of them apart.",
+        why: "A reduction reads one array and writes one array. It has no connectors to distinguish more of them.",
         action: "Give it one edge that reads elements and one that writes them.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -136,8 +137,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ReduceShape,
-        why: "The axes that are reduced disappear; the others are those of the output, in the same order. Dimensions of extent \
-              one may be there or not.",
+        why: "The reduced axes disappear. The other axes are those of the output, in the same order. Dimensions \
+              of extent one are optional.",
         action: "Reduce axes that the input has, and write as many elements as remain.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -166,8 +167,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ReduceIdentity,
-        why: "The output is set to the identity before anything is combined, so it is a constant of the element type.",
-        action: "Write a literal such as `0.0`; leave it out to combine into what the output holds.",
+        why: "The output is set to the identity before anything is combined, so the identity is a constant of the \
+              element type.",
+        action: "Write a literal such as `0.0`; omit it to combine into the previous contents of the output.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: i32[4]
@@ -195,10 +197,11 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NestedConnector,
-        why: "A nested SDFG is called with its arguments bound to connectors of their names, in place: each argument has a \
-              connector, each connector an argument (or an input, a symbol), and what is read and written is one memory. \
-              What it writes is an output, what it reads and never writes an input.",
-        action: "Give connectors and arguments the same names; containers that are not arguments are transient.",
+        why: "A nested SDFG is called in place, with its arguments bound to connectors of the same names. Each \
+              argument has a connector. Each connector has an argument or, for inputs, a symbol. Data that is \
+              read and written has one memory. A written argument is an output; an argument that is only read is \
+              an input.",
+        action: "Give connectors and arguments the same names; make all other containers transient.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -224,8 +227,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NestedSymbol,
-        why: "Symbols of a nested SDFG get their values from the mapping of the call, from a connector, or from a symbol of the \
-              same name outside.",
+        why: "Symbols of a nested SDFG receive their values from the mapping of the call, from a connector, or \
+              from a symbol of the same name outside.",
         action: "Add `with (K = ...)` to the call, or declare the symbol on the side where it is missing.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -254,9 +257,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NestedType,
-        why: "The called SDFG reads and writes the memory of its caller. Its container has the dimensions of the subset, where \
-              single indices may be dropped, and no more elements than it.",
-        action: "Declare the shape that the memlet has, or change the memlet.",
+        why: "The callee reads and writes the memory of its caller. Its container has the dimensions of the \
+              subset, where single indices may be dropped, and at most as many elements.",
+        action: "Declare the shape of the memlet, or change the memlet.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4, 4]
@@ -282,8 +285,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::SymbolConnector,
-        why: "A connector of a scope whose name does not begin with `IN_` gives a symbol its value, before the scope is \
-              entered. That is one integer.",
+        why: "A connector of a scope whose name does not begin with `IN_` sets a symbol before the scope is \
+              entered. Its value is one integer.",
         action: "Read one element of an integer container.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -319,7 +322,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::BadCount,
         why: "Threads, chunks, processing elements and collapsed dimensions are counted from one.",
-        action: "Use a positive number, and collapse no more dimensions than the map has.",
+        action: "Use a positive number, and collapse at most as many dimensions as the map has.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -347,9 +350,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnreachableStorage,
-        why: "Each memory is reached by some schedules only: host code does not read the memory of a GPU, a kernel does not \
-              read the heap of the host. Copies move between memories.",
-        action: "Copy the data to a container in a memory that the code reaches, or change the schedule.",
+        why: "Each memory is reachable from some schedules only: host code does not read the memory of a GPU, and \
+              a kernel does not read the heap of the host. Copies move data between memories.",
+        action: "Copy the data to a container in a reachable memory, or change the schedule.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4] storage(gpu_global)
@@ -377,8 +380,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::LibraryProperty,
-        why: "Properties configure an operation before it is expanded: each has one value, which does not depend on data.",
-        action: "Give each property once, as a literal, a word, or an expression of symbols that have a value there.",
+        why: "Properties configure an operation before it is expanded: each has one value, which does not depend \
+              on data.",
+        action: "Give each property once, as a literal, a word, or an expression of symbols that have a value \
+                 there.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]

@@ -5,9 +5,9 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::InvalidName,
-        why: "Names of SDFGs, containers and connectors stand in code and in the generated C header, so they are identifiers \
-              of both. Labels of blocks and nodes may be any text but the empty one.",
-        action: "Use letters, digits and `_`, not starting with a digit, and no word of the language such as `if`.",
+        why: "Names of SDFGs, containers and connectors occur in code and in the generated C header, so they must \
+              be identifiers of both. Labels of blocks and nodes may be any text except the empty one.",
+        action: "Use letters, digits and `_`, without a digit at the beginning, and no keyword such as `if`.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar \"2x\": f64
@@ -19,8 +19,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DuplicateName,
-        why: "Containers and symbols of an SDFG share one space of names, because both can be named by a condition or by \
-              the caller.",
+        why: "Containers and symbols of an SDFG share one name space, because a condition or the caller may refer \
+              to both.",
         action: "Rename one of the two.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -35,8 +35,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DuplicateLabel,
-        why: "Transitions, transformation chains and messages find blocks and nodes by label: blocks in their SDFG, nodes in \
-              their state.",
+        why: "Transitions, transformation chains and messages refer to blocks and nodes by label: to blocks \
+              within their SDFG, to nodes within their state.",
         action: "Give one of them another label.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -51,30 +51,33 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DanglingReference,
-        why: "Elements refer to each other by ids that are never used again. Something was removed, and a reference to it \
-              stayed behind.",
-        action: "Remove what refers to it as well, or make it refer to something that is there.",
+        why: "Elements refer to each other by ids, which are never reused. An element was removed, but a \
+              reference to it remains.",
+        action: "Remove the reference too, or make it refer to an existing element.",
         example: Example::NotInText,
     },
     Page {
         code: Code::MalformedRegion,
-        why: "Every block is in one region and every region in one loop or branch (or is the body of the SDFG); every state \
-              is run by one block, and transitions stay in their region. Only then has the program a control flow.",
-        action: "Build regions and blocks through `Sdfg::add_region`, `add_block`, `add_state` and `add_transition`, which \
-                 keep the tree.",
+        why: "Every block belongs to one region, and every region to one loop or branch (or it is the body of the \
+              SDFG). Every state belongs to one block, and transitions stay in their region. Otherwise the \
+              program has no control flow.",
+        action: "Create regions and blocks through `Sdfg::add_region`, `add_block`, `add_state` and \
+                 `add_transition`, which preserve the tree.",
         example: Example::NotInText,
     },
     Page {
         code: Code::NestingTooDeep,
-        why: "Everything that reads a program walks into loops, branches and nested SDFGs; the limit (256 regions, 64 SDFGs) \
-              keeps these walks finite for any input. An SDFG holds what it calls, so recursion is nesting without end.",
+        why: "Programs are traversed recursively through loops, branches and nested SDFGs. The limit (256 \
+              regions, 64 SDFGs) bounds the recursion for any input. An SDFG contains its callees, so recursion \
+              is infinite nesting.",
         action: "Turn recursion into a loop, a stream or a consume scope.",
         example: Example::NotInText,
     },
     Page {
         code: Code::Cycle,
-        why: "A state runs each node once, when all that it depends on is done. On a cycle nothing could begin.",
-        action: "Write to a second access node of the container, or put the repetition into a loop or another state.",
+        why: "A state runs each node once, after all nodes that it depends on. No node of a cycle could start.",
+        action: "Write to a second access node of the container, or move the repetition to a loop or another \
+                 state.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar x: f64
@@ -99,7 +102,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnknownConnector,
-        why: "Data enters and leaves code through the connectors that the node declares; at scopes, through those that begin \
+        why: "Data enters and leaves code through the connectors that the node declares. At scopes, these begin \
               with `IN_` and `OUT_`.",
         action: "Correct the name, or add the connector to the node.",
         example: Example::Programs {
@@ -129,9 +132,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnconnectedConnector,
-        why: "Code reaches memory through its connectors alone. An input without an edge has no value, an output without an \
-              edge goes nowhere.",
-        action: "Connect it, or take it out of the node's lists.",
+        why: "Code accesses memory only through its connectors. An input without an edge has no value, and an \
+              output without an edge has no effect.",
+        action: "Connect it, or remove it from the node.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar x: f64
@@ -159,8 +162,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ConnectorReused,
-        why: "An input has one value, so one edge brings it; the outer side of a scope passes each datum once. An output of a \
-              tasklet may go to several places if it is a single value.",
+        why: "An input has one value, so exactly one edge leads to it. Each datum crosses the outer side of a \
+              scope once. An output of a tasklet may have several edges if it is a single value.",
         action: "Use a connector for each edge.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -195,9 +198,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::MisplacedConnector,
-        why: "Code and scope nodes tell their data apart by connectors; access nodes and reductions have one datum and no \
-              connectors, and an edge that only orders has none at either end.",
-        action: "Name the connector after the label, as in `t.x`, or leave it out.",
+        why: "Connectors distinguish the data of code and scope nodes. Access nodes and reductions have one datum \
+              and no connectors. An edge that only orders has no connector at either end.",
+        action: "Write the connector after the label, as in `t.x`, or omit it.",
         example: Example::Programs {
             bad: "sdfg p {
   scalar x: f64
@@ -225,8 +228,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnpairedScopeConnector,
-        why: "What enters a scope as `IN_x` goes on inside as `OUT_x`, and the other way round at the exit. With one half \
-              missing, the data comes from nowhere or is lost.",
+        why: "Data that enters a scope at `IN_x` continues inside from `OUT_x`, and the exit works in the same \
+              way. If one half is missing, the data has no source or no destination.",
         action: "Add the edge on the other side of the scope, or remove this one.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -262,8 +265,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DuplicateConnector,
-        why: "An edge finds its connector by name. Code does so, too, and cannot tell an input from an output of the same \
-              name; only nested SDFGs may have both, for data that is read and written in place.",
+        why: "An edge finds its connector by name. Code does so too, and cannot distinguish an input from an \
+              output of the same name. Only nested SDFGs may have both, for data that is read and written in \
+              place.",
         action: "Rename one of the two.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -292,15 +296,16 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::MalformedScope,
-        why: "A scope is what lies between its entry and its exit. It has one of each, of one kind, with one label.",
+        why: "A scope consists of the nodes between its entry and its exit. It has one of each, of one kind, with \
+              one label.",
         action: "Add entries and exits together, and remove them together.",
         example: Example::NotInText,
     },
     Page {
         code: Code::EdgeCrossesScope,
-        why: "A scope runs many times. An edge from outside straight to a node inside does not say for which of the times, so \
-              data passes the entry and the exit.",
-        action: "Lead the edge through the scope: one edge to its entry, one from there to the node.",
+        why: "A scope runs many times. An edge from outside directly to a node inside does not determine the \
+              iteration, so data must pass the entry and the exit.",
+        action: "Lead the edge through the scope: one edge to its entry, and one from there to the node.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]
@@ -335,9 +340,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NodeNotEnclosed,
-        why: "An iteration of a scope is done when its exit is reached. A node that does not lead there could still run when \
-              the scope is over.",
-        action: "Add an edge to the exit that only orders, `order node -> scope`, or remove the node.",
+        why: "An iteration of a scope is done when its exit is reached. A node without a path to the exit could \
+              still run after the scope.",
+        action: "Add an order edge to the exit, `order node -> scope`, or remove the node.",
         example: Example::NotInText,
     },
 ];

@@ -5,9 +5,9 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::UndefinedSymbol,
-        why: "A size, bound, index or condition is evaluated where it stands. Symbols get a value from the caller if they are \
-              declared, from loops and transitions before, and from the scopes around.",
-        action: "Declare the symbol, assign it on a transition before, or correct its name.",
+        why: "A size, bound, index or condition is evaluated at its place. Symbols receive a value from the \
+              caller if they are declared, from earlier loops and transitions, and from surrounding scopes.",
+        action: "Declare the symbol, assign it on an earlier transition, or correct its name.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol N: i64
@@ -33,9 +33,10 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ContainerAsSymbol,
-        why: "Symbolic expressions read no data, so that sizes and indices are known to the compiler; and what control flow \
-              assigns is a symbol, never a container.",
-        action: "Bring the value into a symbol: by an assignment on a transition, or by a connector of a map (`m@k`).",
+        why: "Symbolic expressions read no data, so that the compiler can analyse sizes and indices. Control flow \
+              assigns symbols and never containers.",
+        action: "Copy the value to a symbol: by an assignment on a transition, or by a connector of a map \
+                 (`m@k`).",
         example: Example::Programs {
             bad: "sdfg p {
   scalar k: i64
@@ -63,8 +64,8 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::ShadowedSymbol,
-        why: "If a parameter of a scope had the name of another symbol that matters inside, one name would mean two things in \
-              one expression: the `N` of a shape and the `N` that counts.",
+        why: "If a parameter of a scope has the name of another symbol that is used inside, one name has two \
+              meanings in one expression: the `N` of a shape and the `N` that counts.",
         action: "Rename the parameter.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -95,7 +96,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::SymbolType,
-        why: "Symbols are what sizes, bounds and indices are made of; those are integers.",
+        why: "Sizes, bounds and indices consist of symbols, and are integers.",
         action: "Declare an integer type, or use a scalar container for other values.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -110,9 +111,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::NonIntegral,
-        why: "`N / 2` is a fraction for odd `N`. Rounding either way silently would hide mistakes, so a quotient is accepted \
-              only where it is an integer for all values, as in `N * (N + 1) / 2`. What divides by zero, does not fit 64 bits \
-              or calls a function such as `sqrt` is an integer for none.",
+        why: "`N / 2` is a fraction for odd `N`. Silent rounding would hide errors, so a quotient is accepted \
+              only if it is an integer for all values, such as `N * (N + 1) / 2`. An expression that divides by \
+              zero, does not fit 64 bits or calls a function such as `sqrt` is never an integer.",
         action: "Write `N // 2` to round down or `ceil_div(N, 2)` to round up.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -127,9 +128,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DuplicateAssignment,
-        why: "All right sides of a transition are evaluated before any symbol changes, so the second assignment of a symbol \
-              would not see the first; one of them has no effect.",
-        action: "Keep one of the assignments, or put them on transitions one after the other.",
+        why: "All right sides of a transition are evaluated before any symbol changes. Therefore one of two \
+              assignments to a symbol has no effect.",
+        action: "Keep one of the assignments, or put them on successive transitions.",
         example: Example::Programs {
             bad: "sdfg p {
   state a { }
@@ -145,9 +146,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::FixedSymbol,
-        why: "The caller made the arguments before the call, so their sizes and strides are fixed. With another value of a \
-              symbol in them, indices would be looked up where the elements are not.",
-        action: "Assign a symbol of another name, which begins with the value of this one.",
+        why: "The caller allocates the arguments before the call, so their sizes and strides are fixed. With \
+              another value of a symbol in them, indices would address the wrong elements.",
+        action: "Assign a symbol of another name, initialised with the value of this one.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol N: i64
@@ -167,15 +168,15 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::AliasNotTransient,
-        why: "A view or reference has no memory of its own; it names that of another container. The caller has nothing to \
-              pass for it.",
+        why: "A view or reference has no memory; it names the memory of another container. Therefore the caller \
+              cannot pass it.",
         action: "Make it transient; to take memory from the caller, declare an array.",
         example: Example::NotInText,
     },
     Page {
         code: Code::BadShape,
-        why: "An array holds elements along at least one dimension, and no dimension has less than no elements. One element \
-              is a scalar.",
+        why: "An array has at least one dimension, and no dimension has a negative extent. One element is a \
+              scalar.",
         action: "Declare `scalar x: TYPE` for one element; correct a negative extent.",
         example: Example::Programs {
             bad: "sdfg p {
@@ -188,9 +189,11 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::LayoutRank,
-        why: "An element lies at the offset plus the sum of index times stride over all dimensions, so there is a stride for \
-              each, every element lies inside of the size, and no two elements of an array share a place.",
-        action: "Give as many strides as dimensions, or none for a packed array; enlarge the size to what they reach.",
+        why: "The position of an element is the offset plus the sum of index times stride over all dimensions. \
+              Therefore an array needs one stride for each dimension. Every element must lie within the size, \
+              and no two elements may share a position.",
+        action: "Give as many strides as dimensions, or none for a packed array; enlarge the size to include all \
+                 elements.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4, 8] strides(8)
@@ -202,8 +205,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::BadConstant,
-        why: "The contents of a constant are compiled into the program: their number and type are known when it is compiled.",
-        action: "Give one value of the element type for each element of a shape of numbers.",
+        why: "The contents of a constant are compiled into the program, so their number and type must be known at \
+              compile time.",
+        action: "Give one value of the element type for each element of a constant shape.",
         example: Example::Programs {
             bad: "sdfg p {
   constant array C: f64[3] = [1.0, 2.0]
@@ -215,8 +219,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DistributionRank,
-        why: "A block distribution cuts every dimension into as many parts as the process grid has along it, at least 1.",
-        action: "Give one number of parts for each dimension, 1 where it is not cut.",
+        why: "A block distribution divides each dimension into the number of parts that the process grid has \
+              along it, at least 1.",
+        action: "Give one number of parts for each dimension, 1 for an undivided one.",
         example: Example::Programs {
             bad: "sdfg p {
   symbol P: i64
@@ -230,8 +235,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::BadCapacity,
-        why: "A push into a full queue waits. A queue without room is always full, so the first push would wait for ever.",
-        action: "Give a positive capacity, or none for queues without a limit.",
+        why: "A push into a full queue waits. A queue without capacity is always full, so the first push would \
+              wait for ever.",
+        action: "Give a positive capacity, or none for unbounded queues.",
         example: Example::Programs {
             bad: "sdfg p {
   transient stream S: f64 capacity(0)

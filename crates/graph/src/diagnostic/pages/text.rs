@@ -5,9 +5,9 @@ use super::{Code, Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         code: Code::Syntax,
-        why: "The text form has one grammar, `docs/text-format.md`. Where a text leaves it, nothing can be said about what \
-              was meant.",
-        action: "Look at the token under the caret; the message says what could stand there.",
+        why: "`docs/text-format.md` defines the grammar of the text form. A text that violates it has no defined \
+              meaning.",
+        action: "Look at the token under the caret; the message lists the permitted tokens.",
         example: Example::Programs {
             bad: "sdfg p {
   array A f64[4]
@@ -19,9 +19,9 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::UnknownReference,
-        why: "Edges name nodes, access nodes and memlets name containers, arrows name blocks. Each has to be declared in the \
-              same SDFG, and nodes in the same state.",
-        action: "Correct the name, or declare what it should name.",
+        why: "Edges refer to nodes, access nodes and memlets to containers, and arrows to blocks. Each must be \
+              declared in the same SDFG, and nodes in the same state.",
+        action: "Correct the name, or declare the element.",
         example: Example::Programs {
             bad: "sdfg p {
   array A: f64[4]

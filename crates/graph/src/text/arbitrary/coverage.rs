@@ -1,7 +1,8 @@
-//! That random graphs have every construct of the IR: each variant of its enums, each optional part there and not there.
+//! Coverage of random graphs: every construct of the IR, each variant of its enums, each optional part
+//! present and absent.
 //!
-//! Matches have no wildcard, so that a new variant does not compile until it has a name here, and then fails until the
-//! generator makes it.
+//! Matches have no wildcard. Therefore a new variant does not compile until it has a name here, and then
+//! fails until the generator creates it.
 
 use std::collections::BTreeSet;
 

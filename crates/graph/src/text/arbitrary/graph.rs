@@ -1,4 +1,4 @@
-//! Random dataflow: nodes in nested scopes, and edges that go forward in the order of creation.
+//! Random dataflow: nodes in nested scopes, and edges that follow the order of creation.
 
 use proptest::strategy::{Strategy, ValueTree};
 use sdfg_language::subset::Subset;

@@ -1,4 +1,4 @@
-//! Control flow: the SDFG as a whole, regions, blocks and the arrows between them.
+//! Parser of control flow: the SDFG as a whole, regions, blocks and the arrows between them.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ struct OpenRegion {
     start: Option<Name>,
 }
 
-/// Where a block goes on.
+/// Continuation of a block.
 enum Continuation {
     /// With the next block, if there is one.
     Next,
@@ -41,7 +41,7 @@ struct Arrow {
     loc: SourceLoc,
 }
 
-/// What a loop's header says.
+/// Contents of a loop's header.
 #[derive(Default)]
 struct LoopHeader {
     symbol: Option<Symbol>,

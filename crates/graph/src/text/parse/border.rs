@@ -1,7 +1,8 @@
-//! Edges that cross the border of a scope: the braces say where each node is, and an edge has both ends in one scope.
+//! Edges that cross the border of a scope. Braces determine the scope of each node, and both ends of an edge
+//! are in one scope.
 //!
-//! Apart from the edges, since scopes of a graph follow from its edges: without this check an edge could move a node to
-//! another scope than the one whose braces it is written in, and the program would mean something else than it says.
+//! Scopes of a graph follow from its edges. Without this check, an edge could move a node to another scope
+//! than the one whose braces contain it, and change the meaning of the program.
 
 use super::super::error::ParseErrorKind;
 use super::super::names::written;
@@ -108,7 +109,7 @@ impl OpenState<'_> {
         scopes
     }
 
-    /// Where an end of an edge is, in words.
+    /// Scope of an end of an edge, in words.
     fn placed(&self, node: NodeId, scopes: &[NodeId]) -> String {
         let label = &self.graph.node(node).label;
         match scopes.last() {
@@ -121,8 +122,8 @@ impl OpenState<'_> {
         }
     }
 
-    /// What to do about an edge that would be right on the other side of the braces of a scope that it names: there the
-    /// label means the other border of the scope.
+    /// Remedy for an edge that would be right on the other side of the braces of a scope that it names: there
+    /// the label means the other border of the scope.
     fn elsewhere(&self, edge: &EdgeStatement, (src, dst): (NodeId, NodeId)) -> Option<String> {
         let other_border = |end: &EdgeEnd, node: NodeId| {
             let Labelled { node: entry, exit } = *self.labels.get(&end.label.text)?;

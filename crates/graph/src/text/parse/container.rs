@@ -1,4 +1,4 @@
-//! Declarations: symbols and containers.
+//! Parser of declarations: symbols and containers.
 
 use sdfg_language::symbolic::Expr;
 use sdfg_language::syntax::{Name, Punctuation, Token, TokenKind};

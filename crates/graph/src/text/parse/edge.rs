@@ -1,4 +1,5 @@
-//! Edges: their two ends, what their memlet says, and resolving both once all labels of the state are known.
+//! Parser of edges: their two ends and memlets, and the resolution of both when all labels of the state are
+//! known.
 
 use sdfg_language::subset::Subset;
 use sdfg_language::syntax::{Name, Punctuation, Span};
@@ -46,7 +47,7 @@ pub(super) struct EdgeEnd {
 /// The accesses of a memlet.
 pub(super) struct MemletText {
     pub(super) first: Access,
-    /// What a copy writes.
+    /// Written part of a copy.
     pub(super) second: Option<Access>,
 }
 

@@ -1,4 +1,4 @@
-//! What an edge moves, from its memlet text and the kinds of its ends.
+//! Flow of an edge, from its memlet text and the kinds of its ends.
 
 use super::super::error::ParseErrorKind;
 use super::super::implied::{is_outer, whole, whole_copy};

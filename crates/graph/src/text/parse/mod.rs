@@ -1,8 +1,8 @@
 //! The parser of text programs: one pass over the tokens that builds the graph.
 //!
-//! What can refer to something further down (edges to nodes, arrows to blocks) is kept until the enclosing brace closes.
-//! An error ends one statement, not the text: the parser goes on at the next line, behind the statement's braces. An
-//! unknown name is not reported where a faulty declaration may be the cause.
+//! Forward references (of edges to nodes, of arrows to blocks) are stored until the enclosing brace closes.
+//! An error ends one statement, not the text: the parser continues at the next line, behind the statement's
+//! braces. An unknown name is not reported if a faulty declaration may be the cause.
 
 mod block;
 mod border;

@@ -1,4 +1,5 @@
-//! States and the statements in them: nodes, scopes with their braces, and edges, which are kept until the state closes.
+//! Parser of states and their statements: nodes, scopes with their braces, and edges, which are stored until
+//! the state closes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,7 @@ pub(super) struct OpenState<'g> {
     pub(super) lost_nodes: bool,
 }
 
-/// What a label names.
+/// Meaning of a label.
 #[derive(Clone, Copy)]
 pub(super) struct Labelled {
     /// The node, or the entry of the scope.

@@ -1,4 +1,4 @@
-//! The small parts that many statements share: types, symbols, expressions, words of a list, lists in parentheses.
+//! Shared parts of statements: types, symbols, expressions, keywords of a list, lists in parentheses.
 
 use sdfg_language::dtype::ElementType;
 use sdfg_language::subset::{Range, Subset};
@@ -17,7 +17,7 @@ use crate::ir::{ConflictResolution, Connector, Schedule, ScheduleAttributes, Sch
 pub(super) struct Execution {
     kind: ScheduleKind,
     attributes: ScheduleAttributes,
-    /// Where attributes stand, by name.
+    /// Positions of attributes, by name.
     spans: Vec<(&'static str, Span)>,
 }
 

@@ -1,4 +1,4 @@
-//! Control flow: regions, blocks and the arrows between them.
+//! Printer of control flow: regions, blocks and the arrows between them.
 
 use std::collections::BTreeMap;
 

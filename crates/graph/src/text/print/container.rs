@@ -1,4 +1,4 @@
-//! Declarations: symbols and containers.
+//! Printer of declarations: symbols and containers.
 
 use super::super::names::written;
 use super::super::values::print_value;
@@ -60,7 +60,7 @@ fn declaration(container: &Container) -> String {
     text
 }
 
-/// What differs from the packed layout of the shape.
+/// Differences from the packed layout of the shape.
 fn push_layout(text: &mut String, layout: &Layout) {
     let packed = Layout::packed(layout.shape.clone());
     if layout.strides != packed.strides {

@@ -1,4 +1,4 @@
-//! Edges and their memlets.
+//! Printer of edges and their memlets.
 
 use super::super::implied::{is_outer, whole_copy};
 use super::super::names::written;
@@ -62,7 +62,8 @@ fn end(graph: &State, node: NodeId, connector: Option<&str>, port: Option<&str>)
     }
 }
 
-/// What a memlet moves, as the text form writes it behind the colon of an edge; empty if it moves nothing.
+/// Data movement of a memlet, as the text form writes it after the colon of an edge; empty if it moves
+/// nothing.
 pub fn print_memlet(sdfg: &Sdfg, memlet: &Memlet) -> String {
     format!("{}{}", accesses_text(sdfg, &memlet.flow), properties(memlet)).trim_start().to_owned()
 }
@@ -110,7 +111,7 @@ fn properties(memlet: &Memlet) -> String {
     text
 }
 
-/// What stands in the parentheses of `wcr(...)`.
+/// Contents of the parentheses of `wcr(...)`.
 pub(super) fn resolution_text(resolution: &ConflictResolution) -> String {
     match resolution {
         ConflictResolution::Custom(lambda) => lambda.to_string(),

@@ -1,7 +1,7 @@
-//! The printer of text programs: canonical, the same bytes for equal graphs.
+//! The printer of text programs: canonical, with the same bytes for equal graphs.
 //!
-//! It prints every graph, also a wrong one, since messages about wrong graphs show them; only for graphs that pass the
-//! structural checks does the text read back to an equal graph.
+//! It prints every graph, including invalid ones, because messages about them show them. Only for graphs that
+//! pass the structural checks does the text read back to an equal graph.
 
 mod block;
 mod container;
@@ -20,7 +20,7 @@ use crate::ir::sdfg::FloatMode;
 use crate::ir::{NodeId, RegionId, Sdfg, StateId};
 use crate::path::{Place, Target};
 
-/// How to print.
+/// Options of printing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
     /// Whether edges whose memlets are derived show them, as comments behind the line.
@@ -32,7 +32,7 @@ pub struct PrintOptions {
 pub struct Printed {
     /// The text.
     pub text: String,
-    /// Where each element stands in it.
+    /// Span of each element in it.
     pub spans: SpanTable,
 }
 

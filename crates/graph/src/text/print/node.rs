@@ -1,4 +1,4 @@
-//! States: nodes, scopes with their braces, then the edges that stand in them.
+//! Printer of states: nodes, scopes with their braces, then their edges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ impl Printer {
         }
     }
 
-    /// What no scope holds, since the graph is wrong.
+    /// Nodes outside of all scopes, in invalid graphs.
     fn rest(&mut self, scopes: &mut Scopes<'_>) {
         let nodes: Vec<NodeId> = scopes.graph.nodes().map(|(id, _)| id).collect();
         for node in nodes {

@@ -1,4 +1,4 @@
-//! Where the elements of a graph stand in its printed text, for carets under graphs that never had a text of their own.
+//! Positions of graph elements in the printed text, for carets under graphs without source text.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Recovery from errors: each broken line of a program is one error at that line, and no other line has one.
+//! Tests of error recovery: each broken line of a program is one error at that line, and no other line has
+//! one.
 
 use std::collections::BTreeSet;
 

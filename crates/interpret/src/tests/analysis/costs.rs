@@ -1,4 +1,5 @@
-//! Costs and footprints against counts of the interpreter on random nests of loops and maps, and work of code by class.
+//! Tests of costs and footprints against counts of the interpreter on random nests of loops and maps, and of
+//! work by class.
 
 use std::collections::BTreeSet;
 

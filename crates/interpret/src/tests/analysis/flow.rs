@@ -1,8 +1,8 @@
-//! Liveness and reaching definitions against what the interpreter does in random programs.
+//! Tests of liveness and reaching definitions against the interpreter on random programs.
 //!
-//! Every write of a program writes a number of its own, and every read marks the number that it saw in a table that the
-//! program returns, so that a run tells which definition reached which read. What is dead may be overwritten with anything
-//! without a difference.
+//! Every write of a program writes a unique number, and every read marks the number that it saw in a table
+//! that the program returns. A run therefore reveals the definition that reached each read. Dead contents can
+//! be overwritten with anything without a difference.
 
 mod generate;
 

@@ -1,5 +1,5 @@
-//! Bounds of random accesses in random loops and maps, held against the interpreter: what is refused does trap, and what
-//! never traps is accepted.
+//! Tests of bounds of random accesses in random loops and maps against the interpreter: refused programs
+//! trap, and programs that never trap are accepted.
 
 use proptest::prelude::*;
 use sdfg_graph::diagnostic::{Code, Diagnostic};

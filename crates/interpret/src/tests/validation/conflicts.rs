@@ -1,5 +1,5 @@
-//! Conflicts of random maps, nodes and views, held against the interpreter: what is refused does trap, and what is accepted
-//! without a word never does.
+//! Tests of conflicts of random maps, nodes and views against the interpreter: refused programs trap, and
+//! programs without diagnostics never do.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Loops that cannot end: none of those that are refused does, and those that may are accepted.
+//! Tests of loops that cannot end: no refused loop ends, and loops that may end are accepted.
 
 use sdfg_graph::diagnostic::Code;
 

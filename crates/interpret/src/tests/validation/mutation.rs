@@ -1,5 +1,5 @@
-//! Validation answers any graph: programs are broken at random, and nothing may panic, neither the printing of what
-//! is wrong nor the interpreter where nothing is.
+//! Tests of validation on any graph: programs are mutated at random, and nothing may panic, neither the
+//! printing of diagnostics nor the interpreter on accepted programs.
 
 use proptest::prelude::*;
 use sdfg_graph::diagnostic::Diagnostic;

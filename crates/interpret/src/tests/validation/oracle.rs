@@ -1,5 +1,5 @@
-//! Runs programs under the interpreter whether or not validation accepts them, so that what it says can be held against
-//! what happens.
+//! Runs programs under the interpreter whether or not validation accepts them, to compare diagnostics with
+//! behaviour.
 
 use sdfg_graph::ir::Sdfg;
 use sdfg_graph::text;

@@ -1,4 +1,4 @@
-//! Deadlocks: what is called one never ends well, and what may end well is accepted.
+//! Tests of deadlocks: a reported deadlock never ends well, and programs that may end well are accepted.
 
 use sdfg_graph::diagnostic::Code;
 

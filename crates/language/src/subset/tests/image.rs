@@ -1,4 +1,4 @@
-//! Images under map parameters against running the map.
+//! Tests of images under map parameters against execution of the map.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Comparisons never claim what a point contradicts, and show what programs need.
+//! Tests of comparisons: they never contradict an evaluation, and prove typical statements of programs.
 
 use proptest::prelude::*;
 

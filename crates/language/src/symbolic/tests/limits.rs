@@ -1,4 +1,5 @@
-//! Nothing that a text can hold makes an expression grow, or an answer take, without bound. Work is counted, not timed.
+//! Tests of limits: no text makes an expression grow, or a query run, without bound. Work is counted, not
+//! timed.
 
 use crate::subset::{Range, Subset};
 use crate::symbolic::limits::{EFFORT, Effort, SIZE_LIMIT};

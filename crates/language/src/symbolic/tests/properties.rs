@@ -1,4 +1,4 @@
-//! Canonical expressions have the value of what was written, wherever that is defined.
+//! Property tests: canonical expressions have the value of their source, wherever it is defined.
 
 use std::collections::BTreeMap;
 

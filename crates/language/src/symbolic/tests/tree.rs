@@ -1,4 +1,4 @@
-//! Random expression trees with a direct meaning, against which canonical expressions are checked.
+//! Random expression trees with direct evaluation, as the reference for canonical expressions.
 
 use std::collections::BTreeMap;
 

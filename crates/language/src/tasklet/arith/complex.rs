@@ -1,5 +1,5 @@
-//! Arithmetic of complex numbers by plain formulas, the same on every back end. The C99 recovery of infinities from
-//! NaN parts is left out: it costs a branch in every product, and GPUs do not have it.
+//! Complex arithmetic by plain formulas, the same on every back end. It omits C99's recovery of infinities
+//! from NaN parts, which costs a branch in every product and does not exist on GPUs.
 
 use super::super::function::MathFunction;
 use super::super::typed::BinaryOperation;

@@ -1,4 +1,4 @@
-//! Arithmetic of `f32` and `f64`, and what both have in common.
+//! Arithmetic of `f32` and `f64`, and their shared parts.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

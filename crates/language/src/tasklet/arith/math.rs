@@ -1,5 +1,5 @@
-//! The mathematical functions of real arguments: one table for each width over the `libm` crate, whose results are
-//! the same on every machine.
+//! Mathematical functions of real arguments: one table for each width over the `libm` crate, whose results
+//! are the same on every machine.
 
 use super::super::function::MathFunction;
 use super::super::typed::BinaryOperation;

@@ -1,8 +1,8 @@
 //! The arithmetic of the tasklet language, defined once (`docs/semantics-arithmetic.md`).
 //!
-//! The evaluator calls these functions; every back end agrees with them, to the bit in the `strict` floating-point
-//! mode except for the mathematical functions, which are those of each platform's library. All functions are total: no
-//! value traps. `f16` is computed in `f32` and rounded after every operation.
+//! The evaluator calls these functions. Every back end agrees with them bit by bit in the `strict`
+//! floating-point mode, except for the mathematical functions, which are those of each platform's library.
+//! All functions are total: no value traps. `f16` is computed in `f32` and rounded after every operation.
 mod cast;
 mod complex;
 mod float;

@@ -1,4 +1,4 @@
-//! Arithmetic against exact definitions.
+//! Tests of arithmetic against exact definitions.
 
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
-//! Functions of complex numbers that follow from others by a formula, which is checked in their place.
+//! Complex functions defined by a formula over other functions. The checker types the formula instead.
 //!
-//! The inverses are those of W. Kahan, *Branch Cuts for Complex Elementary Functions* (1987), which do not cancel and take the
-//! side of a cut that the sign of a zero tells.
+//! The inverses are those of W. Kahan, *Branch Cuts for Complex Elementary Functions* (1987), which avoid
+//! cancellation and select the side of a branch cut by the sign of a zero.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ const FORMULAS: [(&[&str], &str); 13] = [
     (&["sign"], "complex(sign(real(z)) if real(z) != 0.0 else sign(imag(z)), 0.0)"),
 ];
 
-/// What stands for the names in formulas. Parts are given one by one, so that zeros keep their signs.
+/// Replacements of the names in formulas. Parts are given separately, so that zeros keep their signs.
 const PARTS: [(&str, &str); 4] = [
     ("above", "sqrt(complex(1.0 + real(z), imag(z)))"),
     ("below", "sqrt(complex(1.0 - real(z), -imag(z)))"),

@@ -1,4 +1,4 @@
-//! Typing of expressions: names, loads, literals, and the way down into operators and calls.
+//! Typing of expressions: names, loads, literals, and recursion into operators and calls.
 
 use super::super::environment::{Connector, ConnectorKind, Direction};
 use super::super::error::TypeErrorKind;

@@ -15,7 +15,7 @@ use crate::syntax::{ExpressionKind, Span};
 pub struct TypedExternal {
     /// The connectors and symbols that ids refer to.
     pub environment: Environment,
-    /// What is passed, in order.
+    /// The arguments, in order.
     pub arguments: Vec<ExternalArgument>,
     /// The value output that receives the result.
     pub result: Option<ConnectorId>,

@@ -1,8 +1,8 @@
 //! The type checker: from the untyped tree to the typed one.
 //!
-//! A local has one type, the promotion of all values that are assigned to it. Since those may depend on the local
-//! itself (in loops), the code is walked until no type of a local changes; types only grow, so this ends. Errors are
-//! those of the last walk. The rules are in `docs/semantics-arithmetic.md`.
+//! A local has one type, the promotion of all assigned values. In loops, these may depend on the local
+//! itself. Therefore the code is walked until no type of a local changes; types only grow, so this
+//! terminates. Errors are those of the last walk. `docs/semantics-arithmetic.md` contains the rules.
 mod call;
 mod complex;
 mod expression;
@@ -75,7 +75,7 @@ struct Type {
     weak: bool,
 }
 
-/// What is known of a local.
+/// Facts about a local.
 #[derive(Clone, Debug, Default)]
 struct LocalState {
     ty: Option<Type>,
@@ -85,7 +85,7 @@ struct LocalState {
     counts: bool,
 }
 
-/// What has been assigned on every path to a place.
+/// Names assigned on every path to a place.
 #[derive(Clone, Debug, Default)]
 struct Assigned {
     locals: BTreeSet<LocalId>,
@@ -93,7 +93,7 @@ struct Assigned {
 }
 
 impl Assigned {
-    /// What has been assigned on both of two paths.
+    /// Names assigned on both of two paths.
     fn meet(self, other: &Assigned) -> Assigned {
         Assigned {
             locals: self.locals.intersection(&other.locals).copied().collect(),

@@ -1,4 +1,4 @@
-//! Typing of operators: which operation of the typed tree an operator means for its operand types.
+//! Typing of operators: selection of the typed operation for the operand types.
 
 use super::super::arith;
 use super::super::code::Dialect;

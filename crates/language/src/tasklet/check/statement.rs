@@ -1,4 +1,4 @@
-//! Typing of statements: assignments by the kind of their target, branches, loops, and which names have been assigned.
+//! Typing of statements: assignments by the kind of their target, branches, loops, and assigned names.
 
 use super::super::environment::{ConnectorKind, Direction};
 use super::super::error::TypeErrorKind;

@@ -1,4 +1,4 @@
-//! From the typed tree to instructions.
+//! Compiles the typed tree to instructions.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Instructions and the layout of registers. Instructions are small and have resolved operands; a value of several
-//! lanes lies in consecutive registers.
+//! Instructions and the layout of registers. Instructions are small and have resolved operands. A value of
+//! several lanes occupies consecutive registers.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) type Register = u32;
 /// The position of an instruction.
 pub(super) type Target = u32;
 
-/// Where names live. Registers of constants are filled when a frame is made and never written.
+/// Locations of names. Registers of constants are filled when a frame is created and never written.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// For each connector its lanes; empty for pointers and streams.

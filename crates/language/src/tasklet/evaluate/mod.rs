@@ -1,7 +1,7 @@
-//! Evaluation of typed code, for the interpreter: a register machine over [`Value`]s.
+//! Evaluation of typed code for the interpreter: a register machine over [`Value`]s.
 //!
-//! Code is compiled once; every run then reuses a [`Frame`]. Value connectors and symbols live in registers, so that a
-//! run calls back for memory and streams only. The arithmetic is that of [`super::arith`].
+//! Code is compiled once; every run reuses a [`Frame`]. Value connectors and symbols are in registers, so a
+//! run calls back only for memory and streams. [`super::arith`] defines the arithmetic.
 mod compile;
 mod instruction;
 mod run;

@@ -1,4 +1,4 @@
-//! Running instructions.
+//! Executes instructions.
 
 use super::super::arith;
 use super::instruction::{Instruction, Register};
@@ -141,7 +141,7 @@ fn gather(indices: &mut Vec<i64>, registers: &[Value], first: Register, rank: u1
     indices.extend(registers[first as usize..][..usize::from(rank)].iter().map(|v| integer(*v)));
 }
 
-/// How often a loop from `begin` to before `end` by `step` runs.
+/// Trip count of a loop from `begin` to before `end` by `step`.
 fn iterations(begin: i64, end: i64, step: i64) -> u64 {
     let distance = i128::from(end) - i128::from(begin);
     let step = i128::from(step);

@@ -1,4 +1,4 @@
-//! Tests of evaluation, against a plain walk over the typed tree.
+//! Tests of evaluation against a plain walk over the typed tree.
 
 use proptest::prelude::*;
 

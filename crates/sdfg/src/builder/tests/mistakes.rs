@@ -1,4 +1,5 @@
-//! Calls that say what no program can mean: each is a mistake with the line of the call, and none is dropped.
+//! Tests of calls that no program can express: each is an error with the line of the call, and none is
+//! ignored.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Programs made with the builder, as text: what the calls add, in which order, and which mistakes they report.
+//! Tests of programs from the builder, as text: the effect and order of calls, and their errors.
 
 mod mistakes;
 mod order;

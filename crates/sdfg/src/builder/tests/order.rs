@@ -1,4 +1,4 @@
-//! Program order: random sequences of calls against the same steps done one after the other.
+//! Tests of program order: random sequences of calls against the same steps in sequence.
 
 use proptest::prelude::*;
 use sdfg_graph::ir::ConflictResolution;

@@ -1,4 +1,4 @@
-//! Words of the grammar as names: what the builder takes, the text form reads back.
+//! Tests of grammar keywords as names: the text form reads back every name that the builder accepts.
 
 use sdfg_graph::ir::ConflictResolution;
 use sdfg_graph::text::{ParseError, parse, print};

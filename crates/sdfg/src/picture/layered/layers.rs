@@ -1,4 +1,4 @@
-//! Layers: on which row every node lies, and the places between them where long links and labels pass.
+//! Layers: the row of every node, and the points between rows where long links and labels pass.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{Link, NodeBox, Size};
 
 /// Room at both sides of a link that passes a layer.
 const PASSAGE: f64 = 14.0;
-/// How far a link from a node to itself stands out.
+/// Distance by which a link from a node to itself protrudes.
 pub(super) const LOOP: f64 = 26.0;
 
 /// The graph with every link cut into pieces from one layer to the next. The nodes come first, then the passages.

@@ -1,8 +1,8 @@
-//! Drawing of directed graphs in layers (Sugiyama, Tagawa and Toda, 1981), knowing nothing of SDFGs.
+//! Layered drawing of directed graphs (Sugiyama, Tagawa and Toda, 1981), independent of SDFGs.
 //!
-//! Longest-path layers, barycentre order within them, and positions that lie, in the sense of least squares, as near to
-//! the middle of the neighbours as the order allows. Every label of a link is a place of its own between two layers,
-//! so that labels never cover nodes. The result is a function of the input alone.
+//! The algorithm uses longest-path layers, barycentre order within them, and positions that minimise the
+//! squared distance to the middle of the neighbours within that order. Every label of a link has a point
+//! between two layers, so labels never cover nodes. The result depends only on the input.
 
 mod layers;
 mod order;
@@ -14,7 +14,7 @@ mod route;
 pub(super) struct NodeBox {
     /// Width and height.
     pub(super) size: Size,
-    /// How far from the left and right borders links stay.
+    /// Distance of links from the left and right borders.
     pub(super) inset: f64,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Link {
     pub(super) label: Size,
 }
 
-/// Where everything lies; the top left corner of the drawing is the origin.
+/// Positions of all nodes; the top left corner of the drawing is the origin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drawing {
     /// Top left corner of each node.

@@ -1,4 +1,4 @@
-//! Order of places within their layers: barycentre sweeps, the one with the fewest crossings wins.
+//! Order of points within their layers: barycentre sweeps, of which the one with the fewest crossings wins.
 
 use super::layers::Layered;
 

@@ -1,4 +1,4 @@
-//! Positions: each row is moved, in turn, as near to its neighbours as its order and the widths allow.
+//! Positions: each row moves, in turn, as close to its neighbours as its order and the widths permit.
 
 use super::Point;
 use super::layers::Layered;
@@ -53,7 +53,7 @@ pub(super) fn place(graph: &Layered, rows: &[Vec<usize>]) -> Vec<Point> {
     x.iter().zip(y).map(|(x, y)| Point { x: x - left, y }).collect()
 }
 
-/// How strongly two neighbours want to lie below each other: links that pass many rows do so straight.
+/// Weight of aligning two neighbours vertically: links across many rows are straight.
 fn pull(graph: &Layered, a: usize, b: usize) -> f64 {
     match usize::from(graph.is_passage(a)) + usize::from(graph.is_passage(b)) {
         0 => 1.0,

@@ -1,4 +1,4 @@
-//! Lines of links: where they leave and reach their nodes, and the points they pass in between.
+//! Routes of links: their ends at nodes, and the points in between.
 
 use super::layers::{LOOP, Layered};
 use super::{Drawing, Link, NodeBox, Point, Route, Size};
@@ -9,7 +9,7 @@ struct End {
     node: usize,
     /// Whether it is at the lower border of the node.
     at_bottom: bool,
-    /// Where the line goes to next.
+    /// Next point of the line.
     towards: f64,
 }
 

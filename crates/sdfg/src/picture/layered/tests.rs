@@ -1,4 +1,4 @@
-//! Drawings keep what they promise: order of layers, no overlaps, labels with room of their own.
+//! Tests of drawings: order of layers, no overlaps, separate space for labels.
 
 use proptest::prelude::*;
 

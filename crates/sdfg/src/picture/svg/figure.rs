@@ -1,4 +1,4 @@
-//! Figures: shapes with text, and groups of figures that are joined by links.
+//! Figures: shapes with text, and groups of figures joined by links.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) enum Outline {
     Dot,
 }
 
-/// How a border is drawn.
+/// Style of a border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
     Solid,
@@ -43,16 +43,16 @@ pub(super) enum Stroke {
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) size: Size,
-    /// How far from the left and right borders links stay.
+    /// Distance of links from the left and right borders.
     pub(super) inset: f64,
     pub(super) fill: Cow<'static, str>,
     pub(super) stroke: Stroke,
-    /// What a pointer over the figure shows; empty for nothing.
+    /// Tooltip of the figure; empty for nothing.
     pub(super) hint: String,
     pub(super) content: Content,
 }
 
-/// What is inside of a figure.
+/// Contents of a figure.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     /// A node: its lines, with rows for the names of connectors above and below.

@@ -1,4 +1,4 @@
-//! Pictures of graphs that are no programs, such as what a search over one is about, drawn in the same way.
+//! Pictures of graphs other than programs, such as search problems.
 
 use super::figure::{Arrow, Figure, Graph, Outline, Stroke};
 use super::paint;
@@ -6,7 +6,7 @@ use super::paint;
 /// A node: a rounded box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode {
-    /// What stands in it.
+    /// Its text.
     pub lines: Vec<String>,
     /// Its colour, as `#rrggbb`.
     pub fill: String,
@@ -15,11 +15,11 @@ pub struct GraphNode {
 /// A link between two nodes, by their positions in the list of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphLink {
-    /// Where it begins.
+    /// Its source.
     pub from: usize,
-    /// Where it ends; may be where it begins.
+    /// Its destination; may equal the source.
     pub to: usize,
-    /// What stands at it; links without a label are thin.
+    /// Its label; links without a label are thin.
     pub label: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Drawn pictures: control flow as nested boxes, states as layered dataflow graphs.
+//! SVG pictures: control flow as nested boxes, states as layered dataflow graphs.
 //!
-//! Fills show memories and schedules, dashed lines conflict resolutions, dotted lines edges that only order.
+//! Fill colours show memories and schedules, dashed lines conflict resolutions, and dotted lines order edges.
 
 mod figure;
 mod graph;
@@ -10,11 +10,11 @@ mod scene;
 pub use graph::{GraphLink, GraphNode, graph};
 use sdfg_graph::ir::Sdfg;
 
-/// What a picture shows.
+/// Options of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many levels of boxes are drawn open: loops, branches, states, scopes and nested SDFGs count one each. At 0
-    /// only the blocks of the program are shown, closed.
+    /// Number of open levels: loops, branches, states, scopes and nested SDFGs count one each. At 0, only the
+    /// blocks of the program are shown, closed.
     pub depth: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Figures of an SDFG: blocks, states, scopes and nodes.
 //!
-//! `depth` counts, everywhere, how many more levels of boxes may be opened; at 0 a box is drawn closed, as one figure
-//! that says how much it holds.
+//! `depth` is the number of further levels of boxes that may be opened. At 0, a box is drawn closed, as one
+//! figure that states its contents.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Random programs with nested SDFGs, loops, branches, consume scopes and maps, against all accesses of an enumeration that
-//! knows nothing of graphs.
+//! Tests of random programs with nested SDFGs, loops, branches, consume scopes and maps, against all accesses
+//! of an enumeration that is independent of graphs.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! Symbolic strides, quotients and remainders: what programs need of them, and near misses against enumeration.
+//! Tests of symbolic strides, quotients and remainders: typical programs, and near misses against
+//! enumeration.
 
 use proptest::prelude::*;
 use sdfg_language::symbolic::{Assumptions, Symbol, Truth};
