@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let mut folder =
         std::env::var_os("SDFG_CORPUS").map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
     let (mut names, mut table) = (Vec::new(), None);
+    let mut engines = vec![Engine::Interpreter, Engine::Native];
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--dir" => match arguments.next() {
@@ -35,6 +36,11 @@ fn main() -> ExitCode {
             "--table" => match arguments.next() {
                 Some(found) => table = Some(PathBuf::from(found)),
                 None => return usage(),
+            },
+            "--target" => match arguments.next().as_deref() {
+                Some("llvm") => {}
+                Some("c") => engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
+                _ => return usage(),
             },
             "--one" => return one(arguments.next(), arguments.next()),
             option if option.starts_with('-') => return usage(),
@@ -53,7 +59,7 @@ fn main() -> ExitCode {
         names.is_empty() || names.iter().any(|name| path.contains(name))
     };
     let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
-    let Ok(outcomes) = run_all(&folder, &chosen) else { return ExitCode::FAILURE };
+    let Ok(outcomes) = run_all(&folder, &chosen, &engines) else { return ExitCode::FAILURE };
     if let Some(path) = table
         && let Err(error) = std::fs::write(&path, coverage(&outcomes))
     {
@@ -70,14 +76,14 @@ fn say(line: fmt::Arguments<'_>) -> io::Result<()> {
 }
 
 fn usage() -> ExitCode {
-    say(format_args!("usage: corpus [--dir FOLDER] [--table FILE] [NAME]...")).ok();
+    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c] [--table FILE] [NAME]...")).ok();
     ExitCode::from(2)
 }
 
 /// Runs one graph here and prints what came of it.
 fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
     let (Some(graph), Some(engine)) = (graph, engine) else { return usage() };
-    let engine = if engine == "native" { Engine::Native } else { Engine::Interpreter };
+    let Some(engine) = Engine::ALL.into_iter().find(|known| known.name() == engine) else { return usage() };
     say(format_args!("{}", check(Path::new(&graph), engine))).ok();
     ExitCode::SUCCESS
 }
@@ -89,13 +95,13 @@ type Found = (String, String, &'static str, Outcome);
 ///
 /// # Errors
 /// Of the output, which whoever reads it may close.
-fn run_all(folder: &Path, graphs: &[&PathBuf]) -> io::Result<Vec<Found>> {
+fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result<Vec<Found>> {
     let mut outcomes = Vec::new();
     let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
     let mut codes: BTreeMap<String, usize> = BTreeMap::new();
     for graph in graphs {
         let name = graph.strip_prefix(folder).unwrap_or(graph).display().to_string();
-        for engine in ["interpreter", "native"] {
+        for engine in engines.iter().map(|engine| engine.name()) {
             let outcome = spawned(graph, engine);
             say(format_args!("{name} {engine}: {outcome}"))?;
             let place = match &outcome {

@@ -1,6 +1,7 @@
 //! Runs random programs in the interpreter and as native code: `cargo xtask random --programs 2000 --seed 1`.
 //!
 //! Each program is compiled at levels 0 and 3, checked and unchecked, and runs with one thread and with two.
+//! With `--target c`, gcc and clang compile its C source instead, unchecked.
 //! Each program that agrees then receives a race, which validation or the interpreter has to refuse.
 //! `--faulty 500` adds 500 programs in which a memlet is moved: checked native code refuses the programs that
 //! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
@@ -27,17 +28,23 @@ const BATCH: u64 = 1000;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (mut programs, mut seed, mut faulty, mut loops) = (2000u64, 1u64, 0u64, 0u64);
+    let mut effort = Effort::Full;
     while let Some(argument) = arguments.next() {
+        if argument == "--target" {
+            effort = match arguments.next().as_deref() {
+                Some("llvm") => Effort::Full,
+                Some("c") => Effort::ThroughC,
+                _ => return usage(),
+            };
+            continue;
+        }
         let value = arguments.next().and_then(|value| value.parse().ok());
         match (argument.as_str(), value) {
             ("--programs", Some(value)) => programs = value,
             ("--seed", Some(value)) => seed = value,
             ("--faulty", Some(value)) => faulty = value,
             ("--loops", Some(value)) => loops = value,
-            _ => {
-                println!("usage: random [--programs N] [--seed S] [--faulty N] [--loops N]");
-                return ExitCode::from(2);
-            }
+            _ => return usage(),
         }
     }
     let failed_loops = if loops > 0 { all_loops(seed..seed + loops) } else { 0 };
@@ -45,7 +52,7 @@ fn main() -> ExitCode {
     // Trivial programs show nothing: others take their place.
     while counts.agreed + counts.failed < programs {
         let end = seed + BATCH.min(programs - counts.agreed - counts.failed);
-        counts.add(of_all(seed..end, one));
+        counts.add(of_all(seed..end, |seed| one(seed, effort)));
         seed = end;
         println!("up to seed {seed}: {} programs agree, {} do not", counts.agreed, counts.failed);
     }
@@ -53,6 +60,11 @@ fn main() -> ExitCode {
     let failed =
         failed_loops + counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn usage() -> ExitCode {
+    println!("usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]");
+    ExitCode::from(2)
 }
 
 /// What became of the programs.
@@ -69,9 +81,9 @@ struct Counts {
 /// What became of one program: `None` if it is trivial or failed.
 type One = Result<Option<(Features, Race)>, ()>;
 
-fn one(seed: u64) -> One {
-    let failed = |failure: Box<Failure>| show(&failure, reduced(&failure, Effort::Full));
-    match check(seed, Effort::Full).map_err(failed)? {
+fn one(seed: u64, effort: Effort) -> One {
+    let failed = |failure: Box<Failure>| show(&failure, reduced(&failure, effort));
+    match check(seed, effort).map_err(failed)? {
         Outcome::Trivial => Ok(None),
         Outcome::Agreed(features) => {
             let race = check_race(seed).map_err(|failure| println!("{failure}"))?;

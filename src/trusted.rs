@@ -10,6 +10,8 @@ use std::num::NonZeroU32;
 use sdfg::interpret::Arguments;
 use sdfg_codegen::load::{Call, CallError, Library, LoadError, PreparedCall};
 use sdfg_codegen::object::ObjectCode;
+use sdfg_codegen::plan::Plan;
+use sdfg_codegen::source::{CCompiler, SourceOptions};
 
 /// Loads code, also with sources and libraries of external tasklets.
 ///
@@ -18,6 +20,41 @@ use sdfg_codegen::object::ObjectCode;
 pub fn load(object: &ObjectCode) -> Result<Library, LoadError> {
     // SAFETY: sources of tests have no constructors, and BLAS libraries may be loaded by any process.
     unsafe { Library::load_external(object) }
+}
+
+/// A compiler of C, on a machine that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// gcc.
+    Gcc,
+    /// clang of the same version as LLVM.
+    Clang,
+}
+
+impl Compiler {
+    /// Both.
+    pub const ALL: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
+
+    /// The compiler for this machine's processor, without warnings.
+    pub fn at_level(self, level: u8) -> CCompiler {
+        let level = format!("-O{level}");
+        let arguments = [level.as_str(), "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
+        let command = match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang-19",
+        };
+        CCompiler::new(command, &arguments)
+    }
+}
+
+/// Loads the code of a plan by way of C source. A warning of the compiler is an error.
+///
+/// # Errors
+/// A text that says what failed: printing, compiling with the compiler's messages, or loading.
+pub fn through_c(plan: &Plan, compiler: Compiler) -> Result<Library, String> {
+    // SAFETY: see the head of this file.
+    unsafe { compiler.at_level(2).load(plan, &SourceOptions::default()) }
+        .map_err(|error| format!("by way of C: {error}"))
 }
 
 /// Runs a program on the arguments that the interpreter takes.

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg_codegen::link::shared_library;
 use sdfg_codegen::llvm::CompileOptions;
+use sdfg_codegen::lower::lower;
+use sdfg_codegen::source::{CCompiler, SourceOptions};
 
 use crate::Error;
 
@@ -45,12 +47,20 @@ impl Libraries {
     pub(crate) fn ours(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.folder.path().join(format!("{name}.so"));
         if !path.exists() {
-            let file = format!("{name}.sdft");
-            let text = std::fs::read_to_string(Path::new(SOURCES).join(&file))?;
-            let parsed = sdfg::text::parse(&file, &text).map_err(|errors| format!("{file}: {errors:?}"))?;
-            let program = validate(parsed)?;
-            let expanded = validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?;
+            let expanded = expanded(name)?;
             shared_library(&sdfg_codegen::compile(&expanded, &CompileOptions::default())?, &path)?;
+        }
+        Ok(path)
+    }
+
+    /// The library of a program's C source.
+    pub(crate) fn ours_through_c(&self, name: &str, compiler: Compiler) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(format!("{name}.source.{}.so", compiler.command()));
+        if !path.exists() {
+            let options = CompileOptions::default();
+            let plan = lower(&expanded(name)?, &options.target(), &options.lowering())?;
+            let compiler = CCompiler::new(compiler.command(), &["-O3", "-march=native"]);
+            compiler.shared_library(&plan, &SourceOptions::default(), &path)?;
         }
         Ok(path)
     }
@@ -71,4 +81,13 @@ impl Libraries {
         }
         Ok(path)
     }
+}
+
+/// A program without reductions and library nodes.
+fn expanded(name: &str) -> Result<Validated, Error> {
+    let file = format!("{name}.sdft");
+    let text = std::fs::read_to_string(Path::new(SOURCES).join(&file))?;
+    let parsed = sdfg::text::parse(&file, &text).map_err(|errors| format!("{file}: {errors:?}"))?;
+    let program = validate(parsed)?;
+    Ok(validate(sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)?)?)
 }

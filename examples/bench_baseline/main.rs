@@ -1,4 +1,5 @@
-//! Compiled programs beside the same algorithms in C: `cargo xtask bench baseline [NAME...]`.
+//! Compiled programs beside the same algorithms in C: `cargo xtask bench baseline [NAME...]`. With `--target c` in front, the same programs
+//! by way of C source beside LLVM's code.
 //!
 //! `benches/baseline` contains each algorithm as a program and as C, which clang and gcc compile. Each of the
 //! three libraries runs in a separate process, because one process must not load two OpenMP runtimes. Rounds
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.first().map(String::as_str) {
         Some(worker::COMMAND) => worker::serve(&arguments[1..]),
+        Some("--target") if arguments.get(1).is_some_and(|target| target == "c") => {
+            compare_targets(&arguments[2..])
+        }
         _ => compare(&arguments),
     };
     match outcome {
@@ -37,10 +41,7 @@ fn main() -> ExitCode {
 
 /// Measures the cases with these names, or all.
 fn compare(names: &[String]) -> Result<(), Error> {
-    if let Some(unknown) = names.iter().find(|name| !CASES.iter().any(|case| case.name == **name)) {
-        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        return Err(format!("no baseline `{unknown}`: there are {}", known.join(", ")).into());
-    }
+    let chosen = chosen(names)?;
     let libraries = Libraries::new()?;
     println!(
         "milliseconds, medians of {ROUNDS} interleaved rounds; C by the better of clang and gcc, -O3 -march=native -ffast-math -fopenmp"
@@ -52,10 +53,60 @@ fn compare(names: &[String]) -> Result<(), Error> {
     for threads in [1, 2] {
         let peak = bandwidth(&libraries, threads)?;
         println!("{:16} {threads:>7} {:>62.1}", "bandwidth", peak);
-        for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name))
-        {
+        for case in &chosen {
             measure(&libraries, case, threads, peak)?;
         }
+    }
+    Ok(())
+}
+
+/// Measures the cases with these names, or all, as LLVM's code and by way of C source.
+fn compare_targets(names: &[String]) -> Result<(), Error> {
+    let chosen = chosen(names)?;
+    let libraries = Libraries::new()?;
+    println!("milliseconds, medians of {ROUNDS} interleaved rounds; C source with -O3 -march=native");
+    println!(
+        "{:16} {:>7} {:>10} {:>10} {:>10} {:>10} {:>8}",
+        "program", "threads", "LLVM", "clang", "gcc", "LLVM/clang", "LLVM/gcc"
+    );
+    let mut logarithms = [0.0; 2];
+    for threads in [1, 2] {
+        for case in &chosen {
+            let mut workers = vec![Worker::start(case.name, &libraries.ours(case.program)?, true, threads)?];
+            for compiler in Compiler::BOTH {
+                let library = libraries.ours_through_c(case.program, compiler)?;
+                workers.push(Worker::start(case.name, &library, true, threads)?);
+            }
+            same_sums(case, &mut workers)?;
+            let times = rounds(&mut workers)?;
+            let ratios = [times[0] / times[1], times[0] / times[2]];
+            logarithms.iter_mut().zip(ratios).for_each(|(sum, ratio)| *sum += ratio.ln());
+            println!(
+                "{:16} {threads:>7} {:>10.2} {:>10.2} {:>10.2} {:>10.2} {:>8.2}",
+                case.name, times[0], times[1], times[2], ratios[0], ratios[1]
+            );
+        }
+    }
+    let [clang, gcc] = logarithms.map(|sum| (sum / (2.0 * chosen.len() as f64)).exp());
+    println!("{:58} {clang:>10.2} {gcc:>8.2}", "geometric mean");
+    Ok(())
+}
+
+/// The cases with these names, or all.
+fn chosen(names: &[String]) -> Result<Vec<&'static Case>, Error> {
+    if let Some(unknown) = names.iter().find(|name| !CASES.iter().any(|case| case.name == **name)) {
+        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        return Err(format!("no baseline `{unknown}`: there are {}", known.join(", ")).into());
+    }
+    let is_chosen = |case: &&Case| names.is_empty() || names.iter().any(|name| name == case.name);
+    Ok(CASES.iter().filter(is_chosen).collect())
+}
+
+/// Has all workers compute the same.
+fn same_sums(case: &Case, workers: &mut [Worker]) -> Result<(), Error> {
+    let sums: Vec<f64> = workers.iter_mut().map(Worker::check).collect::<Result<_, _>>()?;
+    if let Some(other) = sums[1..].iter().find(|sum| !case.agrees(sums[0], **sum)) {
+        return Err(format!("{}: the results differ: {} and {other}", case.name, sums[0]).into());
     }
     Ok(())
 }
@@ -76,10 +127,7 @@ fn measure(libraries: &Libraries, case: &Case, threads: u32, peak: f64) -> Resul
     for compiler in Compiler::BOTH {
         workers.push(Worker::start(case.name, &libraries.c(case.baseline, compiler)?, false, threads)?);
     }
-    let sums: Vec<f64> = workers.iter_mut().map(Worker::check).collect::<Result<_, _>>()?;
-    if let Some(other) = sums[1..].iter().find(|sum| !case.agrees(sums[0], **sum)) {
-        return Err(format!("{}: the results differ: {} and {other} in C", case.name, sums[0]).into());
-    }
+    same_sums(case, &mut workers)?;
     let times = rounds(&mut workers)?;
     let best = times[1].min(times[2]);
     let (ratio, goal) = (best / times[0], case.goal(threads));

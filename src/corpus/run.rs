@@ -13,7 +13,7 @@ use sdfg_library::{BuiltIn, expand, operations};
 use super::Outcome;
 use super::compare::compare;
 use super::data;
-use crate::trusted;
+use crate::trusted::{self, Compiler};
 
 /// What runs a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,25 @@ pub enum Engine {
     Interpreter,
     /// Native code in this process.
     Native,
+    /// Native code by way of C source and gcc.
+    Gcc,
+    /// Native code by way of C source and clang.
+    Clang,
+}
+
+impl Engine {
+    /// Every engine.
+    pub const ALL: [Engine; 4] = [Engine::Interpreter, Engine::Native, Engine::Gcc, Engine::Clang];
+
+    /// Its name on the command line and in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Interpreter => "interpreter",
+            Engine::Native => "native",
+            Engine::Gcc => "gcc",
+            Engine::Clang => "clang",
+        }
+    }
 }
 
 /// Reads a graph, runs it on the inputs beside it and compares its outputs.
@@ -57,7 +76,9 @@ fn attempt(graph: &Path, engine: Engine) -> Result<(), Outcome> {
     let mut arguments = data.arguments;
     match engine {
         Engine::Interpreter => interpret(&program, &mut arguments)?,
-        Engine::Native => native(&program, &mut arguments)?,
+        Engine::Native => native(&program, &mut arguments, None)?,
+        Engine::Gcc => native(&program, &mut arguments, Some(Compiler::Gcc))?,
+        Engine::Clang => native(&program, &mut arguments, Some(Compiler::Clang))?,
     }
     for (name, expected) in &data.expected {
         let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
@@ -75,14 +96,24 @@ fn interpret(program: &Validated, arguments: &mut Arguments) -> Result<(), Outco
     })
 }
 
-fn native(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome> {
+fn native(
+    program: &Validated,
+    arguments: &mut Arguments,
+    through_c: Option<Compiler>,
+) -> Result<(), Outcome> {
     let expanded = expand(program.sdfg(), &BuiltIn).map_err(failed)?;
     let expanded = validate(expanded).map_err(|rejected| failed(format!("expanded: {rejected}")))?;
     let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
     let plan = lower(&expanded, &options.target(), &options.lowering())
         .map_err(|error| failed(format!("not lowered: {error}")))?;
-    let object = llvm::compile(&plan, &options).map_err(|error| failed(format!("not compiled: {error}")))?;
-    let library = trusted::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?;
+    let library = match through_c {
+        Some(compiler) => trusted::through_c(&plan, compiler).map_err(failed)?,
+        None => {
+            let object = llvm::compile(&plan, &options);
+            let object = object.map_err(|error| failed(format!("not compiled: {error}")))?;
+            trusted::load(&object).map_err(|error| failed(format!("not loaded: {error}")))?
+        }
+    };
     trusted::run(&library, arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))
 }
 

@@ -17,7 +17,7 @@ use super::generate::generate;
 use super::inputs::{Sizes, inputs, same};
 use super::operations::Operations;
 use super::rng::Rng;
-use crate::trusted;
+use crate::trusted::{self, Compiler};
 
 /// What came of a random program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub enum Effort {
     Sample,
     /// At levels 0 and 3, checked and unchecked.
     Full,
+    /// By way of C source, with gcc and with clang.
+    ThroughC,
 }
 
 /// Why a random program is evidence of a fault, with its text.
@@ -182,6 +184,9 @@ fn compare(
     let timers = Instrumentation { level: ProfileLevel::Tasklet, counters: false };
     let timers = seed.is_multiple_of(7).then_some(timers);
     let expanded = expanded(program)?;
+    if effort == Effort::ThroughC {
+        return compare_through_c(&expanded, arguments, expected);
+    }
     for (checked, level) in compilations(seed, effort) {
         // Programs are small: without this, no threads would be started.
         let options = CompileOptions { level, checked, parallel_threshold: 0, ..CompileOptions::default() };
@@ -199,6 +204,31 @@ fn compare(
     Ok(())
 }
 
+/// As [`compare`], by way of C source.
+fn compare_through_c(
+    expanded: &Validated,
+    arguments: &Arguments,
+    expected: &Arguments,
+) -> Result<(), String> {
+    let options = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+    let plan = lower(expanded, &options.target(), &options.lowering());
+    let plan = plan.map_err(|error| format!("not lowered: {error}"))?;
+    for compiler in Compiler::ALL {
+        let library = trusted::through_c(&plan, compiler)?;
+        for threads in [1, 2] {
+            let mut actual = arguments.clone();
+            let run = trusted::run(&library, &mut actual, NonZeroU32::new(threads));
+            run.map_err(|error| format!("native, {compiler:?}, {threads} threads: {error}"))?;
+            if let Some((name, tensor, other)) = difference(expected, &actual) {
+                return Err(format!(
+                    "`{name}` differs with {compiler:?}, {threads} threads: {tensor:?} and {other:?}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Whether checked, and the level.
 fn compilations(seed: u64, effort: Effort) -> Vec<(bool, OptLevel)> {
     let level = |turn: u64| OptLevel::ALL[(turn % OptLevel::ALL.len() as u64) as usize];
@@ -209,6 +239,7 @@ fn compilations(seed: u64, effort: Effort) -> Vec<(bool, OptLevel)> {
             .into_iter()
             .flat_map(|level| [(false, level), (true, level)])
             .collect(),
+        Effort::ThroughC => Vec::new(),
     }
 }
 

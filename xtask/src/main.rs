@@ -31,19 +31,21 @@ Commands:
   setup             Find LLVM 19 and a C compiler; as root on Debian or Ubuntu, install missing packages
   test [--quick]    Set up, then run every check that CI runs; --quick runs only the tests
   bench [compile]   Measure the time from the builder to loaded code
-  bench baseline    Compare compiled programs with the same algorithms in C by clang-19 and gcc; NAME... selects some
+  bench baseline    Compare compiled programs with the same algorithms in C by clang-19 and gcc; NAME... selects some,
+                    --target c compares the C source of the programs with LLVM's code
   bench calls       Measure the cost of a prepared call of a small program
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench edit        Measure series of edits in states of up to 100,000 nodes
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
-  random [--programs N] [--seed S] [--faulty N] [--loops N]
+  random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
-                    maps on lanes at every level and for vectors of several widths
-  corpus [--dir D] [--table FILE] [NAME..]
+                    maps on lanes at every level and for vectors of several widths; --target c compares C source
+  corpus [--dir D] [--target llvm|c] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
-                    folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md
+                    folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
+                    --target c runs their C source, compiled by gcc and by clang
   faults [NAME..]   Plant faults in a copy of the tree, and report the test that finds each
   fuzz [text|json|dace|validation] [--seconds N]
                     Search for inputs that break the readers, validation or the interpreter (default 60 s per target);

@@ -86,9 +86,18 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
     install(packages)
 }
 
-/// Packages that some tests use and nothing else needs: calls from C, Fortran and CMake, a debugger, a BLAS to call.
-const TEST_PACKAGES: [&str; 6] =
-    ["cmake", "gdb", "gfortran", "liblapacke-dev", "libopenblas-dev", "pkg-config"];
+/// Packages that some tests use and nothing else needs: compilers of C source, calls from C, Fortran and CMake, a debugger, a BLAS to call.
+const TEST_PACKAGES: [&str; 9] = [
+    "clang-19",
+    "cmake",
+    "g++",
+    "gdb",
+    "gfortran",
+    "liblapacke-dev",
+    "libomp-19-dev",
+    "libopenblas-dev",
+    "pkg-config",
+];
 
 /// Installs what only some tests use, or says what they would need: without it they pass and say what they left out.
 pub(crate) fn offer_test_tools() {

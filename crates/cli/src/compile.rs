@@ -10,6 +10,7 @@ use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::package::{check_package, write_package};
+use sdfg_codegen::source::{SourceOptions, c_source};
 
 use crate::data::DataOptions;
 use crate::failure::Failure;
@@ -25,6 +26,7 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:\n  sdfg compile laplace.sdft --emit so -o liblaplace.so\n  \
                         sdfg compile laplace.sdft --emit header -o laplace.h\n  \
                         sdfg compile laplace.sdft --emit package --specialize N=4096 -o /opt/laplace\n  \
+                        sdfg compile laplace.sdft --emit c -o laplace.c\n  \
                         sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3\n  \
                         sdfg compile laplace.sdft --emit plan --checked")]
 pub(crate) struct Compile {
@@ -48,6 +50,9 @@ pub(crate) struct Compile {
     /// text file, its text form is written beside the output as NAME.debug.sdft.
     #[arg(short = 'g')]
     debug: bool,
+    /// Add the C source to a package, as src/NAME.c.
+    #[arg(long)]
+    with_source: bool,
     /// Instrument the code for a sanitizer. Link the process that uses it with `clang -fsanitize=address` or `thread`. The code is
     /// several times slower.
     #[arg(long, value_enum, value_name = "SANITIZER")]
@@ -68,6 +73,8 @@ enum Sanitize {
 enum Emit {
     /// The lowered program as text: the decisions between the graph and the back end.
     Plan,
+    /// C11 source with OpenMP, for other compilers and for readers; its first lines name the flags it needs.
+    C,
     /// LLVM's intermediate representation; with -O0, as generated.
     LlvmIr,
     /// Assembly text.
@@ -93,7 +100,13 @@ impl Emit {
     /// The file for the program `name` when the user names none; texts have none.
     fn default_file(self, name: &str) -> Option<String> {
         match self {
-            Emit::Plan | Emit::LlvmIr | Emit::Asm | Emit::Header | Emit::Fortran | Emit::Interface => None,
+            Emit::Plan
+            | Emit::C
+            | Emit::LlvmIr
+            | Emit::Asm
+            | Emit::Header
+            | Emit::Fortran
+            | Emit::Interface => None,
             Emit::Obj => Some(format!("{name}.o")),
             Emit::So => Some(format!("lib{name}.so")),
             Emit::A => Some(format!("lib{name}.a")),
@@ -106,6 +119,15 @@ impl Compile {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         if self.output.as_deref() == Some("-") && matches!(self.emit, Emit::So | Emit::A | Emit::Package) {
             return Err(Failure::usage("libraries are written to files only").help("name one with -o FILE"));
+        }
+        if self.with_source && self.emit != Emit::Package {
+            let message = "only a package takes a source along";
+            return Err(Failure::usage(message)
+                .help("`--emit package --with-source`, or `--emit c` for the source alone"));
+        }
+        if self.emit == Emit::C && self.sanitize.is_some() {
+            let help = "give `-fsanitize=` to the compiler of the source";
+            return Err(Failure::usage("C source has no instrumentation for sanitizers").help(help));
         }
         self.check_output()?;
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
@@ -141,6 +163,10 @@ impl Compile {
 
     /// The folder that names of source files are relative to, if debug information is requested.
     fn debug_folder(&self) -> Result<Option<String>, Failure> {
+        if self.emits_source() {
+            // Comments of C source tell the program's lines; no debugger looks for the folder.
+            return Ok(Some(String::new()));
+        }
         if !self.debug {
             return Ok(None);
         }
@@ -164,6 +190,11 @@ impl Compile {
         Ok(Source::from_text(path.display().to_string(), text))
     }
 
+    /// Whether the output has C source.
+    fn emits_source(&self) -> bool {
+        self.emit == Emit::C
+    }
+
     fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {
         let Lowered { plan, options, .. } = lowered;
         let file = Path::new(path.unwrap_or_default());
@@ -171,6 +202,7 @@ impl Compile {
         let destination = Destination::new(path);
         match self.emit {
             Emit::Plan => destination.write(plan.to_string().as_bytes()),
+            Emit::C => destination.write(source_of(lowered)?.as_bytes()),
             Emit::LlvmIr => {
                 let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
                 destination.write(text.as_bytes())
@@ -204,9 +236,16 @@ impl Compile {
             }
             Emit::Package => {
                 self.native.consent(lowered)?;
+                let source = if self.with_source { Some(source_of(lowered)?) } else { None };
                 let object = self.native.compile(lowered)?;
-                write_package(&object, file).map_err(|error| unlinked(&error))
+                write_package(&object, source.as_deref(), file).map_err(|error| unlinked(&error))
             }
         }
     }
+}
+
+/// The C source of a program.
+fn source_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
+    let options = SourceOptions { floats: options.floats, threads: options.threads };
+    c_source(plan, &options).map_err(Failure::program)
 }

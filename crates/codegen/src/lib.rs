@@ -1,7 +1,7 @@
 //! Lowering of SDFGs to plans, and the back ends that print plans.
 //!
 //! `lower` turns a graph into a plan. `plan` defines the language between graph and back ends. `llvm`
-//! compiles a plan to object code. `link` writes libraries. `header`, `fortran`, `json` and `package`
+//! compiles a plan to object code, `source` prints a plan as C. `link` writes libraries. `header`, `fortran`, `json` and `package`
 //! describe the interface to callers. `load` calls compiled programs from Rust.
 
 pub mod cache;
@@ -24,6 +24,7 @@ pub mod plan;
 #[cfg(feature = "llvm")]
 mod processor;
 mod reserved;
+pub mod source;
 
 #[cfg(feature = "llvm")]
 pub use compile::{CompileError, compile};

@@ -10,6 +10,7 @@
 //! lib/libNAME.a
 //! lib/pkgconfig/NAME.pc
 //! lib/cmake/NAME/NAME-config.cmake
+//! src/NAME.c (on request)
 //! ```
 
 use std::fs::{self, Permissions};
@@ -25,16 +26,16 @@ use crate::json::json_interface;
 use crate::link::{LinkError, folder_of, shared_library, static_library, unmade, write_file};
 use crate::object::{ObjectCode, Requirements};
 
-/// Writes a package into `folder`, which is made if it is not there. All of it is written to another folder first: where that fails, nothing is
+/// Writes a package into `folder`, which is made if it is not there, with the C source of the program if it is given. All of it is written to another folder first: where that fails, nothing is
 /// left of it, and a package that was there before stays as it was.
 ///
 /// # Errors
 /// Every [`LinkError`].
-pub fn write_package(object: &ObjectCode, folder: &Path) -> Result<(), LinkError> {
+pub fn write_package(object: &ObjectCode, source: Option<&str>, folder: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: folder.to_owned(), source };
     let parents = NewFolders::make(folder_of(folder)).map_err(failed)?;
     let staging = stage(folder).map_err(failed)?;
-    let files = write_files(object, staging.path()).map_err(|error| match error {
+    let files = write_files(object, source, staging.path()).map_err(|error| match error {
         // Nobody has heard of the folder that it names.
         LinkError::Write { path, source } => {
             let path = path.strip_prefix(staging.path()).map_or(path.clone(), |path| folder.join(path));
@@ -90,7 +91,7 @@ fn stage(folder: &Path) -> io::Result<tempfile::TempDir> {
 }
 
 /// Writes the files of a package; gives their paths within it.
-fn write_files(object: &ObjectCode, folder: &Path) -> Result<Vec<PathBuf>, LinkError> {
+fn write_files(object: &ObjectCode, source: Option<&str>, folder: &Path) -> Result<Vec<PathBuf>, LinkError> {
     let (name, interface) = (object.interface.name(), &object.interface);
     let library = |end: &str| PathBuf::from(format!("lib/lib{name}.{end}"));
     let texts = [
@@ -100,6 +101,11 @@ fn write_files(object: &ObjectCode, folder: &Path) -> Result<Vec<PathBuf>, LinkE
         (format!("lib/pkgconfig/{name}.pc"), pkg_config(object)),
         (format!("lib/cmake/{name}/{name}-config.cmake"), cmake_config(object)),
     ];
+    let source = source.map(|text| (format!("src/{name}.c"), text.to_owned()));
+    if source.is_some() {
+        let path = folder.join("src");
+        fs::create_dir_all(&path).map_err(|source| LinkError::Write { path, source })?;
+    }
     for part in ["include", "lib/pkgconfig", &format!("lib/cmake/{name}")] {
         let path = folder.join(part);
         fs::create_dir_all(&path).map_err(|source| LinkError::Write { path, source })?;
@@ -107,7 +113,7 @@ fn write_files(object: &ObjectCode, folder: &Path) -> Result<Vec<PathBuf>, LinkE
     shared_library(object, &folder.join(library("so")))?;
     static_library(object, &folder.join(library("a")))?;
     let mut files = vec![library("so"), library("a")];
-    for (path, text) in texts {
+    for (path, text) in texts.into_iter().chain(source) {
         write_file(&folder.join(&path), text.as_bytes())?;
         files.push(path.into());
     }

@@ -48,5 +48,17 @@ pub const fn profile(sanitizer: Option<Sanitizer>) -> (&'static str, &'static [u
 /// nothing that a sanitizer would look at.
 pub const PROCESSOR: (&str, &[u8]) = ("processor", include_bytes!(env!("SDFG_RUNTIME_PROCESSOR")));
 
+/// The declarations of streams and tasks as C11 or C++17, for generated source that calls them: `src/c/runtime.h`.
+pub const C_HEADER: &str = include_str!("c/runtime.h");
+
+/// The C sources of streams and tasks behind [`C_HEADER`], in an order in which they can stand in one file. They include each other's headers
+/// with quotes, and those of the C library.
+pub const C_SOURCES: [&str; 4] = [
+    include_str!("c/task.h"),
+    include_str!("c/stack.h"),
+    include_str!("c/stream.c"),
+    include_str!("c/task.c"),
+];
+
 #[cfg(test)]
 mod tests;

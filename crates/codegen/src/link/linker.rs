@@ -87,7 +87,7 @@ pub(super) fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs `command`, which starts `program`, and keeps what it prints for the error message.
-pub(super) fn run(program: &Path, mut command: Command) -> Result<(), LinkError> {
+pub(crate) fn run(program: &Path, mut command: Command) -> Result<(), LinkError> {
     let program = program.display().to_string();
     let output = match command.output() {
         Ok(output) => output,

@@ -27,8 +27,9 @@ pub(crate) use output::{folder_of, unmade};
 use crate::object::ObjectCode;
 pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form};
 pub(crate) use external::{Externals, Library};
+pub(crate) use linker::run as run_program;
 use linker::{Flavour, Linker};
-use output::Output;
+pub(crate) use output::Output;
 
 /// Links `object` to a shared library at `path`, whose file name becomes the name that programs ask for.
 ///

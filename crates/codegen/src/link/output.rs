@@ -47,7 +47,7 @@ pub fn check_writable(path: &Path) -> Result<(), LinkError> {
 }
 
 /// An empty file for a program that writes it, whose contents then go to a path; deleted unless it does.
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     place: PathEntry,
     temporary: TempPath,
@@ -55,7 +55,7 @@ pub(super) struct Output {
 
 impl Output {
     /// The output for `path`.
-    pub(super) fn new(path: &Path) -> Result<Self, LinkError> {
+    pub(crate) fn new(path: &Path) -> Result<Self, LinkError> {
         let failed = |source| LinkError::Write { path: path.to_owned(), source };
         let place = PathEntry::of(path).map_err(failed)?;
         let temporary = match &place {
@@ -66,12 +66,12 @@ impl Output {
     }
 
     /// The file to write.
-    pub(super) fn temporary(&self) -> &Path {
+    pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
 
     /// Makes the path have what was written.
-    pub(super) fn persist(self) -> Result<(), LinkError> {
+    pub(crate) fn persist(self) -> Result<(), LinkError> {
         let Output { path, place, temporary } = self;
         let written = match place {
             PathEntry::File(file) => temporary.persist(file).map_err(|error| error.error),

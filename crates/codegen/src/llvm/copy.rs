@@ -16,7 +16,7 @@ impl<'ctx> Function<'_, 'ctx> {
         if from.element != to.element {
             return Err(self.emitter.defect(format!("copy `{}` converts elements", copy.label)));
         }
-        let mut dimensions = merged(&copy.dimensions);
+        let mut dimensions = copy.merged_dimensions();
         // What a block moves is not looked at.
         let is_block = !self.is_checked()
             && matches!(copy.write, Resolved::Store)
@@ -79,25 +79,4 @@ impl<'ctx> Function<'_, 'ctx> {
         copied.map_err(|error| self.emitter.defect(error))?;
         Ok(())
     }
-}
-
-/// The dimensions with neighbours put together where both sides allow it: fewer loops, longer blocks.
-fn merged(dimensions: &[CopyDimension]) -> Vec<CopyDimension> {
-    let mut merged: Vec<CopyDimension> = Vec::new();
-    for dimension in dimensions {
-        match merged.last_mut() {
-            Some(outer)
-                if outer.from_stride == &dimension.from_stride * &dimension.extent
-                    && outer.to_stride == &dimension.to_stride * &dimension.extent =>
-            {
-                // Both may be empty by ending before they begin.
-                let count = |extent| Expr::max(extent, &Expr::zero());
-                outer.extent = count(&outer.extent) * count(&dimension.extent);
-                outer.from_stride = dimension.from_stride.clone();
-                outer.to_stride = dimension.to_stride.clone();
-            }
-            Some(_) | None => merged.push(dimension.clone()),
-        }
-    }
-    merged
 }

@@ -37,6 +37,27 @@ pub struct CopyDimension {
 }
 
 impl Copy {
+    /// The dimensions with neighbours put together where both sides allow it: fewer loops, longer blocks.
+    pub(crate) fn merged_dimensions(&self) -> Vec<CopyDimension> {
+        let mut merged: Vec<CopyDimension> = Vec::new();
+        for dimension in &self.dimensions {
+            match merged.last_mut() {
+                Some(outer)
+                    if outer.from_stride == &dimension.from_stride * &dimension.extent
+                        && outer.to_stride == &dimension.to_stride * &dimension.extent =>
+                {
+                    // Both may be empty by ending before they begin.
+                    let count = |extent| Expr::max(extent, &Expr::zero());
+                    outer.extent = count(&outer.extent) * count(&dimension.extent);
+                    outer.from_stride = dimension.from_stride.clone();
+                    outer.to_stride = dimension.to_stride.clone();
+                }
+                Some(_) | None => merged.push(dimension.clone()),
+            }
+        }
+        merged
+    }
+
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         self.from.parts(visit);
         self.to.parts(visit);

@@ -1,6 +1,8 @@
 //! Runs one program in the interpreter and as native code.
 
+use std::io::Write;
 use std::num::NonZeroU32;
+use std::process::{Command, Stdio};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
 use sdfg::interpret::{Arguments, Interpreter, Options};
@@ -13,6 +15,7 @@ use sdfg::value::Value;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel, Sanitizer};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::{LowerOptions, lower};
+use sdfg_codegen::source::{CCompiler, SourceOptions, c_source};
 
 use super::timers::agree_when_timed;
 
@@ -65,6 +68,70 @@ pub(crate) fn agree_at_every_level(program: &Sdfg, symbols: &[(String, i64)]) ->
         }
     }
     Ok(())
+}
+
+/// Runs a program by way of C source, compiled by this command, with these symbols and small numbers in every argument, several times on one
+/// handle; every run must agree with the interpreter.
+pub(crate) fn agree_through_c(
+    compiler: &str,
+    program: &Sdfg,
+    symbols: &[(String, i64)],
+    runs: usize,
+) -> Result<(), String> {
+    let (program, arguments) = prepared(program, symbols)?;
+    let library = compiled_by(compiler, &program)?;
+    // Each number of threads has a handle of its own.
+    for threads in [1, 2, 3] {
+        let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
+        let (mut expected, mut actual) = (arguments.clone(), arguments.clone());
+        for run in 1..=runs {
+            let ran = interpreter.run(&mut expected, &Options::default());
+            ran.map_err(|error| format!("interpreter: {error}"))?;
+            native(&library, &mut actual, NonZeroU32::new(threads))
+                .map_err(|error| format!("native, {threads} threads, run {run}: {error}"))?;
+            if let Some(difference) = difference(&expected, &actual) {
+                return Err(format!("with {threads} threads, run {run}, {difference}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As [`failure`], by way of C source.
+pub(crate) fn failure_through_c(
+    compiler: &str,
+    program: &Sdfg,
+    symbols: &[(String, i64)],
+) -> Result<Option<String>, String> {
+    let (program, mut arguments) = prepared(program, symbols)?;
+    let library = compiled_by(compiler, &program)?;
+    native(&library, &mut arguments, NonZeroU32::new(2)).err();
+    Ok(native(&library, &mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string()))
+}
+
+/// The library of a program by way of C source, which is C++, too. Warnings are errors.
+fn compiled_by(compiler: &str, program: &Validated) -> Result<Library, String> {
+    let options = options();
+    let plan = lower(program, &options.target(), &options.lowering()).map_err(|error| error.to_string())?;
+    let text = c_source(&plan, &SourceOptions::default()).map_err(|error| error.to_string())?;
+    let warnings = ["-O2", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
+    let as_cpp = Command::new(compiler)
+        .args(["-x", "c++", "-std=c++17", "-fopenmp", "-fsyntax-only"])
+        .args(warnings)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut as_cpp = as_cpp.map_err(|error| format!("`{compiler}` cannot be run: {error}"))?;
+    let written = as_cpp.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    written.transpose().map_err(|error| error.to_string())?;
+    let output = as_cpp.wait_with_output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("not C++: {}\n{text}", String::from_utf8_lossy(&output.stderr)));
+    }
+    // SAFETY: programs with C or C++ code of their own are not among these.
+    let library = unsafe { CCompiler::new(compiler, &warnings).load(&plan, &SourceOptions::default()) };
+    library.map_err(|error| format!("not compiled: {error}\n{text}"))
 }
 
 /// Runs a program of these tests natively.

@@ -6,6 +6,8 @@
 //! handle (`agree repeated`). Those in `deadlocks`, and those in `traps` as checked code, end with an error
 //! (`-> trap PART`).
 //!
+//! gcc and clang compile the C source of the same programs, as C11 and as C++17; every warning is an error.
+//!
 //! With `SDFG_TEST_SANITIZER`, code is instrumented, and the programs in `faults` become tests too: each ends
 //! its process with the report of its command `sanitize`. `cargo xtask sanitize` runs them in this way.
 
@@ -15,7 +17,9 @@ mod timers;
 use std::path::Path;
 use std::process::ExitCode;
 
-use harness::{agree, agree_at_every_level, agree_repeatedly, failure, prepared, run};
+use harness::{
+    agree, agree_at_every_level, agree_repeatedly, agree_through_c, failure, failure_through_c, prepared, run,
+};
 use libtest_mimic::{Arguments, Trial};
 use sdfg::ir::Sdfg;
 use sdfg_filetest::{Agreement, BackEnd, Native, PlanOptions, files};
@@ -32,6 +36,17 @@ fn main() -> ExitCode {
     }
     if harness::options().sanitizer.is_none() {
         trials.retain(|trial| !trial.name().starts_with("faults/"));
+        for (compiler, back_end) in [("gcc", &ThroughC("gcc")), ("clang", &ThroughC("clang-19"))] {
+            if !is_there(back_end.0) {
+                // `cargo xtask test` installs it, or says that tests leave it out.
+                continue;
+            }
+            let found = files(&root, "cargo test -p sdfg-codegen --test agreement", back_end).into_iter();
+            // C source has no checks and no sanitizer.
+            let found = found
+                .filter(|trial| !["traps/", "faults/"].iter().any(|folder| trial.name().starts_with(folder)));
+            trials.extend(found.map(|trial| trial.with_kind(compiler)));
+        }
     }
     trials.push(Trial::test("a_failure_stops_the_timers", || {
         a_failure_stops_the_timers();
@@ -67,6 +82,34 @@ impl BackEnd for Interpreted {
             Agreement::Report => {
                 run(program, symbols)?;
                 Err("the sanitizer has found nothing".to_owned())
+            }
+        }
+    }
+}
+
+fn is_there(command: &str) -> bool {
+    std::process::Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Compares C source, compiled by this command, with the interpreter.
+struct ThroughC(&'static str);
+
+impl BackEnd for ThroughC {
+    fn plan(&self, _: &Sdfg, _: PlanOptions) -> Result<String, String> {
+        Err("`plan` belongs in `tests/plans`".to_owned())
+    }
+
+    fn run(&self, program: &Sdfg, command: &Native) -> Result<(), String> {
+        let symbols = &command.symbols;
+        match &command.agreement {
+            Agreement::Results | Agreement::EveryLevel => agree_through_c(self.0, program, symbols, 1),
+            Agreement::Repeated => agree_through_c(self.0, program, symbols, 4),
+            Agreement::Trap { checked: true, .. } | Agreement::Report => {
+                Err("C source has no checks".to_owned())
+            }
+            Agreement::Trap { checked: false, part } => {
+                let found = failure_through_c(self.0, program, symbols)?.unwrap_or_default();
+                if found.contains(part) { Ok(()) } else { Err(format!("`{found}` and not `{part}`")) }
             }
         }
     }

@@ -1,19 +1,40 @@
 /* What generated code calls, beyond the C library: streams, processing elements and tasks.
  *
  * The declarations are those of `crates/codegen/src/llvm/stream.rs` and `task.rs`. Everything is weak and hidden: several libraries in
- * one process, and several objects in one library, each bring a copy along.
+ * one process, and several objects in one library, each bring a copy along. The sources are C11 and C++17: they become part of generated C
+ * files, too. Every name at file level begins with `sdfg_` or `SDFG_`.
  */
 #ifndef SDFG_RUNTIME_H
 #define SDFG_RUNTIME_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SDFG __attribute__((weak, visibility("hidden")))
 
 /* Status codes of generated programs. */
 enum { SDFG_SUCCESS = 0, SDFG_OUT_OF_MEMORY = 2, SDFG_INVALID_ARGUMENT = 3, SDFG_TRAP = 4 };
 
-typedef struct sdfg_stream sdfg_stream;
+/* A queue: a ring of elements. */
+typedef struct {
+    char *ring;
+    int64_t capacity; /* elements of the ring: a power of two, or none yet */
+    int64_t head;     /* position of the oldest element in the ring */
+    int64_t length;
+    int32_t locked;
+} __attribute__((aligned(64))) sdfg_fifo; /* a cache line each: neighbours are used by different threads */
+
+typedef struct sdfg_stream {
+    int64_t queues;
+    int64_t bound;
+    int64_t bytes;
+    sdfg_fifo queue[];
+} sdfg_stream;
+
 typedef struct sdfg_scope sdfg_scope;
 typedef struct sdfg_task sdfg_task;
 
@@ -78,5 +99,9 @@ typedef struct {
 /* Runs all tasks of a group on the calling thread, each until it waits, and returns when they are done: `task` is the one that calls, or
  * null. A status: out of memory. After a failure of a task, which the program's `status` tells, no further ones begin. */
 SDFG int32_t sdfg_tasks_run(const sdfg_kind *kinds, int64_t n_kinds, const void *environment, const int32_t *status, sdfg_task *task);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,14 +8,19 @@
 #include "task.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* Bytes of a task's stack. Pages are there when they are touched. */
-#define STACK (256 << 10)
+#define SDFG_STACK_BYTES (256 << 10)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Saves the registers that a call keeps and the stack pointer, and takes those of another stack. */
-void sdfg_task_switch(void **from, void *to) SDFG;
+SDFG void sdfg_task_switch(void **from, void *to);
 #if defined(__x86_64__)
 __asm__(
     ".pushsection .text.sdfg_task_switch,\"axG\",@progbits,sdfg_task_switch,comdat\n"
@@ -26,7 +31,7 @@ __asm__(
     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
     "  ret\n"
     ".size sdfg_task_switch, . - sdfg_task_switch\n.popsection\n");
-#define SAVED 6
+#define SDFG_SAVED 6
 #elif defined(__aarch64__)
 __asm__(
     ".pushsection .text.sdfg_task_switch,\"axG\",@progbits,sdfg_task_switch,comdat\n"
@@ -46,15 +51,15 @@ __asm__(
 #error "tasks need the switch of stacks for this processor"
 #endif
 
-typedef struct group group;
-typedef struct scheduler scheduler;
+typedef struct sdfg_group sdfg_group;
+typedef struct sdfg_scheduler sdfg_scheduler;
 
 struct sdfg_task {
     void *stack_pointer;
     char *stack; /* lowest address, the guard page */
     sdfg_stack known; /* what sanitizers know of it */
-    scheduler *scheduler;
-    group *group;
+    sdfg_scheduler *scheduler;
+    sdfg_group *group;
     int64_t kind, number;
     sdfg_wait wait;
     int64_t seen;   /* the scheduler's count of changes when it began to wait */
@@ -63,7 +68,7 @@ struct sdfg_task {
 };
 
 /* Tasks that were begun together. */
-struct group {
+struct sdfg_group {
     const sdfg_kind *kinds;
     int64_t n_kinds;
     const void *environment;
@@ -71,14 +76,14 @@ struct group {
     int64_t *left;  /* tasks of each kind that are not done */
     int64_t remaining; /* of all kinds */
     int64_t running;   /* begun and not done */
-    group *outer; /* groups with tasks to begin, innermost first */
+    sdfg_group *outer; /* groups with tasks to begin, innermost first */
 };
 
-struct scheduler {
+struct sdfg_scheduler {
     void *stack_pointer; /* of the scheduler itself while a task runs */
     sdfg_stack known;    /* what sanitizers know of its stack */
     const int32_t *status;
-    group *groups;
+    sdfg_group *groups;
     sdfg_task *waiting, **last; /* in the order in which they began to wait */
     sdfg_task *unused;          /* done, with their stacks */
     int64_t changes;            /* how often a task has run, other than to find that nothing has changed */
@@ -87,7 +92,7 @@ struct scheduler {
 };
 
 /* The scheduler's side of a switch, which a new task finds below its first frame. */
-static void begin(sdfg_task *task) {
+static void sdfg_run_task(sdfg_task *task) {
     const sdfg_kind *kind = &task->group->kinds[task->kind];
     sdfg_stack_arrive(&task->known, &task->scheduler->known);
     kind->run(task->group->environment, task->number, task);
@@ -98,9 +103,9 @@ static void begin(sdfg_task *task) {
 }
 
 /* The first code on a new stack: the task is in the register that `prepare` put it in. */
-void sdfg_task_begin(sdfg_task *task) SDFG;
-void sdfg_task_begin(sdfg_task *task) { begin(task); }
-void sdfg_task_entry(void) SDFG;
+SDFG void sdfg_task_begin(sdfg_task *task);
+void sdfg_task_begin(sdfg_task *task) { sdfg_run_task(task); }
+SDFG void sdfg_task_entry(void);
 #if defined(__x86_64__)
 __asm__(
     ".pushsection .text.sdfg_task_entry,\"axG\",@progbits,sdfg_task_entry,comdat\n"
@@ -116,14 +121,14 @@ __asm__(
 #endif
 
 /* Lays the first frame of a task out: the switch to it returns to the entry. */
-static void prepare(sdfg_task *task) {
-    uintptr_t top = ((uintptr_t)task->stack + STACK) & ~(uintptr_t)15;
+static void sdfg_prepare(sdfg_task *task) {
+    uintptr_t top = ((uintptr_t)task->stack + SDFG_STACK_BYTES) & ~(uintptr_t)15;
     void **frame;
 #if defined(__x86_64__)
-    frame = (void **)top - 3 - SAVED; /* the saved registers, the return address, and two words that keep the alignment */
-    for (int i = 0; i < SAVED + 3; i++) frame[i] = 0;
+    frame = (void **)top - 3 - SDFG_SAVED; /* the saved registers, the return address, and two words that keep the alignment */
+    for (int i = 0; i < SDFG_SAVED + 3; i++) frame[i] = 0;
     frame[4] = task; /* rbx */
-    frame[SAVED] = (void *)sdfg_task_entry;
+    frame[SDFG_SAVED] = (void *)sdfg_task_entry;
 #else
     frame = (void **)(top - 160);
     for (int i = 0; i < 20; i++) frame[i] = 0;
@@ -131,19 +136,19 @@ static void prepare(sdfg_task *task) {
     frame[11] = (void *)sdfg_task_entry;
 #endif
     task->stack_pointer = frame;
-    task->known = sdfg_stack_new(task->stack, STACK);
+    task->known = sdfg_stack_new(task->stack, SDFG_STACK_BYTES);
 }
 
-static sdfg_task *new_task(scheduler *scheduler) {
+static sdfg_task *sdfg_new_task(sdfg_scheduler *scheduler) {
     sdfg_task *task = scheduler->unused;
     if (task) {
         scheduler->unused = task->next;
         return task;
     }
-    task = calloc(1, sizeof *task);
+    task = (sdfg_task *)calloc(1, sizeof *task);
     if (!task) return NULL;
     task->scheduler = scheduler;
-    task->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    task->stack = (char *)mmap(NULL, SDFG_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (task->stack == MAP_FAILED) {
         free(task);
         return NULL;
@@ -153,7 +158,7 @@ static sdfg_task *new_task(scheduler *scheduler) {
     return task;
 }
 
-static void resume(scheduler *scheduler, sdfg_task *task) {
+static void sdfg_resume(sdfg_scheduler *scheduler, sdfg_task *task) {
     task->is_waiting = 1;
     sdfg_stack_leave(&scheduler->known, &task->known, 0);
     sdfg_task_switch(&scheduler->stack_pointer, task->stack_pointer);
@@ -175,7 +180,7 @@ static void resume(scheduler *scheduler, sdfg_task *task) {
     scheduler->unused = task;
 }
 
-static int may_go_on(const scheduler *scheduler, const sdfg_task *task) {
+static int sdfg_may_go_on(const sdfg_scheduler *scheduler, const sdfg_task *task) {
     const sdfg_wait *wait = &task->wait;
     int64_t value = wait->value ? __atomic_load_n(wait->value, __ATOMIC_RELAXED) : 0;
     switch (wait->kind) {
@@ -187,31 +192,31 @@ static int may_go_on(const scheduler *scheduler, const sdfg_task *task) {
 }
 
 /* Runs the task that has waited longest of those that can go on; false if there is none. */
-static int run_waiting(scheduler *scheduler) {
+static int sdfg_run_waiting(sdfg_scheduler *scheduler) {
     for (sdfg_task **link = &scheduler->waiting; *link; link = &(*link)->next) {
         sdfg_task *task = *link;
-        if (!scheduler->is_stopped && !may_go_on(scheduler, task)) continue;
+        if (!scheduler->is_stopped && !sdfg_may_go_on(scheduler, task)) continue;
         *link = task->next;
         if (!*link) scheduler->last = link;
-        resume(scheduler, task);
+        sdfg_resume(scheduler, task);
         return 1;
     }
     return 0;
 }
 
-static int is_ready(const group *group, int64_t kind) {
+static int sdfg_is_ready(const sdfg_group *group, int64_t kind) {
     for (int64_t i = 0; i < group->kinds[kind].n_after; i++)
         if (group->left[group->kinds[kind].after[i]] > 0) return 0;
     return 1;
 }
 
 /* Begins a task; false if there is none to begin. */
-static int run_new(scheduler *scheduler) {
+static int sdfg_run_new(sdfg_scheduler *scheduler) {
     if (scheduler->is_stopped || *scheduler->status != SDFG_SUCCESS) return 0;
-    for (group *group = scheduler->groups; group; group = group->outer) {
+    for (sdfg_group *group = scheduler->groups; group; group = group->outer) {
         for (int64_t kind = 0; kind < group->n_kinds; kind++) {
-            if (group->begun[kind] >= group->kinds[kind].count || !is_ready(group, kind)) continue;
-            sdfg_task *task = new_task(scheduler);
+            if (group->begun[kind] >= group->kinds[kind].count || !sdfg_is_ready(group, kind)) continue;
+            sdfg_task *task = sdfg_new_task(scheduler);
             if (!task) {
                 scheduler->result = SDFG_OUT_OF_MEMORY;
                 return 0;
@@ -220,15 +225,15 @@ static int run_new(scheduler *scheduler) {
             task->kind = kind;
             task->number = group->begun[kind]++;
             group->running++;
-            prepare(task);
-            resume(scheduler, task);
+            sdfg_prepare(task);
+            sdfg_resume(scheduler, task);
             return 1;
         }
     }
     return 0;
 }
 
-static void switch_away(sdfg_task *task, sdfg_wait wait) {
+static void sdfg_switch_away(sdfg_task *task, sdfg_wait wait) {
     task->wait = wait;
     sdfg_stack_leave(&task->known, &task->scheduler->known, 0);
     sdfg_task_switch(&task->stack_pointer, task->scheduler->stack_pointer);
@@ -237,12 +242,12 @@ static void switch_away(sdfg_task *task, sdfg_wait wait) {
 
 int sdfg_task_await(sdfg_task *task, sdfg_wait wait) {
     if (!task || task->scheduler->is_stopped) return 0;
-    switch_away(task, wait);
+    sdfg_switch_away(task, wait);
     return !task->scheduler->is_stopped;
 }
 
-static int enter(group *group, scheduler *scheduler) {
-    group->begun = calloc((size_t)group->n_kinds * 2 + 1, sizeof(int64_t));
+static int sdfg_enter(sdfg_group *group, sdfg_scheduler *scheduler) {
+    group->begun = (int64_t *)calloc((size_t)group->n_kinds * 2 + 1, sizeof(int64_t));
     if (!group->begun) return 0;
     group->left = group->begun + group->n_kinds;
     for (int64_t kind = 0; kind < group->n_kinds; kind++) {
@@ -254,8 +259,8 @@ static int enter(group *group, scheduler *scheduler) {
     return 1;
 }
 
-static void leave(group *group, scheduler *scheduler) {
-    for (struct group **link = &scheduler->groups; *link; link = &(*link)->outer) {
+static void sdfg_leave(sdfg_group *group, sdfg_scheduler *scheduler) {
+    for (sdfg_group **link = &scheduler->groups; *link; link = &(*link)->outer) {
         if (*link == group) {
             *link = group->outer;
             break;
@@ -265,32 +270,42 @@ static void leave(group *group, scheduler *scheduler) {
 }
 
 int32_t sdfg_tasks_run(const sdfg_kind *kinds, int64_t n_kinds, const void *environment, const int32_t *status, sdfg_task *task) {
-    group group = {.kinds = kinds, .n_kinds = n_kinds, .environment = environment};
+    sdfg_group group;
+    sdfg_scheduler scheduler;
+    memset(&group, 0, sizeof group);
+    group.kinds = kinds;
+    group.n_kinds = n_kinds;
+    group.environment = environment;
     if (task) {
         /* The scheduler of the task that calls runs them. */
-        scheduler *outer = task->scheduler;
-        if (!enter(&group, outer)) return SDFG_OUT_OF_MEMORY;
+        sdfg_scheduler *outer = task->scheduler;
+        if (!sdfg_enter(&group, outer)) return SDFG_OUT_OF_MEMORY;
         /* When all wait for nothing, no task begins any more, but those that have begun end before their group is gone. */
-        while (group.remaining > 0 && !(outer->is_stopped && group.running == 0))
-            switch_away(task, (sdfg_wait){SDFG_WAIT_BELOW, &group.remaining, 1, NULL});
-        leave(&group, outer);
+        sdfg_wait wait = {SDFG_WAIT_BELOW, &group.remaining, 1, NULL};
+        while (group.remaining > 0 && !(outer->is_stopped && group.running == 0)) sdfg_switch_away(task, wait);
+        sdfg_leave(&group, outer);
         return outer->result;
     }
-    scheduler scheduler = {.status = status};
+    memset(&scheduler, 0, sizeof scheduler);
+    scheduler.status = status;
     scheduler.last = &scheduler.waiting;
-    if (!enter(&group, &scheduler)) return SDFG_OUT_OF_MEMORY;
+    if (!sdfg_enter(&group, &scheduler)) return SDFG_OUT_OF_MEMORY;
     for (;;) {
-        if (run_waiting(&scheduler) || run_new(&scheduler)) continue;
+        if (sdfg_run_waiting(&scheduler) || sdfg_run_new(&scheduler)) continue;
         if (!scheduler.waiting) break;
         /* Nothing can change any more: what waits is told so, and ends. */
         scheduler.is_stopped = 1;
     }
-    leave(&group, &scheduler);
+    sdfg_leave(&group, &scheduler);
     while (scheduler.unused) {
         sdfg_task *done = scheduler.unused;
         scheduler.unused = done->next;
-        munmap(done->stack, STACK);
+        munmap(done->stack, SDFG_STACK_BYTES);
         free(done);
     }
     return scheduler.result;
 }
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,603 @@
+//! The exported functions of a program, and the handle that holds its state.
+
+use sdfg::dtype::ScalarType;
+use sdfg::symbolic::Expr;
+
+use super::error::Print;
+use super::function::{Base, Function, Returns};
+use super::program::Program;
+use super::tasklet::unsupported;
+use crate::interface::{EntryPoint, Interface, Status};
+use crate::plan::{Allocation, Argument, BufferId, Captured, PassedAs, QueueOwner};
+
+impl Program<'_> {
+    /// Writes every function of the program.
+    pub(super) fn entries(&self, interface: &Interface, threads: u32) -> Print<()> {
+        if self.plan.profile.is_some() {
+            return Err(unsupported("timers (leave `--instrument` out)"));
+        }
+        if self.plan.checked {
+            return Err(unsupported("checks (leave `--checked` out)"));
+        }
+        let body = self.plan_body()?;
+        self.create(interface, threads);
+        self.define(self.destroy(interface));
+        self.define(format!(
+            "SDFG_API const char *{name}_error(const {name}_t *handle) {{\n    return handle != NULL ? handle->error : \"the handle is NULL\";\n}}\n",
+            name = interface.name()
+        ));
+        self.run(interface, &body)?;
+        self.one_shot(interface);
+        self.invoke(interface);
+        Ok(())
+    }
+
+    /// Buffers with memory of their own in the handle.
+    fn persistent(&self) -> impl Iterator<Item = BufferId> {
+        let plan = self.plan;
+        plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
+            Allocation::Persistent | Allocation::Queues { owner: QueueOwner::Handle, .. } => {
+                Some(BufferId(index as u32))
+            }
+            Allocation::Argument(_)
+            | Allocation::Handle
+            | Allocation::Stack
+            | Allocation::Thread
+            | Allocation::Dynamic
+            | Allocation::Queues { .. }
+            | Allocation::Reference(_)
+            | Allocation::Constant(_) => None,
+        })
+    }
+
+    /// The definition of the handle.
+    pub(super) fn handle(&self) -> String {
+        let name = &self.plan.name;
+        let mut text = format!(
+            "/* One instance of the program: its scratch memory and its last error. */\ntypedef struct {name}_t {{\n    const char *error;\n    int32_t threads;\n    int32_t status;\n"
+        );
+        if !self.plan.slots.is_empty() {
+            text.push_str("    char *arena;\n    int64_t arena_bytes;\n");
+        }
+        for id in self.persistent() {
+            let name = self.names.buffer(id);
+            text.push_str(&format!("    void *{name};\n    int64_t {name}_bytes;\n"));
+        }
+        text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
+        text
+    }
+
+    /// Buffers of constants.
+    pub(super) fn constants(&self) -> Print<Vec<(String, String)>> {
+        let mut texts = Vec::new();
+        for (index, buffer) in self.plan.buffers.iter().enumerate() {
+            let Allocation::Constant(values) = &buffer.allocation else { continue };
+            let name = self.names.buffer(BufferId(index as u32));
+            let ty = self.memory_type(buffer.element);
+            let values: Vec<String> = values.iter().map(|value| self.initialiser(*value)).collect();
+            let lanes = usize::from(buffer.element.lanes());
+            let elements: Vec<String> = if lanes == 1 {
+                values
+            } else {
+                values.chunks(lanes).map(|lanes| format!("{{ {{ {} }} }}", lanes.join(", "))).collect()
+            };
+            let text = format!(
+                "static const {ty} {name}[{}] = {{ {} }};\n",
+                elements.len().max(1),
+                elements.join(", ")
+            );
+            texts.push((name.to_owned(), text));
+        }
+        Ok(texts)
+    }
+
+    /// A value in the initialiser of static memory, where nothing is called.
+    fn initialiser(&self, value: sdfg::value::Value) -> String {
+        use sdfg::value::Value;
+        let float = |value: f64, text: String| {
+            if value.is_nan() {
+                "(0.0f / 0.0f)".to_owned()
+            } else if value.is_infinite() {
+                if value > 0.0 { "(1.0f / 0.0f)".to_owned() } else { "(-1.0f / 0.0f)".to_owned() }
+            } else {
+                text
+            }
+        };
+        match value {
+            Value::Bool(value) => u8::from(value).to_string(),
+            Value::F16(value) => format!("0x{:04x}u", value.to_bits()),
+            Value::F32(value) => float(f64::from(value), format!("{value:?}f")),
+            Value::F64(value) => float(value, format!("{value:?}")),
+            Value::Complex64(value) => format!(
+                "{{ {}, {} }}",
+                float(f64::from(value.re), format!("{:?}f", value.re)),
+                float(f64::from(value.im), format!("{:?}f", value.im))
+            ),
+            Value::Complex128(value) => format!(
+                "{{ {}, {} }}",
+                float(value.re, format!("{:?}", value.re)),
+                float(value.im, format!("{:?}", value.im))
+            ),
+            Value::I8(_)
+            | Value::I16(_)
+            | Value::I32(_)
+            | Value::I64(_)
+            | Value::U8(_)
+            | Value::U16(_)
+            | Value::U32(_)
+            | Value::U64(_) => self.constant(value).text,
+        }
+    }
+
+    /// The function with the statements of the plan; the text of its call.
+    fn plan_body(&self) -> Print<String> {
+        let captures = &self.plan.captures;
+        let slots = self.plan.slot_of_buffers();
+        let mut f = Function::new(self, Returns::Status);
+        let mut outer = Function::new(self, Returns::Status);
+        // Buffers that take turns in one slot are one parameter, so that accesses keep their order.
+        let mut first_of_slot: std::collections::BTreeMap<usize, Captured> =
+            std::collections::BTreeMap::new();
+        let mut own = captures.clone();
+        own.buffers.clear();
+        let mut turns = Vec::new();
+        for captured in &captures.buffers {
+            match slots.get(&captured.buffer) {
+                Some(slot) => match first_of_slot.get(slot) {
+                    Some(first) => turns.push((captured.buffer, first.buffer)),
+                    None => {
+                        let sharing =
+                            captures.buffers.iter().filter(|other| slots.get(&other.buffer) == Some(slot));
+                        let contested = sharing.clone().any(|other| other.contested);
+                        first_of_slot.insert(*slot, *captured);
+                        own.buffers.push(Captured { contested, ..*captured });
+                    }
+                },
+                None => own.buffers.push(*captured),
+            }
+        }
+        for id in own.buffers.iter().map(|captured| captured.buffer) {
+            outer.bind(id, Base::Pointer);
+        }
+        let (mut parameters, mut arguments) = outer.captured(&own, &mut f)?;
+        parameters.insert(0, format!("{}_t *handle", self.plan.name));
+        f.add_parameter("handle");
+        arguments.insert(0, "handle".to_owned());
+        for (buffer, first) in turns {
+            let (ty, name) = (self.memory_type(self.plan.buffer(buffer).element), self.names.buffer(buffer));
+            f.declare(name, format!("{ty} *const {name} = ({ty} *)(void *){};", self.names.buffer(first)));
+            f.bind(buffer, Base::Pointer);
+        }
+        for buffer in &captures.stack {
+            f.stack_buffer(*buffer)?;
+        }
+        f.declare_all(&self.plan.body)?;
+        f.statements(&self.plan.body)?;
+        let name = self.names.global(&format!("{}_body", self.plan.name));
+        self.define(f.finish(&format!("static SDFG_NOINLINE int32_t {name}({})", parameters.join(", "))));
+        Ok(format!("{name}({})", arguments.join(", ")))
+    }
+
+    fn create(&self, interface: &Interface, threads: u32) {
+        let name = interface.name();
+        self.define(format!(
+            "SDFG_API int32_t {name}_create(const {name}_config *config, {name}_t **out) {{
+    int32_t threads = {threads};
+    {name}_t *handle;
+    if (out == NULL) {{
+        return {invalid};
+    }}
+    *out = NULL;
+    if (config != NULL) {{
+        if (config->size < 8 || (config->size >= 12 && config->num_threads < 0)) {{
+            return {configuration};
+        }}
+        if (config->size >= 12 && config->num_threads != 0) {{
+            threads = config->num_threads;
+        }}
+    }}
+    handle = ({name}_t *)calloc(1, sizeof *handle);
+    if (handle == NULL) {{
+        return {memory};
+    }}
+    handle->error = \"\";
+    handle->threads = threads;
+    *out = handle;
+    return 0;
+}}\n",
+            invalid = Status::InvalidArgument.code(),
+            configuration = Status::InvalidConfiguration.code(),
+            memory = Status::OutOfMemory.code(),
+        ));
+    }
+
+    fn destroy(&self, interface: &Interface) -> String {
+        let name = interface.name();
+        let mut text = format!(
+            "SDFG_API void {name}_destroy({name}_t *handle) {{\n    if (handle == NULL) {{\n        return;\n    }}\n"
+        );
+        if !self.plan.slots.is_empty() {
+            text.push_str("    free(handle->arena);\n");
+        }
+        for id in self.persistent() {
+            let name = self.names.buffer(id);
+            text.push_str(&if self.is_stream(id) {
+                format!("    sdfg_stream_close((sdfg_stream *)handle->{name});\n")
+            } else {
+                format!("    free(handle->{name});\n")
+            });
+        }
+        text.push_str("    free(handle);\n}\n");
+        text
+    }
+
+    /// The type of an argument in the signature.
+    fn argument_type(&self, argument: &Argument) -> String {
+        let ty = self.memory_type(argument.element);
+        if argument.kind == PassedAs::Queue {
+            self.use_runtime();
+            "sdfg_queue *".to_owned()
+        } else if argument.by_value {
+            ty
+        } else if argument.written {
+            format!("{ty} *")
+        } else {
+            format!("const {ty} *")
+        }
+    }
+
+    /// `type name` of every argument.
+    fn parameters(&self) -> Vec<String> {
+        let containers = self.plan.arguments.iter().map(|argument| {
+            let ty = self.argument_type(argument);
+            let space = if ty.ends_with('*') { "" } else { " " };
+            format!("{ty}{space}{}", self.argument_name(argument))
+        });
+        let symbols = self.plan.symbols.iter().map(|symbol| {
+            format!(
+                "{} {}",
+                self.scalar_type(symbol.ty),
+                self.names.variable(&symbol.name).unwrap_or("symbol")
+            )
+        });
+        containers.chain(symbols).collect()
+    }
+
+    fn argument_name(&self, argument: &Argument) -> String {
+        let name = self.names.buffer(argument.buffer);
+        match argument.kind {
+            PassedAs::Queue => format!("{name}_queue"),
+            PassedAs::Scalar if argument.by_value => format!("{name}_value"),
+            PassedAs::Scalar | PassedAs::Array => name.to_owned(),
+        }
+    }
+
+    fn run(&self, interface: &Interface, body: &str) -> Print<()> {
+        let name = interface.name();
+        let mut f = Function::new(self, Returns::Status);
+        self.argument_names().for_each(|name| f.add_parameter(&name));
+        let invalid = Status::InvalidArgument;
+        for symbol in self.plan.symbols.iter().filter(|symbol| symbol.non_negative) {
+            let variable = f.variable(&symbol.name)?;
+            if !matches!(symbol.ty, ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64) {
+                f.fail_if(&format!("{variable} < 0"), invalid, &format!("`{}` is negative", symbol.name))?;
+            }
+        }
+        for argument in &self.plan.arguments {
+            let buffer = self.plan.buffer(argument.buffer);
+            let pointer = &self.argument_name(argument);
+            if argument.by_value {
+                let ty = self.memory_type(argument.element);
+                let pointer = self.names.buffer(argument.buffer);
+                f.declare(pointer, format!("{ty} {pointer}[1] = {{ {pointer}_value }};"));
+            } else {
+                let size = f.index(&buffer.size)?;
+                let condition = match buffer.size.as_int() {
+                    Some(1..) => format!("{pointer} == NULL"),
+                    Some(_) => continue,
+                    None => {
+                        format!("{pointer} == NULL && {} > 0", size.at_least(super::text::Precedence::Shift))
+                    }
+                };
+                f.fail_if(&condition, invalid, &format!("`{}` is NULL", buffer.name))?;
+            }
+        }
+        self.refuse_overlaps(&mut f)?;
+        self.receive_queues(&mut f)?;
+        for id in self.persistent() {
+            self.bind_persistent(&mut f, id)?;
+        }
+        self.bind_arena(&mut f)?;
+        f.line(format!("status = {body};"));
+        f.is_fallible = true;
+        self.hand_back(&mut f)?;
+        let mut parameters = vec![format!("{name}_t *handle")];
+        parameters.extend(self.parameters());
+        let text = f.finish(&format!("SDFG_API int32_t {name}_run({})", parameters.join(", ")));
+        // What the handle says is set before anything can fail.
+        let begin = format!(
+            "    int32_t status = 0;\n    if (handle == NULL) {{\n        return {};\n    }}\n    handle->error = \"\";\n    handle->status = 0;\n",
+            invalid.code()
+        );
+        self.define(text.replacen("    int32_t status = 0;\n", &begin, 1));
+        Ok(())
+    }
+
+    /// Ends the run if memory that the program writes is also that of another argument.
+    fn refuse_overlaps(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        let arguments: Vec<&Argument> =
+            self.plan.arguments.iter().filter(|argument| !argument.by_value).collect();
+        for (at, first) in arguments.iter().enumerate() {
+            for second in arguments.iter().skip(at + 1).filter(|second| first.written || second.written) {
+                if [first, second].iter().all(|argument| self.plan.overlapping.contains(&argument.buffer)) {
+                    continue;
+                }
+                let helper = self.helper("sdfg_meet", || MEET.to_owned());
+                let mut ends = Vec::new();
+                for argument in [first, second] {
+                    let bytes = match argument.kind {
+                        PassedAs::Queue => "sizeof(sdfg_queue)".to_owned(),
+                        PassedAs::Array | PassedAs::Scalar => {
+                            self.plan_bytes(f, &self.plan.buffer(argument.buffer).size, argument)?
+                        }
+                    };
+                    ends.push(format!("{}, {bytes}", self.argument_name(argument)));
+                }
+                let condition = format!("{helper}({})", ends.join(", "));
+                let text =
+                    format!("`{}` and `{}` overlap, and one of them is written", first.name, second.name);
+                f.fail_if(&condition, Status::InvalidArgument, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn plan_bytes(&self, f: &mut Function<'_, '_>, size: &Expr, argument: &Argument) -> Print<String> {
+        let ty = self.memory_type(argument.element);
+        f.byte_size(size, &ty)
+    }
+
+    /// Gives a persistent buffer its memory, which the first run allocates.
+    fn bind_persistent(&self, f: &mut Function<'_, '_>, id: BufferId) -> Print<()> {
+        let (buffer, name) = (self.plan.buffer(id), self.names.buffer(id));
+        let ty = f.element_type(id);
+        f.declare(name, format!("{ty} *{name};"));
+        let bytes = f.byte_size(&buffer.size, &self.memory_type(buffer.element))?;
+        let size = f.temporary();
+        let allocate = self.allocate_helper();
+        f.line(format!("const size_t {size} = {bytes};"));
+        f.fail_if(
+            &format!("handle->{name} != NULL && handle->{name}_bytes != (int64_t){size}"),
+            Status::InvalidArgument,
+            &format!(
+                "the size of persistent `{}` differs from that of the run before: use a handle for each size",
+                buffer.name
+            ),
+        )?;
+        f.block(format!("if (handle->{name} == NULL)"), |f| {
+            f.line(format!("handle->{name}_bytes = (int64_t){size};"));
+            if self.is_stream(id) {
+                f.open_stream(id, name)?;
+                f.line(format!("handle->{name} = {name};"));
+                return Ok(());
+            }
+            f.line(format!("handle->{name} = {allocate}({size});"));
+            f.fail_if(
+                &format!("handle->{name} == NULL"),
+                Status::OutOfMemory,
+                &format!("no memory for `{}`", buffer.name),
+            )
+        })?;
+        f.line(format!("{name} = ({ty} *)handle->{name};"));
+        if self.is_stream(id) {
+            // A run that failed ended in the middle of whatever it did with the stream.
+            f.at_end(format!("if (status != 0) {{ sdfg_stream_close((sdfg_stream *)handle->{name}); handle->{name} = NULL; }}"));
+        }
+        Ok(())
+    }
+
+    /// Makes queues of the streams that are arguments, with the elements that the caller gives.
+    fn receive_queues(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        for argument in self.queues() {
+            let (name, given) = (self.names.buffer(argument.buffer), self.argument_name(argument));
+            f.declare(name, format!("sdfg_stream *{name} = NULL;"));
+            f.at_end(format!("sdfg_stream_close({name});"));
+            f.open_stream(argument.buffer, name)?;
+            f.line(format!("status = sdfg_stream_receive({name}, {given});"));
+            let text =
+                format!("`{}` has elements, but no memory or a number below zero of them", argument.name);
+            f.fail_if(
+                &format!("status == {}", Status::InvalidArgument.code()),
+                Status::InvalidArgument,
+                &text,
+            )?;
+            f.fail_if("status != 0", Status::OutOfMemory, &format!("no memory for `{}`", argument.name))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the caller the elements that are left in the streams, unless the run failed: then the queues hold what they held. Nothing
+    /// fails any more once the first one has got its elements.
+    fn hand_back(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        if self.queues().next().is_none() {
+            return Ok(());
+        }
+        f.line("if (status != 0) {");
+        f.line("    goto done;");
+        f.line("}");
+        for argument in self.queues() {
+            let (name, given) = (self.names.buffer(argument.buffer), self.argument_name(argument));
+            let text = "no memory for the elements that are left in a stream";
+            f.fail_if(&format!("sdfg_stream_reserve({name}, {given}) != 0"), Status::OutOfMemory, text)?;
+        }
+        for argument in self.queues() {
+            let (name, given) = (self.names.buffer(argument.buffer), self.argument_name(argument));
+            f.line(format!("sdfg_stream_hand_back({name}, {given});"));
+        }
+        Ok(())
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &Argument> {
+        self.plan.arguments.iter().filter(|argument| argument.kind == PassedAs::Queue)
+    }
+
+    /// Gives every buffer of the arena its memory.
+    fn bind_arena(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        if self.plan.slots.is_empty() {
+            return Ok(());
+        }
+        let place = self.helper("sdfg_place", || PLACE.to_owned());
+        let total = f.temporary();
+        f.line(format!("int64_t {total} = 0;"));
+        let mut first_of = Vec::new();
+        for slot in &self.plan.slots {
+            let mut sizes: Vec<String> = Vec::new();
+            for buffer in slot.buffers.iter().map(|id| self.plan.buffer(*id)) {
+                let ty = self.memory_type(buffer.element);
+                let bytes = f.byte_size(&buffer.size, &ty)?;
+                if !sizes.contains(&bytes) {
+                    sizes.push(bytes);
+                }
+            }
+            let maximum = self.integer_helper(sdfg::tasklet::BinaryOperation::Maximum, ScalarType::I64)?;
+            let bytes = sizes.iter().fold(String::new(), |largest, bytes| {
+                let bytes = format!("(int64_t){bytes}");
+                if largest.is_empty() { bytes } else { format!("{maximum}({largest}, {bytes})") }
+            });
+            let offset = f.temporary();
+            f.line(format!("const int64_t {offset} = {place}(&{total}, {bytes});"));
+            first_of.push(offset);
+        }
+        let allocate = self.allocate_helper();
+        f.block(format!("if (handle->arena == NULL || handle->arena_bytes < {total})"), |f| {
+            f.line("free(handle->arena);");
+            f.line("handle->arena_bytes = 0;");
+            f.line(format!("handle->arena = (char *){allocate}((size_t){total});"));
+            f.fail_if("handle->arena == NULL", Status::OutOfMemory, "no memory for transients")?;
+            f.line(format!("handle->arena_bytes = {total};"));
+            Ok(())
+        })?;
+        let captured =
+            |id: &BufferId| self.plan.captures.buffers.iter().any(|captured| captured.buffer == *id);
+        for (slot, offset) in self.plan.slots.iter().zip(first_of) {
+            // The body is given one address for each slot.
+            let Some(id) = self
+                .plan
+                .captures
+                .buffers
+                .iter()
+                .map(|captured| captured.buffer)
+                .find(|id| slot.buffers.contains(id))
+            else {
+                continue;
+            };
+            debug_assert!(captured(&id));
+            let (ty, name) = (self.memory_type(self.plan.buffer(id).element), self.names.buffer(id));
+            f.declare(name, format!("{ty} *{name};"));
+            f.line(format!("{name} = ({ty} *)(void *)(handle->arena + {offset});"));
+        }
+        Ok(())
+    }
+
+    fn one_shot(&self, interface: &Interface) {
+        let name = interface.name();
+        let parameters = self.parameters();
+        let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+        let mut arguments = vec!["handle".to_owned()];
+        arguments.extend(self.argument_names());
+        self.define(format!(
+            "SDFG_API int32_t {name}({one_shot}) {{\n    {name}_t *handle;\n    int32_t status = {name}_create(NULL, &handle);\n    if (status == 0) {{\n        status = {name}_run({});\n        {name}_destroy(handle);\n    }}\n    return status;\n}}\n",
+            arguments.join(", ")
+        ));
+    }
+
+    fn argument_names(&self) -> impl Iterator<Item = String> {
+        let containers = self.plan.arguments.iter().map(|argument| self.argument_name(argument));
+        let symbols = self
+            .plan
+            .symbols
+            .iter()
+            .map(|symbol| self.names.variable(&symbol.name).unwrap_or("symbol").to_owned());
+        containers.chain(symbols)
+    }
+
+    fn invoke(&self, interface: &Interface) {
+        let name = interface.name();
+        let containers =
+            self.plan.arguments.iter().map(|argument| (self.argument_type(argument), !argument.by_value));
+        let symbols = self.plan.symbols.iter().map(|symbol| (self.scalar_type(symbol.ty).to_owned(), false));
+        let arguments = containers.chain(symbols).enumerate().map(|(index, (ty, is_pointer))| {
+            if is_pointer {
+                format!("({ty})arguments[{index}]")
+            } else {
+                format!("*(const {ty} *)arguments[{index}]")
+            }
+        });
+        let arguments: Vec<String> = ["handle".to_owned()].into_iter().chain(arguments).collect();
+        let unused = if arguments.len() == 1 { "    (void)arguments;\n" } else { "" };
+        self.define(format!(
+            "SDFG_API int32_t {}({name}_t *handle, void **arguments) {{\n{unused}    return {name}_run({});\n}}\n",
+            interface.symbol(EntryPoint::Invoke),
+            arguments.join(", ")
+        ));
+    }
+
+    /// The helper that allocates memory, aligned to 64 bytes; NULL if there is none.
+    pub(super) fn allocate_helper(&self) -> String {
+        self.helper("sdfg_allocate", || ALLOCATE.to_owned())
+    }
+
+    /// The helper that computes the size of memory.
+    pub(super) fn bytes_helper(&self) -> String {
+        self.helper("sdfg_bytes", || BYTES.to_owned())
+    }
+
+    /// The helper that says how many threads a team has.
+    pub(super) fn threads_helper(&self) -> String {
+        self.helper("sdfg_threads", || THREADS.to_owned())
+    }
+}
+
+const MEET: &str = "\
+static bool sdfg_meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    const uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+    return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
+}
+";
+
+const BYTES: &str = "\
+/* The bytes of so many elements: none if their number is negative, and more than there are if it does not fit. */
+static inline size_t sdfg_bytes(int64_t elements, int64_t size, int overflow) {
+    if (overflow != 0 || elements > INT64_MAX / size) {
+        return (size_t)INT64_MAX;
+    }
+    return elements <= 0 ? 0 : (size_t)(elements * size);
+}
+";
+
+const ALLOCATE: &str = "\
+static void *sdfg_allocate(size_t bytes) {
+    const size_t rounded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+    return rounded > (size_t)INT64_MAX ? NULL : aligned_alloc(64, rounded);
+}
+";
+
+const PLACE: &str = "\
+/* Where the next bytes lie in the arena. What is large begins with a page of its own. */
+static int64_t sdfg_place(int64_t *total, int64_t bytes) {
+    const int64_t alignment = bytes >= ((int64_t)4 << 20) ? (int64_t)2 << 20 : 64;
+    const int64_t begin = (*total + alignment - 1) / alignment * alignment;
+    if (*total > INT64_MAX - alignment || bytes > INT64_MAX - begin) {
+        *total = INT64_MAX;
+        return 0;
+    }
+    *total = begin + bytes;
+    return begin;
+}
+";
+
+const THREADS: &str = "\
+static inline int sdfg_threads(int32_t asked) {
+    return asked > 0 ? asked : omp_get_max_threads();
+}
+";

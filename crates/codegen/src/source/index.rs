@@ -1,0 +1,247 @@
+//! Index expressions: [`Expr`] as arithmetic on `int64_t`.
+//!
+//! Expressions are polynomials over a common denominator. Fractions only occur inside; they are carried as an integer over a constant
+//! denominator and divided once, exactly, at the end. Intermediate results do not overflow, as the semantics makes an index overflow a
+//! trap; sizes of memory are computed by helpers that notice it.
+
+use num_traits::ToPrimitive;
+use sdfg::dtype::ScalarType;
+use sdfg::symbolic::{Atom, Expr, Integer, Symbol, Term};
+use sdfg::tasklet::BinaryOperation;
+
+use super::error::{Print, SourceError, defect};
+use super::program::Program;
+use super::text::{Code, Precedence};
+
+/// `code / denominator`, which need not be an integer.
+struct Fraction {
+    code: Code,
+    denominator: i64,
+}
+
+/// How arithmetic is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arithmetic {
+    /// By operators.
+    Plain,
+    /// By helpers that note in the variable `overflow` that a step does not fit 64 bits.
+    Noting,
+}
+
+/// One expression that is being written.
+struct Index<'a, 'p> {
+    program: &'a Program<'p>,
+    arithmetic: Arithmetic,
+    /// Notes that a variable is used.
+    used: &'a dyn Fn(&Symbol),
+}
+
+impl Program<'_> {
+    /// The value of an integral expression; `used` is told of every variable in it.
+    pub(super) fn index(&self, expression: &Expr, used: &dyn Fn(&Symbol)) -> Print<Code> {
+        Index { program: self, arithmetic: Arithmetic::Plain, used }.whole(expression)
+    }
+
+    /// As [`Self::index`], noting an overflow in the variable `overflow`, an `int`.
+    pub(super) fn index_noting(&self, expression: &Expr, used: &dyn Fn(&Symbol)) -> Print<Code> {
+        Index { program: self, arithmetic: Arithmetic::Noting, used }.whole(expression)
+    }
+}
+
+impl Index<'_, '_> {
+    fn whole(&self, expression: &Expr) -> Print<Code> {
+        if let Some(value) = expression.as_int() {
+            return Ok(Code::int(value));
+        }
+        let Fraction { code, denominator } = self.fraction(expression)?;
+        if denominator == 1 {
+            return Ok(code);
+        }
+        Ok(Code::infix("/", Precedence::Product, &code, &Code::int(denominator)))
+    }
+
+    fn fraction(&self, expression: &Expr) -> Print<Fraction> {
+        let view = expression.view();
+        let mut terms = view.terms.iter().map(|term| self.term(term)).collect::<Print<Vec<_>>>()?;
+        let common = common_denominator(terms.iter().map(|(_, fraction)| fraction.denominator))?;
+        // What is subtracted does not come first where something is added.
+        if let Some(first) = terms.iter().position(|(is_negative, _)| !is_negative) {
+            let added = terms.remove(first);
+            terms.insert(0, added);
+        }
+        let mut sum: Option<Code> = None;
+        for (is_negative, term) in &terms {
+            let value = self.scaled(term, common)?;
+            sum = Some(match (sum, is_negative) {
+                (None, false) => value,
+                (None, true) => self.negated(&value),
+                (Some(sum), false) => self.add(&sum, &value),
+                (Some(sum), true) => self.subtract(&sum, &value),
+            });
+        }
+        let denominator = common.checked_mul(small(view.denominator, expression)?);
+        let denominator = denominator.ok_or_else(|| too_large(expression))?;
+        Ok(Fraction { code: sum.unwrap_or_else(|| Code::int(0)), denominator })
+    }
+
+    /// Whether a term is subtracted, and its absolute value.
+    fn term(&self, term: &Term) -> Print<(bool, Fraction)> {
+        let coefficient = term.coefficient().to_i64().filter(|value| *value != i64::MIN);
+        let coefficient = coefficient.ok_or_else(|| SourceError::Unsupported {
+            language: "C",
+            what: format!("the coefficient {} in an index", term.coefficient()),
+        })?;
+        let (is_negative, magnitude) = (coefficient < 0, coefficient.abs());
+        let mut product = (magnitude != 1 || term.factors().is_empty()).then(|| Code::int(magnitude));
+        let mut denominator = 1_i64;
+        for (atom, exponent) in term.factors() {
+            let factor = self.atom(atom)?;
+            for _ in 0..*exponent {
+                product = Some(match product {
+                    None => factor.code.clone(),
+                    Some(product) => self.multiply(&product, &factor.code),
+                });
+                denominator = denominator.checked_mul(factor.denominator).ok_or_else(very_large)?;
+            }
+        }
+        Ok((is_negative, Fraction { code: product.unwrap_or_else(|| Code::int(1)), denominator }))
+    }
+
+    fn atom(&self, atom: &Atom) -> Print<Fraction> {
+        let whole = |code| Fraction { code, denominator: 1 };
+        let helper = |op| self.program.integer_helper(op, ScalarType::I64);
+        match atom {
+            Atom::Symbol(symbol) => self.variable(symbol).map(whole),
+            Atom::Sum(sum) => self.fraction(sum),
+            Atom::FloorDiv(a, b) => {
+                let (a, b, _) = self.aligned(a, b)?;
+                Ok(whole(Code::call(&helper(BinaryOperation::FloorDivide)?, &[&a, &b])))
+            }
+            Atom::CeilDiv(a, b) => {
+                // ceil(a / b) = -floor(-a / b).
+                let (a, b, _) = self.aligned(a, b)?;
+                let quotient = Code::call(&helper(BinaryOperation::FloorDivide)?, &[&self.negated(&a), &b]);
+                Ok(whole(self.negated(&quotient)))
+            }
+            Atom::Mod(a, b) => {
+                let (a, b, denominator) = self.aligned(a, b)?;
+                Ok(Fraction {
+                    code: Code::call(&helper(BinaryOperation::FloorModulo)?, &[&a, &b]),
+                    denominator,
+                })
+            }
+            Atom::Min(operands) => self.extremum(operands, BinaryOperation::Minimum),
+            Atom::Max(operands) => self.extremum(operands, BinaryOperation::Maximum),
+            Atom::Pow(base, exponent) => {
+                let (base, exponent) = (self.whole(base)?, self.whole(exponent)?);
+                Ok(whole(Code::call(&helper(BinaryOperation::Power)?, &[&base, &exponent])))
+            }
+            Atom::Call(name, _) => Err(SourceError::Unsupported {
+                language: "C",
+                what: format!("the function `{name}` in an index or size"),
+            }),
+        }
+    }
+
+    /// A variable as 64 bits.
+    fn variable(&self, symbol: &Symbol) -> Print<Code> {
+        (self.used)(symbol);
+        let name = self.program.names.variable(symbol);
+        let name = name.ok_or_else(|| defect(format!("variable `{symbol}` has no type")))?;
+        let code = Code::atom(name);
+        Ok(match self.program.plan.variables.get(symbol) {
+            Some(ScalarType::I64) => code,
+            _ => Code::cast("int64_t", &code),
+        })
+    }
+
+    /// Both operands over one denominator, which cancels in quotients.
+    fn aligned(&self, a: &Expr, b: &Expr) -> Print<(Code, Code, i64)> {
+        let (a, b) = (self.fraction(a)?, self.fraction(b)?);
+        let common = common_denominator([a.denominator, b.denominator].into_iter())?;
+        Ok((self.scaled(&a, common)?, self.scaled(&b, common)?, common))
+    }
+
+    fn extremum(&self, operands: &[Expr], op: BinaryOperation) -> Print<Fraction> {
+        let operands = operands.iter().map(|operand| self.fraction(operand)).collect::<Print<Vec<_>>>()?;
+        let common = common_denominator(operands.iter().map(|operand| operand.denominator))?;
+        let helper = self.program.integer_helper(op, ScalarType::I64)?;
+        let mut best: Option<Code> = None;
+        for operand in &operands {
+            let value = self.scaled(operand, common)?;
+            best = Some(match best {
+                None => value,
+                Some(best) => Code::call(&helper, &[&best, &value]),
+            });
+        }
+        Ok(Fraction { code: best.unwrap_or_else(|| Code::int(0)), denominator: common })
+    }
+
+    fn scaled(&self, fraction: &Fraction, denominator: i64) -> Print<Code> {
+        Ok(match denominator / fraction.denominator {
+            1 => fraction.code.clone(),
+            factor => self.multiply(&Code::int(factor), &fraction.code),
+        })
+    }
+
+    fn add(&self, a: &Code, b: &Code) -> Code {
+        self.step("add", "+", Precedence::Sum, a, b)
+    }
+
+    fn subtract(&self, a: &Code, b: &Code) -> Code {
+        self.step("sub", "-", Precedence::Sum, a, b)
+    }
+
+    fn multiply(&self, a: &Code, b: &Code) -> Code {
+        self.step("mul", "*", Precedence::Product, a, b)
+    }
+
+    fn negated(&self, code: &Code) -> Code {
+        match self.arithmetic {
+            Arithmetic::Plain => Code::prefix("-", code),
+            Arithmetic::Noting => self.subtract(&Code::int(0), code),
+        }
+    }
+
+    fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Code {
+        match self.arithmetic {
+            Arithmetic::Plain => {
+                // Sums and products of integers that do not overflow need no parentheses on the right.
+                let is_same = b.precedence == precedence && op != "-" && !b.text.contains('/');
+                if is_same {
+                    let left = a.at_least(precedence);
+                    return Code::new(format!("{left} {op} {}", b.text), precedence);
+                }
+                Code::infix(op, precedence, a, b)
+            }
+            Arithmetic::Noting => {
+                let name = format!("sdfg_{word}_noting");
+                let name = self.program.helper(&name, || {
+                    format!(
+                        "static inline int64_t {name}(int64_t a, int64_t b, int *overflow) {{\n    int64_t value;\n    if (__builtin_{word}_overflow(a, b, &value)) {{\n        *overflow = 1;\n    }}\n    return value;\n}}\n"
+                    )
+                });
+                Code::call(&name, &[a, b, &Code::atom("&overflow")])
+            }
+        }
+    }
+}
+
+fn common_denominator(mut denominators: impl Iterator<Item = i64>) -> Print<i64> {
+    denominators.try_fold(1_i64, |common, denominator| {
+        (common / num_integer::gcd(common, denominator)).checked_mul(denominator).ok_or_else(very_large)
+    })
+}
+
+fn very_large() -> SourceError {
+    SourceError::Unsupported { language: "C", what: "an index with a very large denominator".to_owned() }
+}
+
+fn small(value: &Integer, expression: &Expr) -> Print<i64> {
+    value.to_i64().ok_or_else(|| too_large(expression))
+}
+
+fn too_large(expression: &Expr) -> SourceError {
+    let what = format!("the index `{expression}`, whose coefficients exceed 64 bits");
+    SourceError::Unsupported { language: "C", what }
+}

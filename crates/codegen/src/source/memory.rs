@@ -1,0 +1,389 @@
+//! Elements of memory: locations, loads, stores, and conflict resolutions with and without other threads.
+
+use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
+use sdfg::ir::ConflictResolution;
+use sdfg::syntax::CompareOp;
+use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
+
+use super::error::{Print, defect};
+use super::function::{Base, Function, Lanes};
+use super::text::{Code, Precedence};
+use super::types::lane_type;
+use crate::plan::{BufferId, Location, Realisation, Resolved, Stride, Strided, identity};
+
+/// An element of memory.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// It, as what can be assigned.
+    pub(super) text: String,
+    pub(super) element: ElementType,
+}
+
+impl Place {
+    /// One lane of it.
+    fn lane(&self, lane: usize) -> String {
+        if self.element.lanes() == 1 { self.text.clone() } else { format!("{}.lane[{lane}]", self.text) }
+    }
+}
+
+impl Function<'_, '_> {
+    /// The element `offset` elements from the start of a buffer.
+    pub(super) fn place_at(&self, id: BufferId, offset: &Code) -> Place {
+        let name = self.program.names.buffer(id);
+        let element = self.program.plan.buffer(id).element;
+        let text = match self.base(id) {
+            Base::Pointer => format!("{name}[{}]", offset.text),
+            Base::Variable => name.to_owned(),
+        };
+        Place { text, element }
+    }
+
+    pub(super) fn place(&self, location: &Location) -> Print<Place> {
+        Ok(self.place_at(location.buffer, &self.index(&location.offset)?))
+    }
+
+    /// The element at an index of a strided part.
+    pub(super) fn strided_place(&self, part: &Strided, indices: &[Code]) -> Print<Place> {
+        Ok(self.place_at(part.origin.buffer, &self.strided_offset(part, indices)?))
+    }
+
+    /// How far an index of a strided part is from the start of its buffer.
+    pub(super) fn strided_offset(&self, part: &Strided, indices: &[Code]) -> Print<Code> {
+        let mut offset = self.index(&part.origin.offset)?;
+        for (index, stride) in indices.iter().zip(&part.strides) {
+            offset = sum(&offset, &self.stride_at(stride, index)?);
+        }
+        Ok(offset)
+    }
+
+    /// How far an index of a dimension lies from index 0.
+    pub(super) fn stride_at(&self, stride: &Stride, index: &Code) -> Print<Code> {
+        Ok(match stride {
+            Stride::Even(stride) => product(index, &self.index(stride)?),
+            Stride::Tiled(tiled) => {
+                let length = self.index(&tiled.length)?;
+                let position = Code::infix("/", Precedence::Product, index, &length);
+                let rest = Code::infix("%", Precedence::Product, index, &length);
+                let position = product(&position, &self.index(&tiled.between)?);
+                sum(&position, &product(&rest, &self.index(&tiled.within)?))
+            }
+        })
+    }
+
+    /// The value of an element.
+    pub(super) fn load(&self, place: &Place) -> Lanes {
+        let ty = place.element.lane();
+        let lane = |lane| {
+            let code = Code::atom(place.lane(lane));
+            match ty {
+                ScalarType::Bool => Code::infix("!=", Precedence::Equality, &code, &Code::int(0)),
+                _ => code,
+            }
+        };
+        Lanes { ty, lanes: (0..usize::from(place.element.lanes())).map(lane).collect() }
+    }
+
+    /// Assigns an element.
+    pub(super) fn store(&mut self, place: &Place, value: &Lanes) -> Print<()> {
+        self.check_lanes(place, value)?;
+        for (lane, code) in value.lanes.iter().enumerate() {
+            self.set(&place.lane(lane), &code.text);
+        }
+        Ok(())
+    }
+
+    /// Assigns a variable or an element; compilers tell of assignments to itself.
+    pub(super) fn set(&mut self, place: &str, value: &str) {
+        if place != value {
+            self.line(format!("{place} = {value};"));
+        }
+    }
+
+    fn check_lanes(&self, place: &Place, value: &Lanes) -> Print<()> {
+        if value.ty == place.element.lane() && value.lanes.len() == usize::from(place.element.lanes()) {
+            return Ok(());
+        }
+        Err(defect(format!("a value of another type than {} is stored", place.element)))
+    }
+
+    /// Writes a value to an element.
+    pub(super) fn write(&mut self, place: &Place, value: &Lanes, resolved: &Resolved) -> Print<()> {
+        match resolved {
+            Resolved::Store => self.store(place, value),
+            Resolved::Combine { resolution, custom, realisation } => match realisation {
+                Realisation::Plain => self.combine_plain(place, value, resolution, custom.as_deref()),
+                Realisation::Locked => {
+                    self.program.has_threads.set(true);
+                    self.line("#pragma omp critical");
+                    self.block("", |f| f.combine_plain(place, value, resolution, custom.as_deref()))
+                }
+                Realisation::Atomic => self.combine_atomic(place, value, resolution, custom.as_deref()),
+            },
+        }
+    }
+
+    /// Combines where no other thread writes meanwhile.
+    pub(super) fn combine_plain(
+        &mut self,
+        place: &Place,
+        value: &Lanes,
+        resolution: &ConflictResolution,
+        custom: Option<&TypedExpressionCode>,
+    ) -> Print<()> {
+        self.check_lanes(place, value)?;
+        if matches!(resolution, ConflictResolution::Replace) {
+            return self.store(place, value);
+        }
+        if let Some(op) = compound(resolution, value.ty) {
+            for (lane, code) in value.lanes.iter().enumerate() {
+                self.line(format!("{} {op} {};", place.lane(lane), code.text));
+            }
+            return Ok(());
+        }
+        let old = self.load(place);
+        if combines_lanes(resolution) {
+            return self.block("", |f| {
+                let old = f.named_lanes(&old);
+                let new = f.named_lanes(value);
+                let combined = f.combine(&old, &new, resolution, custom)?;
+                f.store(place, &combined)
+            });
+        }
+        let combined = self.combine(&old, value, resolution, custom)?;
+        self.store(place, &combined)
+    }
+
+    /// Lanes under names of their own.
+    fn named_lanes(&mut self, value: &Lanes) -> Lanes {
+        let ty = value.ty;
+        let name = |code: &Code| {
+            let name = self.temporary();
+            let ty = self.program.scalar_type(ty);
+            self.line(format!("const {ty} {name} = {};", code.text));
+            Code::atom(name)
+        };
+        Lanes { ty, lanes: value.lanes.iter().map(name).collect() }
+    }
+
+    /// The combination of an old and a new value, which are evaluated once unless [`combines_lanes`] holds.
+    pub(super) fn combine(
+        &mut self,
+        old: &Lanes,
+        new: &Lanes,
+        resolution: &ConflictResolution,
+        custom: Option<&TypedExpressionCode>,
+    ) -> Print<Lanes> {
+        let ty = old.ty;
+        match resolution {
+            ConflictResolution::Replace => return Ok(new.clone()),
+            ConflictResolution::Custom(_) => {
+                let code = custom.ok_or_else(|| defect("a custom resolution has no code"))?;
+                return self.evaluate_function(code, vec![old.clone(), new.clone()]);
+            }
+            ConflictResolution::MinLocation => return self.combine_location(old, new, CompareOp::Less),
+            ConflictResolution::MaxLocation => return self.combine_location(old, new, CompareOp::Greater),
+            ConflictResolution::Sum
+            | ConflictResolution::Product
+            | ConflictResolution::Min
+            | ConflictResolution::Max
+            | ConflictResolution::And
+            | ConflictResolution::Or
+            | ConflictResolution::Xor
+            | ConflictResolution::BitAnd
+            | ConflictResolution::BitOr
+            | ConflictResolution::BitXor => {}
+        }
+        let lanes = old.lanes.iter().zip(&new.lanes).map(|(a, b)| self.combine_lane(resolution, ty, a, b));
+        Ok(Lanes { ty, lanes: lanes.collect::<Print<_>>()? })
+    }
+
+    fn combine_lane(
+        &self,
+        resolution: &ConflictResolution,
+        ty: ScalarType,
+        old: &Code,
+        new: &Code,
+    ) -> Print<Code> {
+        let program = self.program;
+        if let Some(op) = operation(resolution) {
+            return program.binary(op, ty, old, new);
+        }
+        let (a, b) = (program.truth(ty, old), program.truth(ty, new));
+        let truth = match resolution {
+            ConflictResolution::And => Code::infix("&&", Precedence::And, &a, &b),
+            ConflictResolution::Or => Code::infix("||", Precedence::Or, &a, &b),
+            _ => Code::infix("!=", Precedence::Equality, &bracketed(&a), &bracketed(&b)),
+        };
+        program.cast(ScalarType::Bool, &truth, ty)
+    }
+
+    /// The (value, index) pair that wins; the smaller index on a tie.
+    fn combine_location(&self, old: &Lanes, new: &Lanes, wins: CompareOp) -> Print<Lanes> {
+        let ([old_value, old_index], [new_value, new_index]) = (old.lanes.as_slice(), new.lanes.as_slice())
+        else {
+            return Err(defect("a location is a pair"));
+        };
+        let (ty, program) = (old.ty, self.program);
+        let better = program.compare(wins, ty, new_value, old_value);
+        let equal = program.compare(CompareOp::Equal, ty, new_value, old_value);
+        let earlier = program.compare(CompareOp::Less, ty, new_index, old_index);
+        let tie = Code::infix("&&", Precedence::And, &equal, &earlier);
+        let chosen = Code::infix("||", Precedence::Or, &better, &tie);
+        let lanes = vec![
+            program.choice(ty, &chosen, new_value, old_value),
+            program.choice(ty, &chosen, new_index, old_index),
+        ];
+        Ok(Lanes { ty, lanes })
+    }
+
+    /// One atomic step. Where every lane, or every part of a complex sum, is combined on its own, each is a step of its own.
+    fn combine_atomic(
+        &mut self,
+        place: &Place,
+        value: &Lanes,
+        resolution: &ConflictResolution,
+        custom: Option<&TypedExpressionCode>,
+    ) -> Print<()> {
+        self.check_lanes(place, value)?;
+        self.program.has_threads.set(true);
+        for (lane, code) in value.lanes.iter().enumerate() {
+            let element = place.lane(lane);
+            if value.ty.is_complex() {
+                let number = self.named(value.ty, code.clone());
+                for part in ["re", "im"] {
+                    self.line("#pragma omp atomic");
+                    self.line(format!("{element}.{part} += {}.{part};", number.text));
+                }
+            } else if let Some(op) = compound(resolution, value.ty) {
+                self.line("#pragma omp atomic");
+                self.line(format!("{element} {op} {};", code.at_least(Precedence::Choice)));
+            } else {
+                self.compare_exchange(&element, value.ty, code, resolution, custom)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Combines until no other thread wrote in between.
+    fn compare_exchange(
+        &mut self,
+        element: &str,
+        ty: ScalarType,
+        value: &Code,
+        resolution: &ConflictResolution,
+        custom: Option<&TypedExpressionCode>,
+    ) -> Print<()> {
+        self.block("", |f| {
+            let value = f.named(ty, value.clone());
+            let (old, next) = (f.temporary(), f.temporary());
+            f.line(format!("{} {old}, {next};", lane_type(ty)));
+            f.line(format!("__atomic_load(&{element}, &{old}, __ATOMIC_RELAXED);"));
+            f.lines.open("do {");
+            let held = Code::atom(old.clone());
+            let held = if ty == ScalarType::Bool {
+                Code::infix("!=", Precedence::Equality, &held, &Code::int(0))
+            } else {
+                held
+            };
+            let combined = f.combine(&Lanes::scalar(ty, held), &Lanes::scalar(ty, value), resolution, custom)?;
+            let code = combined.only()?.text.clone();
+            f.line(format!("{next} = {code};"));
+            f.lines.close(format!(
+                "}} while (!__atomic_compare_exchange(&{element}, &{old}, &{next}, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));"
+            ));
+            Ok(())
+        })
+    }
+
+    /// The value that a resolution leaves every other value unchanged with.
+    pub(super) fn identity(&self, resolution: &ConflictResolution, element: ElementType) -> Print<Lanes> {
+        let value = identity(resolution, element);
+        let value = value.ok_or_else(|| defect("an accumulator's resolution has no identity"))?;
+        let lanes = vec![self.program.constant(value); usize::from(element.lanes())];
+        Ok(Lanes { ty: element.lane(), lanes })
+    }
+}
+
+/// A sum of indices.
+pub(super) fn sum(a: &Code, b: &Code) -> Code {
+    if a.text == "0" {
+        return b.clone();
+    }
+    if b.text == "0" {
+        return a.clone();
+    }
+    if b.precedence == Precedence::Sum {
+        return Code::new(format!("{} + {}", a.at_least(Precedence::Sum), b.text), Precedence::Sum);
+    }
+    Code::infix("+", Precedence::Sum, a, b)
+}
+
+/// A product of indices.
+pub(super) fn product(a: &Code, b: &Code) -> Code {
+    if a.text == "0" || b.text == "0" {
+        return Code::int(0);
+    }
+    if a.text == "1" {
+        return b.clone();
+    }
+    if b.text == "1" {
+        return a.clone();
+    }
+    Code::infix("*", Precedence::Product, a, b)
+}
+
+/// An operand of `!=` between truths.
+fn bracketed(code: &Code) -> Code {
+    Code::atom(code.at_least(Precedence::Atom))
+}
+
+/// Whether a combination uses all lanes of both values, or each several times.
+fn combines_lanes(resolution: &ConflictResolution) -> bool {
+    matches!(
+        resolution,
+        ConflictResolution::MinLocation | ConflictResolution::MaxLocation | ConflictResolution::Custom(_)
+    )
+}
+
+/// The assignment that is the combination of values of a type, where C's arithmetic is the same and needs no conversion.
+fn compound(resolution: &ConflictResolution, ty: ScalarType) -> Option<&'static str> {
+    let is_unsigned = ty.kind() == ScalarKind::Unsigned && ty.size() >= 4;
+    let is_plain = is_unsigned || matches!(ty, ScalarType::F32 | ScalarType::F64);
+    let is_wide = ty.is_integer() && ty.size() >= 4;
+    match resolution {
+        ConflictResolution::Sum => is_plain.then_some("+="),
+        ConflictResolution::Product => is_plain.then_some("*="),
+        ConflictResolution::BitAnd => is_wide.then_some("&="),
+        ConflictResolution::BitOr => is_wide.then_some("|="),
+        ConflictResolution::BitXor => is_wide.then_some("^="),
+        ConflictResolution::Min
+        | ConflictResolution::Max
+        | ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
+    }
+}
+
+/// The operation that a resolution is, if it is one.
+fn operation(resolution: &ConflictResolution) -> Option<BinaryOperation> {
+    match resolution {
+        ConflictResolution::Sum => Some(BinaryOperation::Add),
+        ConflictResolution::Product => Some(BinaryOperation::Multiply),
+        ConflictResolution::Min => Some(BinaryOperation::Minimum),
+        ConflictResolution::Max => Some(BinaryOperation::Maximum),
+        ConflictResolution::BitAnd => Some(BinaryOperation::BitAnd),
+        ConflictResolution::BitOr => Some(BinaryOperation::BitOr),
+        ConflictResolution::BitXor => Some(BinaryOperation::BitXor),
+        ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
+    }
+}

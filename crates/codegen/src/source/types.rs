@@ -1,0 +1,91 @@
+//! Types of elements and values.
+
+use sdfg::dtype::{ElementType, ScalarType};
+
+use super::program::Program;
+
+/// The type of a value.
+pub(super) const fn value_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::Bool => "bool",
+        ScalarType::I8 => "int8_t",
+        ScalarType::I16 => "int16_t",
+        ScalarType::I32 => "int32_t",
+        ScalarType::I64 => "int64_t",
+        ScalarType::U8 => "uint8_t",
+        ScalarType::U16 => "uint16_t",
+        ScalarType::U32 => "uint32_t",
+        ScalarType::U64 => "uint64_t",
+        ScalarType::F16 => "sdfg_f16",
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+        ScalarType::Complex64 => "sdfg_complex64",
+        ScalarType::Complex128 => "sdfg_complex128",
+    }
+}
+
+/// The type of one lane in memory. Any byte but 0 is a true `bool` there.
+pub(super) const fn lane_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::Bool => "uint8_t",
+        ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::I32
+        | ScalarType::I64
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::F16
+        | ScalarType::F32
+        | ScalarType::F64
+        | ScalarType::Complex64
+        | ScalarType::Complex128 => value_type(ty),
+    }
+}
+
+impl Program<'_> {
+    /// The type of an element in memory, declared if it is not one of the language.
+    pub(super) fn memory_type(&self, element: ElementType) -> String {
+        let lane = element.lane();
+        self.declare_type(lane);
+        if element.lanes() == 1 {
+            return lane_type(lane).to_owned();
+        }
+        let name = format!("sdfg_{}x{}", lane.name(), element.lanes());
+        self.helper(&name, || {
+            format!("typedef struct {{ {} lane[{}]; }} {name};\n", lane_type(lane), element.lanes())
+        })
+    }
+
+    /// The type of a value, declared if it is not one of the language.
+    pub(super) fn scalar_type(&self, ty: ScalarType) -> &'static str {
+        self.declare_type(ty);
+        value_type(ty)
+    }
+
+    fn declare_type(&self, ty: ScalarType) {
+        match ty {
+            ScalarType::F16 => {
+                self.helper("sdfg_f16", || {
+                    "/* The bits of an IEEE 754 binary16. */\ntypedef uint16_t sdfg_f16;\n".to_owned()
+                });
+            }
+            ScalarType::Complex64 | ScalarType::Complex128 => {
+                let (name, real) = (value_type(ty), value_type(ty.component()));
+                self.helper(name, || format!("typedef struct {{ {real} re, im; }} {name};\n"));
+            }
+            ScalarType::Bool
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::F32
+            | ScalarType::F64 => {}
+        }
+    }
+}
