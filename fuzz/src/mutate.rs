@@ -5,7 +5,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Layout, Lifetime,
-    Memlet, NodeId, NodeKind, Place, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,
+    Memlet, NodeId, NodeKind, AccessedPart, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,
     Volume,
 };
 use sdfg::subset::Range;
@@ -375,8 +375,8 @@ fn change_edge(state: &mut State, containers: &[ContainerId], bytes: &mut Bytes<
         9 => {
             for access in state.memlet_mut(id).accesses_mut() {
                 access.place = match bytes.next() % 2 {
-                    0 => Place::Queues(access.subset().clone()),
-                    _ => Place::Elements(access.subset().clone()),
+                    0 => AccessedPart::Queues(access.subset().clone()),
+                    _ => AccessedPart::Elements(access.subset().clone()),
                 };
             }
         }

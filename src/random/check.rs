@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order, Report};
-use sdfg::reduce::{Candidate, reduce};
+use sdfg::minimize::{Candidate, minimize};
 use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
@@ -99,7 +99,7 @@ pub(super) fn reduced_by(
         let found = validate(candidate.sdfg.clone()).ok().and_then(|program| problem(&program));
         Ok(found.is_some_and(|found| kind(&found) == kind(&first)))
     };
-    let Ok(smallest) = reduce(&program, Some(REDUCTIONS), fails);
+    let Ok(smallest) = minimize(&program, Some(REDUCTIONS), fails);
     let what = problem(&smallest.program)?;
     Some(Failure { seed, sizes, what, source_text: sdfg::text::print(smallest.program.sdfg()) })
 }

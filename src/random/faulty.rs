@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use sdfg::interpret::{Arguments, Interpreter, Options, RunError, Trap, TrapKind};
 use sdfg::ir::draft::{DraftSdfg, DraftState};
-use sdfg::ir::{EdgeId, Flow, NodeId, NodeKind, Place, Sdfg, StateId, Volume};
+use sdfg::ir::{AccessedPart, EdgeId, Flow, NodeId, NodeKind, Sdfg, StateId, Volume};
 use sdfg::propagate::propagate;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
@@ -127,7 +127,7 @@ fn places(sdfg: &Sdfg, around: &mut Vec<(StateId, NodeId)>) -> Vec<EdgePlace> {
     for (id, state) in sdfg.states() {
         for (edge, value) in state.edges() {
             let has_dimensions =
-                |place: &Place| matches!(place, Place::Elements(subset) if subset.rank() > 0);
+                |place: &AccessedPart| matches!(place, AccessedPart::Elements(subset) if subset.rank() > 0);
             let moves = sdfg::analysis::is_leaf(state, edge)
                 && value.memlet.accesses().any(|access| has_dimensions(&access.place));
             if moves {

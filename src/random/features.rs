@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::interpret::Report;
 use sdfg::ir::{
     Block, BlockKind, ConflictResolution, Container, ContainerKind, Edge, Flow, Lifetime, Loop, Map, NodeId,
-    NodeKind, ScheduleKind, Sdfg, Sharing, State, Storage, Tasklet, TaskletBody, Volume,
+    NodeKind, OpenMpSchedule, ScheduleKind, Sdfg, State, Storage, Tasklet, TaskletBody, Volume,
 };
 use sdfg::syntax::Expression;
 use sdfg::tasklet::Dialect;
@@ -174,7 +174,7 @@ fn of_map(map: &Map, found: &mut Features) {
         | ScheduleKind::Mpi => None,
     });
     found.extend(
-        (map.schedule.team().is_some_and(|team| team.sharing != Sharing::default()))
+        (map.schedule.team().is_some_and(|team| team.sharing != OpenMpSchedule::default()))
             .then_some("sharing of its own"),
     );
     for range in &map.ranges.0 {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use sdfg::ir::Sdfg;
-use sdfg::reduce::{Candidate, Reduced, reduce};
+use sdfg::minimize::{Candidate, Minimized, minimize};
 use sdfg::text;
 
 use crate::failure::Failure;
@@ -70,7 +70,7 @@ impl MinimizeCommand {
         let failure = self.failure_of(program.sdfg(), folder.path())?;
         let shows_steps = self.verbose || std::io::stderr().is_terminal();
         let mut tries = 0;
-        let reduced = reduce(&program, self.tries, |candidate: &Candidate<'_>| {
+        let reduced = minimize(&program, self.tries, |candidate: &Candidate<'_>| {
             tries += 1;
             let (ending, said) = self.run_on(candidate.text, folder.path())?;
             let fails = ending == failure && said;
@@ -166,8 +166,8 @@ fn kill(child: &mut Child) {
     let _ = child.kill();
 }
 
-fn summary(reduced: &Reduced) -> String {
-    let Reduced { before, after, tries, complete, .. } = reduced;
+fn summary(reduced: &Minimized) -> String {
+    let Minimized { before, after, tries, complete, .. } = reduced;
     let end = if *complete { "no single step makes it smaller" } else { "stopped by --tries" };
     let plural = if *tries == 1 { "try" } else { "tries" };
     format!("from {before} to {after} in {tries} {plural}; {end}")

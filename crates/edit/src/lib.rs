@@ -6,4 +6,4 @@
 
 pub mod control;
 pub mod edit;
-pub mod reduce;
+pub mod minimize;

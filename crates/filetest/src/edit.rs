@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{BlockId, NodeId, Sdfg, StateId};
-use sdfg::path::{ElementPath, Place, Target};
+use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::text;
 
@@ -250,7 +250,7 @@ fn block(
     })
 }
 
-fn resolved(editor: &Editor<'_>, path: &ElementPath) -> Result<Place, Failure> {
+fn resolved(editor: &Editor<'_>, path: &ElementPath) -> Result<ElementPlace, Failure> {
     let place = path.resolve(editor.sdfg()).map_err(|error| Failure::Command(error.to_string()))?;
     Ok(place)
 }

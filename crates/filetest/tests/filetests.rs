@@ -25,7 +25,9 @@ fn main() -> ExitCode {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let advice = "cargo nextest run -p sdfg-filetest --test filetests";
     let mut trials = files(&package.join("filetests"), advice, &NoBackEnd);
-    assert!(trials.len() >= 180, "only {} file tests", trials.len());
+    // The programs on the pages of diagnostics.
+    trials.extend(files(&package.join("../graph/filetests"), advice, &NoBackEnd));
+    assert!(trials.len() >= 310, "only {} file tests", trials.len());
     trials.extend(document_blocks(&package.join("../.."), &DOCUMENTS));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

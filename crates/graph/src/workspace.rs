@@ -1,11 +1,11 @@
 //! Items for the other crates of the workspace. `sdfg` does not re-export them, and they may change at any time.
 
+pub use crate::analysis::changed_parts::TouchedParts;
 pub use crate::analysis::connectors::control_environment_of;
 pub use crate::analysis::known::{Sizes, enter_scope};
 pub use crate::analysis::memlet_path::{inner_segments, outer_segments};
 pub use crate::analysis::symbols::defined::loop_symbol;
 pub use crate::analysis::symbols::free::free_symbols_inside;
-pub use crate::analysis::touched::TouchedParts;
 pub use crate::ir::labels::fresh;
 pub use crate::ir::undo::{Part, UndoSdfg, UndoState};
 pub use crate::path::similar::{did_you_mean, nearest};

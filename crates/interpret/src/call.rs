@@ -5,7 +5,7 @@ use sdfg_language::value::Value;
 
 use super::access::{self, Part};
 use super::index::{Index, Span};
-use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::memory::{self, Binding, Contents, Dimension, Handle, NOWHERE, packed};
 use super::program::{
     ArgumentCode, BindCode, CallCode, ContainerCode, ContainerForm, Item, LayoutCode, Memory, PartCode,
@@ -92,16 +92,18 @@ impl<'p> Machine<'p> {
             self.allocate(&mut inner, container)?;
         }
         activity.calls.push(inner);
-        activity.frames.push(Frame::Call(CallFrame { code: Some(code) }));
+        activity.frames.push(ActivityFrame::Call(CallFrame { code: Some(code) }));
         self.enter_region(activity, procedure.entry);
         Ok(())
     }
 
     /// Ends the innermost call. The outermost one keeps its memory for the caller to take.
-    pub(super) fn leave_call(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Call(frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
-        let Some(code) = frame.code else { return Ok(Step::Continue) };
-        let Some(mut inner) = activity.calls.pop() else { return Ok(Step::Continue) };
+    pub(super) fn leave_call(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Call(frame)) = activity.frames.pop() else {
+            return Ok(ActivityStep::Continue);
+        };
+        let Some(code) = frame.code else { return Ok(ActivityStep::Continue) };
+        let Some(mut inner) = activity.calls.pop() else { return Ok(ActivityStep::Continue) };
         self.release_all(&mut inner);
         for (container, argument) in &code.arguments {
             let Binding::Elements(handle) = &inner.bindings[*container] else { continue };
@@ -115,7 +117,7 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     /// Allocates a transient or constant of a call.

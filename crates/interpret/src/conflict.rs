@@ -3,7 +3,7 @@
 use sdfg_graph::ir::ConflictResolution;
 use sdfg_language::dtype::ElementType;
 use sdfg_language::syntax::CompareOp;
-use sdfg_language::tasklet::{BinaryOperation, Frame, NoAccess, arith};
+use sdfg_language::tasklet::{BinaryOperation, CodeFrame, NoAccess, arith};
 use sdfg_language::value::Value;
 
 use super::evaluate;
@@ -17,7 +17,7 @@ pub(super) fn replaces(resolution: &ResolutionCode) -> bool {
 /// Puts the resolution of an old and a new element in the place of the old one.
 pub(super) fn combine(
     program: &Program,
-    frames: &mut [Option<Box<Frame>>],
+    frames: &mut [Option<Box<CodeFrame>>],
     resolution: usize,
     old: &mut [u8],
     new: &[u8],

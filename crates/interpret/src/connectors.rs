@@ -2,15 +2,15 @@
 //! pushed.
 
 use sdfg_language::dtype::ElementType;
-use sdfg_language::tasklet::{Access, CompiledCode, ConnectorId, Frame as CodeFrame, Trap as CodeTrap};
+use sdfg_language::tasklet::{Access, CodeFrame, CompiledCode, ConnectorId, Trap as CodeTrap};
 use sdfg_language::value::Value;
 
 use super::access::Part;
 use super::evaluate::encode_as;
-use super::handover::Origin;
 use super::machine::{At, Call, Machine};
 use super::program::{EndCode, InputCode, Item, OutputCode, TaskletCode, WriteCode};
 use super::shadow::Point;
+use super::stream_order::Origin;
 use super::trap::{Site, Trap, TrapKind};
 
 /// An element on its way into a queue.

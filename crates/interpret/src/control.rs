@@ -3,7 +3,7 @@
 use sdfg_language::tasklet::arith;
 use sdfg_language::value::Value;
 
-use super::machine::{Activity, At, Frame, Machine, Step};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Machine};
 use super::options::TRACE_LIMIT;
 use super::program::{BlockForm, ExpressionCode, LoopCode};
 use super::trap::{Site, Trap, TrapKind};
@@ -27,9 +27,9 @@ enum Stage {
 
 impl<'p> Machine<'p> {
     /// Begins the block that the frame is at, or leaves it by a transition.
-    pub(super) fn step_region(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Region { block, entered }) = activity.frames.last_mut() else {
-            return Ok(Step::Continue);
+    pub(super) fn step_region(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Region { block, entered }) = activity.frames.last_mut() else {
+            return Ok(ActivityStep::Continue);
         };
         let (number, is_left) = (*block, *entered);
         *entered = true;
@@ -48,12 +48,14 @@ impl<'p> Machine<'p> {
                 }
             }
             match (next, activity.frames.last_mut()) {
-                (Some(target), Some(frame)) => *frame = Frame::Region { block: target, entered: false },
+                (Some(target), Some(frame)) => {
+                    *frame = ActivityFrame::Region { block: target, entered: false }
+                }
                 (Some(_), None) | (None, _) => {
                     activity.frames.pop();
                 }
             }
-            return Ok(Step::Continue);
+            return Ok(ActivityStep::Continue);
         }
         self.count_step(&code.site)?;
         let procedure = activity.call().procedure;
@@ -68,7 +70,7 @@ impl<'p> Machine<'p> {
             }
             BlockForm::Loop(each) => {
                 let (site, stage) = (&code.site, Stage::Begin);
-                activity.frames.push(Frame::Loop(LoopFrame { code: each, site, stage }))
+                activity.frames.push(ActivityFrame::Loop(LoopFrame { code: each, site, stage }))
             }
             BlockForm::Branch { arms, otherwise } => {
                 let mut chosen = *otherwise;
@@ -88,25 +90,25 @@ impl<'p> Machine<'p> {
             }
             BlockForm::Continue => unwind(activity),
             BlockForm::Return => {
-                while !matches!(activity.frames.last(), None | Some(Frame::Call(_))) {
+                while !matches!(activity.frames.last(), None | Some(ActivityFrame::Call(_))) {
                     activity.frames.pop();
                 }
             }
         }
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     /// Begins a region of the innermost call.
     pub(super) fn enter_region(&mut self, activity: &mut Activity<'p>, region: usize) {
         let procedure = &self.program.procedures[activity.call().procedure];
         if let Some(block) = procedure.regions[region].start {
-            activity.frames.push(Frame::Region { block, entered: false });
+            activity.frames.push(ActivityFrame::Region { block, entered: false });
         }
     }
 
-    pub(super) fn step_loop(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Loop(LoopFrame { code, site, stage })) = activity.frames.last() else {
-            return Ok(Step::Continue);
+    pub(super) fn step_loop(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Loop(LoopFrame { code, site, stage })) = activity.frames.last() else {
+            return Ok(ActivityStep::Continue);
         };
         let (code, site, stage) = (*code, *site, *stage);
         let next = match stage {
@@ -133,14 +135,14 @@ impl<'p> Machine<'p> {
             }
             Some(next) => {
                 if let Some(frame) = activity.frames.last_mut() {
-                    *frame = Frame::Loop(LoopFrame { code, site, stage: next });
+                    *frame = ActivityFrame::Loop(LoopFrame { code, site, stage: next });
                 }
                 if matches!(stage, Stage::Body) {
                     self.enter_region(activity, code.body);
                 }
             }
         }
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     fn set_loop_symbol(
@@ -207,7 +209,7 @@ impl<'p> Machine<'p> {
 
 /// Leaves everything inside the innermost loop.
 fn unwind(activity: &mut Activity<'_>) {
-    while !matches!(activity.frames.last(), None | Some(Frame::Call(_) | Frame::Loop(_))) {
+    while !matches!(activity.frames.last(), None | Some(ActivityFrame::Call(_) | ActivityFrame::Loop(_))) {
         activity.frames.pop();
     }
 }

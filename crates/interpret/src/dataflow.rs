@@ -1,6 +1,6 @@
 //! Dataflow: the items of a body, each run when its dependences are done (`docs/semantics.md`, "States").
 
-use super::machine::{Activity, At, Frame, Machine, Step};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Machine};
 use super::memory::Binding;
 use super::program::{Body, Item, ItemForm, OutputCode};
 use super::trap::Trap;
@@ -90,7 +90,7 @@ impl<'p> Machine<'p> {
         self.begin_body(activity, body)?;
         let is_unordered = body.waits_for_streams || self.shuffler.is_some() && body.items.len() > 1;
         let ready = is_unordered.then(|| Box::new(Ready::new(body)));
-        activity.frames.push(Frame::Body(BodyFrame { body, at, next: 0, ready }));
+        activity.frames.push(ActivityFrame::Body(BodyFrame { body, at, next: 0, ready }));
         Ok(())
     }
 
@@ -126,9 +126,11 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn step_body(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
+    pub(super) fn step_body(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
         let depth = activity.frames.len();
-        let Some(Frame::Body(frame)) = activity.frames.last_mut() else { return Ok(Step::Continue) };
+        let Some(ActivityFrame::Body(frame)) = activity.frames.last_mut() else {
+            return Ok(ActivityStep::Continue);
+        };
         let (body, at) = (frame.body, frame.at);
         if frame.ready.is_some() {
             return self.step_unordered(activity);
@@ -138,23 +140,23 @@ impl<'p> Machine<'p> {
             next += 1;
             self.start(activity, item, at)?;
             if activity.frames.len() > depth {
-                if let Some(Frame::Body(frame)) = activity.frames.get_mut(depth - 1) {
+                if let Some(ActivityFrame::Body(frame)) = activity.frames.get_mut(depth - 1) {
                     frame.next = next;
                 }
-                return Ok(Step::Continue);
+                return Ok(ActivityStep::Continue);
             }
         }
         self.leave_body(activity, body);
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
-    fn step_unordered(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
+    fn step_unordered(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
         let depth = activity.frames.len();
         loop {
-            let Some(Frame::Body(BodyFrame { body, at, ready: Some(ready), .. })) =
+            let Some(ActivityFrame::Body(BodyFrame { body, at, ready: Some(ready), .. })) =
                 activity.frames.get_mut(depth - 1)
             else {
-                return Ok(Step::Continue);
+                return Ok(ActivityStep::Continue);
             };
             let (body, at) = (*body, *at);
             if let Some(item) = ready.current.take() {
@@ -162,10 +164,10 @@ impl<'p> Machine<'p> {
             }
             if ready.items.is_empty() {
                 if ready.running > 0 {
-                    return Ok(Step::AwaitChild);
+                    return Ok(ActivityStep::AwaitChild);
                 }
                 self.leave_body(activity, body);
-                return Ok(Step::Continue);
+                return Ok(ActivityStep::Continue);
             }
             let place = match &mut self.shuffler {
                 Some(shuffler) => shuffler.below(ready.items.len()),
@@ -181,13 +183,13 @@ impl<'p> Machine<'p> {
             if item.waits_for_streams {
                 ready.running += 1;
                 let call = activity.call().clone();
-                self.spawn(activity, number, call, Frame::Item(item, at));
-                return Ok(Step::Yield);
+                self.spawn(activity, number, call, ActivityFrame::Item(item, at));
+                return Ok(ActivityStep::Yield);
             }
             ready.current = Some(number);
             self.start(activity, item, at)?;
             if activity.frames.len() > depth {
-                return Ok(Step::Continue);
+                return Ok(ActivityStep::Continue);
             }
         }
     }

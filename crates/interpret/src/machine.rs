@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sdfg_language::tasklet::Frame as CodeFrame;
+use sdfg_language::tasklet::CodeFrame;
 
 use super::control::LoopFrame;
 use super::dataflow::BodyFrame;
@@ -49,7 +49,7 @@ pub(super) struct Call {
 
 /// Frames of an activity, from the outside in.
 #[derive(Debug)]
-pub(super) enum Frame<'p> {
+pub(super) enum ActivityFrame<'p> {
     /// In a call; what is inside leaves its memory to it.
     Call(super::call::CallFrame<'p>),
     /// In a region, at a block; `entered` once the block has begun.
@@ -70,7 +70,7 @@ pub(super) enum Frame<'p> {
 }
 
 /// Next action of an activity.
-pub(super) enum Step {
+pub(super) enum ActivityStep {
     /// It goes on.
     Continue,
     /// It goes on after others.
@@ -95,7 +95,7 @@ pub(super) struct StreamWait {
 #[derive(Debug, Default)]
 pub(super) struct Activity<'p> {
     pub(super) calls: Vec<Call>,
-    pub(super) frames: Vec<Frame<'p>>,
+    pub(super) frames: Vec<ActivityFrame<'p>>,
     /// The activity that is told when this one is done, its frame, and what the frame calls this one.
     parent: Option<(usize, usize, u32)>,
     waits: Option<StreamWait>,
@@ -144,17 +144,17 @@ pub(super) struct Counts {
     pub(super) blocks: Vec<Vec<u64>>,
 }
 
-impl Frame<'_> {
+impl ActivityFrame<'_> {
     /// Point of the current frame, if it is in a state.
     fn at(&self) -> Option<At> {
         match self {
-            Frame::Body(body) => Some(body.at()),
-            Frame::Map(map) => Some(map.at()),
-            Frame::Consume(consume) => Some(consume.at()),
-            Frame::Tasklet(tasklet) => Some(tasklet.at()),
-            Frame::Copy(copy) => Some(copy.at()),
-            Frame::Item(_, at) | Frame::Scope(_, at) => Some(*at),
-            Frame::Call(_) | Frame::Region { .. } | Frame::Loop(_) => None,
+            ActivityFrame::Body(body) => Some(body.at()),
+            ActivityFrame::Map(map) => Some(map.at()),
+            ActivityFrame::Consume(consume) => Some(consume.at()),
+            ActivityFrame::Tasklet(tasklet) => Some(tasklet.at()),
+            ActivityFrame::Copy(copy) => Some(copy.at()),
+            ActivityFrame::Item(_, at) | ActivityFrame::Scope(_, at) => Some(*at),
+            ActivityFrame::Call(_) | ActivityFrame::Region { .. } | ActivityFrame::Loop(_) => None,
         }
     }
 }
@@ -175,7 +175,7 @@ impl<'p> Activity<'p> {
     }
 
     /// The first activity of a machine.
-    pub(super) fn first(call: Call, frame: Frame<'p>) -> Self {
+    pub(super) fn first(call: Call, frame: ActivityFrame<'p>) -> Self {
         Activity { calls: vec![call], frames: vec![frame], ..Activity::default() }
     }
 }
@@ -248,17 +248,17 @@ impl<'p> Machine<'p> {
                 }
                 let step = self.step(&mut activity).map_err(|trap| self.placed(trap, &activity))?;
                 match step {
-                    Step::Continue => {}
-                    Step::Yield => {
+                    ActivityStep::Continue => {}
+                    ActivityStep::Yield => {
                         self.activities[id] = activity;
                         self.make_runnable(id);
                         break;
                     }
-                    Step::AwaitChild => {
+                    ActivityStep::AwaitChild => {
                         self.activities[id] = activity;
                         break;
                     }
-                    Step::AwaitStream(wait) => {
+                    ActivityStep::AwaitStream(wait) => {
                         self.waiting.entry(wait.stream).or_default().push(id);
                         activity.waits = Some(wait);
                         self.activities[id] = activity;
@@ -278,7 +278,7 @@ impl<'p> Machine<'p> {
     fn wake_stopped(&mut self) -> Result<bool, Box<Trap>> {
         let mut found = false;
         for id in 0..self.activities.len() {
-            let Some(Frame::Consume(consume)) = self.activities[id].frames.last() else { continue };
+            let Some(ActivityFrame::Consume(consume)) = self.activities[id].frames.last() else { continue };
             let (Some(condition), true) = (consume.condition(), self.activities[id].waits.is_some()) else {
                 continue;
             };
@@ -297,7 +297,7 @@ impl<'p> Machine<'p> {
     #[cold]
     fn placed(&self, mut trap: Box<Trap>, activity: &Activity<'p>) -> Box<Trap> {
         if trap.iteration.is_empty()
-            && let Some(at) = activity.frames.iter().rev().find_map(Frame::at)
+            && let Some(at) = activity.frames.iter().rev().find_map(ActivityFrame::at)
         {
             trap.iteration = self.iteration(at);
         }
@@ -324,7 +324,7 @@ impl<'p> Machine<'p> {
 
     /// Starts an activity for work that may wait, in a copy of the innermost call. `name` is what the current frame of
     /// the parent calls it when it is done.
-    pub(super) fn spawn(&mut self, parent: &Activity<'p>, name: u32, call: Call, frame: Frame<'p>) {
+    pub(super) fn spawn(&mut self, parent: &Activity<'p>, name: u32, call: Call, frame: ActivityFrame<'p>) {
         let id = self.free.pop().unwrap_or_else(|| {
             self.activities.push(Activity::default());
             self.activities.len() - 1
@@ -346,23 +346,23 @@ impl<'p> Machine<'p> {
         let results = std::mem::take(&mut activity.call().registers);
         let waiting = &mut self.activities[parent];
         match waiting.frames.get_mut(frame) {
-            Some(Frame::Body(body)) => {
+            Some(ActivityFrame::Body(body)) => {
                 let outputs = body.finished(name);
                 let call = waiting.call();
                 for register in outputs {
                     call.registers[register as usize].clone_from(&results[register as usize]);
                 }
             }
-            Some(Frame::Map(map)) => map.finished(),
-            Some(Frame::Consume(consume)) => consume.finished(name),
+            Some(ActivityFrame::Map(map)) => map.finished(),
+            Some(ActivityFrame::Consume(consume)) => consume.finished(name),
             Some(
-                Frame::Call(_)
-                | Frame::Region { .. }
-                | Frame::Loop(_)
-                | Frame::Item(..)
-                | Frame::Scope(..)
-                | Frame::Tasklet(_)
-                | Frame::Copy(_),
+                ActivityFrame::Call(_)
+                | ActivityFrame::Region { .. }
+                | ActivityFrame::Loop(_)
+                | ActivityFrame::Item(..)
+                | ActivityFrame::Scope(..)
+                | ActivityFrame::Tasklet(_)
+                | ActivityFrame::Copy(_),
             )
             | None => {}
         }
@@ -390,28 +390,28 @@ impl<'p> Machine<'p> {
         self.make_runnable(id);
     }
 
-    fn step(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(frame) = activity.frames.last_mut() else { return Ok(Step::Continue) };
+    fn step(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(frame) = activity.frames.last_mut() else { return Ok(ActivityStep::Continue) };
         match frame {
-            Frame::Body(_) => self.step_body(activity),
-            Frame::Map(_) => self.step_map(activity),
-            Frame::Consume(_) => self.step_consume(activity),
-            Frame::Region { .. } => self.step_region(activity),
-            Frame::Loop(_) => self.step_loop(activity),
-            Frame::Call(_) => self.leave_call(activity),
-            Frame::Tasklet(_) => self.step_tasklet(activity),
-            Frame::Copy(_) => self.step_copy(activity),
-            Frame::Item(item, at) => {
+            ActivityFrame::Body(_) => self.step_body(activity),
+            ActivityFrame::Map(_) => self.step_map(activity),
+            ActivityFrame::Consume(_) => self.step_consume(activity),
+            ActivityFrame::Region { .. } => self.step_region(activity),
+            ActivityFrame::Loop(_) => self.step_loop(activity),
+            ActivityFrame::Call(_) => self.leave_call(activity),
+            ActivityFrame::Tasklet(_) => self.step_tasklet(activity),
+            ActivityFrame::Copy(_) => self.step_copy(activity),
+            ActivityFrame::Item(item, at) => {
                 let (item, at) = (*item, *at);
                 activity.frames.pop();
                 self.start(activity, item, at)?;
-                Ok(Step::Continue)
+                Ok(ActivityStep::Continue)
             }
-            Frame::Scope(body, at) => {
+            ActivityFrame::Scope(body, at) => {
                 let (body, at) = (*body, *at);
                 activity.frames.pop();
                 self.enter_body(activity, body, at)?;
-                Ok(Step::Continue)
+                Ok(ActivityStep::Continue)
             }
         }
     }

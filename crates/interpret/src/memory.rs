@@ -1,10 +1,10 @@
 //! Memory of a running program: buffers of elements with the state of each element, and streams.
 
-use super::handover::Origin;
 use super::program::{Memory, Program};
 use super::ranks::{Elsewhere, Placement, Rank};
 use super::shadow::{Cells, Instances, Stamp};
 use super::stream::Stream;
+use super::stream_order::Origin;
 
 /// One dimension of what a container names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use sdfg_language::symbolic::EvalError;
 use sdfg_language::value::Value;
 
 use super::access;
-use super::machine::{Activity, At, Call, Frame, Machine, Step, StreamWait};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine, StreamWait};
 use super::points::Points;
 use super::program::{Body, ConsumeCode, EndCode, ExpressionCode, Item, MapCode, SymbolRead};
 use super::ranks::Rank;
@@ -115,7 +115,7 @@ impl<'p> Machine<'p> {
         if self.shuffler.is_some() {
             self.shuffle_points(activity, &mut frame)?;
         }
-        activity.frames.push(Frame::Map(Box::new(frame)));
+        activity.frames.push(ActivityFrame::Map(Box::new(frame)));
         Ok(())
     }
 
@@ -155,37 +155,39 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
+    pub(super) fn step_map(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
         // The frame leaves its place while it is worked on, so that the call can be changed.
-        let Some(Frame::Map(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+        let Some(ActivityFrame::Map(mut frame)) = activity.frames.pop() else {
+            return Ok(ActivityStep::Continue);
+        };
         let body = &self.program.bodies[frame.code.body];
         if body.is_plain && (self.shuffler.is_none() || body.items.len() <= 1) {
             let run = self.run_plain_map(activity, &mut frame, body);
             if run.is_err() {
                 // It tells the report the iteration.
-                activity.frames.push(Frame::Map(frame));
+                activity.frames.push(ActivityFrame::Map(frame));
             }
-            return run.map(|()| Step::Continue);
+            return run.map(|()| ActivityStep::Continue);
         }
         if !self.advance(activity, &mut frame)? {
             if frame.running > 0 {
-                activity.frames.push(Frame::Map(frame));
-                return Ok(Step::AwaitChild);
+                activity.frames.push(ActivityFrame::Map(frame));
+                return Ok(ActivityStep::AwaitChild);
             }
-            return Ok(Step::Continue);
+            return Ok(ActivityStep::Continue);
         }
         let (code, at, item) = (frame.code, frame.at, frame.item);
         if body.waits_for_streams {
             frame.running += 1;
-            activity.frames.push(Frame::Map(frame));
+            activity.frames.push(ActivityFrame::Map(frame));
             self.check_memory(&self.program.items[item.number as usize].site)?;
             let call = activity.call().clone();
-            self.spawn(activity, 0, call, Frame::Scope(code.body, at));
-            return Ok(Step::Yield);
+            self.spawn(activity, 0, call, ActivityFrame::Scope(code.body, at));
+            return Ok(ActivityStep::Yield);
         }
-        activity.frames.push(Frame::Map(frame));
+        activity.frames.push(ActivityFrame::Map(frame));
         self.enter_body(activity, code.body, at)?;
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     /// Runs what is left of a map whose body needs no frames of its own.
@@ -263,12 +265,14 @@ impl<'p> Machine<'p> {
             current: None,
             stopped: false,
         };
-        activity.frames.push(Frame::Consume(Box::new(frame)));
+        activity.frames.push(ActivityFrame::Consume(Box::new(frame)));
         Ok(())
     }
 
-    pub(super) fn step_consume(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Consume(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+    pub(super) fn step_consume(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Consume(mut frame)) = activity.frames.pop() else {
+            return Ok(ActivityStep::Continue);
+        };
         let code = frame.code;
         if let Some(element) = frame.current.take() {
             frame.busy[element] = false;
@@ -280,22 +284,22 @@ impl<'p> Machine<'p> {
         let idle: Vec<usize> = (0..frame.busy.len()).filter(|i| !frame.busy[*i]).collect();
         if frame.stopped || idle.is_empty() {
             if is_working {
-                activity.frames.push(Frame::Consume(frame));
-                return Ok(Step::AwaitChild);
+                activity.frames.push(ActivityFrame::Consume(frame));
+                return Ok(ActivityStep::AwaitChild);
             }
-            return Ok(Step::Continue);
+            return Ok(ActivityStep::Continue);
         }
         let call = activity.call();
         let mut element = Vec::new();
         let queue = self.queue(call, &code.stream, 0)?;
         let Some(origin) = self.pop(call, &code.stream, queue, &mut element)? else {
             if code.condition.is_none() && !is_working {
-                return Ok(Step::Continue);
+                return Ok(ActivityStep::Continue);
             }
             let site = self.program.items[frame.item.number as usize].site.clone();
-            activity.frames.push(Frame::Consume(frame));
+            activity.frames.push(ActivityFrame::Consume(frame));
             let wait = self.wait_for(activity.call(), &code.stream, queue, false, site)?;
-            return Ok(Step::AwaitStream(wait));
+            return Ok(ActivityStep::AwaitStream(wait));
         };
         let place = match &mut self.shuffler {
             Some(shuffler) => shuffler.below(idle.len()),
@@ -310,15 +314,15 @@ impl<'p> Machine<'p> {
         call.symbols[code.element as usize] = Some(worker as i64);
         call.registers[code.register as usize] = element;
         if self.program.bodies[code.body].waits_for_streams {
-            activity.frames.push(Frame::Consume(frame));
+            activity.frames.push(ActivityFrame::Consume(frame));
             let call = activity.call().clone();
-            self.spawn(activity, worker as u32, call, Frame::Scope(code.body, at));
-            return Ok(Step::Yield);
+            self.spawn(activity, worker as u32, call, ActivityFrame::Scope(code.body, at));
+            return Ok(ActivityStep::Yield);
         }
         frame.current = Some(worker);
-        activity.frames.push(Frame::Consume(frame));
+        activity.frames.push(ActivityFrame::Consume(frame));
         self.enter_body(activity, code.body, at)?;
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     /// Reason to wait for an activity that found a queue empty, or full.

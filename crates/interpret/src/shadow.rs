@@ -14,8 +14,8 @@
 //!   differs from at least one of them. This also holds for iterations that streams order: an access descends
 //!   from at most one of two unordered iterations, because each iteration has one giver.
 
-use super::handover::Handovers;
 use super::program::{AccessId, Program};
+use super::stream_order::StreamOrder;
 
 /// Point in the tree of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(super) struct Instance {
 pub(super) struct Instances {
     base: u32,
     pub(super) live: Vec<Instance>,
-    pub(super) handovers: Handovers,
+    pub(super) stream_order: StreamOrder,
 }
 
 /// A point of no execution.
@@ -97,7 +97,7 @@ struct Parting {
 
 impl Instances {
     pub(super) fn new() -> Self {
-        Instances { base: 1, live: Vec::new(), handovers: Handovers::default() }
+        Instances { base: 1, live: Vec::new(), stream_order: StreamOrder::default() }
     }
 
     /// The outermost call; everything that was recorded before is forgotten, because it is ordered before.
@@ -106,7 +106,7 @@ impl Instances {
     pub(super) fn restart(&mut self) -> Option<u32> {
         self.base = self.base.checked_add(u32::try_from(self.live.len()).ok()?)?;
         self.live.clear();
-        self.handovers.clear();
+        self.stream_order.clear();
         self.enter(NOWHERE, false)
     }
 
@@ -120,7 +120,7 @@ impl Instances {
 
     /// Bytes that are kept.
     pub(super) fn bytes(&self) -> u64 {
-        (self.live.len() * size_of::<Instance>()) as u64 + self.handovers.bytes()
+        (self.live.len() * size_of::<Instance>()) as u64 + self.stream_order.bytes()
     }
 
     /// Starting point of an execution; `None` for the outermost call, and for forgotten ones.
@@ -291,7 +291,7 @@ impl Cell {
             let old_kind = program.kind(old.access);
             let old_at = program.point(old);
             let mut parting = instances.parting(program, old_at, at);
-            parting.unordered = parting.unordered && !instances.is_handed_over(program, old_at, at);
+            parting.unordered = parting.unordered && !instances.is_ordered_by_stream(program, old_at, at);
             if parting.unordered && kind.conflicts(old_kind) {
                 return Some(old);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::handover::Origin;
+use super::stream_order::Origin;
 
 /// The elements that wait in one queue, as bytes.
 #[derive(Clone, Debug, Default)]

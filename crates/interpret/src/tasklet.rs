@@ -1,12 +1,12 @@
 //! Tasklets: inputs, code and outputs (`docs/semantics.md`, "Connectors").
 
 use sdfg_language::dtype::ElementType;
-use sdfg_language::tasklet::{ConnectorId, Frame as CodeFrame, NoAccess};
+use sdfg_language::tasklet::{CodeFrame, ConnectorId, NoAccess};
 use sdfg_language::value::Value;
 
 use super::connectors::{Push, Ran};
 use super::evaluate::{decode, encode_as, symbol_value};
-use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::program::{
     ConnectorCode, CountCode, InputCode, Item, OutputCode, PopCode, SymbolCode, TaskletCode, TaskletForm,
 };
@@ -60,11 +60,13 @@ impl<'p> Machine<'p> {
     ) {
         let popped = vec![Vec::new(); code.inputs.len()];
         let frame = TaskletFrame { item, code, at, popped, next: 0, pushes: Vec::new(), has_run: false };
-        activity.frames.push(Frame::Tasklet(Box::new(frame)));
+        activity.frames.push(ActivityFrame::Tasklet(Box::new(frame)));
     }
 
-    pub(super) fn step_tasklet(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Tasklet(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+    pub(super) fn step_tasklet(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Tasklet(mut frame)) = activity.frames.pop() else {
+            return Ok(ActivityStep::Continue);
+        };
         let code = frame.code;
         let site = &self.program.items[frame.item.number as usize].site;
         if !frame.has_run {
@@ -74,8 +76,8 @@ impl<'p> Machine<'p> {
                         self.take(activity.call(), pop, input.element, &mut frame.popped[frame.next])?
                 {
                     let wait = self.wait_for(activity.call(), &pop.end, queue, false, site.clone())?;
-                    activity.frames.push(Frame::Tasklet(frame));
-                    return Ok(Step::AwaitStream(wait));
+                    activity.frames.push(ActivityFrame::Tasklet(frame));
+                    return Ok(ActivityStep::AwaitStream(wait));
                 }
                 frame.next += 1;
             }
@@ -89,11 +91,11 @@ impl<'p> Machine<'p> {
             if !self.push(activity.call(), push.end, queue, &push.element, push.origin)? {
                 let wait = self.wait_for(activity.call(), push.end, queue, true, site.clone())?;
                 frame.pushes.push(push);
-                activity.frames.push(Frame::Tasklet(frame));
-                return Ok(Step::AwaitStream(wait));
+                activity.frames.push(ActivityFrame::Tasklet(frame));
+                return Ok(ActivityStep::AwaitStream(wait));
             }
         }
-        Ok(Step::Continue)
+        Ok(ActivityStep::Continue)
     }
 
     /// Takes what a tasklet still lacks from its queues. The answer is the queue that it has to wait for.

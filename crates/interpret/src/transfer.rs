@@ -1,11 +1,11 @@
 //! Copies between containers, and the ends of queues (`docs/semantics.md`, "Copies" and "Streams").
 
 use super::access::{self, Part};
-use super::handover::Origin;
-use super::machine::{Activity, At, Call, Frame, Machine, Step};
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::memory::Handle;
 use super::program::{CopyCode, CopySource, CountCode, EndCode, Item};
 use super::shadow::Point;
+use super::stream_order::Origin;
 use super::trap::{Trap, TrapKind};
 
 /// In a copy that may wait for a stream.
@@ -186,15 +186,17 @@ impl<'p> Machine<'p> {
         at: At,
     ) -> Result<(), Box<Trap>> {
         let frame = self.copy_frame(activity.call(), item, code, at)?;
-        activity.frames.push(Frame::Copy(Box::new(frame)));
+        activity.frames.push(ActivityFrame::Copy(Box::new(frame)));
         Ok(())
     }
 
-    pub(super) fn step_copy(&mut self, activity: &mut Activity<'p>) -> Result<Step, Box<Trap>> {
-        let Some(Frame::Copy(mut frame)) = activity.frames.pop() else { return Ok(Step::Continue) };
+    pub(super) fn step_copy(&mut self, activity: &mut Activity<'p>) -> Result<ActivityStep, Box<Trap>> {
+        let Some(ActivityFrame::Copy(mut frame)) = activity.frames.pop() else {
+            return Ok(ActivityStep::Continue);
+        };
         loop {
             match self.move_one(activity.call(), &mut frame)? {
-                None => return Ok(Step::Continue),
+                None => return Ok(ActivityStep::Continue),
                 Some(false) => {}
                 Some(true) => break,
             }
@@ -210,8 +212,8 @@ impl<'p> Machine<'p> {
         let queue = self.queue_of(call, end, part, frame.done)?;
         let site = self.site(end.access).clone();
         let wait = self.wait_for(call, end, queue, to_push, site)?;
-        activity.frames.push(Frame::Copy(frame));
-        Ok(Step::AwaitStream(wait))
+        activity.frames.push(ActivityFrame::Copy(frame));
+        Ok(ActivityStep::AwaitStream(wait))
     }
 
     /// The queue for the next element: the one there is, or one for each element in turn.

@@ -14,7 +14,7 @@ pub mod picture;
 mod tests;
 
 #[doc(inline)]
-pub use sdfg_edit::{control, edit, reduce};
+pub use sdfg_edit::{control, edit, minimize};
 #[doc(inline)]
 pub use sdfg_graph::{analysis, diagnostic, ir, json, path, propagate, text};
 #[doc(inline)]

@@ -14,14 +14,20 @@ use sdfg_graph::ir::{Access, EdgeId, Flow, Memlet};
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 
-use super::frame::{Frame, ends};
 use super::memlets::declaration;
+use super::scope_context::{ScopeContext, ends};
 use super::site::{Findings, Site};
 
 /// Checks what the memlet of a leaf edge accesses, or what it binds.
 ///
 /// `has_declared` tells whether the program declares the memlet of any edge of the state.
-pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, has_declared: bool, findings: &mut Findings) {
+pub(super) fn check(
+    site: &Site<'_>,
+    id: EdgeId,
+    frame: &ScopeContext,
+    has_declared: bool,
+    findings: &mut Findings,
+) {
     let memlet = &site.state.edge(id).memlet;
     let moves = matches!(memlet.flow, Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. });
     let binds = matches!(memlet.flow, Flow::Bind(_));
@@ -42,7 +48,7 @@ pub(super) fn check(site: &Site<'_>, id: EdgeId, frame: &Frame, has_declared: bo
 }
 
 /// The data of a leaf edge stays within the outer memlets of its path that the program declares.
-fn declared(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+fn declared(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Findings) {
     let path = memlet_path(site.state, id);
     let Some(own) = path.iter().position(|edge| *edge == id) else { return };
     let leaf = &site.state.edge(id).memlet;
@@ -88,7 +94,7 @@ fn declared(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings)
 }
 
 /// Whether the ranges of a subset have values in the iteration of a witness, given that they have in any.
-fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &Frame) -> bool {
+fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &ScopeContext) -> bool {
     subset.0.iter().all(|range| {
         let steps = range.steps();
         let at_witness = steps.substitute(witness);
@@ -98,7 +104,7 @@ fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &Frame) ->
 }
 
 /// An alias with a shape of its own counts from the first element of what it is bound to, and ends before the memory does.
-fn alias_size(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+fn alias_size(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Findings) {
     let Some((alias, target)) = bound_alias(site.state, id) else { return };
     let (alias, container) = (site.sdfg.container(alias), site.sdfg.container(target.container));
     let layouts = [alias, container].map(|found| found.kind.layout());
@@ -144,13 +150,23 @@ fn alias_size(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Finding
 }
 
 /// Whether a size of a subset is less than an extent wherever the subset has elements.
-pub(super) fn is_smaller(site: &Site<'_>, outer: &Subset, size: &Expr, inner: &Expr, frame: &Frame) -> bool {
+pub(super) fn is_smaller(
+    site: &Site<'_>,
+    outer: &Subset,
+    size: &Expr,
+    inner: &Expr,
+    frame: &ScopeContext,
+) -> bool {
     !frame.never_runs
         && where_it_moves(site, outer, frame).is_some_and(|known| size.lt(inner, &known).is_proved())
 }
 
 /// Facts where a subset has elements; `None` if it may never have any.
-fn where_it_moves<'f>(site: &Site<'_>, subset: &Subset, frame: &'f Frame) -> Option<Cow<'f, Assumptions>> {
+fn where_it_moves<'f>(
+    site: &Site<'_>,
+    subset: &Subset,
+    frame: &'f ScopeContext,
+) -> Option<Cow<'f, Assumptions>> {
     let mut assumptions = Cow::Borrowed(&frame.assumptions);
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
         let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
@@ -165,7 +181,7 @@ fn where_it_moves<'f>(site: &Site<'_>, subset: &Subset, frame: &'f Frame) -> Opt
     Some(assumptions)
 }
 
-fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &Frame, findings: &mut Findings) {
+fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &ScopeContext, findings: &mut Findings) {
     let container = site.sdfg.container(access.container);
     let subset = access.subset();
     let Some(assumptions) = where_it_moves(site, subset, frame) else { return };
@@ -227,7 +243,7 @@ fn stays_inside(range: &Range, extent: &Expr, assumptions: &Assumptions) -> bool
 
 /// Whether a range with so many steps is not empty in the first or last iteration that runs, for some small values of the
 /// symbols: nothing is refused that never happens.
-pub(super) fn may_move(frame: &Frame, steps: &Expr) -> bool {
+pub(super) fn may_move(frame: &ScopeContext, steps: &Expr) -> bool {
     const VALUES: [i64; 8] = [1, 2, 3, 4, 7, 16, 33, 100];
     let happens = |value: i64, is_first: bool| {
         let mut chosen: BTreeMap<Symbol, i64> = BTreeMap::new();
@@ -247,7 +263,7 @@ pub(super) fn may_move(frame: &Frame, steps: &Expr) -> bool {
 
 /// Iterations that run if any does, as values of the parameters that are first or last in their ranges. The first leaves
 /// every parameter as it is: what holds there holds for all iterations.
-pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMap<Symbol, Expr>> {
+pub(super) fn witnesses(frame: &ScopeContext, assumptions: &Assumptions) -> Vec<BTreeMap<Symbol, Expr>> {
     const MOST: usize = 32;
     let all = BTreeMap::new();
     let mut found = vec![BTreeMap::new()];
@@ -290,7 +306,7 @@ pub(super) fn witnesses(frame: &Frame, assumptions: &Assumptions) -> Vec<BTreeMa
 
 /// Whether symbols may have other values in the iteration of a call that a witness stands for than in those that what is
 /// assumed holds for.
-fn is_open(frame: &Frame, symbols: &BTreeSet<Symbol>, witness: &BTreeMap<Symbol, Expr>) -> bool {
+fn is_open(frame: &ScopeContext, symbols: &BTreeSet<Symbol>, witness: &BTreeMap<Symbol, Expr>) -> bool {
     frame.is_of_call(witness)
         && symbols.iter().any(|symbol| frame.varies(symbol) && !witness.contains_key(symbol))
 }

@@ -10,7 +10,7 @@ use sdfg_graph::ir::{NestedSdfg, NodeId, SourceLoc};
 use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::bounds;
-use super::frame::Frame;
+use super::scope_context::ScopeContext;
 use super::site::{Program, Site};
 
 /// Iterations that are kept.
@@ -42,7 +42,7 @@ impl Call {
     pub(super) fn of(
         outer: &Program<'_>,
         site: &Site<'_>,
-        frame: &Frame,
+        frame: &ScopeContext,
         node: NodeId,
         nested: &NestedSdfg,
     ) -> Arc<Call> {

@@ -15,14 +15,14 @@ use sdfg_language::tasklet::{
     typecheck, typecheck_expression, typecheck_external,
 };
 
-use super::defined::Defined;
 use super::elements;
-use super::frame::{Frame, Frames};
+use super::persistent_set::PersistentSet;
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Program, Site};
 use super::symbols::SymbolTable;
 
 /// Checks the code of every tasklet of a state.
-pub(super) fn check_tasklets(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check_tasklets(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         if let NodeKind::Tasklet(tasklet) = &node.kind {
             let frame = frames.at(id);
@@ -77,7 +77,7 @@ fn names_of(tasklet: &Tasklet) -> BTreeSet<&str> {
 }
 
 /// Names that the code of a tasklet may use; suggestions in errors come from all of them.
-fn everything(site: &Site<'_>, id: NodeId, tasklet: &Tasklet, frame: &Frame) -> TaskletConnectors {
+fn everything(site: &Site<'_>, id: NodeId, tasklet: &Tasklet, frame: &ScopeContext) -> TaskletConnectors {
     TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg))
 }
 
@@ -250,8 +250,8 @@ pub(super) fn check_control(program: &Program<'_>, table: &SymbolTable, findings
 }
 
 /// Facts where a block stands; with a guard for code that does not run whenever the block does.
-fn frame_at(program: &Program<'_>, block: BlockId, is_certain: bool) -> Frame {
-    let mut frame = Frame::of_block(program, block, Defined::new());
+fn frame_at(program: &Program<'_>, block: BlockId, is_certain: bool) -> ScopeContext {
+    let mut frame = ScopeContext::of_block(program, block, PersistentSet::new());
     frame.is_guarded |= !is_certain;
     frame
 }
@@ -265,7 +265,7 @@ fn tried_first(sdfg: &Sdfg) -> BTreeSet<TransitionId> {
 }
 
 /// Symbols that may have a value when the condition of a loop is tested.
-fn inside_loop(program: &Program<'_>, table: &SymbolTable, id: BlockId) -> Defined {
+fn inside_loop(program: &Program<'_>, table: &SymbolTable, id: BlockId) -> PersistentSet {
     let mut defined = table.before(id).clone();
     super::symbols::assigned_by(program.sdfg, id, &mut defined);
     defined
@@ -275,7 +275,7 @@ fn inside_loop(program: &Program<'_>, table: &SymbolTable, id: BlockId) -> Defin
 pub(super) fn check_consume(
     program: &Program<'_>,
     site: &Site<'_>,
-    frames: &Frames,
+    frames: &ScopeContexts,
     findings: &mut Findings,
 ) {
     for (id, node) in site.state.nodes() {
@@ -292,11 +292,11 @@ pub(super) fn check_consume(
 /// Names that conditions and assignments at one place may use.
 struct Expressions<'a> {
     program: &'a Program<'a>,
-    defined: Defined,
+    defined: PersistentSet,
 }
 
 impl<'a> Expressions<'a> {
-    fn new(program: &'a Program<'a>, defined: &Defined) -> Self {
+    fn new(program: &'a Program<'a>, defined: &PersistentSet) -> Self {
         Expressions { program, defined: defined.clone() }
     }
 
@@ -304,7 +304,7 @@ impl<'a> Expressions<'a> {
     fn condition(
         &self,
         expression: &Expression,
-        frame: &dyn Fn() -> Frame,
+        frame: &dyn Fn() -> ScopeContext,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
@@ -319,7 +319,7 @@ impl<'a> Expressions<'a> {
         &self,
         expression: &Expression,
         what: &str,
-        frame: &dyn Fn() -> Frame,
+        frame: &dyn Fn() -> ScopeContext,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) {
@@ -337,14 +337,14 @@ impl<'a> Expressions<'a> {
     fn type_of(
         &self,
         expression: &Expression,
-        frame: &dyn Fn() -> Frame,
+        frame: &dyn Fn() -> ScopeContext,
         error: &dyn Fn(Code, String) -> Diagnostic,
         findings: &mut Findings,
     ) -> Option<Option<ScalarType>> {
         let source = expression.to_string();
         let sdfg = self.program.sdfg;
         let names = expression.names();
-        let symbols = Frame::typed_symbols_among(sdfg, &self.defined, &names);
+        let symbols = ScopeContext::typed_symbols_among(sdfg, &self.defined, &names);
         let named = control_environment_of(sdfg, symbols, &|name| names.contains(name));
         match typecheck_expression(expression, Dialect::Python, &named) {
             Ok(typed) => {
@@ -356,7 +356,7 @@ impl<'a> Expressions<'a> {
                 Some(typed.expression.ty.as_scalar())
             }
             Err(_) => {
-                let all = control_environment(sdfg, Frame::typed_symbols(sdfg, &self.defined));
+                let all = control_environment(sdfg, ScopeContext::typed_symbols(sdfg, &self.defined));
                 let known = known_names(&all);
                 let errors = typecheck_expression(expression, Dialect::Python, &all).err();
                 for found in errors.into_iter().flatten() {

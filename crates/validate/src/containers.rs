@@ -5,14 +5,14 @@ use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
 use sdfg_graph::ir::{Container, ContainerKind, Distribution, Lifetime, NodeKind};
 use sdfg_language::symbolic::{EvalError, Expr};
 
-use super::frame::Frame;
+use super::scope_context::ScopeContext;
 use super::site::{Findings, Program, counted};
 use super::symbols::SymbolTable;
 
 /// Checks all declarations of an SDFG.
 pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut Findings) {
     symbol_types(program, findings);
-    let frame = Frame::outermost(program, table.everywhere().clone());
+    let frame = ScopeContext::outermost(program, table.everywhere().clone());
     let mut inner = frame.clone();
     for (_, state) in program.sdfg.states() {
         inner.defined.extend(state.nodes().flat_map(|(_, node)| match &node.kind {
@@ -68,7 +68,7 @@ fn symbol_types(program: &Program<'_>, findings: &mut Findings) {
 }
 
 /// Sizes are integers with known symbols; arrays have dimensions, none of them negative, and as many strides.
-fn shape(program: &Program<'_>, container: &Container, frame: &Frame, findings: &mut Findings) {
+fn shape(program: &Program<'_>, container: &Container, frame: &ScopeContext, findings: &mut Findings) {
     let error = |code, message| program.container_error(code, container, message);
     for extent in container.shape() {
         frame.check(program.sdfg, extent, "size", &error, findings);

@@ -8,7 +8,7 @@ use sdfg_graph::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg, Transition, Trans
 use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::Expression;
 
-use super::decided::{holds, is_wide, number};
+use super::constant_conditions::{holds, is_wide, number};
 use super::site::{Findings, Program};
 
 /// Checks the control flow of one SDFG, without its code.

@@ -21,7 +21,7 @@ use sdfg_language::tasklet::{
 };
 
 use super::bounds;
-use super::frame::Frame;
+use super::scope_context::ScopeContext;
 use super::site::{Findings, Program, Site};
 
 /// Statements and accesses of one piece of code that are looked at, over all iterations that are.
@@ -53,7 +53,7 @@ impl Outside {
     }
 
     /// The finding, which is an error if the code runs for certain.
-    fn finding(&self, error: Diagnostic, frame: &Frame) -> Diagnostic {
+    fn finding(&self, error: Diagnostic, frame: &ScopeContext) -> Diagnostic {
         let error = match self.chosen.as_slice() {
             [] => error,
             chosen => error.note(format!("in the iteration with {}", chosen.join(", "))),
@@ -76,7 +76,7 @@ pub(super) fn in_tasklet(
     id: NodeId,
     (code, typed): (&tasklet::Code, &TypedCode),
     connectors: &TaskletConnectors,
-    frame: &Frame,
+    frame: &ScopeContext,
     findings: &mut Findings,
 ) {
     let edge_at = |connector: usize| connectors.edges.get(connector).and_then(|edges| edges.first()).copied();
@@ -122,7 +122,7 @@ fn indexed(site: &Site<'_>, edge: EdgeId) -> Option<Vec<Expr>> {
 pub(super) fn in_control(
     program: &Program<'_>,
     (source, typed): (&str, &TypedExpressionCode),
-    frame: &Frame,
+    frame: &ScopeContext,
     error: &dyn Fn(Code, String) -> Diagnostic,
     findings: &mut Findings,
 ) {
@@ -154,7 +154,7 @@ fn first_outside(
     environment: &Environment,
     names: &[Local],
     extents: &Extents,
-    frame: &Frame,
+    frame: &ScopeContext,
     search: &dyn Fn(&mut Walk<'_>) -> Option<Outside>,
 ) -> Option<Outside> {
     if frame.never_runs || extents.iter().all(Option::is_none) {

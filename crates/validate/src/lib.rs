@@ -35,26 +35,26 @@
 
 mod bounds;
 mod calls;
-mod circles;
 mod code;
 mod conflicts;
+mod constant_conditions;
 mod containers;
 mod control;
+mod control_cycles;
 mod dataflow;
-mod decided;
-mod defined;
 mod direction;
 mod elements;
-mod endless;
-mod frame;
+mod infinite_loops;
 mod layouts;
 mod library;
 mod memlets;
 mod nested;
+mod persistent_set;
 mod reduce;
 mod references;
 mod repetition;
 mod resolutions;
+mod scope_context;
 mod scopes;
 mod site;
 mod storage;
@@ -69,12 +69,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use calls::Call;
-pub use endless::never_ends;
-use frame::{Frame, Frames};
+pub use infinite_loops::never_ends;
+use scope_context::{ScopeContext, ScopeContexts};
 use sdfg_graph::analysis::Device;
 use sdfg_graph::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use sdfg_graph::ir::{NodeKind, Sdfg};
-use sdfg_language::workspace::remembering;
+use sdfg_language::workspace::with_proof_cache;
 use site::{Findings, Program};
 use streams::Streams;
 use symbols::SymbolTable;
@@ -181,7 +181,7 @@ fn summary(rejected: &Rejected) -> String {
 /// # Errors
 /// Every error that was found, with the warnings. Errors in the structure hide others, which would follow from them.
 pub fn validate(sdfg: Sdfg) -> Result<Validated, Rejected> {
-    let findings = remembering(|| find(&sdfg));
+    let findings = with_proof_cache(|| find(&sdfg));
     if findings.has_errors() {
         return Err(Rejected { diagnostics: findings.into_vec(), sdfg: Box::new(sdfg) });
     }
@@ -209,12 +209,12 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
     containers::check(program, &table, findings);
     control::check(program, findings);
     code::check_control(program, &table, findings);
-    endless::check(program, findings);
+    infinite_loops::check(program, findings);
     let mut streams = Streams::default();
     for site in program.sites() {
         let defined =
             program.block_of(site.id).map_or_else(|| table.everywhere(), |block| table.before(block));
-        let frames = Frames::of(&site, Frame::of_state(program, site.id, defined.clone()));
+        let frames = ScopeContexts::of(&site, ScopeContext::of_state(program, site.id, defined.clone()));
         memlets::check(&site, &frames, findings);
         code::check_tasklets(&site, &frames, findings);
         code::check_consume(program, &site, &frames, findings);

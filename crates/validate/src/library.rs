@@ -6,12 +6,12 @@ use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::ExpressionKind;
 use sdfg_language::tasklet::{Dialect, Environment, typecheck_expression};
 
-use super::frame::Frames;
+use super::scope_context::ScopeContexts;
 use super::site::{Findings, Site};
 
 /// Checks the library nodes of a state: each property is given once, and its value is a word, or known
 /// where the node stands; code uses what has a value there.
-pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         let NodeKind::Library(library) = &node.kind else { continue };
         let error = |message: String| site.node_error(Code::LibraryProperty, id, None, message);

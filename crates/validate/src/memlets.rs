@@ -2,17 +2,17 @@
 
 use sdfg_graph::analysis::{is_leaf, memlet_path};
 use sdfg_graph::diagnostic::{Code, Element, Secondary};
-use sdfg_graph::ir::{Access, ContainerId, Edge, EdgeId, Flow, NodeId, NodeKind, Place};
+use sdfg_graph::ir::{Access, AccessedPart, ContainerId, Edge, EdgeId, Flow, NodeId, NodeKind};
 use sdfg_language::dtype::ElementType;
 
 use super::bounds;
 use super::direction;
-use super::frame::{Frame, Frames};
 use super::resolutions;
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Site, counted};
 
 /// Checks every edge of a state.
-pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     let has_declared = site.state.edges().any(|(_, edge)| edge.memlet.declared);
     for (id, edge) in site.state.edges() {
         let frame = frames.inside(frames.scopes.scope_of_edge(site.state, id));
@@ -225,7 +225,7 @@ fn binding(
 /// The subset has the rank of its container, and is of elements or queues as the container is.
 fn place(site: &Site<'_>, id: EdgeId, access: &Access, findings: &mut Findings) -> bool {
     let container = site.sdfg.container(access.container);
-    let is_queue = matches!(access.place, Place::Queues(_));
+    let is_queue = matches!(access.place, AccessedPart::Queues(_));
     if is_queue != container.is_stream() {
         let (what, kind) = if is_queue { ("queues", "no stream") } else { ("elements", "a stream") };
         let message = format!("the memlet is about {what} of `{}`, which is {kind}", container.name);
@@ -250,7 +250,7 @@ pub(super) fn declaration(site: &Site<'_>, name: &str) -> sdfg_graph::diagnostic
 }
 
 /// The volume is an integer that is not negative.
-fn volume(site: &Site<'_>, id: EdgeId, frame: &Frame, findings: &mut Findings) {
+fn volume(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Findings) {
     let memlet = &site.state.edge(id).memlet;
     let Some(count) = memlet.volume.bound() else { return };
     // A volume that follows from the subset is as right as that; of a range that may be empty it may look negative.
@@ -270,7 +270,7 @@ fn copy_volume(
     id: EdgeId,
     from: &Access,
     to: &Access,
-    frame: &Frame,
+    frame: &ScopeContext,
     findings: &mut Findings,
 ) {
     if from.is_queue() || to.is_queue() {

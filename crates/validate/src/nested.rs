@@ -14,11 +14,11 @@ use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::bounds;
 use super::direction;
-use super::frame::{Frame, Frames};
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Site, counted};
 
 /// Checks the interface of every nested SDFG of a state.
-pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         if let NodeKind::Nested(nested) = &node.kind {
             let meant = connectors(site, id, nested, findings);
@@ -77,7 +77,13 @@ fn arguments(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, meant: &[String],
 }
 
 /// Every symbol of the called SDFG gets a value, and values go to symbols.
-fn symbols(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, frames: &Frames, findings: &mut Findings) {
+fn symbols(
+    site: &Site<'_>,
+    id: NodeId,
+    nested: &NestedSdfg,
+    frames: &ScopeContexts,
+    findings: &mut Findings,
+) {
     let frame = frames.at(id);
     let error = |code, message: String| site.node_error(code, id, None, message);
     for (index, (symbol, value)) in nested.symbol_mapping.iter().enumerate() {
@@ -145,7 +151,13 @@ fn accessed<'s>(site: &Site<'s>, id: NodeId, name: &str, input: bool) -> Option<
 }
 
 /// The data of a connector has the kind and the dimensions of the argument.
-fn bindings(site: &Site<'_>, id: NodeId, nested: &NestedSdfg, frames: &Frames, findings: &mut Findings) {
+fn bindings(
+    site: &Site<'_>,
+    id: NodeId,
+    nested: &NestedSdfg,
+    frames: &ScopeContexts,
+    findings: &mut Findings,
+) {
     let inputs = nested.inputs.iter().map(|connector| (connector, true));
     let outputs = nested.outputs.iter().map(|connector| (connector, false));
     for (connector, input) in inputs.chain(outputs) {
@@ -179,7 +191,7 @@ fn mismatch(
     access: &Access,
     inner: &Container,
     nested: &NestedSdfg,
-    frame: &Frame,
+    frame: &ScopeContext,
 ) -> Option<String> {
     let outer = site.sdfg.container(access.container);
     if outer.is_stream() != inner.is_stream() {
@@ -212,7 +224,7 @@ fn extents(
     kept: &[usize],
     inner: &Container,
     nested: &NestedSdfg,
-    frame: &Frame,
+    frame: &ScopeContext,
 ) -> Option<String> {
     let mapping: BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
     let assigned = assigned_symbols(&nested.sdfg);

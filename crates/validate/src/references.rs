@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::accesses::alias_targets;
-use sdfg_graph::analysis::{ScopeTree, bound_alias, homes};
+use sdfg_graph::analysis::{ScopeTree, bound_alias, owning_scopes};
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{ContainerId, ContainerKind, EdgeId, NodeId, NodeKind, StateId};
 use sdfg_language::subset::Subset;
@@ -18,11 +18,11 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
         return;
     }
     unset(program, findings);
-    let homes = homes(program.sdfg);
+    let owning_scopes = owning_scopes(program.sdfg);
     for site in program.sites() {
         let scopes = site.scopes();
         for (edge, _) in site.state.edges() {
-            set_by_iterations(&site, edge, &scopes, &homes, findings);
+            set_by_iterations(&site, edge, &scopes, &owning_scopes, findings);
         }
     }
 }
@@ -53,17 +53,17 @@ fn set_by_iterations(
     site: &Site<'_>,
     id: EdgeId,
     scopes: &ScopeTree,
-    homes: &BTreeMap<ContainerId, (StateId, NodeId)>,
+    owning_scopes: &BTreeMap<ContainerId, (StateId, NodeId)>,
     findings: &mut Findings,
 ) {
     let Some((alias, target)) = bound_alias(site.state, id) else { return };
     if !matches!(site.sdfg.container(alias).kind, ContainerKind::Reference(_)) {
         return;
     }
-    // Each iteration of its home has a reference of its own.
-    let home = homes.get(&alias).map(|(_, entry)| *entry);
+    // Each iteration of its owning scope has a reference of its own.
+    let owner = owning_scopes.get(&alias).map(|(_, entry)| *entry);
     for entry in scopes.enclosing_scope(scopes.scope_of_edge(site.state, id)) {
-        if Some(entry) == home {
+        if Some(entry) == owner {
             return;
         }
         let kind = &site.state.node(entry).kind;

@@ -4,7 +4,7 @@ use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{ConflictResolution, EdgeId};
 use sdfg_language::dtype::ElementType;
 use sdfg_language::syntax::Lambda;
-use sdfg_language::tasklet::{BinaryOperation, Dialect, Environment, typecheck_expression};
+use sdfg_language::tasklet::{BinaryOperation, typecheck_function};
 
 use super::site::{Findings, Site};
 
@@ -56,11 +56,7 @@ fn custom(function: &Lambda, element: ElementType) -> Option<String> {
         let count = function.parameters.len();
         return Some(format!("a resolution is a function of the old and the new value, this takes {count}"));
     }
-    let mut environment = Environment::new();
-    for parameter in &function.parameters {
-        environment.input(&parameter.text, element);
-    }
-    match typecheck_expression(&function.body, Dialect::Python, &environment) {
+    match typecheck_function(function, element) {
         Err(errors) => errors.first().map(|error| format!("in the resolution `{}`: {error}", function.body)),
         Ok(typed) => {
             let found = typed.expression.ty;

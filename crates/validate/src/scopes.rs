@@ -1,14 +1,14 @@
 //! Rule: maps and consume scopes, with parameters, ranges, counts, and inputs of their connectors.
 
 use sdfg_graph::diagnostic::{Code, Diagnostic};
-use sdfg_graph::ir::{Consume, Flow, Map, NodeId, NodeKind, Place, Schedule, Volume};
+use sdfg_graph::ir::{AccessedPart, Consume, Flow, Map, NodeId, NodeKind, Schedule, Volume};
 use sdfg_language::symbolic::{Expr, Symbol};
 
-use super::frame::{Frame, Frames};
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Site, counted};
 
 /// Checks every scope entry of a state.
-pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         match &node.kind {
             NodeKind::MapEntry(map) => {
@@ -52,7 +52,7 @@ fn dimensions(site: &Site<'_>, id: NodeId, map: &Map, findings: &mut Findings) {
 }
 
 /// Ranges use symbols from outside, symbol connectors and earlier parameters.
-fn ranges(site: &Site<'_>, id: NodeId, map: &Map, frames: &Frames, findings: &mut Findings) {
+fn ranges(site: &Site<'_>, id: NodeId, map: &Map, frames: &ScopeContexts, findings: &mut Findings) {
     let mut frame = frames.ranges_of(site, id);
     let error = |code, message: String| site.node_error(code, id, None, message);
     for (parameter, range) in map.params.iter().zip(&map.ranges.0) {
@@ -68,7 +68,7 @@ fn schedule(
     id: NodeId,
     schedule: &Schedule,
     dimensions: usize,
-    frames: &Frames,
+    frames: &ScopeContexts,
     findings: &mut Findings,
 ) {
     let attributes = schedule.attributes();
@@ -94,14 +94,21 @@ fn schedule(
     }
 }
 
-fn counts(site: &Site<'_>, id: NodeId, consume: &Consume, frames: &Frames, findings: &mut Findings) {
+fn counts(site: &Site<'_>, id: NodeId, consume: &Consume, frames: &ScopeContexts, findings: &mut Findings) {
     let frame = frames.ranges_of(site, id);
     positive(site, id, &consume.elements, "number of processing elements", &frame, findings);
     positive(site, id, &consume.chunk, "chunk", &frame, findings);
 }
 
 /// A count is an integer that is not known to be less than one.
-fn positive(site: &Site<'_>, id: NodeId, count: &Expr, what: &str, frame: &Frame, findings: &mut Findings) {
+fn positive(
+    site: &Site<'_>,
+    id: NodeId,
+    count: &Expr,
+    what: &str,
+    frame: &ScopeContext,
+    findings: &mut Findings,
+) {
     let error = |code, message: String| site.node_error(code, id, None, message);
     frame.check(site.sdfg, count, what, &error, findings);
     if count.is_positive(&frame.assumptions).is_refuted() {
@@ -112,7 +119,13 @@ fn positive(site: &Site<'_>, id: NodeId, count: &Expr, what: &str, frame: &Frame
 /// Parameters hide neither containers nor parameters of outer scopes, nor symbols that shapes are made of.
 ///
 /// Otherwise one name would mean two things in one scope: the `N` of a shape, and that of an index into it.
-fn parameters(site: &Site<'_>, id: NodeId, parameters: &[Symbol], frames: &Frames, findings: &mut Findings) {
+fn parameters(
+    site: &Site<'_>,
+    id: NodeId,
+    parameters: &[Symbol],
+    frames: &ScopeContexts,
+    findings: &mut Findings,
+) {
     let outer = frames.at(id);
     for symbol in parameters {
         let error = |code, message: String| site.node_error(code, id, None, message);
@@ -184,8 +197,8 @@ fn one_integer(
     let container = site.sdfg.container(access.container);
     let is_integer = container.element.as_scalar().is_some_and(sdfg_language::dtype::ScalarType::is_integer);
     let is_one = match &access.place {
-        Place::Elements(subset) => subset.volume().as_int() == Some(1),
-        Place::Queues(_) => matches!(&edge.memlet.volume, Volume::Exact(count) if count.is_one()),
+        AccessedPart::Elements(subset) => subset.volume().as_int() == Some(1),
+        AccessedPart::Queues(_) => matches!(&edge.memlet.volume, Volume::Exact(count) if count.is_one()),
     };
     if !is_integer {
         Some(error(format!(

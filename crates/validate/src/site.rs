@@ -9,7 +9,7 @@ use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::analysis::executions::ExecutionTable;
 use sdfg_graph::analysis::symbols::assigned_symbols;
 use sdfg_graph::analysis::{
-    Analyses, Device, DominatorTree, RegionGraph, ScopeTree, bound_alias, connector_edges, homes,
+    Analyses, Device, DominatorTree, RegionGraph, ScopeTree, bound_alias, connector_edges, owning_scopes,
 };
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use sdfg_graph::ir::{
@@ -20,7 +20,7 @@ use sdfg_language::symbolic::Symbol;
 use sdfg_language::tasklet::Direction;
 
 use super::calls::Call;
-use super::conflicts::Meetings;
+use super::conflicts::OverlapCache;
 use super::direction::roots;
 
 /// Findings in the order in which rules made them.
@@ -78,13 +78,13 @@ pub(super) struct Program<'a> {
     /// The call that runs it, of a nested one whose meaning is checked.
     pub(super) call: Option<Arc<Call>>,
     /// Queries about pairs of accesses, in all SDFGs of the program.
-    pub(super) meetings: Rc<Meetings>,
+    pub(super) overlap_cache: Rc<OverlapCache>,
     labels: BTreeMap<StateId, BlockId>,
     /// Tables that several rules ask for.
     analyses: Rc<RefCell<Analyses>>,
     executions: OnceCell<ExecutionTable>,
     aliases: OnceCell<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
-    homes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
+    owning_scopes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Program<'a> {
         });
         let labels = labels.collect();
         let assigned = assigned_symbols(sdfg).into_iter().collect();
-        let (executions, homes, bindings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (executions, owning_scopes, bindings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let aliases = OnceCell::new();
         let mut sized = BTreeMap::new();
         for (_, container) in sdfg.arguments() {
@@ -109,7 +109,7 @@ impl<'a> Program<'a> {
             }
         }
         let shared = Shared::new();
-        let (meetings, analyses) = (Rc::default(), Rc::default());
+        let (overlap_cache, analyses) = (Rc::default(), Rc::default());
         Program {
             sdfg,
             path,
@@ -119,12 +119,12 @@ impl<'a> Program<'a> {
             sized,
             shared,
             call: None,
-            meetings,
+            overlap_cache,
             labels,
             analyses,
             executions,
             aliases,
-            homes,
+            owning_scopes,
             bindings,
         }
     }
@@ -139,7 +139,7 @@ impl<'a> Program<'a> {
     ) -> Program<'a> {
         let path = site.path.enter(&site.state.node(node).label);
         let program = Program::new(&nested.sdfg, path, self.depth + 1, device);
-        Program { meetings: Rc::clone(&self.meetings), ..program }
+        Program { overlap_cache: Rc::clone(&self.overlap_cache), ..program }
     }
 
     /// Arguments of a call that parts of one container are bound to, or of two that may share memory.
@@ -243,13 +243,13 @@ impl<'a> Program<'a> {
     }
 
     /// The scope whose iterations each have an instance of a transient.
-    pub(super) fn home_of(&self, container: ContainerId) -> Option<NodeId> {
+    pub(super) fn owning_scope(&self, container: ContainerId) -> Option<NodeId> {
         let found = self.sdfg.get_container(container)?;
         if !found.transient || found.constant.is_some() {
             return None;
         }
-        let homes = self.homes.get_or_init(|| homes(self.sdfg));
-        homes.get(&container).map(|(_, scope)| *scope)
+        let owning_scopes = self.owning_scopes.get_or_init(|| owning_scopes(self.sdfg));
+        owning_scopes.get(&container).map(|(_, scope)| *scope)
     }
 
     /// The block that runs a state.

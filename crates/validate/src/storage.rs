@@ -4,7 +4,7 @@ use sdfg_graph::analysis::{Device, device_in};
 use sdfg_graph::diagnostic::Code;
 use sdfg_graph::ir::{EdgeId, Flow, NodeId, NodeKind, Storage};
 
-use super::frame::Frames;
+use super::scope_context::ScopeContexts;
 use super::site::{Findings, Site};
 
 /// Name and memories of a device.
@@ -45,12 +45,12 @@ impl Reach for Device {
 }
 
 /// Device of the contents of a scope.
-pub(super) fn device_at(site: &Site<'_>, frames: &Frames, scope: Option<NodeId>) -> Device {
+pub(super) fn device_at(site: &Site<'_>, frames: &ScopeContexts, scope: Option<NodeId>) -> Device {
     device_in(site.state, &frames.scopes, scope, site.device)
 }
 
 /// Checks every edge that moves data itself.
-pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, _) in site.state.edges() {
         if sdfg_graph::analysis::is_leaf(site.state, id) {
             reach(site, frames, id, findings);
@@ -58,7 +58,7 @@ pub(super) fn check(site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
     }
 }
 
-fn reach(site: &Site<'_>, frames: &Frames, id: EdgeId, findings: &mut Findings) {
+fn reach(site: &Site<'_>, frames: &ScopeContexts, id: EdgeId, findings: &mut Findings) {
     let edge = site.state.edge(id);
     let device = device_at(site, frames, frames.scopes.scope_of_edge(site.state, id));
     let (code, is_copy) = match &edge.memlet.flow {

@@ -16,8 +16,8 @@ use sdfg_graph::ir::{
 use sdfg_language::symbolic::{Assumptions, Expr};
 
 use super::dataflow::is_consumed;
-use super::defined::Defined;
-use super::frame::{Frame, Frames};
+use super::persistent_set::PersistentSet;
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Program, Site};
 
 /// One edge that pushes to or pops from a stream.
@@ -46,7 +46,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Adds the uses in a state.
-    pub(super) fn collect(&mut self, program: &Program<'_>, site: &Site<'_>, frames: &Frames) {
+    pub(super) fn collect(&mut self, program: &Program<'_>, site: &Site<'_>, frames: &ScopeContexts) {
         let Some(block) = program.block_of(site.id) else { return };
         // What never runs waits for nothing.
         let runs = || executions(program, block) != Some(Expr::zero());
@@ -71,7 +71,7 @@ impl Streams {
     /// Judges every stream. Those that are answered for here are given back.
     pub(super) fn check(&self, program: &Program<'_>, findings: &mut Findings) -> BTreeSet<ContainerId> {
         let mut answered = BTreeSet::new();
-        let known = Frame::outermost(program, Defined::new()).assumptions;
+        let known = ScopeContext::outermost(program, PersistentSet::new()).assumptions;
         let begins_empty = |id: ContainerId| {
             let container = program.sdfg.container(id);
             container.transient
@@ -256,15 +256,15 @@ impl Use {
     fn of(
         program: &Program<'_>,
         site: &Site<'_>,
-        frames: &Frames,
+        frames: &ScopeContexts,
         block: BlockId,
         id: EdgeId,
         container: ContainerId,
         waits: bool,
     ) -> Use {
-        let home = program.home_of(container);
+        let owner = program.owning_scope(container);
         let scopes = frames.scopes.enclosing_scope(frames.scopes.scope_of_edge(site.state, id));
-        let scopes: Vec<NodeId> = scopes.take_while(|scope| Some(*scope) != home).collect();
+        let scopes: Vec<NodeId> = scopes.take_while(|scope| Some(*scope) != owner).collect();
         let volume = &site.state.edge(id).memlet.volume;
         let times = repetitions(site, frames, &scopes);
         let count = |bound: &Expr| Some(bound * times.as_ref()?);
@@ -283,7 +283,7 @@ impl Use {
             least,
             most,
             waits,
-            is_shared: home.is_none(),
+            is_shared: owner.is_none(),
             finding,
         }
     }
@@ -291,7 +291,7 @@ impl Use {
 
 /// Number of executions of the contents of these scopes, if each of them always has the same, positive number
 /// of iterations.
-fn repetitions(site: &Site<'_>, frames: &Frames, scopes: &[NodeId]) -> Option<Expr> {
+fn repetitions(site: &Site<'_>, frames: &ScopeContexts, scopes: &[NodeId]) -> Option<Expr> {
     let mut times = Expr::one();
     for scope in scopes {
         let NodeKind::MapEntry(map) = &site.state.node(*scope).kind else { return None };

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::ir::{BlockId, BlockKind, RegionId, Sdfg, Transition};
 
-use super::defined::Defined;
+use super::persistent_set::PersistentSet;
 
 /// Symbols that may have a value when each block begins.
 pub(super) struct SymbolTable {
-    at_block: BTreeMap<BlockId, Defined>,
-    everywhere: Defined,
+    at_block: BTreeMap<BlockId, PersistentSet>,
+    everywhere: PersistentSet,
 }
 
 impl SymbolTable {
     pub(super) fn of(sdfg: &Sdfg) -> Self {
-        let declared: Defined = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+        let declared: PersistentSet = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
         let mut everywhere = declared.clone();
         assigned_in(sdfg, sdfg.body(), &mut everywhere);
         let mut table = SymbolTable { at_block: BTreeMap::new(), everywhere };
@@ -26,24 +26,24 @@ impl SymbolTable {
     }
 
     /// Symbols that may have a value when a block begins.
-    pub(super) fn before(&self, block: BlockId) -> &Defined {
+    pub(super) fn before(&self, block: BlockId) -> &PersistentSet {
         self.at_block.get(&block).unwrap_or(&self.everywhere)
     }
 
     /// Symbols that may have a value when a block has ended and one of its transitions is tried.
-    pub(super) fn after(&self, sdfg: &Sdfg, block: BlockId) -> Defined {
+    pub(super) fn after(&self, sdfg: &Sdfg, block: BlockId) -> PersistentSet {
         let mut defined = self.before(block).clone();
         assigned_by(sdfg, block, &mut defined);
         defined
     }
 
     /// Declared symbols and all that are assigned anywhere in the SDFG.
-    pub(super) fn everywhere(&self) -> &Defined {
+    pub(super) fn everywhere(&self) -> &PersistentSet {
         &self.everywhere
     }
 
     /// Spreads what is defined at the start of a region along its transitions until nothing changes.
-    fn region(&mut self, sdfg: &Sdfg, id: RegionId, incoming: Defined) {
+    fn region(&mut self, sdfg: &Sdfg, id: RegionId, incoming: PersistentSet) {
         let region = sdfg.region(id);
         let Some(start) = region.start else { return };
         let mut leaving: BTreeMap<BlockId, Vec<&Transition>> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl SymbolTable {
             leaving.entry(transition.src).or_default().push(transition);
         }
         let order = order_from(start, &leaving);
-        let mut at: BTreeMap<BlockId, Defined> = BTreeMap::from([(start, incoming)]);
+        let mut at: BTreeMap<BlockId, PersistentSet> = BTreeMap::from([(start, incoming)]);
         // Blocks by their place in the order: without loops, each is looked at once.
         let mut waiting: BTreeSet<(usize, BlockId)> = BTreeSet::from([(0, start)]);
         while let Some((_, block)) = waiting.pop_first() {
@@ -108,7 +108,7 @@ fn order_from(start: BlockId, leaving: &BTreeMap<BlockId, Vec<&Transition>>) -> 
 }
 
 /// Adds the symbols that a region assigns.
-fn assigned_in(sdfg: &Sdfg, region: RegionId, defined: &mut Defined) {
+fn assigned_in(sdfg: &Sdfg, region: RegionId, defined: &mut PersistentSet) {
     let region = sdfg.region(region);
     for transition in region.transitions.iter().map(|id| sdfg.transition(*id)) {
         defined.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
@@ -119,7 +119,7 @@ fn assigned_in(sdfg: &Sdfg, region: RegionId, defined: &mut Defined) {
 }
 
 /// Adds the symbols that a block assigns.
-pub(super) fn assigned_by(sdfg: &Sdfg, block: BlockId, defined: &mut Defined) {
+pub(super) fn assigned_by(sdfg: &Sdfg, block: BlockId, defined: &mut PersistentSet) {
     let block = sdfg.block(block);
     if let BlockKind::Loop(repeated) = &block.kind {
         defined.extend(repeated.symbol.clone());

@@ -10,7 +10,7 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicMetadataTypeEnum, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use sdfg::ir::Sharing;
+use sdfg::ir::OpenMpSchedule;
 use sdfg::symbolic::Expr;
 
 use super::emitter::Emit;
@@ -108,7 +108,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Counter through which threads request iterations or wait for their turn to merge; null if none do.
     fn shared_counter(&self, parallel: TeamLoop<'_>) -> Emit<PointerValue<'ctx>> {
-        if parallel.team.sharing == Sharing::Static && parallel.team.in_order.is_none() {
+        if parallel.team.sharing == OpenMpSchedule::Static && parallel.team.in_order.is_none() {
             return Ok(self.emitter.pointer().const_null());
         }
         let counter = self.slot(self.emitter.i64(), "counter")?;

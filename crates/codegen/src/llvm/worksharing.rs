@@ -5,7 +5,7 @@
 
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};
-use sdfg::ir::Sharing;
+use sdfg::ir::OpenMpSchedule;
 
 use super::emitter::Emit;
 use super::function::Function;
@@ -64,7 +64,7 @@ impl<'ctx> Function<'_, 'ctx> {
         };
         let run = |begin, end| self.run_range(parallel, space, begin, end);
         match (parallel.team.sharing, chunk) {
-            (Sharing::Static, None) => {
+            (OpenMpSchedule::Static, None) => {
                 // The first `total mod threads` threads do one iteration more.
                 let share = self.builder.build_int_unsigned_div(space.total, threads, "")?;
                 let rest = self.builder.build_int_unsigned_rem(space.total, threads, "")?;
@@ -73,14 +73,14 @@ impl<'ctx> Function<'_, 'ctx> {
                 let one_more = self.builder.build_int_z_extend(one_more, self.emitter.i64(), "")?;
                 run(before, self.add(self.add(before, share)?, one_more)?)
             }
-            (Sharing::Static, Some(chunk)) => {
+            (OpenMpSchedule::Static, Some(chunk)) => {
                 let begin = self.multiply(thread, chunk)?;
                 let step = self.multiply(threads, chunk)?;
                 self.counted_loop(begin, space.total, step, false, LoopHints::default(), |begin| {
                     run(begin, self.smaller(self.add(begin, chunk)?, space.total)?)
                 })
             }
-            (Sharing::Dynamic, chunk) => {
+            (OpenMpSchedule::Dynamic, chunk) => {
                 let chunk = chunk.unwrap_or(self.emitter.constant(1));
                 self.take_chunks(space, run, |counter| {
                     let begin = self.builder.build_atomicrmw(
@@ -92,7 +92,7 @@ impl<'ctx> Function<'_, 'ctx> {
                     Ok((begin, self.smaller(self.add(begin, chunk)?, space.total)?))
                 })
             }
-            (Sharing::Guided, chunk) => {
+            (OpenMpSchedule::Guided, chunk) => {
                 let least = chunk.unwrap_or(self.emitter.constant(1));
                 self.take_chunks(space, run, |counter| self.take_guided(counter, space, threads, least))
             }

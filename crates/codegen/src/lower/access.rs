@@ -1,7 +1,7 @@
 //! Accesses: memlets as positions in buffers, and a record of the elements that each loop touches.
 
 use sdfg::analysis::consumed_by;
-use sdfg::ir::{Access, ConflictResolution, Edge, EdgeId, Place, State};
+use sdfg::ir::{Access, AccessedPart, ConflictResolution, Edge, EdgeId, State};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
@@ -56,7 +56,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<(BufferView, Vec<bool>), LowerError> {
         let container = frame.sdfg.container(access.container);
         let subset = match &access.place {
-            Place::Elements(subset) | Place::Queues(subset) => frame.translate_subset(subset),
+            AccessedPart::Elements(subset) | AccessedPart::Queues(subset) => frame.translate_subset(subset),
         };
         let bound = frame.containers.get(&access.container).ok_or_else(|| LowerError::Unsupported {
             what: format!("`{}` before it is bound", container.name),

@@ -140,7 +140,7 @@ impl<'g> Lowering<'g> {
             return;
         }
         for (id, _) in sdfg.containers().filter(|(id, _)| is_reference(id)) {
-            if frame.homes.get(&id).copied() == lifetime {
+            if frame.owning_scopes.get(&id).copied() == lifetime {
                 self.declare_reference(frame, id, brackets);
             }
         }
@@ -320,7 +320,8 @@ pub(super) fn sets_outer_references(frame: &CallFrame<'_>, graph: Graph<'_, '_>,
     let is_inside = |scope: NodeId| scope == entry || tree.enclosing(scope).any(|outer| outer == entry);
     state.edges().any(|(edge, _)| {
         let Some((alias, _)) = bound_alias(state, edge) else { return false };
-        let lives_inside = || frame.homes.get(&alias).is_some_and(|home| home.0 == id && is_inside(home.1));
+        let lives_inside =
+            || frame.owning_scopes.get(&alias).is_some_and(|home| home.0 == id && is_inside(home.1));
         matches!(frame.sdfg.container(alias).kind, ContainerKind::Reference(_))
             && tree.scope_of_edge(state, edge).is_some_and(is_inside)
             && !lives_inside()

@@ -66,7 +66,7 @@ impl Graph<'_, '_> {
         // Streams that live in one iteration are nobody else's.
         let is_own = |scope| scope == entry || self.tree.enclosing(scope).any(|outer| outer == entry);
         uses.streams.retain(|id, _| {
-            !frame.homes.get(id).is_some_and(|(state, scope)| *state == self.id && is_own(*scope))
+            !frame.owning_scopes.get(id).is_some_and(|(state, scope)| *state == self.id && is_own(*scope))
         });
         let waits = uses.streams.values().any(|each| each.waits);
         let only_pops = uses.streams.iter().all(|(id, each)| !each.pushes && !is_bounded(sdfg, *id));

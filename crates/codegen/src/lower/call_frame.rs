@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::analysis::{Analyses, homes};
+use sdfg::analysis::{Analyses, owning_scopes};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Access, ContainerId, NodeId, Sdfg, StateId};
 use sdfg::path::ElementPath;
@@ -19,7 +19,7 @@ pub(super) struct CallFrame<'g> {
     /// Bindings of its containers.
     pub(super) containers: BTreeMap<ContainerId, BufferView>,
     /// The scopes in which transients live, for those that do not live as long as the call.
-    pub(super) homes: BTreeMap<ContainerId, (StateId, NodeId)>,
+    pub(super) owning_scopes: BTreeMap<ContainerId, (StateId, NodeId)>,
     /// Values of its symbols over the plan's variables.
     pub(super) symbols: BTreeMap<Symbol, Expr>,
     /// Types of its symbols; others are `i64`.
@@ -63,7 +63,7 @@ impl<'g> CallFrame<'g> {
     pub(super) fn new(sdfg: &'g Sdfg, exit: JumpTarget, path: ElementPath) -> Self {
         CallFrame {
             sdfg,
-            homes: homes(sdfg),
+            owning_scopes: owning_scopes(sdfg),
             containers: BTreeMap::new(),
             symbols: BTreeMap::new(),
             types: BTreeMap::new(),

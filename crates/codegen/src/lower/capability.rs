@@ -4,7 +4,7 @@ use std::fmt;
 
 use sdfg::analysis::ScopeTree;
 use sdfg::ir::{BlockKind, NodeId, NodeKind, Schedule, Sdfg, State, StateId, Storage};
-use sdfg::path::{ElementPath, Place, Target as Element};
+use sdfg::path::{ElementPath, ElementPlace, Target as Element};
 use sdfg::validate::Validated;
 
 use super::error::LowerError;
@@ -192,7 +192,7 @@ impl<'g> Search<'g> {
     }
 
     fn add(&mut self, lacks: Capability, what: String, element: Element) {
-        let place = Place { calls: self.calls.clone(), target: element };
+        let place = ElementPlace { calls: self.calls.clone(), target: element };
         let path = place.path(self.root).unwrap_or_else(|| ElementPath::sdfg(&self.root.name));
         self.found.push(Refusal { lacks, target: self.target.name, what, path });
     }

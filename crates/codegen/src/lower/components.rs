@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::unionfind::UnionFind;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{NodeId, NodeKind, Sharing};
+use sdfg::ir::{NodeId, NodeKind, OpenMpSchedule};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
@@ -118,7 +118,7 @@ impl<'g> Lowering<'g> {
         let arm = |(k, body)| (less(&number, &Expr::int(k as i64 + 1)), body);
         let arms = bodies.into_iter().enumerate().map(arm).collect();
         // A thread that is done takes the next one.
-        let (label, sharing) = (format!("{label}_components"), Sharing::Dynamic);
+        let (label, sharing) = (format!("{label}_components"), OpenMpSchedule::Dynamic);
         let team = Team { label, sharing, start, ..Team::default() };
         let dimension = LoopDimension { variable, begin: Expr::zero(), end, step: Expr::one() };
         let body = vec![Statement::If(If { arms, otherwise })];

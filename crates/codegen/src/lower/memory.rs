@@ -118,7 +118,7 @@ impl<'g> Lowering<'g> {
                 let buffer = self.add_buffer(frame, container, Allocation::Constant(values.clone()));
                 let bound = self.bind_whole(container, buffer);
                 frame.containers.insert(id, bound);
-            } else if container.transient && !container.is_alias() && !frame.homes.contains_key(&id) {
+            } else if container.transient && !container.is_alias() && !frame.owning_scopes.contains_key(&id) {
                 let symbols = size_symbols(&container.kind);
                 let deferred: Vec<Symbol> = symbols.intersection(&assigned).cloned().collect();
                 if deferred.is_empty() {
@@ -247,7 +247,10 @@ impl<'g> Lowering<'g> {
         let sdfg = frame.sdfg;
         let mut brackets = Brackets::default();
         for (id, container) in sdfg.containers() {
-            if container.transient && !container.is_alias() && frame.homes.get(&id) == Some(&(state, entry)) {
+            if container.transient
+                && !container.is_alias()
+                && frame.owning_scopes.get(&id) == Some(&(state, entry))
+            {
                 self.allocate(frame, id, &mut brackets)?;
             }
         }

@@ -7,7 +7,7 @@
 //! rule gives each thread consecutive iterations.
 
 use sdfg::dtype::{ElementType, ScalarKind};
-use sdfg::ir::{ConflictResolution, Sharing};
+use sdfg::ir::{ConflictResolution, OpenMpSchedule};
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
@@ -21,7 +21,7 @@ impl Lowering<'_> {
         body: &mut [Statement],
         closed: &Closed,
         work: Option<Expr>,
-        (sharing, has_chunk): (Sharing, bool),
+        (sharing, has_chunk): (OpenMpSchedule, bool),
     ) -> (Start, Option<OrderedChunks>) {
         let is_reproducible = self.options.reproducible;
         let start = if is_reproducible && self.combines_in_any_order(body) {
@@ -33,7 +33,7 @@ impl Lowering<'_> {
             is_ordered(&private.resolution, self.plan.buffer(private.buffer).element)
         };
         let accumulators = is_reproducible && closed.privates.iter().any(has_order);
-        let keeps_order = sharing == Sharing::Static && !has_chunk;
+        let keeps_order = sharing == OpenMpSchedule::Static && !has_chunk;
         let streams = !closed.collected.is_empty() && (keeps_order || is_reproducible);
         let limits = &self.target.team;
         let in_order = OrderedChunks { accumulators, chunks: limits.chunks, piece: limits.piece };

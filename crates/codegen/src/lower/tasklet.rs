@@ -8,8 +8,8 @@ use sdfg::ir::{ConflictResolution, Edge, EdgeId, Flow, Node, NodeId, State, Task
 use sdfg::symbolic::Expr;
 use sdfg::syntax::Expression;
 use sdfg::tasklet::{
-    ConnectorId, ConnectorKind, Dialect, Direction, Environment, ExternalArgument as TypedArgument,
-    ExternalCall, TypeError, TypedExpressionCode, typecheck, typecheck_expression, typecheck_external,
+    ConnectorId, ConnectorKind, Direction, Environment, ExternalArgument as TypedArgument, ExternalCall,
+    TypeError, TypedExpressionCode, typecheck, typecheck_external, typecheck_function,
 };
 
 use super::Lowering;
@@ -318,11 +318,7 @@ impl<'g> Lowering<'g> {
         let Some(resolution) = resolution else { return Ok(Resolved::Store) };
         let custom = match resolution {
             ConflictResolution::Custom(lambda) => {
-                let mut environment = Environment::new();
-                for parameter in &lambda.parameters {
-                    environment.input(&parameter.text, element);
-                }
-                let code = typecheck_expression(&lambda.body, Dialect::Python, &environment)
+                let code = typecheck_function(lambda, element)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(label) })?;
                 Some(Box::new(super::scalar::converted_code(code, element)))
             }

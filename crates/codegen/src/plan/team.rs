@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sdfg::ir::{ConflictResolution, Sharing};
+use sdfg::ir::{ConflictResolution, OpenMpSchedule};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::buffer::{BufferId, Strided};
@@ -29,7 +29,7 @@ pub struct Team {
     /// Selector among several accumulators, which changes between iterations of the innermost dimension.
     pub selector: Option<CopySelector>,
     /// Distribution of iterations.
-    pub sharing: Sharing,
+    pub sharing: OpenMpSchedule,
     /// Iterations handed out at a time; `None` is the default of the sharing.
     pub chunk: Option<Expr>,
     /// Number of threads; `None` is that of the handle.

@@ -3,7 +3,7 @@
 //! The loop of a team is a function of its own, which is given what it uses: buffers are then known not to overlap (`restrict`). An
 //! OpenMP region calls it in every thread; a loop with little work is called directly.
 
-use sdfg::ir::Sharing;
+use sdfg::ir::OpenMpSchedule;
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::BinaryOperation;
 
@@ -229,7 +229,7 @@ impl<'w, 'p> Function<'w, 'p> {
         let name = program.names.global(&format!("{}_{word}", program.plan.name));
         let mut inner = Function::new(program, Returns::Nothing);
         let (mut parameters, mut arguments) = self.captured(&team.captures, &mut inner)?;
-        let has_counter = team.sharing != Sharing::Static || team.in_order.is_some();
+        let has_counter = team.sharing != OpenMpSchedule::Static || team.in_order.is_some();
         inner.team_part(each, team)?;
         let is_fallible = inner.is_fallible;
         let uses_handle = is_fallible || inner.uses_handle;
@@ -393,13 +393,13 @@ impl<'w, 'p> Function<'w, 'p> {
         let [first, last] = [(); 2].map(|()| self.temporary());
         let range = (Code::atom(first.clone()), Code::atom(last.clone()));
         match (team.sharing, chunk) {
-            (Sharing::Static, None) => {
+            (OpenMpSchedule::Static, None) => {
                 let share = self.program.helper("sdfg_share", || SHARE.to_owned());
                 self.line(format!("const int64_t {first} = {share}({}, thread, threads);", total.text));
                 self.line(format!("const int64_t {last} = {share}({}, thread + 1, threads);", total.text));
                 self.run_range(each, team, space, &range)
             }
-            (Sharing::Static, Some(chunk)) => {
+            (OpenMpSchedule::Static, Some(chunk)) => {
                 self.lines.open(format!(
                     "for (int64_t {first} = thread * {chunk}; {first} < {}; {first} += threads * {chunk}) {{",
                     total.at_least(Precedence::Shift)
@@ -409,7 +409,7 @@ impl<'w, 'p> Function<'w, 'p> {
                 self.line(format!("const int64_t {last} = {minimum}({first} + {chunk}, {});", total.text));
                 self.loop_body(&|f| f.run_range(each, team, space, &range))
             }
-            (Sharing::Dynamic, chunk) => {
+            (OpenMpSchedule::Dynamic, chunk) => {
                 let chunk = chunk.unwrap_or_else(|| "1".to_owned());
                 self.line(format!("int64_t {first}, {last};"));
                 let take = self.program.helper("sdfg_take", || TAKE.to_owned());
@@ -417,7 +417,7 @@ impl<'w, 'p> Function<'w, 'p> {
                     .open(format!("while ({take}(counter, {}, {chunk}, &{first}, &{last})) {{", total.text));
                 self.loop_body(&|f| f.run_range(each, team, space, &range))
             }
-            (Sharing::Guided, chunk) => {
+            (OpenMpSchedule::Guided, chunk) => {
                 let least = chunk.unwrap_or_else(|| "1".to_owned());
                 self.line(format!("int64_t {first}, {last};"));
                 let take = self.program.helper("sdfg_take_guided", || TAKE_GUIDED.to_owned());

@@ -1,7 +1,7 @@
 //! Decodes dataflow nodes.
 
 use indexmap::IndexMap;
-use sdfg::ir::{Schedule, ScheduleAttributes, ScheduleKind, Sharing};
+use sdfg::ir::{OpenMpSchedule, Schedule, ScheduleAttributes, ScheduleKind};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -195,8 +195,8 @@ impl Decoder<'_> {
         };
         let sharing = match attributes.optional_text("omp_schedule")? {
             None | Some("Default" | "Static") => None,
-            Some("Dynamic") => Some(Sharing::Dynamic),
-            Some("Guided") => Some(Sharing::Guided),
+            Some("Dynamic") => Some(OpenMpSchedule::Dynamic),
+            Some("Guided") => Some(OpenMpSchedule::Guided),
             Some(other) => {
                 let message = format!("`omp_schedule` is `{other}`, which is not known");
                 return Err(self.log.error(Code::Malformed, place, message));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use sdfg::ir::{Schedule, Sharing};
+use sdfg::ir::{OpenMpSchedule, Schedule};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr};
 
@@ -168,9 +168,9 @@ fn map(map: &Map, label: &str, known: &Assumptions, attributes: &mut Attributes)
         attributes.set("collapse", Json::Integer(collapse.into()));
     }
     let sharing = match found.sharing {
-        None | Some(Sharing::Static) => None,
-        Some(Sharing::Dynamic) => Some("Dynamic"),
-        Some(Sharing::Guided) => Some("Guided"),
+        None | Some(OpenMpSchedule::Static) => None,
+        Some(OpenMpSchedule::Dynamic) => Some("Dynamic"),
+        Some(OpenMpSchedule::Guided) => Some("Guided"),
     };
     if let Some(sharing) = sharing {
         attributes.set("omp_schedule", string(sharing));

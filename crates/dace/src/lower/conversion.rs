@@ -4,8 +4,8 @@
 
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{
-    Access, ConflictResolution, Connector, Flow, Map, Memlet, NodeId, NodeKind, Place, Port, ScopeExit,
-    Tasklet, TaskletBody,
+    Access, AccessedPart, ConflictResolution, Connector, Flow, Map, Memlet, NodeId, NodeKind, Port,
+    ScopeExit, Tasklet, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -29,7 +29,9 @@ impl<'a> SdfgLowering<'a> {
     ) -> Option<()> {
         let Flow::Copy { from, to, resolution } = &copy.flow else { return None };
         let element = |access: &Access| self.sdfg.container(access.container).element;
-        let (Place::Elements(read), Place::Elements(written)) = (&from.place, &to.place) else { return None };
+        let (AccessedPart::Elements(read), AccessedPart::Elements(written)) = (&from.place, &to.place) else {
+            return None;
+        };
         let types = [element(from), element(to)];
         if types[0] == types[1] || types.iter().any(|ty| ty.lanes() != 1) {
             return None;

@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::accesses::memory_of_control_flow;
-use sdfg::analysis::homes;
 use sdfg::analysis::loops::counted_loops_around;
+use sdfg::analysis::owning_scopes;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::Editor;
 use sdfg::ir::draft::{DraftSdfg, DraftState};
@@ -40,8 +40,8 @@ pub(crate) fn resolve_sizes(sdfg: &mut Sdfg) {
     if found.is_empty() {
         return;
     }
-    let homes = homes(sdfg);
-    found.retain(|id| !homes.contains_key(id));
+    let owning_scopes = owning_scopes(sdfg);
+    found.retain(|id| !owning_scopes.contains_key(id));
     let read_between = memory_of_control_flow(sdfg);
     for id in found {
         let mut users = users_of(sdfg, id);

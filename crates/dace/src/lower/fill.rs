@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::assigned_symbols;
-use sdfg::analysis::{ScopeTree, homes};
+use sdfg::analysis::{ScopeTree, owning_scopes};
 use sdfg::edit::Editor;
 use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
@@ -36,12 +36,12 @@ impl SdfgLowering<'_> {
                 container.lifetime = Lifetime::Scope;
             }
         }
-        let homes = homes(&self.sdfg);
+        let owning_scopes = owning_scopes(&self.sdfg);
         let assigned: BTreeSet<Symbol> = assigned_symbols(&self.sdfg).into_iter().collect();
         let mut at_begin = Vec::new();
         for id in containers {
             let shape = self.shape_of(*id);
-            if let Some((state, scope)) = homes.get(id).copied() {
+            if let Some((state, scope)) = owning_scopes.get(id).copied() {
                 fill_in_scope(self.sdfg.state_mut(state), *id, scope, &shape, zero.clone());
             } else if varies(&shape, &assigned)
                 && let Some(state) = self.state_before_users(*id)

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{ScopeTree, homes, is_leaf};
+use sdfg::analysis::{ScopeTree, is_leaf, owning_scopes};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, BlockKind, ConflictResolution, ContainerId, Edge, EdgeId, Lifetime, Loop, Map, NodeId, NodeKind,
@@ -71,7 +71,7 @@ fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<Node
         return Vec::new();
     }
     let tree = ScopeTree::of(graph);
-    let homes = known.get_or_insert_with(|| homes(sdfg));
+    let owning_scopes = known.get_or_insert_with(|| owning_scopes(sdfg));
     let mut found: Vec<NodeId> = Vec::new();
     let mut waiting: Vec<NodeId> = tree.children(None).to_vec();
     while let Some(node) = waiting.pop() {
@@ -79,8 +79,8 @@ fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<Node
             continue;
         }
         let is_own = |id: ContainerId| {
-            let home = homes.get(&id).filter(|_| sdfg.container(id).transient);
-            home.is_some_and(|(at, scope)| {
+            let owner = owning_scopes.get(&id).filter(|_| sdfg.container(id).transient);
+            owner.is_some_and(|(at, scope)| {
                 *at == state && tree.enclosing_scope(Some(*scope)).any(|outer| outer == node)
             })
         };
@@ -222,7 +222,7 @@ fn is_call(graph: &State, edge: EdgeId) -> bool {
 /// Puts a map scope into a nested SDFG, and loops over its parameters into the place of the map.
 fn to_loops(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result<(), EditError> {
     let sdfg = editor.sdfg();
-    let own = homes(sdfg).into_iter().filter(|(_, home)| *home == (state, entry));
+    let own = owning_scopes(sdfg).into_iter().filter(|(_, owner)| *owner == (state, entry));
     let own: Vec<String> = own.map(|(id, _)| sdfg.container(id).name.clone()).collect();
     let graph = sdfg.state(state);
     let NodeKind::MapEntry(map) = graph.node(entry).kind.clone() else { return Ok(()) };

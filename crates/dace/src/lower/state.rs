@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{
-    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, Place, Port,
-    ScopeExit, State, Volume,
+    Access, AccessedPart, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId,
+    NodeKind, Port, ScopeExit, State, Volume,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
@@ -250,8 +250,8 @@ impl<'a> SdfgLowering<'a> {
 
     pub(super) fn access(&self, end: End<'_>, subset: Subset) -> Access {
         let place = match end.descriptor.kind {
-            DescriptorKind::Stream => Place::Queues(subset),
-            _ => Place::Elements(subset),
+            DescriptorKind::Stream => AccessedPart::Queues(subset),
+            _ => AccessedPart::Elements(subset),
         };
         Access { container: end.id, place }
     }

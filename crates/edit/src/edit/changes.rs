@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use sdfg_graph::analysis::Touched;
+use sdfg_graph::analysis::ChangedParts;
 use sdfg_graph::ir::{BlockId, BlockKind, Edge, EdgeId, Node, NodeId, Revision, Sdfg, StateId};
-use sdfg_graph::path::{Element, ElementPath, End, Place, Target};
+use sdfg_graph::path::{Element, ElementPath, ElementPlace, End, Target};
 use sdfg_graph::workspace::Part;
 use sdfg_graph::workspace::TouchedParts;
 
@@ -20,7 +20,7 @@ use super::journal::{Entry, Path, Undo};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     all: Vec<Change>,
-    touched: Touched,
+    touched: ChangedParts,
 }
 
 /// One element that is another one than before.
@@ -29,7 +29,7 @@ pub struct Change {
     /// Its change.
     pub kind: ChangeKind,
     /// The element by ids, which name nothing any more if it was removed.
-    pub place: Place,
+    pub place: ElementPlace,
     /// The element by names: as it is now, or was when it was removed.
     pub path: ElementPath,
 }
@@ -106,7 +106,7 @@ impl Changes {
     /// assert!(std::sync::Arc::ptr_eq(&before, &analyses.footprint(&program, states[0])));
     /// # Ok::<(), sdfg::edit::EditError>(())
     /// ```
-    pub fn touched(&self) -> &Touched {
+    pub fn touched(&self) -> &ChangedParts {
         &self.touched
     }
 
@@ -128,7 +128,7 @@ impl Changes {
 }
 
 /// Parts of a program that a journal concerns. Changes in a called SDFG concern the state with the call.
-fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> Touched {
+fn touched(program: &Sdfg, before: Revision, log: &[Entry]) -> ChangedParts {
     let mut found = TouchedParts { before, after: program.revision(), ..TouchedParts::default() };
     for entry in log {
         if let Some((state, _)) = entry.path.first() {
@@ -178,7 +178,7 @@ struct Found<'l> {
 
 impl Found<'_> {
     /// Net change of the element; `None` for nothing.
-    fn kind(&self, program: &Sdfg, place: &Place) -> Option<ChangeKind> {
+    fn kind(&self, program: &Sdfg, place: &ElementPlace) -> Option<ChangeKind> {
         let sdfg = sdfg_at(program, &place.calls)?;
         let edge = |state, id| sdfg.get_state(state).and_then(|graph| graph.get_edge(id));
         let is_there = match &place.target {
@@ -222,11 +222,11 @@ fn changed_edge(before: &Edge, now: &Edge) -> Option<ChangeKind> {
 
 /// Entries of the journal for each element.
 #[derive(Debug, Default)]
-struct Elements<'l>(BTreeMap<Place, Found<'l>>);
+struct Elements<'l>(BTreeMap<ElementPlace, Found<'l>>);
 
 impl<'l> Elements<'l> {
     fn of(&mut self, entry: &Entry, target: Target, is_new: bool) -> &mut Found<'l> {
-        let place = Place { calls: entry.path.to_vec(), target };
+        let place = ElementPlace { calls: entry.path.to_vec(), target };
         let first = Found { is_new, ..Found::default() };
         self.0.entry(place).or_insert(first)
     }
@@ -316,7 +316,7 @@ impl<'l> Removed<'l> {
     fn path(
         &self,
         program: &Sdfg,
-        place: &Place,
+        place: &ElementPlace,
         found: &Found<'_>,
         bases: &mut BTreeMap<(Path, Option<StateId>), Option<ElementPath>>,
     ) -> Option<ElementPath> {
@@ -406,11 +406,11 @@ fn base(program: &Sdfg, calls: &Path, state: Option<StateId>) -> Option<ElementP
         let Some(((state, node), outer)) = calls.split_last() else {
             return Some(ElementPath::sdfg(&program.name));
         };
-        let place = Place { calls: outer.to_vec(), target: Target::Node(*state, *node) };
+        let place = ElementPlace { calls: outer.to_vec(), target: Target::Node(*state, *node) };
         return place.path(program);
     };
     let sdfg = sdfg_at(program, calls)?;
     let runs = |kind: &BlockKind| matches!(kind, BlockKind::State(id) if *id == state);
     let (block, _) = sdfg.blocks().find(|(_, block)| runs(&block.kind))?;
-    Place { calls: calls.to_vec(), target: Target::Block(block) }.path(program)
+    ElementPlace { calls: calls.to_vec(), target: Target::Block(block) }.path(program)
 }

@@ -7,7 +7,7 @@ use sdfg_graph::diagnostic::Severity;
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{Memlet, NodeId, NodeKind, Revision, Sdfg, State, StateId};
 use sdfg_graph::workspace::{Part, Sizes, UndoSdfg, UndoState};
-use sdfg_language::workspace::remembering;
+use sdfg_language::workspace::with_proof_cache;
 
 use super::index::Index;
 use super::journal::{Entry, Path, Undo};
@@ -20,7 +20,7 @@ use super::{Changes, EditError, contract};
 /// gives an id out again. [`commit`](Editor::commit) ends the series: it derives outer memlets anew where something
 /// changed, checks what edits promise, and reports the changes. An editor that is dropped without it puts everything back.
 ///
-/// Between edits of a series the memlets outside of scopes may be those of before. [`settle`](Editor::settle) derives them
+/// Between edits of a series the memlets outside of scopes may be those of before. [`propagate_pending`](Editor::propagate_pending) derives them
 /// earlier.
 ///
 /// ```
@@ -154,9 +154,9 @@ impl<'p> Editor<'p> {
 
     /// Derives outer memlets where something changed. Edits that have to know them do so by themselves. A derived memlet that
     /// cannot be told stays as it is.
-    pub fn settle(&mut self) {
+    pub fn propagate_pending(&mut self) {
         let at = self.at.clone();
-        remembering(|| super::settle::settle(self));
+        with_proof_cache(|| super::propagate_pending::propagate_pending(self));
         self.at = at;
     }
 
@@ -171,7 +171,7 @@ impl<'p> Editor<'p> {
     pub fn commit(mut self) -> Result<Changes, EditError> {
         self.at = Arc::new([]);
         if !self.log.is_empty() {
-            self.settle();
+            self.propagate_pending();
             contract::verify(&mut self)?;
         }
         let changes = Changes::of(self.program, self.before, &self.log);

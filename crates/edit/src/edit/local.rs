@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use sdfg_graph::analysis::symbols::{bound_symbols, scope_parameters};
 use sdfg_graph::analysis::{is_leaf, leaf_edges, memlet_path};
 use sdfg_graph::ir::{
-    Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId,
-    NodeKind, Place, Sdfg, State, StateId, Storage, Volume,
+    Access, AccessedPart, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node,
+    NodeId, NodeKind, Sdfg, State, StateId, Storage, Volume,
 };
 use sdfg_graph::workspace::Sizes;
 use sdfg_language::subset::Range;
 use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::editor::Editor;
-use super::settle::exactness;
+use super::propagate_pending::exactness;
 use super::{EditError, expect_edge, names};
 
 /// Required precision of the data of an edge that gets a local copy.
@@ -54,7 +54,7 @@ impl Editor<'_> {
         }
         expect_edge(self.state(state)?, edge)?;
         self.attempt(|editor| {
-            editor.settle();
+            editor.propagate_pending();
             let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
             let graph = editor.graph(state);
             let found = graph.edge(edge).clone();
@@ -174,7 +174,7 @@ fn check_exact(
     is_exact: bool,
 ) -> Result<(), EditError> {
     let name = sdfg.container(access.container).name.clone();
-    if matches!(access.place, Place::Queues(_)) {
+    if matches!(access.place, AccessedPart::Queues(_)) {
         return Err(EditError::Container {
             container: name,
             reason: "elements of a stream are not copied in part",

@@ -10,7 +10,7 @@ use sdfg_language::syntax::subscripted_names;
 use sdfg_language::tasklet::{Connector, ConnectorKind, Direction, Environment};
 
 use crate::ir::{
-    ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, Place, Sdfg, State, Tasklet, TaskletBody,
+    AccessedPart, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, Tasklet, TaskletBody,
 };
 
 /// Connectors of a tasklet, typed by the memlets at them.
@@ -146,12 +146,14 @@ fn kind_of(memlet: &Memlet, direction: Direction, subscripted: bool) -> Connecto
         Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => return ConnectorKind::Value,
     };
     match &access.place {
-        Place::Queues(_) if direction == Direction::Out => ConnectorKind::Stream,
-        Place::Queues(_) => match memlet.volume.bound().and_then(sdfg_language::symbolic::Expr::as_int) {
-            Some(1) | None if !subscripted => ConnectorKind::Value,
-            Some(_) | None => ConnectorKind::Pointer { rank: 1 },
-        },
-        Place::Elements(subset) => {
+        AccessedPart::Queues(_) if direction == Direction::Out => ConnectorKind::Stream,
+        AccessedPart::Queues(_) => {
+            match memlet.volume.bound().and_then(sdfg_language::symbolic::Expr::as_int) {
+                Some(1) | None if !subscripted => ConnectorKind::Value,
+                Some(_) | None => ConnectorKind::Pointer { rank: 1 },
+            }
+        }
+        AccessedPart::Elements(subset) => {
             if subset.is_element() && !subscripted {
                 ConnectorKind::Value
             } else {

@@ -15,7 +15,7 @@ use crate::ir::{Block, BlockId, BlockKind, ContainerId, Loop, RegionId, Sdfg, Tr
 
 /// One step of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum ControlStep {
     /// The call begins.
     Entry,
     /// A state runs.
@@ -43,8 +43,8 @@ pub enum Step {
 /// The steps of an SDFG, with every way that control may take among them and perhaps more: conditions are not evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlGraph {
-    steps: Vec<Step>,
-    index: BTreeMap<Step, usize>,
+    steps: Vec<ControlStep>,
+    index: BTreeMap<ControlStep, usize>,
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
 }
@@ -58,9 +58,9 @@ impl ControlGraph {
             successors: Vec::new(),
             predecessors: Vec::new(),
         };
-        let entry = graph.add(Step::Entry);
+        let entry = graph.add(ControlStep::Entry);
         graph.join(entry, region_begin(sdfg, sdfg.body()));
-        graph.add(Step::Exit);
+        graph.add(ControlStep::Exit);
         for (id, block) in sdfg.blocks() {
             graph.add_block(sdfg, id, block);
         }
@@ -83,12 +83,12 @@ impl ControlGraph {
     }
 
     /// All steps, by number.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ControlStep] {
         &self.steps
     }
 
     /// The number of a step, if the graph has it.
-    pub fn number(&self, step: Step) -> Option<usize> {
+    pub fn number(&self, step: ControlStep) -> Option<usize> {
         self.index.get(&step).copied()
     }
 
@@ -102,7 +102,7 @@ impl ControlGraph {
         self.predecessors.get(step).map_or(&[], Vec::as_slice)
     }
 
-    fn add(&mut self, step: Step) -> usize {
+    fn add(&mut self, step: ControlStep) -> usize {
         if let Some(known) = self.index.get(&step) {
             return *known;
         }
@@ -114,7 +114,7 @@ impl ControlGraph {
         number
     }
 
-    fn join(&mut self, from: usize, to: Step) {
+    fn join(&mut self, from: usize, to: ControlStep) {
         let to = self.add(to);
         if !self.successors[from].contains(&to) {
             self.successors[from].push(to);
@@ -124,46 +124,48 @@ impl ControlGraph {
     fn add_block(&mut self, sdfg: &Sdfg, id: BlockId, block: &Block) {
         match &block.kind {
             BlockKind::State(_) => {
-                let run = self.add(Step::State(id));
-                self.join(run, Step::Done(id));
+                let run = self.add(ControlStep::State(id));
+                self.join(run, ControlStep::Done(id));
             }
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => {
-                let jump = self.add(Step::Jump(id));
+                let jump = self.add(ControlStep::Jump(id));
                 self.join(jump, jump_target(sdfg, block));
                 return;
             }
             BlockKind::Loop(repeated) => {
                 let [init, test, update] =
-                    [Step::Init(id), Step::Test(id), Step::Update(id)].map(|s| self.add(s));
+                    [ControlStep::Init(id), ControlStep::Test(id), ControlStep::Update(id)]
+                        .map(|s| self.add(s));
                 let body = region_begin(sdfg, repeated.body);
-                self.join(init, if repeated.test_after { body } else { Step::Test(id) });
+                self.join(init, if repeated.test_after { body } else { ControlStep::Test(id) });
                 self.join(test, body);
-                self.join(test, Step::Done(id));
-                self.join(update, Step::Test(id));
+                self.join(test, ControlStep::Done(id));
+                self.join(update, ControlStep::Test(id));
             }
             BlockKind::Branch(branch) => {
-                let otherwise = branch.otherwise.map_or(Step::Done(id), |region| region_begin(sdfg, region));
+                let otherwise =
+                    branch.otherwise.map_or(ControlStep::Done(id), |region| region_begin(sdfg, region));
                 // A branch without arms has a first step all the same.
                 let arms = branch.arms.len().max(1);
                 for position in 0..arms {
-                    let test = self.add(Step::Arm(id, position));
+                    let test = self.add(ControlStep::Arm(id, position));
                     if let Some((_, region)) = branch.arms.get(position) {
                         self.join(test, region_begin(sdfg, *region));
                     }
                     self.join(
                         test,
-                        if position + 1 < arms { Step::Arm(id, position + 1) } else { otherwise },
+                        if position + 1 < arms { ControlStep::Arm(id, position + 1) } else { otherwise },
                     );
                 }
             }
         }
         let tried = tried_transitions(sdfg, id);
-        let mut at = self.add(Step::Done(id));
+        let mut at = self.add(ControlStep::Done(id));
         for transition in &tried {
-            self.join(at, Step::Try(*transition));
-            at = self.add(Step::Try(*transition));
-            self.join(at, Step::Take(*transition));
-            let take = self.add(Step::Take(*transition));
+            self.join(at, ControlStep::Try(*transition));
+            at = self.add(ControlStep::Try(*transition));
+            self.join(at, ControlStep::Take(*transition));
+            let take = self.add(ControlStep::Take(*transition));
             self.join(take, begin(sdfg, sdfg.transition(*transition).dst));
         }
         if !one_is_taken(sdfg, &tried) {
@@ -173,16 +175,16 @@ impl ControlGraph {
 }
 
 /// The step with which a block begins.
-pub fn begin(sdfg: &Sdfg, block: BlockId) -> Step {
+pub fn begin(sdfg: &Sdfg, block: BlockId) -> ControlStep {
     match sdfg.block(block).kind {
-        BlockKind::State(_) => Step::State(block),
-        BlockKind::Loop(_) => Step::Init(block),
-        BlockKind::Branch(_) => Step::Arm(block, 0),
-        BlockKind::Break | BlockKind::Continue | BlockKind::Return => Step::Jump(block),
+        BlockKind::State(_) => ControlStep::State(block),
+        BlockKind::Loop(_) => ControlStep::Init(block),
+        BlockKind::Branch(_) => ControlStep::Arm(block, 0),
+        BlockKind::Break | BlockKind::Continue | BlockKind::Return => ControlStep::Jump(block),
     }
 }
 
-fn region_begin(sdfg: &Sdfg, region: RegionId) -> Step {
+fn region_begin(sdfg: &Sdfg, region: RegionId) -> ControlStep {
     match sdfg.region(region).start {
         Some(start) => begin(sdfg, start),
         None => region_end(sdfg, region),
@@ -190,21 +192,21 @@ fn region_begin(sdfg: &Sdfg, region: RegionId) -> Step {
 }
 
 /// The step after a region is done.
-fn region_end(sdfg: &Sdfg, region: RegionId) -> Step {
-    let Some(parent) = sdfg.region(region).parent else { return Step::Exit };
+fn region_end(sdfg: &Sdfg, region: RegionId) -> ControlStep {
+    let Some(parent) = sdfg.region(region).parent else { return ControlStep::Exit };
     match sdfg.block(parent).kind {
-        BlockKind::Loop(_) => Step::Update(parent),
-        BlockKind::Branch(_) => Step::Done(parent),
-        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Step::Exit,
+        BlockKind::Loop(_) => ControlStep::Update(parent),
+        BlockKind::Branch(_) => ControlStep::Done(parent),
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => ControlStep::Exit,
     }
 }
 
-fn jump_target(sdfg: &Sdfg, jump: &Block) -> Step {
+fn jump_target(sdfg: &Sdfg, jump: &Block) -> ControlStep {
     let leaves = match jump.kind {
         BlockKind::Break => true,
         BlockKind::Continue => false,
         BlockKind::Return | BlockKind::State(_) | BlockKind::Loop(_) | BlockKind::Branch(_) => {
-            return Step::Exit;
+            return ControlStep::Exit;
         }
     };
     let outer = |block: &BlockId| sdfg.region(sdfg.block(*block).region).parent;
@@ -212,14 +214,14 @@ fn jump_target(sdfg: &Sdfg, jump: &Block) -> Step {
     let around = std::iter::successors(sdfg.region(jump.region).parent, outer).take(sdfg.n_created_blocks());
     let innermost = around.into_iter().find(|block| matches!(sdfg.block(*block).kind, BlockKind::Loop(_)));
     match innermost {
-        Some(repeated) if leaves => Step::Done(repeated),
-        Some(repeated) => Step::Update(repeated),
-        None => Step::Exit,
+        Some(repeated) if leaves => ControlStep::Done(repeated),
+        Some(repeated) => ControlStep::Update(repeated),
+        None => ControlStep::Exit,
     }
 }
 
 /// The expressions that a step evaluates.
-pub fn expressions(sdfg: &Sdfg, step: Step) -> Vec<&Expression> {
+pub fn expressions(sdfg: &Sdfg, step: ControlStep) -> Vec<&Expression> {
     let of_loop = |block: BlockId| match &sdfg.block(block).kind {
         BlockKind::Loop(repeated) => Some(repeated),
         BlockKind::State(_)
@@ -229,11 +231,15 @@ pub fn expressions(sdfg: &Sdfg, step: Step) -> Vec<&Expression> {
         | BlockKind::Return => None,
     };
     match step {
-        Step::Entry | Step::State(_) | Step::Jump(_) | Step::Done(_) | Step::Exit => Vec::new(),
-        Step::Init(block) => of_loop(block).and_then(|l| l.init.as_ref()).into_iter().collect(),
-        Step::Test(block) => of_loop(block).map(|l| &l.condition).into_iter().collect(),
-        Step::Update(block) => of_loop(block).and_then(|l| l.update.as_ref()).into_iter().collect(),
-        Step::Arm(block, position) => match &sdfg.block(block).kind {
+        ControlStep::Entry
+        | ControlStep::State(_)
+        | ControlStep::Jump(_)
+        | ControlStep::Done(_)
+        | ControlStep::Exit => Vec::new(),
+        ControlStep::Init(block) => of_loop(block).and_then(|l| l.init.as_ref()).into_iter().collect(),
+        ControlStep::Test(block) => of_loop(block).map(|l| &l.condition).into_iter().collect(),
+        ControlStep::Update(block) => of_loop(block).and_then(|l| l.update.as_ref()).into_iter().collect(),
+        ControlStep::Arm(block, position) => match &sdfg.block(block).kind {
             BlockKind::Branch(branch) => {
                 branch.arms.get(position).map(|(test, _)| test).into_iter().collect()
             }
@@ -243,18 +249,18 @@ pub fn expressions(sdfg: &Sdfg, step: Step) -> Vec<&Expression> {
             | BlockKind::Continue
             | BlockKind::Return => Vec::new(),
         },
-        Step::Try(id) => sdfg.transition(id).condition.iter().collect(),
-        Step::Take(id) => sdfg.transition(id).assignments.iter().map(|(_, value)| value).collect(),
+        ControlStep::Try(id) => sdfg.transition(id).condition.iter().collect(),
+        ControlStep::Take(id) => sdfg.transition(id).assignments.iter().map(|(_, value)| value).collect(),
     }
 }
 
 /// The containers that a step reads, apart from what a state does.
-pub fn containers_read(sdfg: &Sdfg, step: Step) -> Vec<ContainerId> {
+pub fn containers_read(sdfg: &Sdfg, step: ControlStep) -> Vec<ContainerId> {
     expressions(sdfg, step).into_iter().flat_map(|value| containers_in(sdfg, value)).collect()
 }
 
 /// The symbols that a step sets.
-pub fn symbols_set(sdfg: &Sdfg, step: Step) -> Vec<Symbol> {
+pub fn symbols_set(sdfg: &Sdfg, step: ControlStep) -> Vec<Symbol> {
     let of_loop = |block: BlockId, value: fn(&Loop) -> &Option<Expression>| match &sdfg.block(block).kind {
         BlockKind::Loop(repeated) if value(repeated).is_some() => repeated.symbol.iter().cloned().collect(),
         BlockKind::Loop(_)
@@ -265,16 +271,18 @@ pub fn symbols_set(sdfg: &Sdfg, step: Step) -> Vec<Symbol> {
         | BlockKind::Return => Vec::new(),
     };
     match step {
-        Step::Init(block) => of_loop(block, |repeated| &repeated.init),
-        Step::Update(block) => of_loop(block, |repeated| &repeated.update),
-        Step::Take(id) => sdfg.transition(id).assignments.iter().map(|(symbol, _)| symbol.clone()).collect(),
-        Step::Entry
-        | Step::State(_)
-        | Step::Jump(_)
-        | Step::Test(_)
-        | Step::Arm(..)
-        | Step::Done(_)
-        | Step::Try(_)
-        | Step::Exit => Vec::new(),
+        ControlStep::Init(block) => of_loop(block, |repeated| &repeated.init),
+        ControlStep::Update(block) => of_loop(block, |repeated| &repeated.update),
+        ControlStep::Take(id) => {
+            sdfg.transition(id).assignments.iter().map(|(symbol, _)| symbol.clone()).collect()
+        }
+        ControlStep::Entry
+        | ControlStep::State(_)
+        | ControlStep::Jump(_)
+        | ControlStep::Test(_)
+        | ControlStep::Arm(..)
+        | ControlStep::Done(_)
+        | ControlStep::Try(_)
+        | ControlStep::Exit => Vec::new(),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::control_graph::{ControlGraph, Step};
+use super::control_graph::{ControlGraph, ControlStep};
 
 /// Facts that only grow: the join is the union.
 pub(super) trait Fact: Clone + Default {
@@ -42,11 +42,11 @@ impl<K: Ord + Clone, T: Ord + Clone> Fact for BTreeMap<K, BTreeSet<T>> {
 pub(super) fn solve_forward<F: Fact>(
     graph: &ControlGraph,
     at_entry: F,
-    mut transfer: impl FnMut(Step, &F) -> F,
+    mut transfer: impl FnMut(ControlStep, &F) -> F,
 ) -> Vec<Option<F>> {
     let mut before: Vec<Option<F>> = vec![None; graph.len()];
     let mut waiting = BTreeSet::new();
-    if let Some(entry) = graph.number(Step::Entry) {
+    if let Some(entry) = graph.number(ControlStep::Entry) {
         before[entry] = Some(at_entry);
         waiting.insert(entry);
     }
@@ -74,10 +74,10 @@ pub(super) fn solve_forward<F: Fact>(
 pub(super) fn solve_backward<F: Fact>(
     graph: &ControlGraph,
     at_exit: F,
-    mut transfer: impl FnMut(Step, &F) -> F,
+    mut transfer: impl FnMut(ControlStep, &F) -> F,
 ) -> Vec<F> {
     let mut after: Vec<F> = vec![F::default(); graph.len()];
-    if let Some(exit) = graph.number(Step::Exit) {
+    if let Some(exit) = graph.number(ControlStep::Exit) {
         after[exit] = at_exit;
     }
     let mut waiting: BTreeSet<usize> = (0..graph.len()).collect();

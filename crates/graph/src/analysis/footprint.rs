@@ -13,7 +13,7 @@ use sdfg_language::syntax::subscripted_names;
 
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
-use super::known::{Known, enter_scope};
+use super::known::{SymbolFacts, enter_scope};
 use super::memlet_path::{is_leaf, memlet_root};
 use super::scope_tree::ScopeTree;
 use super::symbols::{assigned_symbols_of, bound_symbols, scope_parameters};
@@ -49,8 +49,8 @@ impl Footprint {
     /// Accesses of one execution of a node, in symbols of the place of the node: for an entry or exit those
     /// of all iterations of its scope, for an access node those of its leaf edges.
     pub fn of_node(sdfg: &Sdfg, state: StateId, node: NodeId) -> Self {
-        let places = Known::of(sdfg);
-        let place = Place::of(sdfg, &places, state);
+        let places = SymbolFacts::of(sdfg);
+        let place = StateContext::of(sdfg, &places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
         let kind = &graph.node(node).kind;
@@ -75,12 +75,12 @@ impl Footprint {
 
     /// Accesses of one execution of a state.
     pub fn of_state(sdfg: &Sdfg, state: StateId) -> Self {
-        Footprint::of_state_among(sdfg, &Known::of(sdfg), state)
+        Footprint::of_state_among(sdfg, &SymbolFacts::of(sdfg), state)
     }
 
     /// As [`of_state`](Footprint::of_state), where it is known what is known of symbols.
-    pub(super) fn of_state_among(sdfg: &Sdfg, places: &Known, state: StateId) -> Self {
-        let place = Place::of(sdfg, places, state);
+    pub(super) fn of_state_among(sdfg: &Sdfg, places: &SymbolFacts, state: StateId) -> Self {
+        let place = StateContext::of(sdfg, places, state);
         let graph = sdfg.state(state);
         let mut found = Footprint::default();
         for (edge, _) in graph.edges() {
@@ -92,8 +92,8 @@ impl Footprint {
 
     /// Accesses of the leaves of a state, each carried out to the scope that contains the access node at its
     /// root: those of one iteration of that scope.
-    pub(super) fn at_roots(sdfg: &Sdfg, places: &Known, state: StateId) -> Self {
-        let place = Place::of(sdfg, places, state);
+    pub(super) fn at_roots(sdfg: &Sdfg, places: &SymbolFacts, state: StateId) -> Self {
+        let place = StateContext::of(sdfg, places, state);
         let mut found = Footprint::default();
         for (edge, _) in place.graph.edges() {
             let root = memlet_root(place.graph, edge);
@@ -106,7 +106,7 @@ impl Footprint {
     pub fn of_region(sdfg: &Sdfg, region: RegionId) -> Self {
         let table = ExecutionTable::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols_of(sdfg, region).into_iter().collect();
-        let places = Known::of(sdfg);
+        let places = SymbolFacts::of(sdfg);
         let mut found = Footprint::default();
         for (block, state) in states_in(sdfg, region) {
             let executions = table.within(sdfg, block, region);
@@ -134,7 +134,7 @@ impl Footprint {
         (self.reads.iter().filter(own).collect(), self.writes.iter().filter(own).collect())
     }
 
-    fn add_edge(&mut self, place: &Place<'_>, edge: EdgeId, outside: Option<NodeId>) {
+    fn add_edge(&mut self, place: &StateContext<'_>, edge: EdgeId, outside: Option<NodeId>) {
         if !is_leaf(place.graph, edge) {
             return;
         }
@@ -164,7 +164,7 @@ impl Footprint {
 }
 
 /// A state with what is known of the symbols in it.
-struct Place<'a> {
+struct StateContext<'a> {
     sdfg: &'a Sdfg,
     state: StateId,
     graph: &'a State,
@@ -172,10 +172,10 @@ struct Place<'a> {
     known: Arc<Assumptions>,
 }
 
-impl<'a> Place<'a> {
-    fn of(sdfg: &'a Sdfg, places: &Known, state: StateId) -> Self {
+impl<'a> StateContext<'a> {
+    fn of(sdfg: &'a Sdfg, places: &SymbolFacts, state: StateId) -> Self {
         let graph = sdfg.state(state);
-        Place { sdfg, state, graph, tree: ScopeTree::of(graph), known: places.in_state(sdfg, state) }
+        StateContext { sdfg, state, graph, tree: ScopeTree::of(graph), known: places.in_state(sdfg, state) }
     }
 
     /// Elements that an access at an edge names in all iterations of the surrounding scopes, up to those of

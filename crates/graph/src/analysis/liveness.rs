@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::control_graph::{ControlGraph, Step, begin, containers_read};
+use super::control_graph::{ControlGraph, ControlStep, begin, containers_read};
 use super::fixpoint::solve_backward;
 use super::state_effects::{Containers, StateEffects};
 use crate::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId, TransitionId};
@@ -40,12 +40,12 @@ impl Liveness {
             let first = graph.number(begin(sdfg, block));
             liveness.before.insert(block, first.map(|at| before[at].clone()).unwrap_or_default());
             // A jump has nothing to try after it: what holds after it is what holds where it leads.
-            let done = graph.number(Step::Done(block)).map(|at| before[at].clone());
-            let jump = graph.number(Step::Jump(block)).map(|at| after[at].clone());
+            let done = graph.number(ControlStep::Done(block)).map(|at| before[at].clone());
+            let jump = graph.number(ControlStep::Jump(block)).map(|at| after[at].clone());
             liveness.after.insert(block, done.or(jump).unwrap_or_default());
         }
         for (id, _) in sdfg.transitions() {
-            let taken = graph.number(Step::Take(id));
+            let taken = graph.number(ControlStep::Take(id));
             liveness.along.insert(id, taken.map(|at| std::mem::take(&mut after[at])).unwrap_or_default());
         }
         liveness
@@ -74,11 +74,11 @@ fn live_before(
     sdfg: &Sdfg,
     containers: &Containers,
     effects: &BTreeMap<StateId, StateEffects>,
-    step: Step,
+    step: ControlStep,
     after: &BTreeSet<ContainerId>,
 ) -> BTreeSet<ContainerId> {
     let mut live = after.clone();
-    if let Step::State(block) = step
+    if let ControlStep::State(block) = step
         && let BlockKind::State(state) = sdfg.block(block).kind
         && let Some(effects) = effects.get(&state)
     {

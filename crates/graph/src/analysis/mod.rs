@@ -10,7 +10,7 @@
 //! | which scope is a node in, what ends a scope | [`ScopeTree`], [`State::exit_of`](crate::ir::State::exit_of) |
 //! | what is behind a node or block | [`reached`], [`leads_to`], [`node_leads_to`] |
 //! | where is a container used | [`Uses`] |
-//! | what is known of symbols at a place | [`Known`], [`known_at`] |
+//! | what is known of symbols at a place | [`SymbolFacts`], [`symbol_facts_at`] |
 //! | what runs a node | [`device_of`] |
 //! | which edges carry one datum through scopes | [`memlet_path`], [`MemletTrees`] |
 //!
@@ -42,6 +42,7 @@
 
 pub mod accesses;
 mod binding;
+pub(crate) mod changed_parts;
 pub(crate) mod connectors;
 pub mod control_graph;
 pub mod cost;
@@ -51,42 +52,41 @@ pub mod dominators;
 pub mod executions;
 mod fixpoint;
 pub mod footprint;
-mod homes;
 pub(crate) mod known;
 pub mod liveness;
 pub mod loops;
 pub(crate) mod memlet_path;
 mod memlet_tree;
-mod reach;
+mod owning_scopes;
+mod reachability;
 pub mod reaching;
 pub mod region_graph;
 mod scope_tree;
 mod state_effects;
 pub mod symbols;
 mod tables;
-pub(crate) mod touched;
 mod uses;
 
 pub use accesses::AccessSets;
 pub use binding::{bound_alias, bound_dimensions, connector_edges};
+pub use changed_parts::ChangedParts;
 pub use connectors::{TaskletConnectors, control_environment};
 pub use control_graph::ControlGraph;
 pub use cost::{Cost, Costs};
 pub use device::{Device, device_in, device_of};
 pub use dominators::DominatorTree;
 pub use footprint::Footprint;
-pub use homes::homes;
-pub use known::{Known, known_at};
 pub(crate) use known::{Sizes, enter_scope};
+pub use known::{SymbolFacts, symbol_facts_at};
 pub use liveness::Liveness;
 pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub use memlet_tree::MemletTrees;
-pub use reach::{followers, leads_to, node_leads_to, reached};
+pub use owning_scopes::owning_scopes;
+pub use reachability::{followers, leads_to, node_leads_to, reached};
 pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
 pub use scope_tree::ScopeTree;
 pub use tables::Analyses;
-pub use touched::Touched;
 pub use uses::{Use, Uses};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_language::symbolic::Symbol;
 
-use super::control_graph::{ControlGraph, Step, begin, symbols_set};
+use super::control_graph::{ControlGraph, ControlStep, begin, symbols_set};
 use super::fixpoint::solve_forward;
 use super::state_effects::{Containers, Read, StateEffects};
 use super::symbols::{free_symbols, symbol_types};
@@ -87,7 +87,7 @@ impl ReachingDefinitions {
     }
 
     /// Definitions of what a container holds when a step of control begins, for the reads of a condition or assignment.
-    pub fn at(&self, step: Step, container: ContainerId) -> BTreeSet<Definition> {
+    pub fn at(&self, step: ControlStep, container: ContainerId) -> BTreeSet<Definition> {
         let before = self.graph.number(step).and_then(|at| self.before[at].as_ref());
         let named = self.containers.named_by(container);
         named
@@ -102,7 +102,7 @@ impl ReachingDefinitions {
         let mut found = BTreeSet::new();
         let is_own = |kind: &BlockKind| matches!(kind, BlockKind::State(own) if *own == state);
         let Some((block, _)) = sdfg.blocks().find(|(_, block)| is_own(&block.kind)) else { return found };
-        let before = self.graph.number(Step::State(block)).and_then(|at| self.before[at].as_ref());
+        let before = self.graph.number(ControlStep::State(block)).and_then(|at| self.before[at].as_ref());
         let (Some(before), Some(effects)) = (before, self.effects.get(&state)) else { return found };
         for read in effects.reads.iter().filter(|read| read.edge == Some(edge)) {
             found.extend(self.seen(sdfg, state, effects, read, before));
@@ -137,9 +137,9 @@ impl ReachingDefinitions {
 fn state_of<'a>(
     sdfg: &Sdfg,
     effects: &'a BTreeMap<StateId, StateEffects>,
-    step: Step,
+    step: ControlStep,
 ) -> Option<(StateId, &'a StateEffects)> {
-    let Step::State(block) = step else { return None };
+    let ControlStep::State(block) = step else { return None };
     let BlockKind::State(state) = sdfg.block(block).kind else { return None };
     Some((state, effects.get(&state)?))
 }
@@ -184,17 +184,17 @@ impl ReachingSymbols {
         let before = solve_forward(&graph, entry, |step, before| {
             let mut after = before.clone();
             let definition = match step {
-                Step::Init(block) => Some(SymbolDefinition::Init(block)),
-                Step::Update(block) => Some(SymbolDefinition::Update(block)),
-                Step::Take(transition) => Some(SymbolDefinition::Assign(transition)),
-                Step::Entry
-                | Step::State(_)
-                | Step::Jump(_)
-                | Step::Test(_)
-                | Step::Arm(..)
-                | Step::Done(_)
-                | Step::Try(_)
-                | Step::Exit => None,
+                ControlStep::Init(block) => Some(SymbolDefinition::Init(block)),
+                ControlStep::Update(block) => Some(SymbolDefinition::Update(block)),
+                ControlStep::Take(transition) => Some(SymbolDefinition::Assign(transition)),
+                ControlStep::Entry
+                | ControlStep::State(_)
+                | ControlStep::Jump(_)
+                | ControlStep::Test(_)
+                | ControlStep::Arm(..)
+                | ControlStep::Done(_)
+                | ControlStep::Try(_)
+                | ControlStep::Exit => None,
             };
             for symbol in symbols_set(sdfg, step) {
                 after.insert(symbol, definition.into_iter().collect());
@@ -205,7 +205,7 @@ impl ReachingSymbols {
     }
 
     /// Definitions of the value that a symbol has when a step of control begins.
-    pub fn at(&self, step: Step, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
+    pub fn at(&self, step: ControlStep, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
         let before = self.graph.number(step).and_then(|at| self.before[at].as_ref());
         before.and_then(|before| before.get(symbol)).cloned().unwrap_or_default()
     }

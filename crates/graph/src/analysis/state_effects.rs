@@ -14,7 +14,7 @@ use sdfg_language::symbolic::Assumptions;
 
 use super::accesses::{AccessSets, alias_targets, consume_condition_reads, control_flow_reads};
 use super::footprint::{Footprint, Part};
-use super::known::Known;
+use super::known::SymbolFacts;
 use super::memlet_path::memlet_root;
 use super::scope_tree::ScopeTree;
 use crate::ir::{
@@ -29,7 +29,7 @@ pub(super) struct Containers {
     /// Transients whose lifetime begins in a state or in a scope: they keep nothing from block to block.
     confined: BTreeSet<ContainerId>,
     /// Facts about the symbols in states.
-    places: Arc<Known>,
+    places: Arc<SymbolFacts>,
 }
 
 /// One end of an edge that writes memory of a container, or a read with what it may see.
@@ -83,7 +83,7 @@ impl Containers {
             targets.insert(*alias, found);
         }
         let mut containers =
-            Containers { targets, confined: BTreeSet::new(), places: Arc::new(Known::of(sdfg)) };
+            Containers { targets, confined: BTreeSet::new(), places: Arc::new(SymbolFacts::of(sdfg)) };
         containers.confined = confined(sdfg);
         containers
     }

@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::changed_parts::ChangedParts;
 use super::control_graph::ControlGraph;
 use super::cost::Costs;
 use super::dominators::DominatorTree;
 use super::footprint::Footprint;
-use super::known::Known;
+use super::known::SymbolFacts;
 use super::liveness::Liveness;
 use super::memlet_tree::MemletTrees;
 use super::reaching::{ReachingDefinitions, ReachingSymbols};
 use super::region_graph::RegionGraph;
 use super::scope_tree::ScopeTree;
-use super::touched::Touched;
 use super::uses::Uses;
 use crate::ir::{BlockKind, NodeId, RegionId, Revision, Sdfg, StateId};
 
@@ -37,7 +37,7 @@ pub struct Analyses {
 /// Tables that any change of the SDFG invalidates, unless it is known what the change is.
 #[derive(Clone, Debug, Default)]
 struct ProgramTables {
-    known: Option<Arc<Known>>,
+    known: Option<Arc<SymbolFacts>>,
     region_graphs: BTreeMap<RegionId, Arc<RegionGraph>>,
     dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
     post_dominators: BTreeMap<RegionId, Arc<DominatorTree>>,
@@ -92,9 +92,9 @@ impl Analyses {
     }
 
     /// Facts about symbols at all places.
-    pub fn known(&mut self, sdfg: &Sdfg) -> Arc<Known> {
+    pub fn known(&mut self, sdfg: &Sdfg) -> Arc<SymbolFacts> {
         let table = &mut self.current(sdfg).known;
-        table.get_or_insert_with(|| Arc::new(Known::of(sdfg))).clone()
+        table.get_or_insert_with(|| Arc::new(SymbolFacts::of(sdfg))).clone()
     }
 
     /// Reads and writes of one execution of a state.
@@ -162,7 +162,7 @@ impl Analyses {
 
     /// Keeps the tables that a change of the SDFG did not touch, such as a series of edits that was committed. Without this, or if
     /// the tables are not those of the SDFG before the change, all of them but those of states are computed anew.
-    pub fn follow(&mut self, sdfg: &Sdfg, touched: &Touched) {
+    pub fn follow(&mut self, sdfg: &Sdfg, touched: &ChangedParts) {
         let parts = touched.parts();
         if parts.before == parts.after || (self.revision, sdfg.revision()) != (parts.before, parts.after) {
             return;

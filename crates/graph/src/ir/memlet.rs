@@ -56,12 +56,12 @@ pub struct Access {
     /// The container.
     pub container: ContainerId,
     /// Its subset.
-    pub place: Place,
+    pub place: AccessedPart,
 }
 
 /// Part of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AccessedPart {
     /// Elements of an array, scalar, view or reference.
     Elements(Subset),
     /// The ends of queues. How many elements are pushed or popped is the memlet's volume.
@@ -172,31 +172,31 @@ impl ConflictResolution {
 impl Access {
     /// Elements of an array, scalar, view or reference.
     pub fn elements(container: ContainerId, subset: Subset) -> Self {
-        Access { container, place: Place::Elements(subset) }
+        Access { container, place: AccessedPart::Elements(subset) }
     }
 
     /// Ends of queues.
     pub fn queues(container: ContainerId, subset: Subset) -> Self {
-        Access { container, place: Place::Queues(subset) }
+        Access { container, place: AccessedPart::Queues(subset) }
     }
 
     /// The subset of elements or of queues.
     pub fn subset(&self) -> &Subset {
         match &self.place {
-            Place::Elements(subset) | Place::Queues(subset) => subset,
+            AccessedPart::Elements(subset) | AccessedPart::Queues(subset) => subset,
         }
     }
 
     /// The subset of elements or of queues, for change.
     pub fn subset_mut(&mut self) -> &mut Subset {
         match &mut self.place {
-            Place::Elements(subset) | Place::Queues(subset) => subset,
+            AccessedPart::Elements(subset) | AccessedPart::Queues(subset) => subset,
         }
     }
 
     /// Whether this accesses queues.
     pub fn is_queue(&self) -> bool {
-        matches!(self.place, Place::Queues(_))
+        matches!(self.place, AccessedPart::Queues(_))
     }
 
     /// As many elements as the subset has; for queues, one for each queue.

@@ -23,14 +23,16 @@ pub(crate) mod undo;
 
 pub use container::{Container, ContainerKind, Layout};
 pub use ids::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
-pub use memlet::{Access, ConflictResolution, Flow, Memlet, Place, Volume};
+pub use memlet::{Access, AccessedPart, ConflictResolution, Flow, Memlet, Volume};
 pub use node::{
     Connector, Consume, LibraryNode, Map, NestedSdfg, Node, NodeKind, Reduce, ScopeExit, Tasklet, TaskletBody,
 };
 pub use port::Port;
 pub use region::{Block, BlockKind, Branch, Loop, Region, Transition};
 pub use revision::Revision;
-pub use schedule::{BlockShape, ForeignAttribute, Schedule, ScheduleAttributes, ScheduleKind, Sharing, Team};
+pub use schedule::{
+    BlockShape, ForeignAttribute, OpenMpSchedule, Schedule, ScheduleAttributes, ScheduleKind, Team,
+};
 pub use sdfg::{FloatMode, Sdfg};
 pub use source::SourceLoc;
 pub use state::{Edge, State};

@@ -97,7 +97,7 @@ pub enum Schedule {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Team {
     /// Rule of distribution.
-    pub sharing: Sharing,
+    pub sharing: OpenMpSchedule,
     /// Iterations handed out at a time.
     pub chunk: Option<Expr>,
     /// Number of threads.
@@ -115,7 +115,7 @@ pub struct BlockShape {
 
 /// OpenMP's rules for distributing iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Sharing {
+pub enum OpenMpSchedule {
     /// Equal parts, fixed before the loop.
     #[default]
     Static,
@@ -125,16 +125,17 @@ pub enum Sharing {
     Guided,
 }
 
-impl Sharing {
+impl OpenMpSchedule {
     /// Every kind of sharing, in order of declaration.
-    pub const ALL: [Sharing; 3] = [Sharing::Static, Sharing::Dynamic, Sharing::Guided];
+    pub const ALL: [OpenMpSchedule; 3] =
+        [OpenMpSchedule::Static, OpenMpSchedule::Dynamic, OpenMpSchedule::Guided];
 
     /// The name in text programs and JSON, and OpenMP's.
     pub const fn name(self) -> &'static str {
         match self {
-            Sharing::Static => "static",
-            Sharing::Dynamic => "dynamic",
-            Sharing::Guided => "guided",
+            OpenMpSchedule::Static => "static",
+            OpenMpSchedule::Dynamic => "dynamic",
+            OpenMpSchedule::Guided => "guided",
         }
     }
 }
@@ -143,7 +144,7 @@ impl Sharing {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ScheduleAttributes {
     /// See [`Team::sharing`].
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<OpenMpSchedule>,
     /// See [`Team::chunk`].
     pub chunk: Option<Expr>,
     /// See [`Team::threads`].
@@ -271,7 +272,7 @@ impl Schedule {
     pub fn attributes(&self) -> ScheduleAttributes {
         let team = self.team();
         ScheduleAttributes {
-            sharing: team.map(|team| team.sharing).filter(|sharing| *sharing != Sharing::default()),
+            sharing: team.map(|team| team.sharing).filter(|sharing| *sharing != OpenMpSchedule::default()),
             chunk: team.and_then(|team| team.chunk.clone()),
             threads: team.and_then(|team| team.threads.clone()),
             collapse: team.and_then(|team| team.collapse),

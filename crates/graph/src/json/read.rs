@@ -14,8 +14,8 @@ use crate::ir::sdfg::FloatMode;
 use crate::ir::{
     Access, Block, BlockId, BlockKind, Branch, ConflictResolution, Connector, Consume, Container,
     ContainerKind, Distribution, Edge, Flow, Layout, LibraryNode, Lifetime, Loop, Map, Memlet, NestedSdfg,
-    Node, NodeId, NodeKind, Reduce, RegionId, Schedule, ScheduleAttributes, ScheduleKind, ScopeExit, Sdfg,
-    Sharing, State, Storage, Tasklet, TaskletBody, Transition, Volume,
+    Node, NodeId, NodeKind, OpenMpSchedule, Reduce, RegionId, Schedule, ScheduleAttributes, ScheduleKind,
+    ScopeExit, Sdfg, State, Storage, Tasklet, TaskletBody, Transition, Volume,
 };
 use crate::path::closest;
 use crate::text::dialect_name;
@@ -460,7 +460,7 @@ impl Reader {
         self.field("execution", |reader| {
             let kind = reader.schedule(&wire.schedule)?;
             let sharing = reader.optional("sharing", wire.sharing.as_deref(), |reader, word| {
-                reader.word("kind of sharing", word, &Sharing::ALL, |sharing| sharing.name())
+                reader.word("kind of sharing", word, &OpenMpSchedule::ALL, |sharing| sharing.name())
             })?;
             let chunk = reader.optional("chunk", wire.chunk.as_deref(), Self::symbolic)?;
             let threads = reader.optional("threads", wire.threads.as_deref(), Self::symbolic)?;

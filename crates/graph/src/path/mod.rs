@@ -1,8 +1,8 @@
 //! Paths: places in a program by name, with one grammar for messages, strategies, command options and anchors
 //! of transformations.
 //!
-//! An [`ElementPath`] is a path as text: it consists of names, so it outlives the program. A [`Place`] is the
-//! corresponding element of one program, by ids. [`Place::path`] converts ids to names, and
+//! An [`ElementPath`] is a path as text: it consists of names, so it outlives the program. A [`ElementPlace`] is the
+//! corresponding element of one program, by ids. [`ElementPlace::path`] converts ids to names, and
 //! [`ElementPath::resolve`] names to ids. `docs/text-format.md` contains the grammar.
 //!
 //! ```
@@ -30,7 +30,7 @@ mod tests;
 use std::fmt;
 
 pub use parse::PathError;
-pub use place::{Place, Target};
+pub use place::{ElementPlace, Target};
 pub use resolve::{Paths, UnresolvedPath};
 use sdfg_language::syntax::{is_name, quote};
 pub use similar::closest;

@@ -11,7 +11,7 @@ use crate::ir::{
 
 /// An element of a program: in which SDFG it is, and what it is there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ElementPlace {
     /// The calls that lead from the outermost SDFG to that of the element: each a state and the node that calls.
     pub calls: Vec<(StateId, NodeId)>,
     /// The element.
@@ -56,7 +56,7 @@ impl Target {
     }
 }
 
-impl Place {
+impl ElementPlace {
     /// The SDFG that the element belongs to; `None` if there are no such calls.
     pub fn sdfg<'s>(&self, root: &'s Sdfg) -> Option<&'s Sdfg> {
         self.calls.iter().try_fold(root, |sdfg, (state, node)| called(sdfg, *state, *node))
@@ -126,9 +126,9 @@ fn block_label(sdfg: &Sdfg, state: StateId) -> Option<&str> {
 /// Calls `found` with every element of a program and its path, from the outside in: of each SDFG its symbols, containers,
 /// blocks and transitions, then of each state its nodes with their connectors, the elements of what they call, and its
 /// edges. States that no block runs have none.
-pub(super) fn each_element(root: &Sdfg, found: &mut impl FnMut(Place, ElementPath)) {
+pub(super) fn each_element(root: &Sdfg, found: &mut impl FnMut(ElementPlace, ElementPath)) {
     let path = ElementPath::sdfg(&root.name);
-    found(Place { calls: Vec::new(), target: Target::Sdfg }, path.clone());
+    found(ElementPlace { calls: Vec::new(), target: Target::Sdfg }, path.clone());
     elements(root, &[], &path, found);
 }
 
@@ -136,9 +136,9 @@ fn elements(
     sdfg: &Sdfg,
     calls: &[(StateId, NodeId)],
     path: &ElementPath,
-    found: &mut impl FnMut(Place, ElementPath),
+    found: &mut impl FnMut(ElementPlace, ElementPath),
 ) {
-    let place = |target| Place { calls: calls.to_vec(), target };
+    let place = |target| ElementPlace { calls: calls.to_vec(), target };
     for (symbol, _) in sdfg.symbols() {
         let element = Element::Symbol(symbol.as_str().to_owned());
         found(place(Target::Symbol(symbol.clone())), path.to(element));

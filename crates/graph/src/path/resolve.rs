@@ -1,6 +1,6 @@
 //! Resolution of paths: from names to ids.
 
-use super::place::{Place, each_element};
+use super::place::{ElementPlace, each_element};
 use super::similar::nearest;
 use super::{Element, ElementPath};
 use crate::ir::Sdfg;
@@ -49,7 +49,7 @@ fn listed(paths: &[ElementPath]) -> String {
 #[derive(Clone, Debug)]
 pub struct Paths {
     program: String,
-    all: Vec<(Place, ElementPath)>,
+    all: Vec<(ElementPlace, ElementPath)>,
 }
 
 impl Paths {
@@ -62,7 +62,7 @@ impl Paths {
 
     /// Every element with its whole path, from the outside in: of each SDFG its symbols, containers, blocks and
     /// transitions, then of each state its nodes with their connectors, the elements of what they call, and its edges.
-    pub fn iter(&self) -> impl Iterator<Item = (&Place, &ElementPath)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&ElementPlace, &ElementPath)> {
         self.all.iter().map(|(place, path)| (place, path))
     }
 
@@ -73,7 +73,7 @@ impl Paths {
     ///
     /// # Errors
     /// If there is no such element, or more than one.
-    pub fn resolve(&self, path: &ElementPath) -> Result<Place, UnresolvedPath> {
+    pub fn resolve(&self, path: &ElementPath) -> Result<ElementPlace, UnresolvedPath> {
         match self.candidates(path)[..] {
             [(place, _)] => Ok(place.clone()),
             [] => Err(UnresolvedPath::Unknown {
@@ -89,7 +89,7 @@ impl Paths {
     }
 
     /// The elements that a path may mean, in the order of the program.
-    fn candidates(&self, path: &ElementPath) -> Vec<(&Place, &ElementPath)> {
+    fn candidates(&self, path: &ElementPath) -> Vec<(&ElementPlace, &ElementPath)> {
         // A path that begins at the program is what it says, also if another one ends so.
         let whole: Vec<_> = self.iter().filter(|(_, other)| *other == path).collect();
         if !whole.is_empty() {
@@ -112,7 +112,7 @@ impl Paths {
 
     /// The shortest path that names an element and no other: the whole one, or as much of its end as is needed; `None` if
     /// the element is not in this program.
-    pub fn anchor(&self, place: &Place) -> Option<ElementPath> {
+    pub fn anchor(&self, place: &ElementPlace) -> Option<ElementPath> {
         let (_, whole) = self.iter().find(|(other, _)| *other == place)?;
         let least = usize::from(matches!(whole.element, Element::Scope));
         let mut shorter = (least..whole.labels.len()).map(|length| ElementPath {
@@ -147,7 +147,7 @@ impl Paths {
     }
 }
 
-impl Place {
+impl ElementPlace {
     /// The shortest path that names the element and no other in a program; see [`Paths::anchor`].
     pub fn anchor(&self, root: &Sdfg) -> Option<ElementPath> {
         Paths::of(root).anchor(self)
@@ -159,7 +159,7 @@ impl ElementPath {
     ///
     /// # Errors
     /// If there is no such element, or more than one.
-    pub fn resolve(&self, root: &Sdfg) -> Result<Place, UnresolvedPath> {
+    pub fn resolve(&self, root: &Sdfg) -> Result<ElementPlace, UnresolvedPath> {
         Paths::of(root).resolve(self)
     }
 

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use scope::Scope;
 use sdfg_language::symbolic::Assumptions;
-use sdfg_language::workspace::remembering;
+use sdfg_language::workspace::with_proof_cache;
 
-use crate::analysis::{Known, ScopeTree, enter_scope};
+use crate::analysis::{ScopeTree, SymbolFacts, enter_scope};
 use crate::ir::{EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
 
 /// Results of propagation.
@@ -28,7 +28,7 @@ pub struct Propagation {
 ///
 /// Segments whose inner edges are missing or name different containers are left as they are: validation refuses them.
 pub fn propagate(sdfg: &mut Sdfg) -> Propagation {
-    remembering(|| derive_all(sdfg))
+    with_proof_cache(|| derive_all(sdfg))
 }
 
 fn derive_all(sdfg: &mut Sdfg) -> Propagation {
@@ -43,7 +43,7 @@ fn derive_all(sdfg: &mut Sdfg) -> Propagation {
             }
         }
     }
-    let known = Known::of(sdfg);
+    let known = SymbolFacts::of(sdfg);
     for id in states {
         let derived = derive(sdfg, id, &known.in_state(sdfg, id));
         if !derived.is_empty() {

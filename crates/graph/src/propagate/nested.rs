@@ -10,7 +10,7 @@ use crate::analysis::accesses::alias_targets;
 use crate::analysis::footprint::Footprint;
 use crate::analysis::symbols::assigned_symbols;
 use crate::analysis::{Sizes, bound_dimensions};
-use crate::ir::{Access, NestedSdfg, Place};
+use crate::ir::{Access, AccessedPart, NestedSdfg};
 
 /// Reads or writes of `nested` through a connector that is bound to `binding`, in symbols of the caller.
 /// `None` if only the binding itself is known to cover them.
@@ -20,7 +20,7 @@ pub(super) fn footprint(
     binding: &Access,
     writes: bool,
 ) -> Option<Approx<Access>> {
-    let Place::Elements(bound) = &binding.place else { return None };
+    let AccessedPart::Elements(bound) = &binding.place else { return None };
     let inner = nested.sdfg.find_container(connector)?;
     let kept = bound_dimensions(bound, nested.sdfg.container(inner).shape().len())?;
     if alias_targets(&nested.sdfg).values().any(|targets| targets.contains(&inner)) {

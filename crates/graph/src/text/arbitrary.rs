@@ -16,7 +16,7 @@ use super::syntax_arbitrary as arbitrary;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
     Block, BlockKind, Branch, ConflictResolution, Connector, Container, ContainerKind, Distribution, Layout,
-    Lifetime, Loop, RegionId, Schedule, ScheduleKind, Sdfg, Sharing, State, Storage, Team, Transition,
+    Lifetime, Loop, OpenMpSchedule, RegionId, Schedule, ScheduleKind, Sdfg, State, Storage, Team, Transition,
 };
 
 mod coverage;
@@ -176,7 +176,7 @@ impl Random {
         match &mut schedule {
             Schedule::Default(team) | Schedule::CpuMulticore(team) => {
                 *team = Team {
-                    sharing: self.pick(&Sharing::ALL),
+                    sharing: self.pick(&OpenMpSchedule::ALL),
                     chunk: self.maybe(30, Self::symbolic),
                     threads: self.maybe(30, Self::symbolic),
                     collapse: self.maybe(30, |random| random.below(4) as u32),

@@ -7,7 +7,7 @@ use sdfg_graph::diagnostic::{Element, ElementPath};
 use sdfg_graph::ir::{Access, ConflictResolution, EdgeId, Flow, NodeId};
 use sdfg_language::dtype::ElementType;
 use sdfg_language::symbolic::Symbol;
-use sdfg_language::tasklet::{CompiledCode, Dialect, Environment, typecheck_expression};
+use sdfg_language::tasklet::{CompiledCode, typecheck_function};
 
 use super::super::conflict;
 use super::super::index::SubsetCode;
@@ -146,13 +146,10 @@ impl Resolver {
         }
         let code = match resolution {
             ConflictResolution::Custom(lambda) => {
-                let mut environment = Environment::new();
-                for parameter in &lambda.parameters {
-                    environment.input(&parameter.text, element);
-                }
-                let code = typecheck_expression(&lambda.body, Dialect::Python, &environment)
+                let code = typecheck_function(lambda, element)
                     .map_err(|errors| ResolveError::Code { path: Box::new(path.clone()), errors })?;
-                let parameter = |i: usize| Some(environment.connector(&lambda.parameters.get(i)?.text)?.0);
+                let parameter =
+                    |i: usize| Some(code.environment.connector(&lambda.parameters.get(i)?.text)?.0);
                 let (Some(old), Some(new)) = (parameter(0), parameter(1)) else {
                     let what = "a conflict resolution that is no function of two values".to_owned();
                     return Err(ResolveError::Malformed { path: Box::new(path.clone()), what });

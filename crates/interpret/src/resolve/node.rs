@@ -6,8 +6,8 @@ use sdfg_graph::analysis::symbols::free_symbols;
 use sdfg_graph::analysis::{Device, TaskletConnectors, connector_edges};
 use sdfg_graph::diagnostic::{Element, ElementPath, End};
 use sdfg_graph::ir::{
-    Consume, ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId, NodeKind, Place,
-    Port, Reduce, ScheduleKind, Tasklet, TaskletBody, Volume,
+    AccessedPart, Consume, ContainerId, ContainerKind, EdgeId, Flow, LibraryNode, NestedSdfg, NodeId,
+    NodeKind, Port, Reduce, ScheduleKind, Tasklet, TaskletBody, Volume,
 };
 use sdfg_language::dtype::ElementType;
 use sdfg_language::symbolic::Symbol;
@@ -241,17 +241,17 @@ impl Resolver {
             Flow::Write { to, .. } => {
                 let write = self.write_end(context, inner, by, edge)?;
                 Ok(match (kind, &to.place) {
-                    (_, Place::Queues(_)) => {
+                    (_, AccessedPart::Queues(_)) => {
                         let waits = may_be_full(context, to.container);
                         let count = count(context, &memlet.volume);
                         (OutputCode::Push { end: write.end, count }, waits)
                     }
-                    (ConnectorKind::Pointer { .. }, Place::Elements(_)) => {
+                    (ConnectorKind::Pointer { .. }, AccessedPart::Elements(_)) => {
                         (OutputCode::Pointer { write }, false)
                     }
                     (
                         ConnectorKind::Value | ConnectorKind::Stream | ConnectorKind::Queues { .. },
-                        Place::Elements(_),
+                        AccessedPart::Elements(_),
                     ) => (OutputCode::Value { write, required: !memlet.volume.is_dynamic() }, false),
                 })
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::examples::Examples;
-use super::memory::Name;
+use super::proof_cache::Name;
 use super::{Expr, Symbol};
 
 /// Restrictions on the values of symbols under which a statement is to be decided.

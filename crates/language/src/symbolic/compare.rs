@@ -4,7 +4,7 @@ use num_integer::Integer as _;
 use num_traits::{Signed, Zero};
 
 use super::limits::Effort;
-use super::memory;
+use super::proof_cache;
 use super::prove::Prover;
 use super::{Assumptions, Atom, Expr, Truth};
 
@@ -54,7 +54,7 @@ impl Expr {
     #[must_use]
     pub fn is_nonnegative(&self, assumptions: &Assumptions) -> Truth {
         let prove = || self.is_nonnegative_within(assumptions, &Effort::new());
-        if self.is_constant() { prove() } else { memory::nonnegative(self, assumptions, prove) }
+        if self.is_constant() { prove() } else { proof_cache::nonnegative(self, assumptions, prove) }
     }
 
     pub(super) fn is_nonnegative_within(&self, assumptions: &Assumptions, effort: &Effort) -> Truth {
@@ -123,7 +123,7 @@ impl Expr {
                 std::cmp::Ordering::Greater => Sign::Positive,
             };
         }
-        memory::sign(self, assumptions, || self.proved_sign(assumptions))
+        proof_cache::sign(self, assumptions, || self.proved_sign(assumptions))
     }
 
     fn proved_sign(&self, assumptions: &Assumptions) -> Sign {

@@ -16,11 +16,13 @@ mod promote;
 mod typed;
 
 pub use analysis::AssignedOutputs;
-pub use check::{ExternalArgument, TypedExternal, typecheck, typecheck_expression, typecheck_external};
+pub use check::{
+    ExternalArgument, TypedExternal, typecheck, typecheck_expression, typecheck_external, typecheck_function,
+};
 pub use code::{Code, Dialect};
 pub use environment::{Connector, ConnectorId, ConnectorKind, Direction, Environment, SymbolId};
 pub use error::{TypeError, TypeErrorKind};
-pub use evaluate::{Access, CompiledCode, Frame, NoAccess, Trap};
+pub use evaluate::{Access, CodeFrame, CompiledCode, NoAccess, Trap};
 pub use external::{ExternalCall, ExternalOrigin};
 pub use function::MathFunction;
 pub use typed::{

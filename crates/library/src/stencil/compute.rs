@@ -2,7 +2,7 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
-use sdfg::tasklet::{CompiledCode, ConnectorId, Environment, Frame, NoAccess, typecheck_expression};
+use sdfg::tasklet::{CodeFrame, CompiledCode, ConnectorId, Environment, NoAccess, typecheck_expression};
 use sdfg::value::Value;
 
 use super::{Boundary, Field, Read, Stencil, read_name, value_name};
@@ -18,7 +18,7 @@ struct Packed {
 /// An assignment, ready to run.
 struct ReadyAssignment {
     code: CompiledCode,
-    frame: Frame,
+    frame: CodeFrame,
     /// Destinations of inputs and earlier values of the code: the input, and its number among reads and
     /// values.
     inputs: Vec<(ConnectorId, usize)>,

@@ -12,7 +12,7 @@ use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{BinaryOp, CompareOp, Expression, UnaryOp};
 
 use super::input::{self, InputError, IntoExpression, LoopRange};
-use super::order::Frame;
+use super::order::ScopeFrame;
 use super::{OpenRegion, SdfgBuilder, StateBuilder};
 
 impl SdfgBuilder {
@@ -21,7 +21,7 @@ impl SdfgBuilder {
     pub fn state(&mut self, label: &str, build: impl FnOnce(&mut StateBuilder<'_>)) -> BlockId {
         let mut state = State::new(self.sdfg.fresh_block_label(label));
         state.loc = Some(SourceLoc::caller());
-        let mut builder = StateBuilder::new(self, state, Frame::default());
+        let mut builder = StateBuilder::new(self, state, ScopeFrame::default());
         build(&mut builder);
         let (state, frame) = builder.close();
         let (block, state) = self.add_state(state);
@@ -55,7 +55,7 @@ impl SdfgBuilder {
             let program = self.sdfg.name.clone();
             return self.note(Element::Scope, InputError::NotAState { program });
         };
-        let Some(frame) = self.closed.insert(id, None).unwrap_or_else(|| Some(Frame::default())) else {
+        let Some(frame) = self.closed.insert(id, None).unwrap_or_else(|| Some(ScopeFrame::default())) else {
             let label = self.sdfg.block(state).label.clone();
             return self.note(Element::Block(label.clone()), InputError::StateIsOpen { label });
         };

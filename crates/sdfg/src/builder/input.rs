@@ -3,7 +3,7 @@
 //! Texts are parsed when they are given. A parse error is recorded with the place of the call, and `build()`
 //! reports it together with all others. The call continues with a placeholder.
 
-use sdfg_graph::ir::{Access, Container, ContainerId, ForeignAttribute, Place, Sdfg};
+use sdfg_graph::ir::{Access, AccessedPart, Container, ContainerId, ForeignAttribute, Sdfg};
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Expr, ParseExprError, Symbol};
 use sdfg_language::syntax::{
@@ -400,7 +400,8 @@ impl LoopRange {
 }
 
 fn place(container: &Container, id: ContainerId, subset: Subset) -> Access {
-    let place = if container.is_stream() { Place::Queues(subset) } else { Place::Elements(subset) };
+    let place =
+        if container.is_stream() { AccessedPart::Queues(subset) } else { AccessedPart::Elements(subset) };
     Access { container: id, place }
 }
 

@@ -52,7 +52,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use control::{BranchBuilder, TransitionBuilder};
 pub use input::{InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoNested, IntoRange};
 pub use node::{CodeNodeBuilder, LibraryBody, NestedBody, ReduceBuilder, TaskletBuilderBody};
-use order::Frame;
+use order::ScopeFrame;
 pub use scope::{ConsumeBuilder, MapBuilder};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element, ElementPath};
 use sdfg_graph::ir::draft::DraftSdfg;
@@ -79,7 +79,7 @@ pub struct SdfgBuilder {
     regions: Vec<OpenRegion>,
     /// State of each state's builder after its calls, for calls that extend it; `None` while a closure uses
     /// it.
-    closed: BTreeMap<StateId, Option<Frame>>,
+    closed: BTreeMap<StateId, Option<ScopeFrame>>,
     /// Target of each reference, as set by calls in any state.
     targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg_graph::analysis::node_leads_to;
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
-    Access, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Place, Port, SourceLoc, State,
+    Access, AccessedPart, ContainerId, Edge, Memlet, Node, NodeId, NodeKind, Port, SourceLoc, State,
 };
 use sdfg_language::subset::Subset;
 
@@ -19,7 +19,7 @@ use super::StateBuilder;
 
 /// A scope to which nodes are added; the outermost frame is the state.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct ScopeFrame {
     /// Entry and exit.
     pub(super) scope: Option<(NodeId, NodeId)>,
     /// The stream that a consume scope takes elements from.
@@ -34,10 +34,10 @@ pub(super) struct Frame {
     unit: Option<Unit>,
 }
 
-impl Frame {
+impl ScopeFrame {
     /// A scope between two nodes, and the stream that it consumes.
     pub(super) fn of_scope(entry: NodeId, exit: NodeId, consumed: Option<ContainerId>) -> Self {
-        Frame { scope: Some((entry, exit)), consumed, ..Frame::default() }
+        ScopeFrame { scope: Some((entry, exit)), consumed, ..ScopeFrame::default() }
     }
 }
 
@@ -333,7 +333,7 @@ impl StateBuilder<'_> {
 
     /// Ends the innermost scope: every node in it follows the entry and leads to the exit.
     pub(super) fn close_frame(&mut self) {
-        let Some(Frame { scope: Some((entry, exit)), nodes, .. }) = self.frames.pop() else { return };
+        let Some(ScopeFrame { scope: Some((entry, exit)), nodes, .. }) = self.frames.pop() else { return };
         let loc =
             |node: NodeId, state: &State| state.node(node).loc.clone().unwrap_or_else(SourceLoc::caller);
         for node in &nodes {
@@ -372,7 +372,8 @@ impl StateBuilder<'_> {
     fn whole(&self, container: ContainerId) -> Access {
         let declared = self.program.sdfg.container(container);
         let subset = Subset::full(declared.shape());
-        let place = if declared.is_stream() { Place::Queues(subset) } else { Place::Elements(subset) };
+        let place =
+            if declared.is_stream() { AccessedPart::Queues(subset) } else { AccessedPart::Elements(subset) };
         Access { container, place }
     }
 }

@@ -3,8 +3,8 @@
 use sdfg_graph::diagnostic::Element;
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
-    Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, Schedule, ScheduleAttributes,
-    ScheduleKind, ScopeExit, Sharing, SourceLoc,
+    Access, Consume, ContainerId, Map, Memlet, Node, NodeId, NodeKind, OpenMpSchedule, Schedule,
+    ScheduleAttributes, ScheduleKind, ScopeExit, SourceLoc,
 };
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
@@ -12,7 +12,7 @@ use sdfg_language::syntax::Expression;
 
 use super::StateBuilder;
 use super::input::{self, InputError, IntoAccess, IntoContainer, IntoExpr, IntoExpression, IntoRange};
-use super::order::Frame;
+use super::order::ScopeFrame;
 
 /// A map scope that is being described.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
 
     /// Chooses how iterations are handed to threads.
     #[must_use = "the scope is added by `body`"]
-    pub fn sharing(mut self, sharing: Sharing) -> Self {
+    pub fn sharing(mut self, sharing: OpenMpSchedule) -> Self {
         self.attributes.sharing = Some(sharing);
         self
     }
@@ -125,7 +125,7 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
             let end = state.source_of(access.container, &loc);
             state.join(end, (entry, Some(symbol)), Memlet::read(access), loc.clone());
         }
-        state.frames.push(Frame::of_scope(entry, exit, None));
+        state.frames.push(ScopeFrame::of_scope(entry, exit, None));
         build(state);
         state.close_frame();
         entry
@@ -192,7 +192,7 @@ impl<'s, 'b> ConsumeBuilder<'s, 'b> {
         let exit = |entry| NodeKind::ConsumeExit(ScopeExit { entry });
         let (entry, exit) = add_pair(state, &label, NodeKind::ConsumeEntry(consume), exit, &loc);
         state.open_unit(entry, exit, &loc);
-        state.frames.push(Frame::of_scope(entry, exit, stream));
+        state.frames.push(ScopeFrame::of_scope(entry, exit, stream));
         build(state);
         state.close_frame();
         entry

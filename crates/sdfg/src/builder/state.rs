@@ -13,7 +13,7 @@ use sdfg_language::tasklet::Dialect;
 use super::SdfgBuilder;
 use super::input::{InputError, IntoAccess, IntoContainer, IntoExpr, IntoNested, IntoRange};
 use super::node::{CodeNodeBuilder, LibraryBody, NestedBody, ReduceBuilder, TaskletBuilderBody};
-use super::order::Frame;
+use super::order::ScopeFrame;
 use super::scope::{ConsumeBuilder, MapBuilder};
 
 /// Adds nodes and memlets to a state, or to a scope of it while the closure of the scope runs.
@@ -22,16 +22,16 @@ pub struct StateBuilder<'b> {
     pub(super) program: &'b mut SdfgBuilder,
     pub(super) state: State,
     /// Open scopes, the state itself first.
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<ScopeFrame>,
 }
 
 impl<'b> StateBuilder<'b> {
-    pub(super) fn new(program: &'b mut SdfgBuilder, state: State, frame: Frame) -> Self {
+    pub(super) fn new(program: &'b mut SdfgBuilder, state: State, frame: ScopeFrame) -> Self {
         StateBuilder { program, state, frames: vec![frame] }
     }
 
     /// The state, and what the calls have left of their order.
-    pub(super) fn close(mut self) -> (State, Frame) {
+    pub(super) fn close(mut self) -> (State, ScopeFrame) {
         self.frames.truncate(1);
         (self.state, self.frames.pop().unwrap_or_default())
     }

@@ -3,8 +3,8 @@
 //! Pictures show any graph, including invalid ones, and equal graphs give equal bytes. They are separate from
 //! the text form, because nothing reads them back.
 
-mod census;
 pub mod dot;
+mod element_counts;
 mod label;
 mod layered;
 mod palette;

@@ -10,7 +10,7 @@ use sdfg_graph::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, Layo
 use sdfg_language::subset::{Approx, Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 
-use super::super::frame::Frames;
+use super::super::scope_context::ScopeContexts;
 use super::super::site::{Program, Site};
 
 /// Elements of a container that is no alias.
@@ -44,7 +44,7 @@ struct Binding<'a> {
 pub(super) struct Aliases<'s, 'a> {
     program: &'s Program<'a>,
     site: &'s Site<'a>,
-    frames: &'s Frames,
+    frames: &'s ScopeContexts,
 }
 
 /// Layout of the elements of an alias in its target.
@@ -57,7 +57,7 @@ enum Shape {
 }
 
 impl<'s, 'a> Aliases<'s, 'a> {
-    pub(super) fn of(program: &'s Program<'a>, site: &'s Site<'a>, frames: &'s Frames) -> Self {
+    pub(super) fn of(program: &'s Program<'a>, site: &'s Site<'a>, frames: &'s ScopeContexts) -> Self {
         Aliases { program, site, frames }
     }
 

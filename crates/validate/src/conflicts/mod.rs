@@ -9,16 +9,16 @@
 
 mod alias;
 mod call;
-mod meetings;
 mod order;
+mod overlap_cache;
 mod report;
 mod touch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-pub(super) use meetings::Meetings;
 use order::Paths;
+pub(super) use overlap_cache::OverlapCache;
 use sdfg_graph::analysis::dependence::Iteration;
 use sdfg_graph::analysis::executions::Frequency;
 use sdfg_graph::diagnostic::Diagnostic;
@@ -26,7 +26,7 @@ use sdfg_graph::ir::{ContainerId, EdgeId, NodeId};
 use sdfg_language::symbolic::{Assumptions, Truth};
 use touch::Touch;
 
-use super::frame::Frames;
+use super::scope_context::ScopeContexts;
 use super::site::{Findings, Program, Site};
 
 /// Pairs of accesses of one container that are looked at, and those among them that nothing orders, of which the
@@ -49,7 +49,7 @@ enum Between {
 }
 
 /// Checks every pair of accesses of a state.
-pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &Frames, findings: &mut Findings) {
+pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     let touches = touch::touches(program, site, frames);
     let has_conflict =
         |all: &Vec<Touch<'_>>| all.iter().any(|own| all.iter().any(|other| own.clashes_with(other)));
@@ -93,7 +93,7 @@ struct Common {
 struct StateQuestion<'a> {
     program: &'a Program<'a>,
     site: &'a Site<'a>,
-    frames: &'a Frames,
+    frames: &'a ScopeContexts,
     known: &'a Assumptions,
     paths: Paths,
     runs: bool,
@@ -102,7 +102,7 @@ struct StateQuestion<'a> {
 impl StateQuestion<'_> {
     /// Compares the accesses of one container.
     fn check(&self, container: ContainerId, touches: &[Touch<'_>], findings: &mut Findings) {
-        let home = self.program.home_of(container);
+        let owner = self.program.owning_scope(container);
         let mut proved: BTreeMap<(Between, EdgeId), Diagnostic> = BTreeMap::new();
         let mut undecided: BTreeMap<Between, Diagnostic> = BTreeMap::new();
         let clashing = touches.iter().enumerate().flat_map(|(at, own)| {
@@ -111,7 +111,7 @@ impl StateQuestion<'_> {
         let (mut n_undecided, mut n_questions) = (0, 0);
         let mut left_out = None;
         for (n_pairs, (own, other)) in clashing.enumerate() {
-            let common = self.common(own, other, home);
+            let common = self.common(own, other, owner);
             if n_pairs < MOST_PAIRS && common.is_ordered && common.open.is_empty() {
                 continue;
             }
@@ -143,11 +143,11 @@ impl StateQuestion<'_> {
     }
 
     /// Elements that two accesses share.
-    fn common(&self, own: &Touch<'_>, other: &Touch<'_>, home: Option<NodeId>) -> Common {
+    fn common(&self, own: &Touch<'_>, other: &Touch<'_>, owner: Option<NodeId>) -> Common {
         let scopes = own.scopes.iter().zip(&other.scopes).take_while(|(a, b)| a == b).count();
-        // Each iteration of its home has a container of its own.
+        // Each iteration of its owning scope has a container of its own.
         let private =
-            own.scopes.iter().position(|scope| Some(*scope) == home).map_or(0, |position| position + 1);
+            own.scopes.iter().position(|scope| Some(*scope) == owner).map_or(0, |position| position + 1);
         Common { scopes, open: private..scopes, is_ordered: self.paths.are_ordered(own, other, scopes) }
     }
 
@@ -182,6 +182,6 @@ impl StateQuestion<'_> {
             (Some(_) | None, Some(_) | None) => None,
         };
         let (first, second) = through.unwrap_or((&own.access, &other.access));
-        self.program.meetings.meet(first, second, n_common, iteration, self.known)
+        self.program.overlap_cache.meet(first, second, n_common, iteration, self.known)
     }
 }

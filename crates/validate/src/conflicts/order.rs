@@ -23,7 +23,7 @@ pub(super) struct Paths {
 
 /// A step of a body: it begins after what leads to its first node and is done before what follows its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Step {
+struct BodyStep {
     first: NodeId,
     last: NodeId,
     copy: Option<EdgeId>,
@@ -67,12 +67,12 @@ impl Paths {
     }
 
     /// The step of a body that makes an access.
-    fn step(&self, touch: &Touch<'_>, n_common: usize) -> Step {
+    fn step(&self, touch: &Touch<'_>, n_common: usize) -> BodyStep {
         if let Some((first, last)) = self.copies.get(&touch.edge).filter(|_| touch.scopes.len() <= n_common) {
-            return Step { first: *first, last: *last, copy: Some(touch.edge) };
+            return BodyStep { first: *first, last: *last, copy: Some(touch.edge) };
         }
         let first = touch.scopes.get(n_common).copied().unwrap_or(touch.node);
-        Step { first, last: self.exits.get(&first).copied().unwrap_or(first), copy: None }
+        BodyStep { first, last: self.exits.get(&first).copied().unwrap_or(first), copy: None }
     }
 
     /// Whether there is a path, or the nodes are one.

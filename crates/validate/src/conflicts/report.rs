@@ -6,7 +6,7 @@ use sdfg_graph::diagnostic::{Code, Diagnostic, Secondary};
 use sdfg_graph::ir::{BlockKind, ContainerId, NodeId, NodeKind};
 use sdfg_language::symbolic::{Expr, Symbol, Truth};
 
-use super::super::frame::{Frame, Frames, Parameter};
+use super::super::scope_context::{Parameter, ScopeContext, ScopeContexts};
 use super::super::site::Site;
 use super::Between;
 use super::touch::{Doubt, Mode, Touch};
@@ -14,7 +14,7 @@ use super::touch::{Doubt, Mode, Touch};
 /// Two accesses of a container that nothing orders.
 pub(super) struct Found<'f, 'a> {
     pub(super) site: &'f Site<'a>,
-    pub(super) frames: &'f Frames,
+    pub(super) frames: &'f ScopeContexts,
     pub(super) container: ContainerId,
     pub(super) own: &'f Touch<'a>,
     pub(super) other: &'f Touch<'a>,
@@ -333,7 +333,7 @@ fn verb(touch: &Touch<'_>) -> &'static str {
 }
 
 /// Symbols, and those that the ranges of parameters among them depend on.
-fn dependencies(frame: &Frame, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+fn dependencies(frame: &ScopeContext, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
     let mut needed = symbols;
     for parameter in frame.parameters.iter().rev() {
         if needed.contains(&parameter.symbol) {

@@ -11,7 +11,7 @@ use sdfg_graph::ir::{
 use sdfg_language::subset::Subset;
 use sdfg_language::syntax::subscripted_names;
 
-use super::super::frame::Frames;
+use super::super::scope_context::ScopeContexts;
 use super::super::site::{Program, Site};
 use super::alias::{Aliases, Bound, Resolved};
 use super::call;
@@ -80,7 +80,7 @@ impl Touch<'_> {
 pub(super) fn touches<'a>(
     program: &Program<'a>,
     site: &Site<'a>,
-    frames: &Frames,
+    frames: &ScopeContexts,
 ) -> BTreeMap<ContainerId, Vec<Touch<'a>>> {
     let mut list = List { aliases: Aliases::of(program, site, frames), site, frames, found: BTreeMap::new() };
     for (id, edge) in site.state.edges() {
@@ -110,7 +110,7 @@ pub(super) fn touches<'a>(
 
 struct List<'s, 'a> {
     site: &'s Site<'a>,
-    frames: &'s Frames,
+    frames: &'s ScopeContexts,
     aliases: Aliases<'s, 'a>,
     found: BTreeMap<ContainerId, Vec<Touch<'a>>>,
 }

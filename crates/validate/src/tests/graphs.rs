@@ -4,7 +4,7 @@ use sdfg_graph::diagnostic::Code;
 use sdfg_graph::diagnostic::pages::{self, Example};
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{
-    Block, BlockKind, Branch, Edge, Memlet, NestedSdfg, Node, NodeKind, Place, Sdfg, State,
+    AccessedPart, Block, BlockKind, Branch, Edge, Memlet, NestedSdfg, Node, NodeKind, Sdfg, State,
 };
 use sdfg_graph::text;
 use sdfg_language::dtype::ScalarType;
@@ -135,7 +135,7 @@ const BROKEN: &[Broken] = &[
             let state = state_of(sdfg);
             let edge = edge_into(state, "t");
             for access in state.memlet_mut(edge).accesses_mut() {
-                access.place = Place::Queues(access.subset().clone());
+                access.place = AccessedPart::Queues(access.subset().clone());
             }
         },
     },

@@ -19,7 +19,7 @@ fn findings(source: &str) -> Vec<Diagnostic> {
         Ok(sdfg) => {
             let found = diagnose(&sdfg);
             // Answers from memory are those that are worked out each time.
-            let remembered = remembering(|| diagnose(&sdfg));
+            let remembered = with_proof_cache(|| diagnose(&sdfg));
             assert_eq!(format!("{remembered:?}"), format!("{found:?}"));
             found
         }

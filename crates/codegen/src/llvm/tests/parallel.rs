@@ -1,7 +1,7 @@
 //! Tests of shared loops: each iteration runs exactly once; accumulators and atomic writes are correct.
 
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{ConflictResolution, Sharing};
+use sdfg::ir::{ConflictResolution, OpenMpSchedule};
 use sdfg::symbolic::Expr;
 
 use super::plans::{
@@ -23,7 +23,7 @@ fn atomic(resolution: ConflictResolution, element: ElementType) -> Resolved {
 
 #[test]
 fn every_iteration_runs_once() {
-    for sharing in Sharing::ALL {
+    for sharing in OpenMpSchedule::ALL {
         for chunk in [None, Some(1), Some(3)] {
             let mut plan = empty("count");
             let (n, m) = (size_symbol(&mut plan, "N"), size_symbol(&mut plan, "M"));

@@ -19,7 +19,7 @@ pub use work::{OperationClass, Work};
 use super::TaskletConnectors;
 use super::executions::{ExecutionTable, Frequency};
 use super::footprint::states_in;
-use super::known::{Known, enter_scope};
+use super::known::{SymbolFacts, enter_scope};
 use super::memlet_tree::MemletTrees;
 use super::scope_tree::ScopeTree;
 use super::symbols::scope_parameters;
@@ -130,7 +130,7 @@ impl Costs {
             program: Cost::zero(),
         };
         let executions = ExecutionTable::of(sdfg);
-        let known = Known::of(sdfg);
+        let known = SymbolFacts::of(sdfg);
         let changes: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
         for (block, state) in states_in(sdfg, sdfg.body()) {
             let cost = StateCost::of(sdfg, &known, state, depth).sum(&mut costs);
@@ -162,7 +162,7 @@ struct StateCost<'a> {
 }
 
 impl<'a> StateCost<'a> {
-    fn of(sdfg: &'a Sdfg, known: &Known, id: StateId, depth: usize) -> Self {
+    fn of(sdfg: &'a Sdfg, known: &SymbolFacts, id: StateId, depth: usize) -> Self {
         let state = sdfg.state(id);
         StateCost { sdfg, id, state, tree: ScopeTree::of(state), known: known.in_state(sdfg, id), depth }
     }

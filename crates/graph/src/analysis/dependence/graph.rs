@@ -5,7 +5,7 @@ use sdfg_language::symbolic::Assumptions;
 use super::Dependence;
 use super::access::{AccessMode, IteratedAccess, Iterations, scopes_around};
 use super::query::{Iteration, dependence};
-use crate::analysis::{Known, ScopeTree};
+use crate::analysis::{ScopeTree, SymbolFacts};
 use crate::ir::{BlockId, BlockKind, ContainerId, ContainerKind, EdgeId, NodeId, Sdfg, State, StateId};
 
 /// Dependence between the edges of one state.
@@ -131,7 +131,7 @@ pub fn carried_by_loop(
         loops.iter().filter_map(|block| Iterations::of_loop(sdfg, *block)).collect()
     };
     let around = [iterations(&own_loops), iterations(&other_loops)];
-    let known = Known::of(sdfg).whenever(sdfg, repeated);
+    let known = SymbolFacts::of(sdfg).whenever(sdfg, repeated);
     let site = |at: usize, (_, edge, mode)| Site { state: [own, other][at], tree: &trees[at], edge, mode };
     compare(sdfg, &site(0, first), &site(1, second), &around, n_common, Iteration::Later(0), &known)
 }

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! # mod sdfg { pub use sdfg_graph::{analysis, text}; pub use sdfg_language::symbolic; }
-//! use sdfg::analysis::known_at;
+//! use sdfg::analysis::symbol_facts_at;
 //! use sdfg::symbolic::Expr;
 //!
 //! let text = "sdfg p {
@@ -28,7 +28,7 @@
 //! }";
 //! let program = sdfg::text::parse("p.sdft", text).expect("a program");
 //! let (id, state) = program.states().next().expect("a state");
-//! let inside = known_at(&program, id, state.find("m"));
+//! let inside = symbol_facts_at(&program, id, state.find("m"));
 //! let at_least = |text: &str| Expr::int(0).le(&text.parse().expect("an expression"), &inside).is_proved();
 //! assert!(at_least("i - 2") && at_least("N - 1 - i") && at_least("N - 11") && !at_least("N - 12"));
 //! ```
@@ -52,19 +52,19 @@ use crate::ir::{BlockId, BlockKind, NodeId, RegionId, Sdfg, State, StateId};
 /// It depends on containers and control flow, not on the contents of states. What is known in a region is found out once: all
 /// states of a program together take time in proportion to the program.
 #[derive(Debug)]
-pub struct Known {
+pub struct SymbolFacts {
     everywhere: Arc<Assumptions>,
     blocks: BTreeMap<StateId, BlockId>,
     regions: Mutex<BTreeMap<RegionId, Arc<Assumptions>>>,
 }
 
-impl Known {
+impl SymbolFacts {
     /// Looks at the sizes of all containers, and at what control flow assigns.
     pub fn of(sdfg: &Sdfg) -> Self {
-        Known::of_sizes(sdfg, &Sizes::of(sdfg))
+        SymbolFacts::of_sizes(sdfg, &Sizes::of(sdfg))
     }
 
-    /// As [`of`](Known::of), where the symbols in sizes are known.
+    /// As [`of`](SymbolFacts::of), where the symbols in sizes are known.
     pub fn of_sizes(sdfg: &Sdfg, sizes: &Sizes) -> Self {
         let block = |(id, block): (BlockId, &crate::ir::Block)| match block.kind {
             BlockKind::State(state) => Some((state, id)),
@@ -74,7 +74,7 @@ impl Known {
             | BlockKind::Continue
             | BlockKind::Return => None,
         };
-        Known {
+        SymbolFacts {
             everywhere: Arc::new(sizes.assumptions()),
             // Of several blocks with a state, which is wrong, the first one counts.
             blocks: sdfg.blocks().rev().filter_map(block).collect(),
@@ -111,7 +111,7 @@ impl Known {
         known
     }
 
-    /// Facts at the top of a state, as [`in_region`](Known::in_region) of its region.
+    /// Facts at the top of a state, as [`in_region`](SymbolFacts::in_region) of its region.
     pub fn in_state(&self, sdfg: &Sdfg, state: StateId) -> Arc<Assumptions> {
         let block = self.blocks.get(&state).and_then(|block| sdfg.get_block(*block));
         block.map_or_else(|| Arc::clone(&self.everywhere), |block| self.in_region(sdfg, block.region))
@@ -138,7 +138,7 @@ impl Known {
         known
     }
 
-    /// As [`whenever`](Known::whenever), but for conditions on symbols that have another meaning further in.
+    /// As [`whenever`](SymbolFacts::whenever), but for conditions on symbols that have another meaning further in.
     fn whenever_beside(&self, sdfg: &Sdfg, block: BlockId, hidden: &BTreeSet<Symbol>) -> Assumptions {
         let Some(region) = sdfg.get_block(block).map(|block| block.region) else {
             return Assumptions::clone(&self.everywhere);
@@ -154,12 +154,12 @@ impl Known {
 }
 
 /// Facts about symbols in a scope of a state (`None`: outside all scopes) whenever it runs. For several
-/// places of a program, one [`Known`] is faster.
+/// places of a program, one [`SymbolFacts`] is faster.
 ///
 /// Symbols of shapes are not negative, those of counted loops and of maps lie in their ranges, and the conditions of branches
 /// around the state hold as far as they compare integers that nothing changes within the branch.
-pub fn known_at(sdfg: &Sdfg, state: StateId, scope: Option<NodeId>) -> Assumptions {
-    Known::of(sdfg).at(sdfg, state, &ScopeTree::of(sdfg.state(state)), scope)
+pub fn symbol_facts_at(sdfg: &Sdfg, state: StateId, scope: Option<NodeId>) -> Assumptions {
+    SymbolFacts::of(sdfg).at(sdfg, state, &ScopeTree::of(sdfg.state(state)), scope)
 }
 
 /// Adds to what is known around a scope what its ranges say of its parameters.
@@ -201,7 +201,7 @@ mod tests {
     /// Whether `text` is not negative in the state of this label, as far as is known.
     fn holds(program: &Sdfg, label: &str, text: &str) -> bool {
         let (id, _) = program.states().find(|(_, state)| state.label == label).unwrap();
-        Expr::int(0).le(&text.parse().unwrap(), &known_at(program, id, None)).is_proved()
+        Expr::int(0).le(&text.parse().unwrap(), &symbol_facts_at(program, id, None)).is_proved()
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
   }
 }";
         let program = text::parse("p.sdft", text).unwrap();
-        let known = Known::of(&program);
+        let known = SymbolFacts::of(&program);
         let of = |label: &str| {
             let (id, _) = program.states().find(|(_, state)| state.label == label).unwrap();
             known.in_state(&program, id)
@@ -275,6 +275,6 @@ mod tests {
         let (id, _) = program.states().find(|(_, state)| state.label == "u").unwrap();
         let whenever = known.whenever(&program, program.find_block("u").unwrap());
         assert!(Expr::int(3).le(&Expr::sym("k"), &whenever).is_proved());
-        assert_eq!(known_at(&program, id, None), whenever);
+        assert_eq!(symbol_facts_at(&program, id, None), whenever);
     }
 }

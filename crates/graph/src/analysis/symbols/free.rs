@@ -7,7 +7,7 @@ use sdfg_language::syntax::{
     Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets,
 };
 
-use super::super::homes::homes;
+use super::super::owning_scopes::owning_scopes;
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
@@ -78,9 +78,9 @@ fn extend_by_inner(sdfg: &Sdfg, inner: Vec<(ContainerId, BTreeSet<Symbol>)>, fre
     let mut entries = sdfg.states().flat_map(|(_, state)| state.nodes().map(move |(node, _)| (state, node)));
     let may_be_bound =
         !inner.is_empty() && entries.any(|(state, node)| bound_symbols(state, node).into_iter().any(is_used));
-    let homes = if may_be_bound { homes(sdfg) } else { BTreeMap::new() };
+    let owning_scopes = if may_be_bound { owning_scopes(sdfg) } else { BTreeMap::new() };
     for (id, mut used) in inner {
-        if let Some((state, scope)) = homes.get(&id) {
+        if let Some((state, scope)) = owning_scopes.get(&id) {
             let state = sdfg.state(*state);
             for entry in ScopeTree::of(state).enclosing_scope(Some(*scope)) {
                 bound_symbols(state, entry).iter().for_each(|symbol| {

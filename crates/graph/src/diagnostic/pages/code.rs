@@ -9,28 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               edges declare all data that it reads and writes, which makes the program analysable.",
         action: "Add a connector for the data, or correct the name.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a + x }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a + a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v401_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v401_right.sdft"),
         },
     },
     Page {
@@ -40,28 +20,8 @@ pub(super) const PAGES: &[Page] = &[
               rules.",
         action: "Follow the message; casts are written `f32(x)`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (v) -> (o) { o = v[0, 1] }
-    a -> t.v: A[0:4]
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (v) -> (o) { o = v[0] + v[1] }
-    a -> t.v: A[0:4]
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v402_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v402_right.sdft"),
         },
     },
     Page {
@@ -70,28 +30,8 @@ pub(super) const PAGES: &[Page] = &[
               this.",
         action: "Assign the output, or remove the connector with its edge.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { result = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v403_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v403_right.sdft"),
         },
     },
     Page {
@@ -100,18 +40,8 @@ pub(super) const PAGES: &[Page] = &[
               Vectors, complex numbers and whole arrays are neither, and symbols hold no fractions.",
         action: "Compare, index or convert, as in `i64(x)`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  state a { }
-  -> b with (k = x * 2.0)
-  state b { }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  state a { }
-  -> b with (k = i64(x * 2.0))
-  state b { }
-}",
+            bad: include_str!("../../../filetests/explain/v404_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v404_right.sdft"),
         },
     },
     Page {
@@ -121,28 +51,8 @@ pub(super) const PAGES: &[Page] = &[
               container, and not backwards.",
         action: "Pass connectors by name, and scalars with a cast to the parameter type of the function.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (v) -> (o) external o = dot(i32(4), w) from library \"blas\"
-    a -> t.v: A[0:4]
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (v) -> (o) external o = dot(i32(4), v) from library \"blas\"
-    a -> t.v: A[0:4]
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v405_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v405_right.sdft"),
         },
     },
 ];

@@ -9,20 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               cannot reach a loop of its caller.",
         action: "Move it into a loop, or use `return` to end the SDFG.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  if check: N > 4 {
-    break stop
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  for l: i = 0:N {
-    if check: i > 4 {
-      break stop
-    }
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v601_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v601_right.sdft"),
         },
     },
     Page {
@@ -32,17 +20,8 @@ pub(super) const PAGES: &[Page] = &[
               program has the same meaning without the block, which was probably not intended.",
         action: "Add a transition, put a condition on an earlier one, correct the condition, or remove the block.",
         example: Example::Programs {
-            bad: "sdfg p {
-  state a { }
-  -> end
-  state b { }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  state a { }
-  -> b if N > 0
-  state b { }
-}",
+            bad: include_str!("../../../filetests/explain/v602_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v602_right.sdft"),
         },
     },
     Page {
@@ -52,18 +31,8 @@ pub(super) const PAGES: &[Page] = &[
               there is no `break` or `return`.",
         action: "Change the operands of the condition, correct the step, or leave with `break`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  loop l: i = 0; i < N; i = i - 1 {
-    state s { }
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  loop l: i = 0; i < N; i = i + 1 {
-    state s { }
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v603_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v603_right.sdft"),
         },
     },
     Page {
@@ -76,36 +45,8 @@ pub(super) const PAGES: &[Page] = &[
                  iteration, order the nodes by an edge, or declare with `wcr(replace)` that any of the values is \
                  acceptable.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  scalar total: f64
-  state s {
-    access a = A
-    access total
-    map m [i = 0:8] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[i]
-      t.o -> m.total: total
-    }
-    a -> m.A
-    m.total -> total
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  scalar total: f64
-  state s {
-    access a = A
-    access total
-    map m [i = 0:8] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[i]
-      t.o -> m.total: total wcr(sum)
-    }
-    a -> m.A
-    m.total -> total
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v701_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v701_right.sdft"),
         },
     },
     Page {
@@ -114,24 +55,8 @@ pub(super) const PAGES: &[Page] = &[
               every read traps. A conflict resolution other than `replace` also reads the old value.",
         action: "Write it first, or make it an argument that the caller passes.",
         example: Example::Programs {
-            bad: "sdfg p {
-  transient array T: f64[4]
-  array B: f64[4]
-  state s {
-    access t = T
-    access b = B
-    t -> b
-  }
-}",
-            good: "sdfg p {
-  array T: f64[4]
-  array B: f64[4]
-  state s {
-    access t = T
-    access b = B
-    t -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v702_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v702_right.sdft"),
         },
     },
     Page {
@@ -142,31 +67,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Place producer and consumer side by side, each at a separate access node, and move as many \
                  elements in as out; or enlarge the capacity.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  array B: f64[8]
-  transient stream S: f64 capacity(4)
-  state s {
-    access a = A
-    access pipe = S
-    access b = B
-    a -> pipe: A[0:8] -> S
-    pipe -> b: S -> B[0:8]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  array B: f64[8]
-  transient stream S: f64 capacity(4)
-  state s {
-    access a = A
-    access head = S
-    access tail = S
-    access b = B
-    a -> head: A[0:8] -> S
-    tail -> b: S -> B[0:8]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v703_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v703_right.sdft"),
         },
     },
     Page {
@@ -175,24 +77,8 @@ pub(super) const PAGES: &[Page] = &[
               them was useless; probably an edge is missing.",
         action: "Pop the elements, or make the stream an argument, so that the caller receives them.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  transient stream S: f64
-  state s {
-    access a = A
-    access pipe = S
-    a -> pipe: A[0:8] -> S
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  stream S: f64
-  state s {
-    access a = A
-    access pipe = S
-    a -> pipe: A[0:8] -> S
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v704_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v704_right.sdft"),
         },
     },
     Page {
@@ -204,38 +90,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Write subsets that are provably disjoint, with exact volumes; order the accesses by an edge; or \
                  give the writes a conflict resolution, `wcr(replace)` if any of the values is acceptable.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  array I: i64[N]
-  array A: f64[N]
-  state s {
-    access I
-    access a = A
-    map m [i = 0:N] {
-      tasklet t (k) -> (o) { o[k] = 1.0 }
-      m.I -> t.k: I[i]
-      t.o -> m.A: A[0:N] dynamic
-    }
-    I -> m.I
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array I: i64[N]
-  array A: f64[N]
-  state s {
-    access I
-    access a = A
-    map m [i = 0:N] {
-      tasklet t (k) -> (o) { o[k] = 1.0 }
-      m.I -> t.k: I[i]
-      t.o -> m.A: A[0:N] dynamic wcr(replace)
-    }
-    I -> m.I
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v705_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v705_right.sdft"),
         },
     },
     Page {
@@ -245,40 +101,8 @@ pub(super) const PAGES: &[Page] = &[
               memory.",
         action: "Give it the lifetime `scope`, which is the default, or `sdfg`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: i64[4]
-  transient scalar t: i64 lifetime(state)
-  state s {
-    access A
-    access t
-    tasklet w (a) -> (o) { o = a + 1 }
-    A -> w.a: A[0]
-    w.o -> t: t
-  }
-  -> next with (n = t)
-  state next {
-    access A
-    tasklet w () -> (o) { o = n }
-    w.o -> A: A[1]
-  }
-}",
-            good: "sdfg p {
-  array A: i64[4]
-  transient scalar t: i64
-  state s {
-    access A
-    access t
-    tasklet w (a) -> (o) { o = a + 1 }
-    A -> w.a: A[0]
-    w.o -> t: t
-  }
-  -> next with (n = t)
-  state next {
-    access A
-    tasklet w () -> (o) { o = n }
-    w.o -> A: A[1]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v706_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v706_right.sdft"),
         },
     },
 ];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Entry, Example, Group, Page, all};
+use super::{Entry, Example, Group, Page, all, program_text};
 
 /// One page: what the rule is, why, what to do, and how it looks.
 impl fmt::Display for Entry {
@@ -11,6 +11,7 @@ impl fmt::Display for Entry {
         writeln!(f, "{}\n\n**Remedy.** {}", self.why, self.action)?;
         match self.example {
             Some(Example::Programs { bad, good }) => {
+                let (bad, good) = (program_text(bad), program_text(good));
                 writeln!(f, "\nWrong:\n\n```sdft\n{bad}\n```\n\nRight:\n\n```sdft\n{good}\n```")
             }
             Some(Example::NotInText) => f.write_str(

@@ -9,30 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               written. A memlet with another name contradicts it.",
         action: "Name the container of the access node, or lead the edge to another node.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (x) -> (o) { o = x }
-    a -> t.x: B[0]
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (x) -> (o) { o = x }
-    a -> t.x: A[0]
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v301_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v301_right.sdft"),
         },
     },
     Page {
@@ -48,28 +26,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "A subset has exactly one range for each dimension of its container.",
         action: "Give an index or a range for each dimension; a whole dimension of `N` elements is `0:N`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4, 4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (x) -> (o) { o = x }
-    a -> t.x: A[0]
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4, 4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    tasklet t (x) -> (o) { o = x }
-    a -> t.x: A[0, 0]
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v303_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v303_right.sdft"),
         },
     },
     Page {
@@ -80,38 +38,8 @@ pub(super) const PAGES: &[Page] = &[
               count from the end.",
         action: "Shorten the range or the surrounding scope, or enlarge the container.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  array B: f64[N]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:N] {
-      tasklet t (left) -> (o) { o = left }
-      m.A -> t.left: A[i - 1]
-      t.o -> m.B: B[i]
-    }
-    a -> m.A
-    m.B -> b
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  array B: f64[N]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 1:N] {
-      tasklet t (left) -> (o) { o = left }
-      m.A -> t.left: A[i - 1]
-      t.o -> m.B: B[i]
-    }
-    a -> m.A
-    m.B -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v304_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v304_right.sdft"),
         },
     },
     Page {
@@ -120,24 +48,8 @@ pub(super) const PAGES: &[Page] = &[
               some have no partner.",
         action: "Make both subsets the same size.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    a -> b: A[0:8] -> B[0:4]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    a -> b: A[0:8:2] -> B[0:4]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v305_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v305_right.sdft"),
         },
     },
     Page {
@@ -146,30 +58,8 @@ pub(super) const PAGES: &[Page] = &[
               references do not convert elements either.",
         action: "Convert in a tasklet, as in `o = f64(x)`, or declare both ends with one type.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f32[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    a -> b
-  }
-}",
-            good: "sdfg p {
-  array A: f32[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:4] {
-      tasklet widen (x) -> (o) { o = f64(x) }
-      m.A -> widen.x: A[i]
-      widen.o -> m.B: B[i]
-    }
-    a -> m.A
-    m.B -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v306_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v306_right.sdft"),
         },
     },
     Page {
@@ -177,28 +67,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "The volume is the number of elements that move along the edge, so it is at least 0.",
         action: "Omit it to move the whole subset, or write `dynamic` if it is decided at run time.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x volume(-1)
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v307_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v307_right.sdft"),
         },
     },
     Page {
@@ -208,36 +78,8 @@ pub(super) const PAGES: &[Page] = &[
               need a value with an index.",
         action: "Use a resolution that is defined for the type, or a lambda.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: complex128[4]
-  scalar best: complex128
-  state s {
-    access a = A
-    access best
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[i]
-      t.o -> m.best: best wcr(max)
-    }
-    a -> m.A
-    m.best -> best
-  }
-}",
-            good: "sdfg p {
-  array A: complex128[4]
-  scalar best: f64
-  state s {
-    access a = A
-    access best
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = abs(x) }
-      m.A -> t.x: A[i]
-      t.o -> m.best: best wcr(max)
-    }
-    a -> m.A
-    m.best -> best
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v308_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v308_right.sdft"),
         },
     },
     Page {
@@ -253,28 +95,8 @@ pub(super) const PAGES: &[Page] = &[
               tile contains no elements.",
         action: "Use a step other than 0 and a tile of at least 1.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4:0] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4:2] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v310_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v310_right.sdft"),
         },
     },
     Page {
@@ -282,24 +104,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "The contents of a constant are part of the compiled program and lie in read-only memory.",
         action: "Write to another container, or copy the constant to a transient first.",
         example: Example::Programs {
-            bad: "sdfg p {
-  constant array C: f64[2] = [1.0, 2.0]
-  array A: f64[2]
-  state s {
-    access a = A
-    access c = C
-    a -> c
-  }
-}",
-            good: "sdfg p {
-  constant array C: f64[2] = [1.0, 2.0]
-  array A: f64[2]
-  state s {
-    access a = A
-    access c = C
-    c -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v311_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v311_right.sdft"),
         },
     },
     Page {
@@ -308,28 +114,8 @@ pub(super) const PAGES: &[Page] = &[
               part.",
         action: "Add a binding: `bind a -> v: A[0:4]`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  view V: f64[4]
-  state s {
-    access v = V
-    access b = B
-    v -> b
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  view V: f64[4]
-  state s {
-    access a = A
-    access v = V
-    access b = B
-    bind a -> v: A[0:4]
-    v -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v312_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v312_right.sdft"),
         },
     },
     Page {
@@ -338,28 +124,8 @@ pub(super) const PAGES: &[Page] = &[
               an earlier one, so there is nothing to resolve. Queues have no memory that a view could name.",
         action: "Name one queue, as in `S[p]`; omit the resolution.",
         example: Example::Programs {
-            bad: "sdfg p {
-  stream S: f64[4]
-  scalar x: f64
-  state s {
-    access x
-    access S
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> S: S[0:4]
-  }
-}",
-            good: "sdfg p {
-  stream S: f64[4]
-  scalar x: f64
-  state s {
-    access x
-    access S
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> S: S[0]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v313_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v313_right.sdft"),
         },
     },
     Page {
@@ -369,27 +135,8 @@ pub(super) const PAGES: &[Page] = &[
               of a range with tiles are not evenly spaced.",
         action: "Copy them to a transient, or let a tasklet read the tiles.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  view V: f64[4]
-  state s {
-    access A
-    access B
-    access V
-    bind A -> V: A[0:8:4:2]
-    V -> B
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  array B: f64[4]
-  state s {
-    access A
-    access B
-    A -> B: A[0:8:4:2] -> B[0:4]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v314_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v314_right.sdft"),
         },
     },
 ];

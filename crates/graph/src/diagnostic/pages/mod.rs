@@ -31,7 +31,8 @@ pub struct Page {
 /// A wrong program and the same one put right.
 #[derive(Clone, Copy, Debug)]
 pub enum Example {
-    /// Two programs in the text form.
+    /// Two programs in the text form. Those of [`Page`]s are file tests, with a command and expectations in comments; [`program_text`] has the
+    /// program alone.
     Programs {
         /// Validation answers this one with the code of the page.
         bad: &'static str,
@@ -40,6 +41,16 @@ pub enum Example {
     },
     /// The text form cannot express it: only programs that are built or read from JSON can be wrong in this way.
     NotInText,
+}
+
+/// A file test without its commands and expectations: the program that a page shows.
+pub fn program_text(test: &str) -> String {
+    let lines = test.lines().filter(|line| !line.starts_with("#!"));
+    let program = lines.filter_map(|line| match line.split_once("#~") {
+        None => Some(line),
+        Some((before, _)) => Some(before.trim_end()).filter(|before| !before.is_empty()),
+    });
+    program.collect::<Vec<_>>().join("\n")
 }
 
 /// Explanation of a code of any crate: `T` codes of targets and `D` codes of DaCe files are not those of

@@ -8,28 +8,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "Each parameter of a map has a separate range, and a map without parameters repeats nothing.",
         action: "Give one range for each parameter, and at least one parameter.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar A: f64
-  state s {
-    access a = A
-    map m [] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A wcr(sum)
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  scalar A: f64
-  state s {
-    access a = A
-    map m [i = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A wcr(sum)
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v501_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v501_right.sdft"),
         },
     },
     Page {
@@ -37,28 +17,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "Inside the scope, a name refers to one parameter.",
         action: "Rename one of the two.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4, i = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i] wcr(replace)
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4, j = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i] wcr(replace)
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v502_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v502_right.sdft"),
         },
     },
     Page {
@@ -67,46 +27,8 @@ pub(super) const PAGES: &[Page] = &[
               `stream`.",
         action: "Connect the stream: `S -> c.stream: S`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  transient stream S: f64
-  scalar sum: f64
-  state fill {
-    access S
-    tasklet one () -> (o) { o = 1.0 }
-    one.o -> S: S
-  }
-  state s {
-    access S
-    access sum
-    consume c [p = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      c.S -> t.x: S
-      t.o -> c.sum: sum wcr(sum)
-    }
-    S -> c.S
-    c.sum -> sum
-  }
-}",
-            good: "sdfg p {
-  transient stream S: f64
-  scalar sum: f64
-  state fill {
-    access S
-    tasklet one () -> (o) { o = 1.0 }
-    one.o -> S: S
-  }
-  state s {
-    access S
-    access sum
-    consume c [p = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      c.stream -> t.x: S
-      t.o -> c.sum: sum wcr(sum)
-    }
-    S -> c.stream
-    c.sum -> sum
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v503_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v503_right.sdft"),
         },
     },
     Page {
@@ -114,25 +36,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "A reduction reads one array and writes one array. It has no connectors to distinguish more of them.",
         action: "Give it one edge that reads elements and one that writes them.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    reduce r wcr(sum)
-    a -> r: A[0:4]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  scalar y: f64
-  state s {
-    access a = A
-    access y
-    reduce r wcr(sum) identity(0.0)
-    a -> r: A[0:4]
-    r -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v504_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v504_right.sdft"),
         },
     },
     Page {
@@ -141,28 +46,8 @@ pub(super) const PAGES: &[Page] = &[
               of extent one are optional.",
         action: "Reduce axes that the input has, and write as many elements as remain.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4, 8]
-  array B: f64[8]
-  state s {
-    access a = A
-    access b = B
-    reduce r wcr(sum) axes(1) identity(0.0)
-    a -> r: A[0:4, 0:8]
-    r -> b: B[0:8]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4, 8]
-  array B: f64[8]
-  state s {
-    access a = A
-    access b = B
-    reduce r wcr(sum) axes(0) identity(0.0)
-    a -> r: A[0:4, 0:8]
-    r -> b: B[0:8]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v505_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v505_right.sdft"),
         },
     },
     Page {
@@ -171,28 +56,8 @@ pub(super) const PAGES: &[Page] = &[
               element type.",
         action: "Write a literal such as `0.0`; omit it to combine into the previous contents of the output.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: i32[4]
-  scalar y: i32
-  state s {
-    access a = A
-    access y
-    reduce r wcr(sum) identity(0.5)
-    a -> r: A[0:4]
-    r -> y: y
-  }
-}",
-            good: "sdfg p {
-  array A: i32[4]
-  scalar y: i32
-  state s {
-    access a = A
-    access y
-    reduce r wcr(sum) identity(0)
-    a -> r: A[0:4]
-    r -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v506_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v506_right.sdft"),
         },
     },
     Page {
@@ -203,26 +68,8 @@ pub(super) const PAGES: &[Page] = &[
               an input.",
         action: "Give connectors and arguments the same names; make all other containers transient.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    nested n () -> (X) sdfg inner {
-      array Y: f64[4]
-    }
-    n.X -> a: A[0:4]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    nested n () -> (X) sdfg inner {
-      array X: f64[4]
-    }
-    n.X -> a: A[0:4]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v507_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v507_right.sdft"),
         },
     },
     Page {
@@ -231,28 +78,8 @@ pub(super) const PAGES: &[Page] = &[
               from a symbol of the same name outside.",
         action: "Add `with (K = ...)` to the call, or declare the symbol on the side where it is missing.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    nested n () -> (X) sdfg inner {
-      symbol K: i64
-      array X: f64[K]
-    }
-    n.X -> a: A[0:4]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    nested n () -> (X) with (K = 4) sdfg inner {
-      symbol K: i64
-      array X: f64[K]
-    }
-    n.X -> a: A[0:4]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v508_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v508_right.sdft"),
         },
     },
     Page {
@@ -261,26 +88,8 @@ pub(super) const PAGES: &[Page] = &[
               subset, where single indices may be dropped, and at most as many elements.",
         action: "Declare the shape of the memlet, or change the memlet.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4, 4]
-  state s {
-    access a = A
-    nested n () -> (X) sdfg inner {
-      array X: f64[4]
-    }
-    n.X -> a: A[0:4, 0:4]
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4, 4]
-  state s {
-    access a = A
-    nested n () -> (X) sdfg inner {
-      array X: f64[4]
-    }
-    n.X -> a: A[0, 0:4]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v509_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v509_right.sdft"),
         },
     },
     Page {
@@ -289,34 +98,8 @@ pub(super) const PAGES: &[Page] = &[
               entered. Its value is one integer.",
         action: "Read one element of an integer container.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar n: f64
-  array A: f64[8]
-  state s {
-    access n
-    access a = A
-    map m [i = 0:last] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    n -> m@last: n
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  scalar n: i64
-  array A: f64[8]
-  state s {
-    access n
-    access a = A
-    map m [i = 0:last] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    n -> m@last: n
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v510_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v510_right.sdft"),
         },
     },
     Page {
@@ -324,28 +107,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "Threads, chunks, processing elements and collapsed dimensions are counted from one.",
         action: "Use a positive number, and collapse at most as many dimensions as the map has.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4] schedule(cpu_multicore) threads(0) {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access a = A
-    map m [i = 0:4] schedule(cpu_multicore) threads(2) {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v511_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v511_right.sdft"),
         },
     },
     Page {
@@ -354,28 +117,8 @@ pub(super) const PAGES: &[Page] = &[
               a kernel does not read the heap of the host. Copies move data between memories.",
         action: "Copy the data to a container in a reachable memory, or change the schedule.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4] storage(gpu_global)
-  state s {
-    access a = A
-    map m [i = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4] storage(gpu_global)
-  state s {
-    access a = A
-    map m [i = 0:4] schedule(gpu_grid) {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v512_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v512_right.sdft"),
         },
     },
     Page {
@@ -385,28 +128,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Give each property once, as a literal, a word, or an expression of symbols that have a value \
                  there.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    library scale: Scale (x) -> (y) { factor = 2.0; factor = 3.0 }
-    a -> scale.x
-    scale.y -> b
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    library scale: Scale (x) -> (y) { factor = 2.0 }
-    a -> scale.x
-    scale.y -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v513_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v513_right.sdft"),
         },
     },
 ];

@@ -9,12 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               be identifiers of both. Labels of blocks and nodes may be any text except the empty one.",
         action: "Use letters, digits and `_`, without a digit at the beginning, and no keyword such as `if`.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar \"2x\": f64
-}",
-            good: "sdfg p {
-  scalar x2: f64
-}",
+            bad: include_str!("../../../filetests/explain/v001_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v001_right.sdft"),
         },
     },
     Page {
@@ -23,14 +19,8 @@ pub(super) const PAGES: &[Page] = &[
               to both.",
         action: "Rename one of the two.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  scalar N: f64
-}",
-            good: "sdfg p {
-  symbol N: i64
-  scalar n: f64
-}",
+            bad: include_str!("../../../filetests/explain/v002_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v002_right.sdft"),
         },
     },
     Page {
@@ -39,14 +29,8 @@ pub(super) const PAGES: &[Page] = &[
               within their SDFG, to nodes within their state.",
         action: "Give one of them another label.",
         example: Example::Programs {
-            bad: "sdfg p {
-  state s { }
-  state s { }
-}",
-            good: "sdfg p {
-  state first { }
-  state second { }
-}",
+            bad: include_str!("../../../filetests/explain/v003_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v003_right.sdft"),
         },
     },
     Page {
@@ -79,25 +63,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Write to a second access node of the container, or move the repetition to a loop or another \
                  state.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  state s {
-    access x
-    tasklet double (a) -> (b) { b = 2.0 * a }
-    x -> double.a: x
-    double.b -> x: x
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  state s {
-    access old = x
-    access new = x
-    tasklet double (a) -> (b) { b = 2.0 * a }
-    old -> double.a: x
-    double.b -> new: x
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v007_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v007_right.sdft"),
         },
     },
     Page {
@@ -106,28 +73,8 @@ pub(super) const PAGES: &[Page] = &[
               with `IN_` and `OUT_`.",
         action: "Correct the name, or add the connector to the node.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (value) -> (o) { o = value }
-    x -> t.vlaue: x
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (value) -> (o) { o = value }
-    x -> t.value: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v008_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v008_right.sdft"),
         },
     },
     Page {
@@ -136,28 +83,8 @@ pub(super) const PAGES: &[Page] = &[
               output without an edge has no effect.",
         action: "Connect it, or remove it from the node.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a, b) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v009_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v009_right.sdft"),
         },
     },
     Page {
@@ -166,34 +93,8 @@ pub(super) const PAGES: &[Page] = &[
               scope once. An output of a tasklet may have several edges if it is a single value.",
         action: "Use a connector for each edge.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  scalar z: f64
-  state s {
-    access x
-    access y
-    access z
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    y -> t.a: y
-    t.o -> z: z
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  scalar z: f64
-  state s {
-    access x
-    access y
-    access z
-    tasklet t (a, b) -> (o) { o = a + b }
-    x -> t.a: x
-    y -> t.b: y
-    t.o -> z: z
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v010_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v010_right.sdft"),
         },
     },
     Page {
@@ -202,28 +103,8 @@ pub(super) const PAGES: &[Page] = &[
               and no connectors. An edge that only orders has no connector at either end.",
         action: "Write the connector after the label, as in `t.x`, or omit it.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t: x
-    t.o -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (o) { o = a }
-    x -> t.a: x
-    t.o -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v011_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v011_right.sdft"),
         },
     },
     Page {
@@ -232,35 +113,8 @@ pub(super) const PAGES: &[Page] = &[
               way. If one half is missing, the data has no source or no destination.",
         action: "Add the edge on the other side of the scope, or remove this one.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[i]
-      t.o -> m.B: B[i]
-    }
-    a -> m.A
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[i]
-      t.o -> m.B: B[i]
-    }
-    a -> m.A
-    m.B -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v012_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v012_right.sdft"),
         },
     },
     Page {
@@ -270,28 +124,8 @@ pub(super) const PAGES: &[Page] = &[
               place.",
         action: "Rename one of the two.",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (a) { a = a + 1.0 }
-    x -> t.a: x
-    t.a -> y: y
-  }
-}",
-            good: "sdfg p {
-  scalar x: f64
-  scalar y: f64
-  state s {
-    access x
-    access y
-    tasklet t (a) -> (b) { b = a + 1.0 }
-    x -> t.a: x
-    t.b -> y: y
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v013_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v013_right.sdft"),
         },
     },
     Page {
@@ -307,35 +141,8 @@ pub(super) const PAGES: &[Page] = &[
               iteration, so data must pass the entry and the exit.",
         action: "Lead the edge through the scope: one edge to its entry, and one from there to the node.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      t.o -> m.B: B[i]
-    }
-    a -> t.x: A[0]
-    m.B -> b
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    map m [i = 0:4] {
-      tasklet t (x) -> (o) { o = x }
-      m.A -> t.x: A[0]
-      t.o -> m.B: B[i]
-    }
-    a -> m.A
-    m.B -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v015_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v015_right.sdft"),
         },
     },
     Page {

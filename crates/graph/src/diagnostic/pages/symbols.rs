@@ -9,26 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               caller if they are declared, from earlier loops and transitions, and from surrounding scopes.",
         action: "Declare the symbol, assign it on an earlier transition, or correct its name.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  array B: f64[N]
-  state s {
-    access a = A
-    access b = B
-    a -> b: A[0:n] -> B[0:n]
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  array B: f64[N]
-  state s {
-    access a = A
-    access b = B
-    a -> b: A[0:N] -> B[0:N]
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v101_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v101_right.sdft"),
         },
     },
     Page {
@@ -38,28 +20,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Copy the value to a symbol: by an assignment on a transition, or by a connector of a map \
                  (`m@k`).",
         example: Example::Programs {
-            bad: "sdfg p {
-  scalar k: i64
-  array A: f64[8]
-  scalar x: f64
-  state s {
-    access a = A
-    access x
-    a -> x: A[k] -> x
-  }
-}",
-            good: "sdfg p {
-  scalar k: i64
-  array A: f64[8]
-  scalar x: f64
-  state read { }
-  -> s with (position = k)
-  state s {
-    access a = A
-    access x
-    a -> x: A[position] -> x
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v102_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v102_right.sdft"),
         },
     },
     Page {
@@ -68,30 +30,8 @@ pub(super) const PAGES: &[Page] = &[
               meanings in one expression: the `N` of a shape and the `N` that counts.",
         action: "Rename the parameter.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  state s {
-    access a = A
-    map m [N = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[N]
-    }
-    m.A -> a
-  }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  state s {
-    access a = A
-    map m [i = 0:4] {
-      tasklet t () -> (o) { o = 0.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> a
-  }
-}",
+            bad: include_str!("../../../filetests/explain/v103_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v103_right.sdft"),
         },
     },
     Page {
@@ -99,14 +39,8 @@ pub(super) const PAGES: &[Page] = &[
         why: "Sizes, bounds and indices consist of symbols, and are integers.",
         action: "Declare an integer type, or use a scalar container for other values.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: f64
-  array A: f64[4]
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-}",
+            bad: include_str!("../../../filetests/explain/v104_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v104_right.sdft"),
         },
     },
     Page {
@@ -116,14 +50,8 @@ pub(super) const PAGES: &[Page] = &[
               zero, does not fit 64 bits or calls a function such as `sqrt` is never an integer.",
         action: "Write `N // 2` to round down or `ceil_div(N, 2)` to round up.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  transient array A: f64[N / 2]
-}",
-            good: "sdfg p {
-  symbol N: i64
-  transient array A: f64[N // 2]
-}",
+            bad: include_str!("../../../filetests/explain/v105_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v105_right.sdft"),
         },
     },
     Page {
@@ -132,16 +60,8 @@ pub(super) const PAGES: &[Page] = &[
               assignments to a symbol has no effect.",
         action: "Keep one of the assignments, or put them on successive transitions.",
         example: Example::Programs {
-            bad: "sdfg p {
-  state a { }
-  -> b with (i = 0, i = 1)
-  state b { }
-}",
-            good: "sdfg p {
-  state a { }
-  -> b with (i = 0, j = 1)
-  state b { }
-}",
+            bad: include_str!("../../../filetests/explain/v106_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v106_right.sdft"),
         },
     },
     Page {
@@ -150,20 +70,8 @@ pub(super) const PAGES: &[Page] = &[
               another value of a symbol in them, indices would address the wrong elements.",
         action: "Assign a symbol of another name, initialised with the value of this one.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  state a { }
-  -> b with (N = N + 1)
-  state b { }
-}",
-            good: "sdfg p {
-  symbol N: i64
-  array A: f64[N]
-  state a { }
-  -> b with (n = N + 1)
-  state b { }
-}",
+            bad: include_str!("../../../filetests/explain/v107_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v107_right.sdft"),
         },
     },
     Page {
@@ -179,12 +87,8 @@ pub(super) const PAGES: &[Page] = &[
               scalar.",
         action: "Declare `scalar x: TYPE` for one element; correct a negative extent.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4, -1]
-}",
-            good: "sdfg p {
-  array A: f64[4, 1]
-}",
+            bad: include_str!("../../../filetests/explain/v202_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v202_right.sdft"),
         },
     },
     Page {
@@ -195,12 +99,8 @@ pub(super) const PAGES: &[Page] = &[
         action: "Give as many strides as dimensions, or none for a packed array; enlarge the size to include all \
                  elements.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4, 8] strides(8)
-}",
-            good: "sdfg p {
-  array A: f64[4, 8] strides(1, 4)
-}",
+            bad: include_str!("../../../filetests/explain/v203_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v203_right.sdft"),
         },
     },
     Page {
@@ -209,12 +109,8 @@ pub(super) const PAGES: &[Page] = &[
               compile time.",
         action: "Give one value of the element type for each element of a constant shape.",
         example: Example::Programs {
-            bad: "sdfg p {
-  constant array C: f64[3] = [1.0, 2.0]
-}",
-            good: "sdfg p {
-  constant array C: f64[3] = [1.0, 2.0, 3.0]
-}",
+            bad: include_str!("../../../filetests/explain/v204_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v204_right.sdft"),
         },
     },
     Page {
@@ -223,14 +119,8 @@ pub(super) const PAGES: &[Page] = &[
               along it, at least 1.",
         action: "Give one number of parts for each dimension, 1 for an undivided one.",
         example: Example::Programs {
-            bad: "sdfg p {
-  symbol P: i64
-  array A: f64[64, 64] distribution(block(P))
-}",
-            good: "sdfg p {
-  symbol P: i64
-  array A: f64[64, 64] distribution(block(P, 1))
-}",
+            bad: include_str!("../../../filetests/explain/v205_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v205_right.sdft"),
         },
     },
     Page {
@@ -239,12 +129,8 @@ pub(super) const PAGES: &[Page] = &[
               wait for ever.",
         action: "Give a positive capacity, or none for unbounded queues.",
         example: Example::Programs {
-            bad: "sdfg p {
-  transient stream S: f64 capacity(0)
-}",
-            good: "sdfg p {
-  transient stream S: f64 capacity(4)
-}",
+            bad: include_str!("../../../filetests/explain/v206_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v206_right.sdft"),
         },
     },
 ];

@@ -9,12 +9,8 @@ pub(super) const PAGES: &[Page] = &[
               meaning.",
         action: "Look at the token under the caret; the message lists the permitted tokens.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A f64[4]
-}",
-            good: "sdfg p {
-  array A: f64[4]
-}",
+            bad: include_str!("../../../filetests/explain/p001_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/p001_right.sdft"),
         },
     },
     Page {
@@ -23,24 +19,8 @@ pub(super) const PAGES: &[Page] = &[
               declared in the same SDFG, and nodes in the same state.",
         action: "Correct the name, or declare the element.",
         example: Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = C
-    a -> b
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  state s {
-    access a = A
-    access b = B
-    a -> b
-  }
-}",
+            bad: include_str!("../../../filetests/explain/p002_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/p002_right.sdft"),
         },
     },
 ];

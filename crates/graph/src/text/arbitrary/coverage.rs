@@ -12,9 +12,9 @@ use sdfg_language::tasklet::{Dialect, ExternalOrigin};
 use super::arbitrary_sdfg;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
-    Access, BlockKind, ConflictResolution, Connector, Container, ContainerKind, Distribution, Edge, Flow,
-    Lifetime, Memlet, NodeKind, Place, Schedule, ScheduleKind, Sdfg, Sharing, State, Storage, TaskletBody,
-    Volume,
+    Access, AccessedPart, BlockKind, ConflictResolution, Connector, Container, ContainerKind, Distribution,
+    Edge, Flow, Lifetime, Memlet, NodeKind, OpenMpSchedule, Schedule, ScheduleKind, Sdfg, State, Storage,
+    TaskletBody, Volume,
 };
 
 /// Constructs that are no element of an `ALL` list.
@@ -347,8 +347,8 @@ impl Seen {
 
     fn access(&mut self, access: &Access) {
         let (name, Subset(ranges)) = match &access.place {
-            Place::Elements(subset) => ("place elements", subset),
-            Place::Queues(subset) => ("place queues", subset),
+            AccessedPart::Elements(subset) => ("place elements", subset),
+            AccessedPart::Queues(subset) => ("place queues", subset),
         };
         self.see(name);
         self.when(ranges.is_empty(), "subset rank 0", "subset ranges");
@@ -370,7 +370,7 @@ fn every_construct_is_generated() {
     expected.extend(Storage::ALL.iter().map(|storage| format!("storage {}", storage.name())));
     expected.extend(Lifetime::ALL.iter().map(|lifetime| format!("lifetime {}", lifetime.name())));
     expected.extend(ScheduleKind::ALL.iter().map(|schedule| format!("schedule {}", schedule.name())));
-    expected.extend(Sharing::ALL.iter().map(|sharing| format!("sharing {}", sharing.name())));
+    expected.extend(OpenMpSchedule::ALL.iter().map(|sharing| format!("sharing {}", sharing.name())));
     expected.extend(ConflictResolution::NAMED.iter().map(|named| format!("resolution {}", named.name())));
     expected.extend(sdfg_language::dtype::ScalarType::ALL.iter().map(|ty| format!("type {}", ty.name())));
     let mut seen = Seen::default();

@@ -5,12 +5,12 @@
 //! braces. An unknown name is not reported if a faulty declaration may be the cause.
 
 mod block;
-mod border;
 mod container;
 mod edge;
 mod flow;
 mod node;
 mod outer;
+mod scope_border;
 mod terms;
 
 use std::cell::Cell;

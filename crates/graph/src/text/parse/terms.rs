@@ -10,7 +10,7 @@ use sdfg_language::syntax::{
 
 use super::super::error::ParseErrorKind;
 use super::{Fault, Parsed, Parser};
-use crate::ir::{ConflictResolution, Connector, Schedule, ScheduleAttributes, ScheduleKind, Sharing};
+use crate::ir::{ConflictResolution, Connector, OpenMpSchedule, Schedule, ScheduleAttributes, ScheduleKind};
 
 /// A schedule and its attributes, which may stand in any order.
 #[derive(Default)]
@@ -180,7 +180,7 @@ impl Parser<'_> {
             return Ok(true);
         } else if self.cursor.eat_word("sharing") {
             let (sharing, chunk) = self.argument(|parser| {
-                let sharing = parser.word("kind of sharing", &Sharing::ALL, |s| s.name())?;
+                let sharing = parser.word("kind of sharing", &OpenMpSchedule::ALL, |s| s.name())?;
                 let chunk =
                     if parser.cursor.eat(Punctuation::Comma) { Some(parser.symbolic()?) } else { None };
                 Ok((sharing, chunk))

@@ -18,7 +18,7 @@ pub use spans::SpanTable;
 use super::names::written;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{NodeId, RegionId, Sdfg, StateId};
-use crate::path::{Place, Target};
+use crate::path::{ElementPlace, Target};
 
 /// Options of printing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,13 +138,14 @@ impl Printer {
     /// Says that `element` stands between `start` and the end of the text so far.
     fn record(&mut self, start: u32, element: Target) {
         let span = Span::new(start, self.offset());
-        self.spans.insert(Place { calls: self.nested.clone(), target: element }, span);
+        self.spans.insert(ElementPlace { calls: self.nested.clone(), target: element }, span);
     }
 
     /// Says that the code of a tasklet stands between `start` and the end of the text so far.
     fn record_code(&mut self, start: u32, state: StateId, id: NodeId) {
         let span = Span::new(start, self.offset());
-        self.spans.insert_code(Place { calls: self.nested.clone(), target: Target::Node(state, id) }, span);
+        self.spans
+            .insert_code(ElementPlace { calls: self.nested.clone(), target: Target::Node(state, id) }, span);
     }
 }
 

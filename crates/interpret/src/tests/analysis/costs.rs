@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use sdfg_graph::analysis::Footprint;
-use sdfg_graph::analysis::control_graph::{ControlGraph, Step};
+use sdfg_graph::analysis::control_graph::{ControlGraph, ControlStep};
 use sdfg_graph::analysis::cost::{Costs, OperationClass, Quantity};
 use sdfg_graph::ir::{NodeKind, Sdfg};
 use sdfg_graph::text;
@@ -283,15 +283,15 @@ fn jumps_lead_where_they_should() {
     );
     let graph = ControlGraph::of(&sdfg);
     let after = |label: &str| {
-        let jump = graph.number(Step::Jump(sdfg.find_block(label).unwrap())).unwrap();
+        let jump = graph.number(ControlStep::Jump(sdfg.find_block(label).unwrap())).unwrap();
         graph.successors(jump).iter().map(|at| graph.steps()[*at]).collect::<Vec<_>>()
     };
     let inner = sdfg.find_block("inner").unwrap();
-    assert_eq!(after("x"), [Step::Done(inner)]);
-    assert_eq!(after("y"), [Step::Update(inner)]);
-    assert_eq!(after("z"), [Step::Exit]);
-    let done = graph.number(Step::Done(inner)).unwrap();
+    assert_eq!(after("x"), [ControlStep::Done(inner)]);
+    assert_eq!(after("y"), [ControlStep::Update(inner)]);
+    assert_eq!(after("z"), [ControlStep::Exit]);
+    let done = graph.number(ControlStep::Done(inner)).unwrap();
     let outer = sdfg.find_block("outer").unwrap();
-    assert_eq!(graph.successors(done), [graph.number(Step::Update(outer)).unwrap()]);
-    assert!(graph.predecessors(graph.number(Step::Test(inner)).unwrap()).len() == 2);
+    assert_eq!(graph.successors(done), [graph.number(ControlStep::Update(outer)).unwrap()]);
+    assert!(graph.predecessors(graph.number(ControlStep::Test(inner)).unwrap()).len() == 2);
 }

@@ -9,7 +9,7 @@ mod generate;
 use std::collections::BTreeSet;
 
 use generate::{Generated, Seen, generate};
-use sdfg_graph::analysis::control_graph::Step;
+use sdfg_graph::analysis::control_graph::ControlStep;
 use sdfg_graph::analysis::reaching::{Definition, SymbolDefinition};
 use sdfg_graph::analysis::{Liveness, ReachingDefinitions, ReachingSymbols};
 use sdfg_graph::ir::{BlockId, BlockKind, Sdfg, State, StateId};
@@ -94,7 +94,7 @@ fn check_seen(sdfg: &Sdfg, program: &Generated, marks: &[(usize, usize)]) -> (us
                 let block = sdfg.find_block(from).unwrap();
                 let transition = sdfg.transitions_from(block)[0];
                 let container = sdfg.find_container(container).unwrap();
-                static_ids(sdfg, &reaching.at(Step::Take(transition), container), program).0
+                static_ids(sdfg, &reaching.at(ControlStep::Take(transition), container), program).0
             }
             Seen::Symbol { state } => {
                 let (block, ..) = state_named(sdfg, state);
@@ -136,7 +136,7 @@ fn check_undefined(sdfg: &Sdfg, program: &Generated, error: Option<&RunError>) -
         }
         None => {
             let container = sdfg.find_container(container).unwrap();
-            let at = sdfg.transitions().map(|(id, _)| Step::Take(id));
+            let at = sdfg.transitions().map(|(id, _)| ControlStep::Take(id));
             at.into_iter().any(|step| reaching.at(step, container).contains(&Definition::Undefined))
         }
     };

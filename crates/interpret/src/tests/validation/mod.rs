@@ -9,7 +9,7 @@ mod streams;
 
 use sdfg_graph::diagnostic::{Diagnostic, Style, render};
 use sdfg_graph::text;
-use sdfg_language::workspace::remembering;
+use sdfg_language::workspace::with_proof_cache;
 use sdfg_validate::diagnose;
 
 /// Everything that reading and validation say about a text.
@@ -18,7 +18,7 @@ fn findings(source: &str) -> Vec<Diagnostic> {
         Ok(sdfg) => {
             let found = diagnose(&sdfg);
             // Answers from memory are those that are worked out each time.
-            let remembered = remembering(|| diagnose(&sdfg));
+            let remembered = with_proof_cache(|| diagnose(&sdfg));
             assert_eq!(format!("{remembered:?}"), format!("{found:?}"));
             found
         }

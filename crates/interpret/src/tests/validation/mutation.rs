@@ -7,7 +7,7 @@ use sdfg_graph::diagnostic::pages::{self, Example};
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::ids::Id;
 use sdfg_graph::ir::{
-    ContainerId, ContainerKind, EdgeId, Memlet, NodeId, NodeKind, Place, Sdfg, StateId, Volume,
+    AccessedPart, ContainerId, ContainerKind, EdgeId, Memlet, NodeId, NodeKind, Sdfg, StateId, Volume,
 };
 use sdfg_graph::text;
 use sdfg_language::dtype::{ElementType, ScalarType};
@@ -100,7 +100,7 @@ fn change_state(sdfg: &mut Sdfg, id: StateId, (kind, place, value): Change) {
         }
         10 => {
             for access in memlet.accesses_mut() {
-                access.place = Place::Queues(access.subset().clone());
+                access.place = AccessedPart::Queues(access.subset().clone());
             }
         }
         11 => {

@@ -24,7 +24,7 @@ use super::environment::{ConnectorId, Environment};
 use super::error::{TypeError, TypeErrorKind};
 use super::typed::{Local, LocalId, TypedCode, TypedExpressionCode};
 use crate::dtype::ElementType;
-use crate::syntax::{Expression, Span};
+use crate::syntax::{Expression, Lambda, Span};
 
 /// Gives types to the code of a tasklet.
 ///
@@ -65,6 +65,21 @@ pub fn typecheck_expression(
     // An operand without a type has left an error.
     let Some(operand) = operand else { return Err(Vec::new()) };
     Ok(TypedExpressionCode { environment: environment.clone(), expression: operand.expression })
+}
+
+/// Gives types to a function of elements of one type, such as a custom conflict resolution. Its arithmetic is Python's.
+///
+/// # Errors
+/// Every type error, in order of its place.
+pub fn typecheck_function(
+    function: &Lambda,
+    element: ElementType,
+) -> Result<TypedExpressionCode, Vec<TypeError>> {
+    let mut environment = Environment::new();
+    for parameter in &function.parameters {
+        environment.input(&parameter.text, element);
+    }
+    typecheck_expression(&function.body, Dialect::Python, &environment)
 }
 
 /// The type of an operand. A weak type is that of an expression made of literals only: it gives way to the type of

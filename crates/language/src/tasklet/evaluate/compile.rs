@@ -7,7 +7,7 @@ use super::super::typed::{
     Local, TypedCode, TypedExpression, TypedExpressionCode, TypedExpressionKind, TypedStatement,
 };
 use super::instruction::{Instruction, Layout, Register, Target};
-use super::{CompiledCode, Frame};
+use super::{CodeFrame, CompiledCode};
 use crate::dtype::ElementType;
 use crate::value::Value;
 
@@ -19,7 +19,7 @@ impl CompiledCode {
         compiler.finish()
     }
 
-    /// Compiles a single expression; its value is [`Frame::result`].
+    /// Compiles a single expression; its value is [`CodeFrame::result`].
     pub fn of_expression(code: &TypedExpressionCode) -> Self {
         let mut compiler = Compiler::new(&code.environment, &[]);
         let result = compiler.expression(&code.expression) as usize;
@@ -28,8 +28,8 @@ impl CompiledCode {
     }
 
     /// Registers for runs of this code.
-    pub fn frame(&self) -> Frame {
-        Frame {
+    pub fn frame(&self) -> CodeFrame {
+        CodeFrame {
             registers: self.layout.initial.clone(),
             assigned: vec![false; self.layout.connectors.len()],
             indices: Vec::new(),

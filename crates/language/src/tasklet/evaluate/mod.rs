@@ -1,6 +1,6 @@
 //! Evaluation of typed code for the interpreter: a register machine over [`Value`]s.
 //!
-//! Code is compiled once; every run reuses a [`Frame`]. Value connectors and symbols are in registers, so a
+//! Code is compiled once; every run reuses a [`CodeFrame`]. Value connectors and symbols are in registers, so a
 //! run calls back only for memory and streams. [`super::arith`] defines the arithmetic.
 mod compile;
 mod instruction;
@@ -85,7 +85,7 @@ pub struct CompiledCode {
 
 /// The registers of runs of one [`CompiledCode`].
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct CodeFrame {
     registers: Vec<Value>,
     /// For each connector, whether the last run assigned it.
     assigned: Vec<bool>,
@@ -94,7 +94,7 @@ pub struct Frame {
     layout: Arc<Layout>,
 }
 
-impl Frame {
+impl CodeFrame {
     /// Sets a value input for the next runs; `lanes` are of the connector's type. Surplus lanes are ignored.
     pub fn set_input(&mut self, connector: ConnectorId, lanes: &[Value]) {
         let range = self.layout.connectors.get(connector.index()).cloned().unwrap_or(0..0);

@@ -2,7 +2,7 @@
 
 use super::super::arith;
 use super::instruction::{Instruction, Register};
-use super::{Access, CompiledCode, Frame, Trap};
+use super::{Access, CodeFrame, CompiledCode, Trap};
 use crate::value::Value;
 
 impl CompiledCode {
@@ -12,7 +12,7 @@ impl CompiledCode {
     /// [`Trap::Access`] from `access`; [`Trap::StepLimit`] when loops run more than `steps` iterations in all.
     pub fn run<A: Access + ?Sized>(
         &self,
-        frame: &mut Frame,
+        frame: &mut CodeFrame,
         access: &mut A,
         steps: u64,
     ) -> Result<(), Trap<A::Error>> {

@@ -11,7 +11,7 @@ use sdfg_graph::ir::{
 };
 
 use super::figure::{Arrow, Figure, Graph, Outline, Stroke};
-use crate::picture::{census, label, palette};
+use crate::picture::{element_counts, label, palette};
 
 /// The whole program as one figure without a border.
 pub(super) fn program(sdfg: &Sdfg, depth: usize) -> Figure {
@@ -110,7 +110,7 @@ fn closed_block(sdfg: &Sdfg, kind: &BlockKind, heading: String) -> Figure {
         BlockKind::Branch(_) => (Outline::Rounded, "#faf2fc"),
         BlockKind::Break | BlockKind::Continue | BlockKind::Return => (Outline::Octagon, "#ffffff"),
     };
-    let held = census::of_block(sdfg, kind).to_string();
+    let held = element_counts::of_block(sdfg, kind).to_string();
     let lines = [heading, held].into_iter().filter(|line| !line.is_empty()).collect();
     let mut figure = Figure::shape(outline, lines, (&[], &[]));
     figure.fill = fill.into();
@@ -182,7 +182,7 @@ impl Dataflow<'_> {
             Some(depth) => Figure::tight(Dataflow { depth, ..*self }.scope(Some(entry)), 16.0),
             None => {
                 let mut lines = label::node(self.sdfg, self.state.node(entry));
-                lines.push(census::of_scope(self.state, self.tree, entry).to_string());
+                lines.push(element_counts::of_scope(self.state, self.tree, entry).to_string());
                 Figure::shape(Outline::Rectangle, lines, (&[], &[]))
             }
         };
@@ -233,7 +233,7 @@ impl Dataflow<'_> {
                     Figure::group(Some(lines.join(", ")), graph, !node.kind.inputs().is_empty())
                 }
                 None => {
-                    let held = census::of_region(&nested.sdfg, nested.sdfg.body()).to_string();
+                    let held = element_counts::of_region(&nested.sdfg, nested.sdfg.body()).to_string();
                     let lines = lines.into_iter().chain([held]).collect();
                     Figure::shape(Outline::Rounded, lines, connectors)
                 }

@@ -5,7 +5,7 @@
 //! its accesses.
 
 use sdfg::analysis::{bound_alias, bound_dimensions};
-use sdfg::ir::{Access, Container, ContainerId, ContainerKind, EdgeId, NodeId, Place};
+use sdfg::ir::{Access, AccessedPart, Container, ContainerId, ContainerKind, EdgeId, NodeId};
 use sdfg::subset::{Approx, Range, Subset};
 
 use super::error::ModelError;
@@ -97,7 +97,7 @@ impl Reader<'_> {
                     instead: "access what it views",
                 });
             };
-            access = Access { container: target.container, place: Place::Elements(subset) };
+            access = Access { container: target.container, place: AccessedPart::Elements(subset) };
         }
         Err(ModelError::Unsupported {
             place: place.to_owned(),
