@@ -57,6 +57,7 @@ Commands:
                     target/venv); `python test` tests it, `python test --dace` also with DaCe, in a separate environment
   symbolica         Build and test the optional bridge to Symbolica
   tidy [--verbose]  Check the project's own rules (CONTRIBUTING.md); --verbose includes soft limits
+  tidy --maps       Write the code maps of ARCHITECTURE.md from the documentation of the modules
   help              Print this text
 
 LLVM 19 is taken from $LLVM_SYS_191_PREFIX, from llvm-config or llvm-config-19 on PATH, or from the usual
@@ -105,6 +106,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             no_options(command, options)?;
             jobs::symbolica()
         }
+        "tidy" if options == ["--maps"] => tidy::write_maps(),
         "tidy" => tidy::run(flag(command, options, "--verbose")?),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -6,6 +6,7 @@
 mod crates;
 mod faults;
 mod links;
+mod maps;
 mod modules;
 mod size;
 mod source;
@@ -83,6 +84,18 @@ pub(crate) fn run(verbose: bool) -> Result<()> {
     Ok(())
 }
 
+/// Writes the code maps of ARCHITECTURE.md from the documentation of the modules.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub(crate) fn write_maps() -> Result<()> {
+    let root = workspace::root();
+    if let Some(text) = maps::updated(&read(&root)?) {
+        fs::write(root.join("ARCHITECTURE.md"), text).context("cannot write ARCHITECTURE.md")?;
+    }
+    Ok(())
+}
+
 /// Reads every file that a rule looks into; of the others, an empty text stands for the file.
 fn read(root: &Path) -> Result<Vec<File>> {
     const TEXTS: [&str; 9] = ["rs", "md", "toml", "sdft", "c", "h", "sh", "json", "yml"];
@@ -128,6 +141,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         }
     }
     text::required_files(files, &mut findings);
+    maps::stale(files, &mut findings);
     findings.append(&mut faults::can_be_planted(files));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings

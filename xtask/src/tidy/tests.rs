@@ -130,6 +130,31 @@ fn links_that_lead_nowhere() {
 }
 
 #[test]
+fn code_maps_that_differ_from_the_modules() {
+    let module = "//! Graphs of [`Node`]s, see [the paper](x.md) and `a[0]`. More of it.\n";
+    let map = |rows: &str| {
+        let text = format!("# A\n\n## Code maps\n\nTables.\n\n### `sdfg` (`crates/sdfg/src`)\n\n{rows}");
+        file("ARCHITECTURE.md", &text)
+    };
+    let broken = |rows: &str| {
+        let mut files = project();
+        files.retain(|file| file.path != std::path::Path::new("ARCHITECTURE.md"));
+        files.extend([
+            map(rows),
+            file("crates/sdfg/src/a/mod.rs", module),
+            file("crates/sdfg/src/b.rs", "//! B.\n"),
+        ]);
+        files.push(file("crates/sdfg/src/a/tests.rs", "//! Tests.\n"));
+        check(&files).iter().map(|finding| (finding.rule, finding.line)).collect::<Vec<_>>()
+    };
+    let head = "| module | contents |\n|---|---|\n";
+    let a = "| `a` | Graphs of `Node`s, see the paper and `a[0]` |\n";
+    assert_eq!(broken(&format!("{head}{a}| `b` | B |\n")), []);
+    assert_eq!(broken(&format!("{head}{a}")), [("code-map", Some(12))]);
+    assert_eq!(broken(&format!("{head}{a}| `b` | C |\n")), [("code-map", Some(12))]);
+}
+
+#[test]
 fn pages_that_walk_through_code_which_is_not_there() {
     let page = |text: &str| broken(file("docs/adding/a.md", text));
     assert_eq!(page("Call `f`, as `graph::f` does.\n"), []);
