@@ -59,7 +59,11 @@ impl Libraries {
         if !path.exists() {
             let options = CompileOptions::default();
             let plan = lower(&expanded(name)?, &options.target(), &options.lowering())?;
-            let compiler = CCompiler::new(compiler.command(), &["-O3", "-march=native"]);
+            let arguments: &[&str] = match compiler {
+                Compiler::Clang => &["-O3", "-march=native", "-fveclib=libmvec"],
+                Compiler::Gcc => &["-O3", "-march=native"],
+            };
+            let compiler = CCompiler::new(compiler.command(), arguments);
             compiler.shared_library(&plan, &SourceOptions::default(), &path)?;
         }
         Ok(path)

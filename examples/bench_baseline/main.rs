@@ -64,7 +64,9 @@ fn compare(names: &[String]) -> Result<(), Error> {
 fn compare_targets(names: &[String]) -> Result<(), Error> {
     let chosen = chosen(names)?;
     let libraries = Libraries::new()?;
-    println!("milliseconds, medians of {ROUNDS} interleaved rounds; C source with -O3 -march=native");
+    println!(
+        "milliseconds, medians of {ROUNDS} interleaved rounds; C source with -O3 -march=native, and -fveclib=libmvec for clang"
+    );
     println!(
         "{:16} {:>7} {:>10} {:>10} {:>10} {:>10} {:>8}",
         "program", "threads", "LLVM", "clang", "gcc", "LLVM/clang", "LLVM/gcc"

@@ -130,7 +130,7 @@ fn head(name: &str, floats: FloatMode, has_threads: bool) -> String {
     let flags = c_flags(floats).join(" ");
     let threads = if has_threads { "" } else { " It has no parallel loops." };
     format!(
-        "/* The SDFG program `{name}`. Generated; do not edit.{threads}\n *\n * Flags that it needs, besides -O3 and -march: {flags} -lm\n */\n#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
+        "/* The SDFG program `{name}`. Generated; do not edit.{threads}\n *\n * Flags that it needs, besides -O3 and -march: {flags} -lm\n * On x86-64 Linux, -fveclib=libmvec lets clang call mathematical functions of vectors.\n */\n#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
     )
 }
 
