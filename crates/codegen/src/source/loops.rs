@@ -3,6 +3,7 @@
 //! The loop of a team is a function of its own, which is given what it uses: buffers are then known not to overlap (`restrict`). An
 //! OpenMP region calls it in every thread; a loop with little work is called directly.
 
+use sdfg::dtype::ScalarType;
 use sdfg::ir::OpenMpSchedule;
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::BinaryOperation;
@@ -308,8 +309,8 @@ impl<'w, 'p> Function<'w, 'p> {
     /// The number of threads that a loop asks for: a number below one is one, and more than iterations have nothing to do.
     fn asked_threads(&mut self, each: &Loop, threads: &Expr) -> Print<String> {
         let total = self.space(&each.dimensions)?.1;
-        let minimum = self.program.integer_helper(BinaryOperation::Minimum, sdfg::dtype::ScalarType::I64)?;
-        let maximum = self.program.integer_helper(BinaryOperation::Maximum, sdfg::dtype::ScalarType::I64)?;
+        let minimum = self.program.integer_helper(BinaryOperation::Minimum, ScalarType::I64)?;
+        let maximum = self.program.integer_helper(BinaryOperation::Maximum, ScalarType::I64)?;
         let threads = self.index(threads)?;
         Ok(format!("(int){maximum}(1, {minimum}({}, {minimum}({}, INT32_MAX)))", threads.text, total.text))
     }
@@ -321,7 +322,7 @@ impl<'w, 'p> Function<'w, 'p> {
         for dimension in dimensions {
             let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
             let extent = self.extent(dimension, &begin)?;
-            let extent = self.named(sdfg::dtype::ScalarType::I64, extent);
+            let extent = self.named(ScalarType::I64, extent);
             total = Some(match total {
                 None => extent.clone(),
                 Some(total) => Code::infix("*", Precedence::Product, &total, &extent),
@@ -347,7 +348,7 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         self.declare_all(&each.body)?;
         let (space, total) = self.space(&each.dimensions)?;
-        let total = self.named(sdfg::dtype::ScalarType::I64, total);
+        let total = self.named(ScalarType::I64, total);
         if let Some(order @ OrderedChunks { accumulators: true, .. }) = team.in_order {
             return self.share_in_order(each, team, &space, &total, &collectors, order);
         }
@@ -404,8 +405,7 @@ impl<'w, 'p> Function<'w, 'p> {
                     "for (int64_t {first} = thread * {chunk}; {first} < {}; {first} += threads * {chunk}) {{",
                     total.at_least(Precedence::Shift)
                 ));
-                let minimum =
-                    self.program.integer_helper(BinaryOperation::Minimum, sdfg::dtype::ScalarType::I64)?;
+                let minimum = self.program.integer_helper(BinaryOperation::Minimum, ScalarType::I64)?;
                 self.line(format!("const int64_t {last} = {minimum}({first} + {chunk}, {});", total.text));
                 self.loop_body(&|f| f.run_range(each, team, space, &range))
             }
@@ -442,7 +442,7 @@ impl<'w, 'p> Function<'w, 'p> {
     ) -> Print<()> {
         let privates = if order.accumulators { team.privates.as_slice() } else { &[] };
         let [count, chunk, first, last] = [(); 4].map(|()| self.temporary());
-        let helper = |op| self.program.integer_helper(op, sdfg::dtype::ScalarType::I64);
+        let helper = |op| self.program.integer_helper(op, ScalarType::I64);
         let (minimum, maximum) = (helper(BinaryOperation::Minimum)?, helper(BinaryOperation::Maximum)?);
         let mut most = order.chunks.to_string();
         if !order.accumulators {
@@ -508,7 +508,7 @@ impl<'w, 'p> Function<'w, 'p> {
             Some(jam) if inner.is_empty() => {
                 let (begin, step) = (self.index(&outermost.begin)?, self.index(&outermost.step)?);
                 let extent = self.extent(outermost, &begin)?;
-                let extent = self.named(sdfg::dtype::ScalarType::I64, extent);
+                let extent = self.named(ScalarType::I64, extent);
                 self.run_jammed(each, team, (outermost, &begin, &step, &extent), jam, space, range)
             }
             _ => self.counted(outermost, &|f| f.run_around(each, team, inner, space, range)),
@@ -577,7 +577,7 @@ impl<'w, 'p> Function<'w, 'p> {
             } else {
                 Code::infix("%", Precedence::Product, &index, &dimension.extent)
             };
-            let value = self.held_as(&value);
+            let value = self.held(ScalarType::I64, value.clone());
             if place > 0 {
                 self.line(format!("{rest} /= {};", dimension.extent.text));
             }
@@ -586,16 +586,10 @@ impl<'w, 'p> Function<'w, 'p> {
         for (place, value) in values {
             self.set_counter(&each.dimensions[place], &outer[place].begin, &outer[place].step, &value)?;
         }
-        let minimum = self.program.integer_helper(BinaryOperation::Minimum, sdfg::dtype::ScalarType::I64)?;
+        let minimum = self.program.integer_helper(BinaryOperation::Minimum, ScalarType::I64)?;
         self.line(format!("{stop} = {minimum}({} - {column}, {} - {at});", row.extent.text, last.text));
         let range = (Code::atom(column.clone()), Code::new(format!("{column} + {stop}"), Precedence::Sum));
         self.loop_body(&|f| f.run_row(each, team, row, (&range.0, &range.1), body))
-    }
-
-    fn held_as(&mut self, code: &Code) -> Code {
-        let name = self.temporary();
-        self.line(format!("const int64_t {name} = {};", code.text));
-        Code::atom(name)
     }
 
     /// Runs positions of the innermost dimension.
@@ -620,13 +614,13 @@ impl<'w, 'p> Function<'w, 'p> {
             let name = self.variable(&dimension.variable)?;
             self.note_read(&dimension.variable);
             let (from, to) = (super::memory::sum(&row.begin, first), super::memory::sum(&row.begin, last));
-            let to = self.held_as(&to);
+            let to = self.held(ScalarType::I64, to.clone());
             self.lines
                 .open(format!("for (int64_t {name} = {}; {name} < {}; ++{name}) {{", from.text, to.text));
             return self.loop_body(body);
         }
         let number = self.temporary();
-        let last = self.held_as(last);
+        let last = self.held(ScalarType::I64, last.clone());
         self.lines.open(format!(
             "for (int64_t {number} = {}; {number} < {}; ++{number}) {{",
             first.text, last.text

@@ -153,16 +153,10 @@ impl Function<'_, '_> {
         self.store(place, &combined)
     }
 
-    /// Lanes under names of their own.
-    fn named_lanes(&mut self, value: &Lanes) -> Lanes {
-        let ty = value.ty;
-        let name = |code: &Code| {
-            let name = self.temporary();
-            let ty = self.program.scalar_type(ty);
-            self.line(format!("const {ty} {name} = {};", code.text));
-            Code::atom(name)
-        };
-        Lanes { ty, lanes: value.lanes.iter().map(name).collect() }
+    /// Lanes in variables of their own.
+    pub(super) fn named_lanes(&mut self, value: &Lanes) -> Lanes {
+        let lanes = value.lanes.iter().map(|code| self.held(value.ty, code.clone())).collect();
+        Lanes { ty: value.ty, lanes }
     }
 
     /// The combination of an old and a new value, which are evaluated once unless [`combines_lanes`] holds.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::tasklet::{ConnectorId, TypedStatement};
+use sdfg::tasklet::ConnectorId;
 
 use super::error::{Print, defect};
 use super::function::{Function, Lanes};
@@ -42,8 +42,7 @@ struct OnePush {
 impl Function<'_, '_> {
     /// Prepares the pushes of a tasklet.
     pub(super) fn begin_pushes(&mut self, compute: &Compute, taken: &mut BTreeSet<String>) -> Print<Pushes> {
-        let mut found = Found::default();
-        found.pushes_of(&compute.code.body, false);
+        let found = compute.pushes();
         let writes = compute.bindings.iter().any(|binding| matches!(binding, Binding::Store { .. }));
         let held = match (found.connectors.is_empty() || !writes, found.in_loop) {
             (true, _) => Held::Nowhere,
@@ -63,7 +62,7 @@ impl Function<'_, '_> {
             (false, true) => {
                 let mut queues = Vec::with_capacity(compute.bindings.len());
                 for binding in &compute.bindings {
-                    let queue = queue_of(binding).map(|queue| self.open_own_queue(queue.buffer, "held"));
+                    let queue = binding.pushed_queue().map(|queue| self.open_own_queue(queue.buffer, "held"));
                     queues.push(queue.transpose()?);
                 }
                 Held::InQueues(queues)
@@ -113,7 +112,7 @@ impl Function<'_, '_> {
             }
             Held::InQueues(queues) => {
                 for (name, binding) in queues.iter().zip(names.bindings) {
-                    let (Some(name), Some(queue)) = (name, queue_of(binding)) else { continue };
+                    let (Some(name), Some(queue)) = (name, binding.pushed_queue()) else { continue };
                     self.block("", |f| {
                         let place = f.element_place(queue.buffer)?;
                         f.block(
@@ -155,51 +154,7 @@ impl Function<'_, '_> {
 impl Names<'_> {
     /// The queue that a connector pushes to.
     fn queue(&self, connector: ConnectorId) -> Print<&Location> {
-        let queue = self.bindings.get(connector.index()).and_then(queue_of);
+        let queue = self.bindings.get(connector.index()).and_then(Binding::pushed_queue);
         queue.ok_or_else(|| defect(self.unbound(connector)))
-    }
-}
-
-/// The queue that a connector pushes to.
-fn queue_of(binding: &Binding) -> Option<&Location> {
-    match binding {
-        Binding::Push(queue) => Some(queue),
-        Binding::Load(_)
-        | Binding::Store { .. }
-        | Binding::View(_)
-        | Binding::ViewMut { .. }
-        | Binding::Length(_) => None,
-    }
-}
-
-/// The pushes in a text.
-#[derive(Default)]
-struct Found {
-    /// Their connectors, in order.
-    connectors: Vec<ConnectorId>,
-    /// Whether one is in a loop.
-    in_loop: bool,
-}
-
-impl Found {
-    fn pushes_of(&mut self, body: &[TypedStatement], is_repeated: bool) {
-        for statement in body {
-            match statement {
-                TypedStatement::Push { connector, .. } => {
-                    self.connectors.push(*connector);
-                    self.in_loop |= is_repeated;
-                }
-                TypedStatement::If { then, otherwise, .. } => {
-                    self.pushes_of(then, is_repeated);
-                    self.pushes_of(otherwise, is_repeated);
-                }
-                TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                    self.pushes_of(body, true)
-                }
-                TypedStatement::Local { .. }
-                | TypedStatement::Output { .. }
-                | TypedStatement::Store { .. } => {}
-            }
-        }
     }
 }

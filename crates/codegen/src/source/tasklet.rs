@@ -13,7 +13,7 @@ use super::error::{Print, SourceError, defect};
 use super::function::{Function, Lanes};
 use super::push::Pushes;
 use super::text::{Code, Precedence};
-use crate::plan::{Binding, Compute, Scalar, Strided};
+use crate::plan::{Assignment, Binding, Compute, Scalar, Strided};
 
 /// What the names of a piece of code stand for.
 pub(super) struct Names<'a> {
@@ -42,14 +42,6 @@ pub(super) struct Variable {
 struct Output {
     value: Variable,
     assigned: Option<String>,
-}
-
-/// How often code assigns something or reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Assignment {
-    Never,
-    Sometimes,
-    Always,
 }
 
 impl Function<'_, '_> {
@@ -203,7 +195,7 @@ impl Function<'_, '_> {
         (name, ty): (&str, ElementType),
         taken: &mut BTreeSet<String>,
     ) -> Option<Output> {
-        let how = assignment(&code.body, number);
+        let how = Assignment::of(&code.body, number);
         if how == Assignment::Never {
             return None;
         }
@@ -244,18 +236,7 @@ impl Function<'_, '_> {
                 Binding::Load(location) => {
                     let value = self.load(&self.place(location)?);
                     let uses = uses_in(&scalar.code.expression, number);
-                    if uses > 1 {
-                        let ty = value.ty;
-                        let lanes = value.lanes.into_iter().map(|lane| {
-                            let name = self.temporary();
-                            let ty = self.program.scalar_type(ty);
-                            self.line(format!("const {ty} {name} = {};", lane.text));
-                            Code::atom(name)
-                        });
-                        Some(Lanes { ty, lanes: lanes.collect() })
-                    } else {
-                        Some(value)
-                    }
+                    if uses > 1 { Some(self.named_lanes(&value)) } else { Some(value) }
                 }
                 Binding::Store { .. }
                 | Binding::View(_)
@@ -438,7 +419,7 @@ impl Function<'_, '_> {
     }
 
     /// A value in a variable that keeps it, whatever happens to what it was made of.
-    fn held(&mut self, ty: sdfg::dtype::ScalarType, code: Code) -> Code {
+    pub(super) fn held(&mut self, ty: sdfg::dtype::ScalarType, code: Code) -> Code {
         let name = self.temporary();
         let ty = self.program.scalar_type(ty);
         self.line(format!("const {ty} {name} = {};", code.text));
@@ -659,37 +640,4 @@ fn is_only_counted(body: &[TypedStatement], number: usize) -> bool {
         | TypedStatement::Store { .. }
         | TypedStatement::Push { .. } => !mentions_local(statement, number),
     })
-}
-
-/// Whether `statements` assign the output at position `connector`.
-fn assignment(statements: &[TypedStatement], connector: usize) -> Assignment {
-    let mut found = Assignment::Never;
-    for statement in statements {
-        let here = match statement {
-            TypedStatement::Output { connector: id, .. } if id.index() == connector => Assignment::Always,
-            TypedStatement::Output { .. }
-            | TypedStatement::Local { .. }
-            | TypedStatement::Store { .. }
-            | TypedStatement::Push { .. } => Assignment::Never,
-            TypedStatement::If { then, otherwise, .. } => {
-                match (assignment(then, connector), assignment(otherwise, connector)) {
-                    (Assignment::Always, Assignment::Always) => Assignment::Always,
-                    (Assignment::Never, Assignment::Never) => Assignment::Never,
-                    _ => Assignment::Sometimes,
-                }
-            }
-            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                match assignment(body, connector) {
-                    Assignment::Never => Assignment::Never,
-                    Assignment::Sometimes | Assignment::Always => Assignment::Sometimes,
-                }
-            }
-        };
-        match here {
-            Assignment::Always => return Assignment::Always,
-            Assignment::Sometimes => found = Assignment::Sometimes,
-            Assignment::Never => {}
-        }
-    }
-    found
 }

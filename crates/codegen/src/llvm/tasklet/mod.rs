@@ -6,12 +6,12 @@ mod statement;
 
 use sdfg::dtype::ElementType;
 use sdfg::symbolic::Expr;
-use sdfg::tasklet::{ConnectorId, Environment, TypedCode, TypedExpressionCode, TypedStatement};
+use sdfg::tasklet::{ConnectorId, Environment, TypedCode, TypedExpressionCode};
 
 use super::emitter::Emit;
 use super::function::{Function, Slots};
 use super::value::Lanes;
-use crate::plan::{Binding, Check, Compute, Scalar};
+use crate::plan::{Assignment, Binding, Check, Compute, Scalar};
 use inkwell::values::{IntValue, PointerValue};
 use push::Pushes;
 
@@ -160,7 +160,7 @@ impl<'ctx> Function<'_, 'ctx> {
         name: &str,
         element: ElementType,
     ) -> Emit<Option<Output<'ctx>>> {
-        let assigned = match assignment(&code.body, index) {
+        let assigned = match Assignment::of(&code.body, index) {
             Assignment::Never => return Ok(None),
             Assignment::Always => None,
             Assignment::Sometimes => {
@@ -206,52 +206,4 @@ impl<'ctx> Names<'_, 'ctx> {
         let name = self.environment.connector_at(id).map_or("?", |(name, _)| name);
         format!("connector `{name}` is not bound to what the code does with it")
     }
-}
-
-/// Whether code assigns an output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Assignment {
-    Never,
-    Sometimes,
-    Always,
-}
-
-/// Whether `statements` assign the output at position `connector`.
-pub(super) fn assignment(statements: &[TypedStatement], connector: usize) -> Assignment {
-    let mut found = Assignment::Never;
-    for statement in statements {
-        let here = match statement {
-            TypedStatement::Output { connector: id, .. } if id.index() == connector => Assignment::Always,
-            TypedStatement::Output { .. }
-            | TypedStatement::Local { .. }
-            | TypedStatement::Store { .. }
-            | TypedStatement::Push { .. } => Assignment::Never,
-            TypedStatement::If { then, otherwise, .. } => {
-                match (assignment(then, connector), assignment(otherwise, connector)) {
-                    (Assignment::Always, Assignment::Always) => Assignment::Always,
-                    (Assignment::Never, Assignment::Never) => Assignment::Never,
-                    (
-                        Assignment::Sometimes,
-                        Assignment::Always | Assignment::Sometimes | Assignment::Never,
-                    )
-                    | (Assignment::Always, Assignment::Sometimes | Assignment::Never)
-                    | (Assignment::Never, Assignment::Sometimes | Assignment::Always) => {
-                        Assignment::Sometimes
-                    }
-                }
-            }
-            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                match assignment(body, connector) {
-                    Assignment::Never => Assignment::Never,
-                    Assignment::Sometimes | Assignment::Always => Assignment::Sometimes,
-                }
-            }
-        };
-        match here {
-            Assignment::Always => return Assignment::Always,
-            Assignment::Sometimes => found = Assignment::Sometimes,
-            Assignment::Never => {}
-        }
-    }
-    found
 }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use sdfg::tasklet::{ConnectorId, TypedStatement};
+use sdfg::tasklet::ConnectorId;
 
 use super::Names;
 use crate::llvm::emitter::Emit;
@@ -47,8 +47,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Prepares the pushes of a tasklet.
     pub(super) fn begin_pushes(&self, compute: &Compute) -> Emit<Pushes<'ctx>> {
         let mut pushes = Pushes { label: compute.label.clone(), ..Pushes::default() };
-        let mut found = Found::default();
-        found.pushes_of(&compute.code.body, false);
+        let found = compute.pushes();
         if found.connectors.is_empty() {
             return Ok(pushes);
         }
@@ -78,7 +77,7 @@ impl<'ctx> Function<'_, 'ctx> {
     fn queues_for(&self, compute: &Compute) -> Emit<Vec<Option<PointerValue<'ctx>>>> {
         let mut slots = Vec::with_capacity(compute.bindings.len());
         for binding in &compute.bindings {
-            slots.push(match queue_of(binding) {
+            slots.push(match binding.pushed_queue() {
                 None => None,
                 Some(queue) => {
                     let slot = self.owned_stream("waiting")?;
@@ -134,7 +133,7 @@ impl<'ctx> Function<'_, 'ctx> {
             }
             PendingElements::InQueues(slots) => {
                 for (slot, binding) in slots.iter().zip(names.bindings) {
-                    let (Some(slot), Some(queue)) = (slot, queue_of(binding)) else { continue };
+                    let (Some(slot), Some(queue)) = (slot, binding.pushed_queue()) else { continue };
                     self.push_waiting(names, queue, *slot)?;
                 }
             }
@@ -171,55 +170,11 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     fn queue_bound<'n>(&self, names: &'n Names<'_, 'ctx>, connector: ConnectorId) -> Emit<&'n Location> {
-        let queue = names.bindings.get(connector.index()).and_then(queue_of);
+        let queue = names.bindings.get(connector.index()).and_then(Binding::pushed_queue);
         queue.ok_or_else(|| self.emitter.defect(names.unbound(connector)))
     }
 
     fn push_to(&self, names: &Names<'_, 'ctx>, connector: ConnectorId, value: &Lanes<'ctx>) -> Emit<()> {
         self.push_element(&names.pushes.label, self.queue_bound(names, connector)?, value)
-    }
-}
-
-/// The queue that a connector pushes to.
-fn queue_of(binding: &Binding) -> Option<&Location> {
-    match binding {
-        Binding::Push(queue) => Some(queue),
-        Binding::Load(_)
-        | Binding::Store { .. }
-        | Binding::View(_)
-        | Binding::ViewMut { .. }
-        | Binding::Length(_) => None,
-    }
-}
-
-/// The pushes in a text.
-#[derive(Default)]
-struct Found {
-    /// Their connectors, in order.
-    connectors: Vec<ConnectorId>,
-    /// Whether one is in a loop.
-    in_loop: bool,
-}
-
-impl Found {
-    fn pushes_of(&mut self, body: &[TypedStatement], is_repeated: bool) {
-        for statement in body {
-            match statement {
-                TypedStatement::Push { connector, .. } => {
-                    self.connectors.push(*connector);
-                    self.in_loop |= is_repeated;
-                }
-                TypedStatement::If { then, otherwise, .. } => {
-                    self.pushes_of(then, is_repeated);
-                    self.pushes_of(otherwise, is_repeated);
-                }
-                TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                    self.pushes_of(body, true)
-                }
-                TypedStatement::Local { .. }
-                | TypedStatement::Output { .. }
-                | TypedStatement::Store { .. } => {}
-            }
-        }
     }
 }

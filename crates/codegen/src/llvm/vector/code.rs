@@ -11,9 +11,8 @@ use super::Lanes;
 use super::widen::Wide;
 use crate::llvm::emitter::{Emit, components};
 use crate::llvm::function::{Function, Slots};
-use crate::llvm::tasklet::{Assignment, assignment};
 use crate::llvm::value::{Lane, Lanes as Element};
-use crate::plan::{Binding, Compute, LaneAccess, Location, Stride, Strided, VectorCompute};
+use crate::plan::{Assignment, Binding, Compute, LaneAccess, Location, Stride, Strided, VectorCompute};
 
 /// Stack slots of an element in all lanes, one for each component.
 #[derive(Clone, Debug)]
@@ -122,7 +121,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 && let Some(Some((slots, assigned))) = names.outputs.get(number)
                 && let Some(way) = lanes.accesses.get(number)
             {
-                let mask = match assignment(&compute.code.body, number) {
+                let mask = match Assignment::of(&compute.code.body, number) {
                     Assignment::Never => continue,
                     Assignment::Always => None,
                     Assignment::Sometimes => Some(self.load_mask(*assigned)?),
