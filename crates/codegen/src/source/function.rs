@@ -13,7 +13,7 @@ use super::text::{Code, Lines, Precedence};
 use crate::interface::Status;
 use crate::plan::{Allocation, BufferId, Captures, Declarations, JumpTarget, PassedAs, Statement};
 
-/// How a buffer is named in a function.
+/// The expression that names a buffer in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// A pointer to its first element.
@@ -27,7 +27,7 @@ pub(super) enum Base {
 pub(super) enum Frame {
     /// A loop; with a target, if jumps name it, and whether `continue` goes to its update.
     Loop {
-        /// What jumps call it.
+        /// Its target in jumps.
         target: Option<JumpTarget>,
         /// Whether `continue` does what [`Statement::Repeat`] asks for.
         continues: bool,
@@ -38,7 +38,7 @@ pub(super) enum Frame {
     Block(JumpTarget),
 }
 
-/// What a function returns.
+/// The result of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Returns {
     /// Nothing: failures are left in the handle.
@@ -76,7 +76,7 @@ pub(super) struct Function<'w, 'p> {
     pub(super) program: &'w Program<'p>,
     pub(super) lines: Lines,
     pub(super) frames: Vec<Frame>,
-    /// What the whole function has, before its statements: a name with the line that declares it.
+    /// Declarations before the statements of the function: a name with its line.
     declarations: Vec<(String, String)>,
     /// Names of parameters.
     parameters: Vec<String>,
@@ -149,11 +149,17 @@ impl<'w, 'p> Function<'w, 'p> {
         self.declarations.iter().for_each(|(_, line)| all.line(line));
         all.append(&lines);
         let mut body = all.without_unused().into_text();
+        let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+        for word in super::text::words(&body) {
+            *uses.entry(word.to_owned()).or_default() += 1;
+        }
         for (name, line) in self.declarations.iter().rev() {
-            let of_name = format!("    {line}\n");
-            let other = body.replacen(&of_name, "", 1);
-            if !super::text::words(&other).any(|word| word == name) {
-                body = other;
+            // The only use is the declaration itself.
+            if uses.get(name) == Some(&1) {
+                body = body.replacen(&format!("    {line}\n"), "", 1);
+                for word in super::text::words(line) {
+                    uses.entry(word.to_owned()).and_modify(|count| *count -= 1);
+                }
             }
         }
         let named = words(&body);
@@ -211,7 +217,7 @@ impl<'w, 'p> Function<'w, 'p> {
         Ok(())
     }
 
-    /// What `body` writes, apart from the lines so far.
+    /// The lines that `body` writes, kept apart from the lines so far.
     pub(super) fn apart<T>(
         &mut self,
         depth: usize,
@@ -313,7 +319,7 @@ impl<'w, 'p> Function<'w, 'p> {
         self.buffers.insert(id, base);
     }
 
-    /// How a buffer is named. Constants have their name everywhere.
+    /// The expression that names a buffer. Constants have one name everywhere.
     pub(super) fn base(&self, id: BufferId) -> Base {
         self.buffers.get(&id).copied().unwrap_or(Base::Pointer)
     }

@@ -1,6 +1,8 @@
 //! Text of C-like languages: indented lines, and expressions with operator precedence.
 
-/// How tightly the outermost operator of an expression binds, in ascending order.
+use std::collections::BTreeMap;
+
+/// Precedence of the outermost operator of an expression, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
     /// `a ? b : c`.
@@ -42,7 +44,7 @@ impl Precedence {
 pub(super) struct Code {
     /// Its text.
     pub(super) text: String,
-    /// How tightly its outermost operator binds.
+    /// Precedence of its outermost operator.
     pub(super) precedence: Precedence,
 }
 
@@ -129,7 +131,7 @@ impl Lines {
         Lines { text: String::new(), depth }
     }
 
-    /// How many steps the next line is indented by.
+    /// Indentation of the next line, in steps.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
@@ -177,18 +179,17 @@ impl Lines {
     /// Without declarations of variables that nothing behind them in their block reads, and without what is assigned to these.
     pub(super) fn without_unused(&self) -> Lines {
         let lines: Vec<&str> = self.text.lines().collect();
-        let depth = |line: &str| line.len() - line.trim_start().len();
+        let (ends, places) = (ends_of_blocks(&lines), places_of_words(&lines));
         let mut kept = vec![true; lines.len()];
         // What is left out may have been the only reader of another variable.
         let mut is_changed = true;
         while std::mem::take(&mut is_changed) {
             for (at, line) in lines.iter().enumerate().rev() {
                 let Some((name, is_array)) = declared(line).filter(|_| kept[at]) else { continue };
-                let ends = |other: &&str| depth(other) < depth(line) && !other.ends_with(":;");
-                let end = lines[at + 1..].iter().position(ends);
-                let behind = at + 1..end.map_or(lines.len(), |end| at + 1 + end);
-                let names = |number: &usize| kept[*number] && words(lines[*number]).any(|word| word == name);
-                let mentions: Vec<usize> = behind.filter(names).collect();
+                let all = places.get(name).map_or(&[][..], Vec::as_slice);
+                let behind =
+                    all.partition_point(|place| *place <= at)..all.partition_point(|place| *place < ends[at]);
+                let mentions: Vec<usize> = all[behind].iter().copied().filter(|place| kept[*place]).collect();
                 // An atomic step stays, whatever it is for.
                 let is_plain = |number: usize| !lines[number - 1].trim_start().starts_with("#pragma");
                 // What a pointer points to is not its own.
@@ -207,7 +208,7 @@ impl Lines {
         Lines { text, depth: self.depth }
     }
 
-    /// How many there are.
+    /// Number of lines.
     pub(super) fn count(&self) -> usize {
         self.text.lines().count()
     }
@@ -221,6 +222,36 @@ impl Lines {
     pub(super) fn into_text(self) -> String {
         self.text
     }
+}
+
+/// The number of the line that ends the block of each line: the next one that is indented less. Labels end no block.
+fn ends_of_blocks(lines: &[&str]) -> Vec<usize> {
+    let depth = |at: usize| lines[at].len() - lines[at].trim_start().len();
+    let mut ends = vec![lines.len(); lines.len()];
+    // Lines behind, each indented less than the one before.
+    let mut behind: Vec<usize> = Vec::new();
+    for at in (0..lines.len()).rev().filter(|at| !lines[*at].ends_with(":;")) {
+        while behind.last().is_some_and(|other| depth(*other) >= depth(at)) {
+            behind.pop();
+        }
+        ends[at] = behind.last().copied().unwrap_or(lines.len());
+        behind.push(at);
+    }
+    ends
+}
+
+/// The numbers of the lines with each word, in order, each once.
+fn places_of_words<'l>(lines: &[&'l str]) -> BTreeMap<&'l str, Vec<usize>> {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        for word in words(line) {
+            let places = places.entry(word).or_default();
+            if places.last() != Some(&at) {
+                places.push(at);
+            }
+        }
+    }
+    places
 }
 
 /// The variable that a line declares, with no value or one that has no effect, and whether it is an array.
