@@ -13,7 +13,7 @@ pub enum SourceError {
     Unsupported {
         /// The language.
         language: &'static str,
-        /// What it does not have.
+        /// The construct that it lacks.
         what: String,
     },
     /// The plan breaks a rule of plans: a defect of lowering.

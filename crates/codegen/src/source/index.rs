@@ -19,7 +19,7 @@ struct Fraction {
     denominator: i64,
 }
 
-/// How arithmetic is written.
+/// The notation of arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arithmetic {
     /// By operators.

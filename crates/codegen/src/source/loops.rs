@@ -19,7 +19,7 @@ use crate::plan::{
     Vector,
 };
 
-/// What writes the statements of one iteration.
+/// A function that writes the statements of one iteration.
 type Body<'f, 'w, 'p> = &'f dyn Fn(&mut Function<'w, 'p>) -> Print<()>;
 
 /// One dimension of a shared iteration space.

@@ -47,7 +47,7 @@ impl Function<'_, '_> {
         Ok(self.place_at(part.origin.buffer, &self.strided_offset(part, indices)?))
     }
 
-    /// How far an index of a strided part is from the start of its buffer.
+    /// Offset of an index of a strided part from the start of its buffer.
     pub(super) fn strided_offset(&self, part: &Strided, indices: &[Code]) -> Print<Code> {
         let mut offset = self.index(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
@@ -56,7 +56,7 @@ impl Function<'_, '_> {
         Ok(offset)
     }
 
-    /// How far an index of a dimension lies from index 0.
+    /// Distance of an index of a dimension from index 0, in elements.
     pub(super) fn stride_at(&self, stride: &Stride, index: &Code) -> Print<Code> {
         Ok(match stride {
             Stride::Even(stride) => product(index, &self.index(stride)?),

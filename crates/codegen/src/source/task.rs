@@ -58,7 +58,7 @@ impl<'w, 'p> Function<'w, 'p> {
         self.fail_as_others_did()
     }
 
-    /// What the functions of tasks are given.
+    /// The values that the functions of tasks receive.
     fn environment(&mut self, tasks: &Tasks) -> Print<Environment> {
         let program = self.program;
         let handle = format!("{}_t *", program.plan.name);

@@ -15,11 +15,11 @@ use super::push::Pushes;
 use super::text::{Code, Precedence};
 use crate::plan::{Assignment, Binding, Compute, Scalar, Strided};
 
-/// What the names of a piece of code stand for.
+/// Meanings of the names in a piece of code.
 pub(super) struct Names<'a> {
     environment: &'a Environment,
     pub(super) bindings: &'a [Binding],
-    /// What the code pushes.
+    /// Pushes of the code.
     pub(super) pushes: Pushes,
     symbols: &'a [Expr],
     /// Values of inputs.
@@ -520,7 +520,7 @@ fn is_one_assignment(compute: &Compute) -> bool {
     written.count() == 1
 }
 
-/// How often code reads an input.
+/// Number of reads of an input in code.
 fn uses_of_input(body: &[TypedStatement], number: usize) -> usize {
     let mut uses = 0;
     visit_expressions(body, &mut |expression| uses += uses_in(expression, number));

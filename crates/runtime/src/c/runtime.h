@@ -1,4 +1,4 @@
-/* What generated code calls, beyond the C library: streams, processing elements and tasks.
+/* Functions that generated code calls, beyond the C library: streams, processing elements and tasks.
  *
  * The declarations are those of `crates/codegen/src/llvm/stream.rs` and `task.rs`. Everything is weak and hidden: several libraries in
  * one process, and several objects in one library, each bring a copy along. The sources are C11 and C++17: they become part of generated C
@@ -38,7 +38,7 @@ typedef struct sdfg_stream {
 typedef struct sdfg_scope sdfg_scope;
 typedef struct sdfg_task sdfg_task;
 
-/* What the processing elements of a consume scope share; all zero at its beginning. */
+/* State that the processing elements of a consume scope share; all zero at its beginning. */
 struct sdfg_scope {
     int64_t working; /* processing elements that work on an element; guarded by the lock of the queue */
     int64_t stopped; /* whether no element is to be taken any more */
@@ -68,7 +68,7 @@ SDFG int32_t sdfg_stream_push(sdfg_stream *stream, int64_t queue, const void *fr
 SDFG int32_t sdfg_stream_pop(sdfg_stream *stream, int64_t queue, void *to, int64_t count, int64_t stride, sdfg_task *task);
 /* Takes the elements that are there, up to `most`. How many. */
 SDFG int64_t sdfg_stream_take(sdfg_stream *stream, int64_t queue, void *to, int64_t most, int64_t stride);
-/* How many elements a queue holds at the moment. */
+/* Number of elements that a queue holds at the moment. */
 SDFG int64_t sdfg_stream_length(const sdfg_stream *stream, int64_t queue);
 /* Makes room for another element in the first queue, which nobody takes from. A status. */
 SDFG int32_t sdfg_stream_grow(sdfg_stream *stream);
@@ -78,7 +78,7 @@ SDFG int32_t sdfg_stream_append(sdfg_stream *to, sdfg_stream *from);
  * of which the first `delivered` are taken already. */
 SDFG int32_t sdfg_stream_deliver(sdfg_stream *stream, sdfg_stream *from, void *to, int64_t stride, int64_t most, int64_t *delivered);
 
-/* What sdfg_consume finds. */
+/* Results of sdfg_consume. */
 enum { SDFG_DONE = 0, SDFG_TAKEN = 1, SDFG_AGAIN = 2, SDFG_STUCK = 3 };
 
 /* The next element for a processing element, which was `working` on the one before. With a condition, the answer SDFG_AGAIN asks to

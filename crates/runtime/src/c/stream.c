@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What generated code knows of it: a queue that nobody takes from begins at the start of its ring. */
+/* Generated code relies on this layout: a queue that nobody takes from begins at the start of its ring. */
 #ifndef __cplusplus
 _Static_assert(offsetof(sdfg_fifo, capacity) == 8 && offsetof(sdfg_fifo, head) == 16 && offsetof(sdfg_fifo, length) == 24, "crates/codegen/src/llvm/stream.rs");
 _Static_assert(offsetof(sdfg_stream, queue) == 64, "crates/codegen/src/llvm/stream.rs");
@@ -305,7 +305,7 @@ int32_t sdfg_consume(sdfg_stream *stream, int64_t number, sdfg_scope *scope, voi
             *taken = share < 1 ? 1 : share < most ? share : most;
             sdfg_get(stream, queue, (char *)to, *taken, stream->bytes);
         }
-        /* What pushes is counted as working until it has pushed, so an empty queue and nobody working is the end. */
+        /* A processing element that pushes counts as working until it has pushed, so an empty queue and nobody working is the end. */
         int quiet = !takes && others == 0;
         if (quiet && !has_condition) stopped = 1;
         __atomic_store_n(&scope->working, others + takes, __ATOMIC_RELAXED);

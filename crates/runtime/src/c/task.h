@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What a task waits for. */
+/* The condition that a task waits for. */
 typedef enum {
     SDFG_WAIT_ABOVE, /* `*value` above `bound` */
     SDFG_WAIT_BELOW, /* `*value` below `bound` */
