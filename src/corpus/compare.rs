@@ -1,5 +1,8 @@
 //! Comparison of an output with the expected output.
 
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::Arguments;
+use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg::value::Value;
 
@@ -72,4 +75,21 @@ fn parts_of(value: Value) -> Vec<f64> {
         Value::Complex64(value) => vec![value.re.into(), value.im.into()],
         Value::Complex128(value) => vec![value.re, value.im],
     }
+}
+
+/// The first difference between the arguments of two runs of a program beyond the rounding of reordered sums.
+pub(crate) fn first_difference(sdfg: &Sdfg, expected: &Arguments, found: &Arguments) -> Option<String> {
+    expected.tensors().find_map(|(name, expected)| {
+        let (relative, absolute) = match expected.element().lane() {
+            ScalarType::F16 => (2e-2, 1e-3),
+            ScalarType::F32 | ScalarType::Complex64 => (1e-4, 1e-6),
+            _ => (1e-9, 1e-12),
+        };
+        let tolerance = Tolerance { relative, absolute, norm: relative };
+        let is_stream = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_stream());
+        match found.get(name) {
+            Some(found) => compare(name, expected, found, tolerance, is_stream).err(),
+            None => Some(format!("`{name}` is missing")),
+        }
+    })
 }

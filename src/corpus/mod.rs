@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use compare::first_difference;
 pub use run::{Engine, check};
 
 /// What came of one graph.

@@ -46,6 +46,11 @@ Commands:
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
                     --target c runs their C source, compiled by gcc and by clang
+  survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE] [--seconds N] [--memory MIB]
+         [--jobs N] [NAME..]
+                    Read, check, compile and write back every DaCe graph of a folder, each in a process with limits
+                    (default 120 s, 4096 MiB); print a JSON line for each and a table of causes. --interpret compares
+                    the interpreter with native code on generated inputs; --dace compares with DaCe
   faults [NAME..]   Plant faults in a copy of the tree, and report the test that finds each
   fuzz [text|json|dace|validation] [--seconds N]
                     Search for inputs that break the readers, validation or the interpreter (default 60 s per target);
@@ -83,7 +88,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             setup::run().map(|_| ())
         }
         "test" => checks::run(flag(command, options, "--quick")?),
-        "demo" | "random" | "corpus" => jobs::example("sdfg-programs", command, options),
+        "demo" | "random" | "corpus" | "survey" => jobs::example("sdfg-programs", command, options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),

@@ -1,0 +1,264 @@
+//! Runs a folder of DaCe graphs through every stage, and counts the causes of refusals and failures:
+//! `cargo xtask survey DIR [--interpret] [--dace PYTHON]`.
+//!
+//! Every graph runs in a child process with limits of time and memory, so a crash or a hang is one line.
+//! The command prints one JSON line for each graph, in the order of their names, then the table of causes.
+//! `--dace` names a Python that has DaCe 1.0.2. DaCe then loads and validates every graph and what is written of
+//! it, and with `--interpret` also runs both on the same inputs.
+
+mod oracle;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sdfg::interpret::Arguments;
+use sdfg::npy;
+use sdfg_programs::survey::{
+    Effort, Ended, Graph, Limits, Obstacle, Stage, Verdict, examine, graphs, in_limits, table,
+};
+use serde_json::{Value as Json, json};
+
+use oracle::Oracle;
+
+const USAGE: &str =
+    "usage: survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE]
+              [--seconds N] [--memory MIB] [--jobs N] [NAME]...";
+
+/// Options of a survey.
+struct Options {
+    folder: PathBuf,
+    effort: Effort,
+    dace: Option<PathBuf>,
+    lines: Option<PathBuf>,
+    table: Option<PathBuf>,
+    limits: Limits,
+    jobs: usize,
+    names: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, graph, example, options @ ..] = arguments.as_slice()
+        && first == "--one"
+    {
+        let has = |name: &str| options.iter().any(|option| option == name);
+        let effort = Effort { interpret: has("--interpret"), allow_external: has("--allow-external") };
+        return done(one(Path::new(graph), Path::new(example), effort));
+    }
+    match parsed(arguments) {
+        Some(options) => done(survey(&options)),
+        None => {
+            // Nothing else can be told where this cannot.
+            let _ = writeln!(io::stderr(), "{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn done(result: io::Result<bool>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            // As above.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parsed(arguments: Vec<String>) -> Option<Options> {
+    let mut options = Options {
+        folder: PathBuf::new(),
+        effort: Effort { interpret: false, allow_external: false },
+        dace: None,
+        lines: None,
+        table: None,
+        limits: Limits { time: Duration::from_secs(120), memory: 4096 },
+        jobs: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        names: Vec::new(),
+    };
+    let mut arguments = arguments.into_iter();
+    let mut folder = None;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--interpret" => options.effort.interpret = true,
+            "--allow-external" => options.effort.allow_external = true,
+            "--dace" => options.dace = Some(arguments.next()?.into()),
+            "--lines" => options.lines = Some(arguments.next()?.into()),
+            "--table" => options.table = Some(arguments.next()?.into()),
+            "--seconds" => options.limits.time = Duration::from_secs(arguments.next()?.parse().ok()?),
+            "--memory" => options.limits.memory = arguments.next()?.parse().ok()?,
+            "--jobs" => options.jobs = arguments.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
+            option if option.starts_with('-') => return None,
+            _ if folder.is_none() => folder = Some(PathBuf::from(argument)),
+            _ => options.names.push(argument),
+        }
+    }
+    options.folder = folder?;
+    Some(options)
+}
+
+/// Examines one graph in this process: a line for each stage that begins, then one with the obstacles. The folder
+/// `example` gets what DaCe needs.
+fn one(graph: &Path, example: &Path, effort: Effort) -> io::Result<bool> {
+    let mut reached = |stage: Stage| {
+        // The parent may be gone; then nobody needs the line.
+        let _ = writeln!(io::stdout(), "stage {}", stage.name());
+    };
+    let (obstacles, found) = examine(graph, effort, &mut reached);
+    if let Some(bytes) = &found.written {
+        std::fs::write(example.join("written.sdfg"), bytes)?;
+    }
+    if let Some((before, after)) = &found.run {
+        keep_run(&example.join("io"), before, after)?;
+    }
+    let obstacles: Vec<Json> = obstacles.iter().map(Obstacle::to_json).collect();
+    writeln!(io::stdout(), "obstacles {}", Json::from(obstacles))?;
+    Ok(true)
+}
+
+/// Writes the arguments of a run in the form of the corpus.
+fn keep_run(folder: &Path, before: &Arguments, after: &Arguments) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut listed = Vec::new();
+    for (at, (name, tensor)) in before.tensors().enumerate() {
+        let (input, expected) = (format!("{at}.before.npy"), format!("{at}.after.npy"));
+        std::fs::write(folder.join(&input), npy::write(tensor))?;
+        if let Some(tensor) = after.get(name) {
+            std::fs::write(folder.join(&expected), npy::write(tensor))?;
+        }
+        listed.push(json!({"name": name, "input": input, "expected": expected, "shape": tensor.shape()}));
+    }
+    let symbols: BTreeMap<&str, i64> = before.symbols().collect();
+    let meta = json!({
+        "args": listed, "symbols": symbols, "has_streams": true,
+        "tolerance": {"rtol": 1e-4, "atol": 1e-6, "norm_error": 1e-5},
+    });
+    std::fs::write(folder.join("meta.json"), meta.to_string())
+}
+
+/// Examines every graph and prints lines and table; whether nothing failed.
+fn survey(options: &Options) -> io::Result<bool> {
+    let mut all = graphs(&options.folder)?;
+    all.retain(|graph| {
+        options.names.is_empty() || options.names.iter().any(|name| graph.name.contains(name))
+    });
+    let mut output: Box<dyn Write + Send> = match &options.lines {
+        Some(path) => Box::new(std::fs::File::create(path)?),
+        None => Box::new(io::stdout()),
+    };
+    let workspace = tempfile::tempdir()?;
+    let next = AtomicUsize::new(0);
+    let finished: Mutex<BTreeMap<usize, Json>> = Mutex::new(BTreeMap::new());
+    let work = |worker: usize| -> io::Result<()> {
+        let mut oracle = options.dace.as_deref().map(|python| Oracle::new(python, options.limits.time));
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(graph) = all.get(at) else { return Ok(()) };
+            let example = workspace.path().join(worker.to_string());
+            std::fs::create_dir_all(&example)?;
+            let line = line(graph, &example, options, oracle.as_mut());
+            std::fs::remove_dir_all(&example)?;
+            if let Ok(mut finished) = finished.lock() {
+                finished.insert(at, line);
+            }
+        }
+    };
+    let mut lines = Vec::new();
+    std::thread::scope(|scope| -> io::Result<()> {
+        let workers: Vec<_> = (0..options.jobs).map(|worker| scope.spawn(move || work(worker))).collect();
+        let workers_end = || workers.iter().all(std::thread::ScopedJoinHandle::is_finished);
+        loop {
+            let ended = workers_end();
+            while let Some(line) = finished.lock().ok().and_then(|mut found| found.remove(&lines.len())) {
+                writeln!(output, "{line}")?;
+                output.flush()?;
+                lines.push(line);
+            }
+            if ended {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Ok(())))
+    })?;
+    lines.retain(|line| line["outcome"] != "same");
+    let report = table(&lines);
+    match &options.table {
+        Some(path) => std::fs::write(path, &report)?,
+        None => write!(io::stdout(), "{report}")?,
+    }
+    Ok(!lines.iter().any(|line| line["outcome"] == Verdict::Failed.name()))
+}
+
+/// The line of one graph.
+fn line(graph: &Graph, example: &Path, options: &Options, oracle: Option<&mut Oracle>) -> Json {
+    if let Some(same) = &graph.same_as {
+        return json!({"file": graph.name, "outcome": "same", "as": same});
+    }
+    let (reached, mut obstacles) = in_child(graph, example, options);
+    let mut line = json!({"file": graph.name, "reached": reached});
+    if let Some(oracle) = oracle {
+        let io = example.join("io");
+        let inputs = if io.is_dir() { io } else { PathBuf::from("-") };
+        let original = oracle.ask(&graph.path, &inputs);
+        line["dace"] = json!({"original": original.to_json()});
+        obstacles.extend(original.obstacle("the graph", inputs.is_dir()).map(|found| found.to_json()));
+        let written = example.join("written.sdfg");
+        if written.is_file() && original.is_valid() {
+            let answer = oracle.ask(&written, &inputs);
+            line["dace"]["written"] = answer.to_json();
+            if answer.is_valid() {
+                obstacles.extend(
+                    answer.obstacle("the written graph", inputs.is_dir()).map(|found| found.to_json()),
+                );
+            } else {
+                let message = format!("DaCe does not accept the written graph: {}", answer.why);
+                obstacles.push(Obstacle::new(Stage::Dace, Verdict::Failed, message).to_json());
+            }
+        }
+    }
+    let has = |verdict: Verdict| obstacles.iter().any(|found| found["verdict"] == verdict.name());
+    let worst =
+        [Verdict::Failed, Verdict::Refused, Verdict::Untested].into_iter().find(|verdict| has(*verdict));
+    line["outcome"] = worst.map_or("passed", Verdict::name).into();
+    line["obstacles"] = obstacles.into();
+    line
+}
+
+/// The last stage that the child process began, and the obstacles.
+fn in_child(graph: &Graph, example: &Path, options: &Options) -> (String, Vec<Json>) {
+    let Ok(own) = std::env::current_exe() else { return (String::new(), Vec::new()) };
+    let mut command = Command::new(own);
+    command.arg("--one").arg(&graph.path).arg(example);
+    if options.effort.interpret {
+        command.arg("--interpret");
+    }
+    if options.effort.allow_external {
+        command.arg("--allow-external");
+    }
+    let (output, end) = match in_limits(&command, options.limits) {
+        Ended::Well(output) => (output, None),
+        Ended::Badly(output, status) => (output, Some(format!("it crashes: {status}"))),
+        Ended::Late(output) => {
+            (output, Some(format!("it takes longer than {} s", options.limits.time.as_secs())))
+        }
+    };
+    let mut stages = output.lines().filter_map(|line| line.strip_prefix("stage "));
+    let reached =
+        stages.next_back().and_then(|name| Stage::ALL.into_iter().find(|stage| stage.name() == name));
+    let stage = reached.unwrap_or(Stage::Read);
+    let told = output.lines().find_map(|line| line.strip_prefix("obstacles "));
+    let mut obstacles: Vec<Json> = told.and_then(|told| serde_json::from_str(told).ok()).unwrap_or_default();
+    if let Some(end) = end {
+        obstacles.push(Obstacle::new(stage, Verdict::Failed, end).to_json());
+    }
+    (stage.name().to_owned(), obstacles)
+}

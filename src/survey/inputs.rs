@@ -1,0 +1,249 @@
+//! Search for inputs on which a graph runs without a trap.
+//!
+//! A file tells the types and symbolic shapes of arguments, not their values. Sizes, other symbols, index arrays
+//! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. A size that is
+//! too small for an access grows to fit it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::dtype::{ScalarKind, ScalarType};
+use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind};
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::arith::cast;
+use sdfg::tensor::Tensor;
+use sdfg::validate::Validated;
+use sdfg::value::Value;
+use sdfg_library::BuiltIn;
+
+use crate::random::Rng;
+
+/// Recipes that are tried for one graph.
+const TRIES: usize = 160;
+/// Recipes that are tried after a trap that depends on sizes and indices only in rare programs.
+const TRIES_OF_OTHERS: usize = 12;
+/// Growths of sizes within one recipe.
+const GROWTHS: usize = 6;
+/// The most steps of the interpreter for one recipe.
+const STEPS: u64 = 4_000_000;
+/// The largest size that a growth leads to.
+const LARGEST: i64 = 600;
+/// The most elements of one argument.
+const MOST_ELEMENTS: i64 = 1 << 21;
+
+/// Values of the symbols in the shapes of arguments.
+#[derive(Clone, Copy)]
+enum Sizes {
+    Same(i64),
+    /// This size, the next one, and so on, in order of declaration.
+    Ascending(i64),
+}
+
+/// Elements of integer arrays, which may be indices.
+#[derive(Clone, Copy)]
+enum Indices {
+    /// Pseudo-random, from 0 to below the smallest size.
+    Below,
+    /// Pseudo-random, from 1 to the smallest size, for indices that count from 1.
+    FromOne,
+    /// The position, up to the smallest size: row pointers, permutations.
+    Position,
+    Same(i64),
+}
+
+const SIZES: [Sizes; 10] = [
+    Sizes::Same(8),
+    Sizes::Ascending(6),
+    Sizes::Same(16),
+    Sizes::Same(4),
+    Sizes::Same(32),
+    Sizes::Ascending(20),
+    Sizes::Same(1),
+    Sizes::Same(2),
+    Sizes::Same(64),
+    Sizes::Same(128),
+];
+const INDICES: [Indices; 6] = [
+    Indices::Below,
+    Indices::Position,
+    Indices::FromOne,
+    Indices::Same(0),
+    Indices::Same(1),
+    Indices::Same(2),
+];
+/// Values of symbols that are in no shape, and of integer scalars; `None` is the smallest size.
+const NUMBERS: [Option<i64>; 5] = [Some(1), None, Some(0), Some(2), Some(3)];
+
+#[derive(Clone, Copy)]
+struct Recipe {
+    sizes: Sizes,
+    indices: Indices,
+    symbols: Option<i64>,
+    scalars: Option<i64>,
+}
+
+/// Every recipe, those first that differ least from the first one.
+fn recipes() -> Vec<Recipe> {
+    let mut all = Vec::new();
+    for (a, sizes) in SIZES.into_iter().enumerate() {
+        for (b, indices) in INDICES.into_iter().enumerate() {
+            for (c, symbols) in NUMBERS.into_iter().enumerate() {
+                for (d, scalars) in NUMBERS.into_iter().enumerate() {
+                    all.push((a + b + c + d, Recipe { sizes, indices, symbols, scalars }));
+                }
+            }
+        }
+    }
+    all.sort_by_key(|(distance, _)| *distance);
+    all.into_iter().map(|(_, recipe)| recipe).collect()
+}
+
+/// The arguments of a graph that values are looked for.
+struct Signature<'a> {
+    sdfg: &'a Sdfg,
+    /// Symbols in extents of arguments.
+    sizes: BTreeSet<Symbol>,
+}
+
+impl<'a> Signature<'a> {
+    fn of(sdfg: &'a Sdfg) -> Self {
+        let extents = sdfg.arguments().flat_map(|(_, container)| container.shape());
+        let sizes = extents.flat_map(Expr::free_symbols).collect();
+        Signature { sdfg, sizes }
+    }
+
+    /// The arguments of a recipe; `None` if a shape has no value or too many elements.
+    fn arguments(&self, recipe: Recipe, grown: &BTreeMap<Symbol, i64>) -> Option<Arguments> {
+        let (mut values, mut next) = (BTreeMap::new(), 0);
+        let smallest = match recipe.sizes {
+            Sizes::Same(size) | Sizes::Ascending(size) => size,
+        };
+        for (symbol, _) in self.sdfg.symbols() {
+            let value = match recipe.sizes {
+                _ if grown.contains_key(symbol) => grown[symbol],
+                _ if !self.sizes.contains(symbol) => recipe.symbols.unwrap_or(smallest),
+                Sizes::Same(size) => size,
+                Sizes::Ascending(size) => {
+                    next += 1;
+                    size + next - 1
+                }
+            };
+            values.insert(symbol.clone(), value);
+        }
+        let mut arguments = Arguments::new();
+        for (symbol, value) in &values {
+            arguments.set_symbol(symbol.as_str(), *value);
+        }
+        let mut rng = Rng::new(7);
+        for (_, container) in self.sdfg.arguments() {
+            let extents =
+                container.shape().iter().map(|extent| extent.eval(&|name| values.get(name).copied()));
+            let shape: Vec<i64> =
+                if container.is_stream() { vec![4] } else { extents.collect::<Result<_, _>>().ok()? };
+            let count = shape.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent))?;
+            if shape.iter().any(|extent| *extent < 0) || count > MOST_ELEMENTS {
+                return None;
+            }
+            let lane = container.element.lane();
+            let mut bytes = Vec::new();
+            for position in 0..count {
+                for _ in 0..container.element.lanes() {
+                    let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
+                        element(&mut rng, lane)
+                    } else if count == 1 {
+                        cast(Value::I64(recipe.scalars.unwrap_or(smallest)), lane)
+                    } else {
+                        cast(Value::I64(index(recipe.indices, position, smallest, &mut rng)), lane)
+                    };
+                    bytes.extend_from_slice(&value.to_bytes()[..lane.size()]);
+                }
+            }
+            arguments.set(&container.name, Tensor::from_bytes(container.element, shape, bytes).ok()?);
+        }
+        Some(arguments)
+    }
+
+    /// The symbol whose growth gives the container an element at `index`, with its least value.
+    fn growth(&self, container: &str, index: &[i64], shape: &[i64]) -> Option<(Symbol, i64)> {
+        let container = self.sdfg.container(self.sdfg.find_container(container)?);
+        let (at, index) =
+            index.iter().enumerate().find(|(at, index)| shape.get(*at).is_some_and(|e| *index >= e))?;
+        let symbol = container.shape().get(at)?.as_symbol()?;
+        (self.sizes.contains(symbol) && *index < LARGEST).then(|| (symbol.clone(), index + 1))
+    }
+}
+
+fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Rng) -> i64 {
+    let below = |rng: &mut Rng| rng.below(usize::try_from(smallest).unwrap_or(1).max(1)) as i64;
+    match indices {
+        Indices::Below => below(rng),
+        Indices::FromOne => below(rng) + 1,
+        Indices::Position => position.min(smallest),
+        Indices::Same(value) => value,
+    }
+}
+
+/// A small dyadic number above zero, so that roots, logarithms and quotients have values.
+fn element(rng: &mut Rng, ty: ScalarType) -> Value {
+    let number = (rng.below(24) as f64 + 4.0) / 16.0;
+    match ty.kind() {
+        ScalarKind::Bool => Value::Bool(number > 0.75),
+        ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Float | ScalarKind::Complex => {
+            cast(Value::F64(number), ty)
+        }
+    }
+}
+
+/// Inputs without a trap, and the arguments after the run.
+pub(super) struct Fitting {
+    pub(super) before: Arguments,
+    pub(super) after: Arguments,
+}
+
+/// Searches for inputs of a program.
+///
+/// # Errors
+/// The trap or the refusal of the first recipe, if none fits.
+pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
+    let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
+    let signature = Signature::of(program.sdfg());
+    let options = Options {
+        step_limit: Some(STEPS),
+        memory_limit: 1 << 30,
+        libraries: Some(&BuiltIn),
+        ..Options::default()
+    };
+    let (mut first, mut others, mut tries) = (None, 0, 0);
+    for recipe in recipes() {
+        let mut grown = BTreeMap::new();
+        for _ in 0..=GROWTHS {
+            let Some(before) = signature.arguments(recipe, &grown) else { break };
+            tries += 1;
+            let mut after = before.clone();
+            let error = match interpreter.run(&mut after, &options) {
+                Ok(_) => return Ok(Fitting { before, after }),
+                Err(error) => error,
+            };
+            first.get_or_insert_with(|| error.to_string());
+            let RunError::Trap(trap) = error else { break };
+            let TrapKind::OutOfBounds { container, index, shape } = &trap.kind else {
+                let depends_on_sizes = matches!(
+                    trap.kind,
+                    TrapKind::NegativeExtent { .. }
+                        | TrapKind::SizeMismatch { .. }
+                        | TrapKind::UndefinedIndex(_)
+                );
+                others += usize::from(!depends_on_sizes);
+                break;
+            };
+            let Some((symbol, size)) = signature.growth(container, index, shape) else { break };
+            if grown.insert(symbol, size).is_some_and(|old| old >= size) {
+                break;
+            }
+        }
+        if tries > TRIES || others > TRIES_OF_OTHERS {
+            break;
+        }
+    }
+    Err(first.unwrap_or_else(|| "no shape of the arguments has a value".to_owned()))
+}

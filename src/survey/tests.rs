@@ -1,0 +1,82 @@
+//! Tests of the survey: own graphs pass, causes are free of names, limits hold.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Effort, Ended, Limits, Stage, examine, graphs, in_limits, table};
+
+const LIMITS: Limits = Limits { time: Duration::from_secs(60), memory: 1 << 20 };
+
+#[test]
+fn graphs_of_this_project_pass_and_their_inputs_are_found() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/dace/tests/programs");
+    let found = graphs(&folder).unwrap();
+    for name in ["axpy.raw.sdfg", "histogram.simplified.sdfg", "collatz.version2.sdfg"] {
+        let graph = found.iter().find(|graph| graph.name == name).unwrap();
+        let effort = Effort { interpret: true, allow_external: false };
+        let mut stages = Vec::new();
+        let (obstacles, example) = examine(&graph.path, effort, &mut |stage| stages.push(stage));
+        assert_eq!(obstacles, [], "{name}");
+        assert!(example.run.is_some() && example.written.is_some());
+        assert_eq!(stages.last(), Some(&Stage::Run));
+    }
+}
+
+#[test]
+fn messages_of_different_graphs_have_one_cause() {
+    let lines: Vec<_> = [
+        "a/nodes[0]/nodes[7]: the array `x` has 3 dimensions",
+        "b/nodes[2]: the array `y2` has 12 dimensions",
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(at, message)| {
+        let obstacle = super::Obstacle::new(Stage::Read, super::Verdict::Refused, message).with_code("D102");
+        json!({"file": format!("{at}.sdfg"), "outcome": "refused", "obstacles": [obstacle.to_json()]})
+    })
+    .collect();
+    let table = table(&lines);
+    assert!(
+        table.contains("     2      2  refused  read      D102  the array `_` has N dimensions\n"),
+        "{table}"
+    );
+    assert!(table.ends_with("2 graphs, 2 refused\n"), "{table}");
+}
+
+#[test]
+fn functions_and_kinds_keep_their_names_in_causes() {
+    assert_eq!(
+        super::causes::cause("g/nodes[1]: the function `omp_get_thread_num` of `t1` is not supported"),
+        "the function `omp_get_thread_num` of `_` is not supported"
+    );
+}
+
+#[test]
+fn a_crash_and_a_hang_are_told_apart() {
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script);
+        command
+    };
+    assert_eq!(in_limits(&shell("echo well"), LIMITS), Ended::Well("well\n".to_owned()));
+    let crash = in_limits(&shell("echo stage read; echo bad >&2; kill -SEGV $$"), LIMITS);
+    assert!(
+        matches!(&crash, Ended::Badly(output, why) if output == "stage read\n" && why.ends_with("bad")),
+        "{crash:?}"
+    );
+    let limits = Limits { time: Duration::from_millis(200), ..LIMITS };
+    assert_eq!(
+        in_limits(&shell("echo stage read; exec sleep 60"), limits),
+        Ended::Late("stage read\n".to_owned())
+    );
+}
+
+#[test]
+fn the_limit_of_memory_holds() {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg("ulimit -v");
+    let limits = Limits { memory: 700, ..LIMITS };
+    assert_eq!(in_limits(&command, limits), Ended::Well("716800\n".to_owned()));
+}
