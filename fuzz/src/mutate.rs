@@ -4,8 +4,8 @@
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
-    BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Layout, Lifetime,
-    Memlet, NodeId, NodeKind, AccessedPart, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,
+    AccessedPart, BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, EdgeId, Flow, Layout,
+    Lifetime, Memlet, NodeId, NodeKind, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Transition,
     Volume,
 };
 use sdfg::subset::Range;
@@ -124,7 +124,7 @@ pub fn mutated(graphs: &[Sdfg], data: &[u8]) -> Sdfg {
         change(&mut sdfg, &mut bytes);
     }
     // Most changes of inner memlets only meet derived outer ones that no longer fit.
-    if bytes.next() % 4 != 0 {
+    if !bytes.next().is_multiple_of(4) {
         sdfg::propagate::propagate(&mut sdfg);
     }
     sdfg
@@ -142,7 +142,7 @@ fn change(sdfg: &mut Sdfg, bytes: &mut Bytes<'_>) {
         1 => change_control(sdfg, bytes),
         2 => {
             let (symbol, what) = (bytes.symbol(), bytes.next());
-            if what % 4 == 0 {
+            if what.is_multiple_of(4) {
                 sdfg.undeclare_symbol(&symbol);
             } else {
                 sdfg.declare_symbol(symbol, ScalarType::ALL[what % ScalarType::ALL.len()]);
@@ -175,7 +175,7 @@ fn change_container(sdfg: &mut Sdfg, id: ContainerId, bytes: &mut Bytes<'_>) {
         4 => container.lifetime = Lifetime::ALL[bytes.next() % Lifetime::ALL.len()],
         5 => container.kind = ContainerKind::Scalar,
         6 => {
-            let capacity = (bytes.next() % 2 == 0).then(|| bytes.symbolic(0));
+            let capacity = bytes.next().is_multiple_of(2).then(|| bytes.symbolic(0));
             let shape = (0..bytes.next() % 2).map(|_| bytes.symbolic(0)).collect();
             container.kind = ContainerKind::Stream { shape, capacity };
         }
@@ -211,7 +211,7 @@ fn change_control(sdfg: &mut Sdfg, bytes: &mut Bytes<'_>) {
     let (Some(first), Some(second)) = (bytes.pick(&blocks), bytes.pick(&blocks)) else { return };
     match bytes.next() % 6 {
         0 => {
-            let condition = (bytes.next() % 2 == 0).then(|| bytes.expression());
+            let condition = bytes.next().is_multiple_of(2).then(|| bytes.expression());
             let assignments = vec![(bytes.symbol(), bytes.expression())];
             // Both ends lie in one region, as the graph asks for where it is built.
             if sdfg.block(first).region == sdfg.block(second).region {
@@ -239,7 +239,7 @@ fn change_control(sdfg: &mut Sdfg, bytes: &mut Bytes<'_>) {
         }
         3 => {
             let region = sdfg.block(first).region;
-            sdfg.region_mut(region).start = (bytes.next() % 3 != 0).then_some(second);
+            sdfg.region_mut(region).start = (!bytes.next().is_multiple_of(3)).then_some(second);
         }
         4 => sdfg.block_mut(first).label = sdfg.block(second).label.clone(),
         _ => {
@@ -331,12 +331,12 @@ fn change_edge(state: &mut State, containers: &[ContainerId], bytes: &mut Bytes<
         }
         1 | 2 => {
             let mut copy = state.edge(id).clone();
-            if bytes.next() % 2 == 0 {
+            if bytes.next().is_multiple_of(2) {
                 copy.dst = bytes.pick(&nodes).unwrap_or(copy.dst);
             } else {
                 copy.src = bytes.pick(&nodes).unwrap_or(copy.src);
             }
-            if bytes.next() % 2 == 0 {
+            if bytes.next().is_multiple_of(2) {
                 state.remove_edge(id);
             }
             state.add_edge(copy);
@@ -363,7 +363,8 @@ fn change_edge(state: &mut State, containers: &[ContainerId], bytes: &mut Bytes<
             if let Flow::Write { resolution, .. } | Flow::Copy { resolution, .. } =
                 &mut state.memlet_mut(id).flow
             {
-                *resolution = if bytes.next() % 4 == 0 { None } else { Some(self::resolution(bytes)) };
+                *resolution =
+                    if bytes.next().is_multiple_of(4) { None } else { Some(self::resolution(bytes)) };
             }
         }
         8 => {
@@ -383,7 +384,7 @@ fn change_edge(state: &mut State, containers: &[ContainerId], bytes: &mut Bytes<
         10 => {
             for access in state.memlet_mut(id).accesses_mut() {
                 let range = bytes.range();
-                if bytes.next() % 2 == 0 {
+                if bytes.next().is_multiple_of(2) {
                     access.subset_mut().0.push(range)
                 } else {
                     drop(access.subset_mut().0.pop())

@@ -5,12 +5,18 @@ use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
+/// The root of the repository, for the fuzz targets and for the test that compiles this file.
+fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if own.join("fuzz").is_dir() { own } else { own.parent().unwrap_or(own) }
+}
+
 /// The text of every `.sdft` file, by path.
 ///
 /// # Panics
 /// When the folders cannot be read.
 pub fn texts() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let mut folders = vec![root.join("programs"), root.join("crates/filetest/filetests")];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -35,7 +41,7 @@ pub fn texts() -> Vec<(PathBuf, String)> {
 pub fn dace() -> &'static [Json] {
     static PROGRAMS: OnceLock<Vec<Json>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dace/tests/programs");
+        let folder = root().join("crates/dace/tests/programs");
         let entries = std::fs::read_dir(folder).expect("the folder can be listed");
         let mut paths: Vec<PathBuf> =
             entries.map(|entry| entry.expect("its entries can be read").path()).collect();

@@ -36,6 +36,8 @@ fn main() -> ExitCode {
     }
     if harness::options().sanitizer.is_none() {
         trials.retain(|trial| !trial.name().starts_with("faults/"));
+        // A name without a kind also selects the tests of every kind with this name.
+        trials = trials.into_iter().map(|trial| trial.with_kind("llvm")).collect();
         for (compiler, back_end) in [("gcc", &ThroughC("gcc")), ("clang", &ThroughC("clang-19"))] {
             if !is_there(back_end.0) {
                 // `cargo xtask test` installs it, or says that tests leave it out.

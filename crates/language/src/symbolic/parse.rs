@@ -72,9 +72,6 @@ pub enum NotPureKind {
     /// A range without its end, where the size of the container is not known.
     #[error("the end of this range is missing")]
     MissingEnd,
-    /// A step or tile that is no use.
-    #[error("the step of a range cannot be 0, and its tile is at least 1")]
-    InvalidStep,
     /// A power of constants that no 64 bits hold, nor any number that is computed with.
     #[error("this power of numbers is too large: it has more than {POWER_BITS} bits")]
     PowerTooLarge,
