@@ -242,11 +242,12 @@ impl Program<'_> {
             "div" => format!("{divisor}\n    return b == 0 ? 0 : ({t})(a / d);"),
             "mod" => format!("{divisor}\n    return ({t})(a % d);"),
             "floor_div" if is_signed => format!(
-                "{divisor}\n    const {t} q = ({t})(a / d), r = ({t})(a % d);\n    if (b == 0) {{\n        return 0;\n    }}\n    return ({t})(q - (r != 0 && (r < 0) != (b < 0)));"
+                "{divisor}\n    const {t} q = ({t})(a / d), r = ({t})(a % d);\n    return b == 0 ? 0 : ({t})(q - ((r != 0) & ((r < 0) != (b < 0))));"
             ),
             "floor_div" => format!("{divisor}\n    return b == 0 ? 0 : ({t})(a / d);"),
+            // Without branches: gcc takes none of them out of loops over the indices that these are in.
             "floor_mod" if is_signed => format!(
-                "{divisor}\n    const {t} r = ({t})(a % d);\n    return r != 0 && (r < 0) != (b < 0) ? ({t})(r + b) : r;"
+                "{divisor}\n    const {t} r = ({t})(a % d);\n    return ({t})(r + b * ((r != 0) & ((r < 0) != (b < 0))));"
             ),
             "floor_mod" => format!("{divisor}\n    return ({t})(a % d);"),
             "min" => "return a < b ? a : b;".to_owned(),

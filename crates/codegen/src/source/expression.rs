@@ -90,7 +90,11 @@ impl Function<'_, '_> {
 
     /// Indices of an element. Where a float beyond the integers would be out of bounds anyway, and there are no NaN, it is converted as
     /// C does.
-    fn code_indices(&mut self, names: &Names<'_>, indices: &[TypedExpression]) -> Print<Vec<Code>> {
+    pub(super) fn code_indices(
+        &mut self,
+        names: &Names<'_>,
+        indices: &[TypedExpression],
+    ) -> Print<Vec<Code>> {
         let mut codes = Vec::with_capacity(indices.len());
         for index in indices {
             let is_fast = self.program.floats == FloatMode::Fast;

@@ -1,6 +1,7 @@
 //! Floats: operators, and the functions of C's mathematics. `f16` is computed in `float` and rounded after every operation.
 
 use sdfg::dtype::{ScalarKind, ScalarType};
+use sdfg::ir::FloatMode;
 use sdfg::tasklet::{BinaryOperation, MathFunction};
 
 use super::error::{Print, defect};
@@ -34,8 +35,12 @@ impl Program<'_> {
             }
             BinaryOperation::TruncateModulo => self.library("fmod", ty, &[a, b]),
             BinaryOperation::Power => self.library("pow", ty, &[a, b]),
-            BinaryOperation::Minimum => Code::call(&self.float_helper("min", MINIMUM, ty), &[a, b]),
-            BinaryOperation::Maximum => Code::call(&self.float_helper("max", MAXIMUM, ty), &[a, b]),
+            BinaryOperation::Minimum => {
+                Code::call(&self.extremum("min", [MINIMUM, FAST_MINIMUM], ty), &[a, b])
+            }
+            BinaryOperation::Maximum => {
+                Code::call(&self.extremum("max", [MAXIMUM, FAST_MAXIMUM], ty), &[a, b])
+            }
             BinaryOperation::TruncateDivide
             | BinaryOperation::ShiftLeft
             | BinaryOperation::ShiftRight
@@ -57,6 +62,16 @@ impl Program<'_> {
         self.include("math.h");
         let name = format!("sdfg_{word}_{}", ty.name());
         self.helper(&name, || filled(template, &name, ty))
+    }
+
+    /// The helper of a minimum or maximum, by its templates for exact and for fast floats. Compilers make vectors of a reduction only
+    /// from the comparison alone.
+    fn extremum(&self, word: &str, [exact, fast]: [&str; 2], ty: ScalarType) -> String {
+        let template = match self.floats {
+            FloatMode::Strict | FloatMode::Contract => exact,
+            FloatMode::Fast => fast,
+        };
+        self.float_helper(word, template, ty)
     }
 
     /// A function of values of type `ty`.
@@ -112,11 +127,11 @@ impl Program<'_> {
         }
         Ok(match function {
             MathFunction::Fmin => {
-                self.float_helper("min", MINIMUM, ty);
+                self.extremum("min", [MINIMUM, FAST_MINIMUM], ty);
                 own("fmin", FMIN)
             }
             MathFunction::Fmax => {
-                self.float_helper("max", MAXIMUM, ty);
+                self.extremum("max", [MAXIMUM, FAST_MAXIMUM], ty);
                 own("fmax", FMAX)
             }
             MathFunction::Sign => own("sign", SIGN),
@@ -250,6 +265,20 @@ static inline REAL NAME(REAL a, REAL b) {
         return copysign@((REAL)1, a) < 0 ? b : a;
     }
     return a > b || a != a ? a : b;
+}
+";
+
+/// Without NaN and signs of zero.
+const FAST_MINIMUM: &str = "\
+static inline REAL NAME(REAL a, REAL b) {
+    return a < b ? a : b;
+}
+";
+
+/// As `FAST_MINIMUM`.
+const FAST_MAXIMUM: &str = "\
+static inline REAL NAME(REAL a, REAL b) {
+    return a > b ? a : b;
 }
 ";
 

@@ -248,6 +248,15 @@ impl Function<'_, '_> {
                     self.line("#pragma omp atomic");
                     self.line(format!("{element}.{part} += {}.{part};", number.text));
                 }
+            } else if matches!(resolution, ConflictResolution::Sum)
+                && value.ty.is_integer()
+                && value.ty.size() >= 4
+            {
+                // The addition of OpenMP's atomics may overflow; this one wraps.
+                let address = format!("&{element}");
+                let order = Code::atom("__ATOMIC_RELAXED");
+                let addition = Code::call("__atomic_fetch_add", &[&Code::atom(address), code, &order]);
+                self.line(format!("(void){};", addition.text));
             } else if let Some(op) = compound(resolution, value.ty) {
                 self.line("#pragma omp atomic");
                 self.line(format!("{element} {op} {};", code.at_least(Precedence::Choice)));

@@ -25,6 +25,7 @@ mod task;
 mod tasklet;
 mod text;
 mod types;
+mod uses;
 
 #[cfg(test)]
 mod tests;

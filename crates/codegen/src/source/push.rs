@@ -71,12 +71,13 @@ impl Function<'_, '_> {
         Ok(Pushes { label: compute.label.clone(), held })
     }
 
-    /// Pushes an element, or holds it.
+    /// Pushes an element, or holds it. With `is_free`, the value may be computed where the push is not reached.
     pub(super) fn note_push(
         &mut self,
         names: &mut Names<'_>,
         connector: ConnectorId,
         value: &Lanes,
+        is_free: bool,
     ) -> Print<()> {
         let queue = names.queue(connector)?.clone();
         let Pushes { label, held } = &mut names.pushes;
@@ -86,8 +87,8 @@ impl Function<'_, '_> {
                 let place = places.get_mut(*met).filter(|place| place.connector == connector);
                 let place = place.ok_or_else(|| defect("pushes are met out of order"))?;
                 *met += 1;
-                self.assign(&mut place.value, value);
-                self.line(format!("{} = true;", place.is_reached));
+                let (mut variable, flag) = (place.value.clone(), place.is_reached.clone());
+                self.assign_flagged(names, (&mut variable, &flag), value, is_free);
                 Ok(())
             }
             Held::InQueues(queues) => {

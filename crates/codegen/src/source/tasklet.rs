@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::dtype::ElementType;
+use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::Expr;
-use sdfg::tasklet::{
-    ConnectorId, Environment, LocalId, TypedCode, TypedExpression, TypedExpressionCode, TypedExpressionKind,
-    TypedStatement,
-};
+use sdfg::tasklet::{ConnectorId, Environment, LocalId, TypedCode, TypedExpressionCode, TypedStatement};
 
 use super::error::{Print, SourceError, defect};
 use super::function::{Function, Lanes};
 use super::push::Pushes;
-use super::text::{Code, Precedence};
+use super::text::{Code, Lines, Precedence};
+use super::uses::{
+    is_free, is_one_assignment, is_only_counted, is_single_assignment, mentions_local, mentions_output,
+    uses_in, uses_of_input,
+};
 use crate::plan::{Assignment, Binding, Compute, Scalar, Strided};
 
 /// Meanings of the names in a piece of code.
@@ -28,6 +29,18 @@ pub(super) struct Names<'a> {
     outputs: Vec<Option<Output>>,
     /// Names of the lanes of local variables.
     locals: Vec<Variable>,
+    /// The innermost branch that is being written.
+    branch: Option<Branch>,
+}
+
+/// Parts of a branch that move out of it, so that compilers need no jump. gcc jumps to the uses of a flag that a branch sets, and
+/// wrong predictions of such jumps made a filter of random values five times slower.
+#[derive(Default)]
+struct Branch {
+    /// Lines before it: values that only flags let anybody use.
+    before: Vec<String>,
+    /// Flags that are set after it.
+    flags: BTreeSet<String>,
 }
 
 /// A variable with a name for each lane.
@@ -42,6 +55,8 @@ pub(super) struct Variable {
 struct Output {
     value: Variable,
     assigned: Option<String>,
+    /// Whether nothing but its flag tells that it was assigned: one statement assigns it, and none reads it.
+    is_single: bool,
 }
 
 impl Function<'_, '_> {
@@ -71,6 +86,7 @@ impl Function<'_, '_> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             locals: Vec::new(),
+            branch: None,
             pushes: Pushes::default(),
         };
         let is_simple = is_one_assignment(compute);
@@ -212,7 +228,7 @@ impl Function<'_, '_> {
             self.line(format!("bool {flag} = false;"));
             flag
         });
-        Some(Output { value, assigned })
+        Some(Output { value, assigned, is_single: is_single_assignment(&code.body, number) })
     }
 
     /// Declares local variables that are not first assigned in a line of their own.
@@ -252,6 +268,7 @@ impl Function<'_, '_> {
             inputs,
             outputs: Vec::new(),
             locals: Vec::new(),
+            branch: None,
             pushes: Pushes::default(),
         };
         self.expression(&names, &scalar.code.expression)
@@ -276,6 +293,7 @@ impl Function<'_, '_> {
             inputs: arguments.into_iter().map(Some).collect(),
             outputs: Vec::new(),
             locals: Vec::new(),
+            branch: None,
             pushes: Pushes::default(),
         };
         self.expression(&names, &code.expression)
@@ -295,14 +313,19 @@ impl Function<'_, '_> {
                 Ok(())
             }
             TypedStatement::Output { connector, value } => {
+                let is_free = is_free(value);
                 let value = self.expression(names, value)?;
                 let unbound = names.unbound(*connector);
                 let Some(Some(output)) = names.outputs.get_mut(connector.index()) else {
                     return Err(defect(unbound));
                 };
-                self.assign(&mut output.value, &value);
-                if let Some(flag) = output.assigned.clone() {
-                    self.line(format!("{flag} = true;"));
+                match output.assigned.clone() {
+                    None => self.assign(&mut output.value, &value),
+                    Some(flag) => {
+                        let is_free = is_free && output.is_single;
+                        let mut variable = output.value.clone();
+                        self.assign_flagged(names, (&mut variable, &flag), &value, is_free);
+                    }
                 }
                 Ok(())
             }
@@ -310,23 +333,19 @@ impl Function<'_, '_> {
                 let Some(Binding::ViewMut { to, write }) = names.bindings.get(connector.index()) else {
                     return Err(defect(names.unbound(*connector)));
                 };
-                let indices = self.indices(names, indices)?;
+                let indices = self.code_indices(names, indices)?;
                 let value = self.expression(names, value)?;
                 let place = self.strided_place(to, &indices)?;
                 self.write(&place, &value, write)
             }
             TypedStatement::Push { connector, value } => {
+                let is_free = is_free(value);
                 let value = self.expression(names, value)?;
-                self.note_push(names, *connector, &value)
+                self.note_push(names, *connector, &value, is_free)
             }
             TypedStatement::If { condition, then, otherwise } => {
-                let condition = self.expression(names, condition)?.only()?.text.clone();
-                self.block(format!("if ({condition})"), |f| f.statements_of_code(names, then))?;
-                if otherwise.is_empty() {
-                    Ok(())
-                } else {
-                    self.block("else", |f| f.statements_of_code(names, otherwise))
-                }
+                let condition = self.expression(names, condition)?.only()?.clone();
+                self.branch(names, condition, then, otherwise)
             }
             TypedStatement::For { local, begin, end, step, body } => {
                 let bounds = [begin, end, step].map(|bound| self.expression(names, bound));
@@ -338,8 +357,9 @@ impl Function<'_, '_> {
                 let (condition, before) =
                     self.apart(1, |f| Ok(f.expression(names, condition)?.only()?.clone()))?;
                 if before.is_empty() {
-                    return self
-                        .block(format!("while ({})", condition.text), |f| f.statements_of_code(names, body));
+                    return self.block(format!("while ({})", condition.text), |f| {
+                        f.repeated_statements(names, body)
+                    });
                 }
                 self.block("for (;;)", |f| {
                     f.lines.append(&before);
@@ -347,10 +367,84 @@ impl Function<'_, '_> {
                         f.line("break;");
                         Ok(())
                     })?;
-                    f.statements_of_code(names, body)
+                    f.repeated_statements(names, body)
                 })
             }
         }
+    }
+
+    /// The body of a loop, which sets its flags at once.
+    fn repeated_statements(&mut self, names: &mut Names<'_>, body: &[TypedStatement]) -> Print<()> {
+        let outside = names.branch.take();
+        self.statements_of_code(names, body)?;
+        names.branch = outside;
+        Ok(())
+    }
+
+    /// `if` and `else`.
+    fn branch(
+        &mut self,
+        names: &mut Names<'_>,
+        condition: Code,
+        then: &[TypedStatement],
+        otherwise: &[TypedStatement],
+    ) -> Print<()> {
+        let (on_true, then) = self.branch_body(names, then)?;
+        let (on_false, otherwise) = self.branch_body(names, otherwise)?;
+        let has_flags = !on_true.flags.is_empty() || !on_false.flags.is_empty();
+        let condition = if has_flags { self.held(ScalarType::Bool, condition) } else { condition };
+        let negated = format!("!{}", condition.at_least(Precedence::Prefix));
+        for line in on_true.before.iter().chain(&on_false.before) {
+            self.line(line);
+        }
+        if then.is_empty() && !otherwise.is_empty() {
+            self.enclosed(format!("if ({negated})"), &otherwise);
+        } else if !then.is_empty() {
+            self.enclosed(format!("if ({})", condition.text), &then);
+            if !otherwise.is_empty() {
+                self.enclosed("else", &otherwise);
+            }
+        }
+        for flag in &on_true.flags {
+            self.line(format!("{flag} |= {};", condition.text));
+        }
+        for flag in &on_false.flags {
+            self.line(format!("{flag} |= {negated};"));
+        }
+        Ok(())
+    }
+
+    /// One side of a branch: parts that move out of it, and its lines.
+    fn branch_body(&mut self, names: &mut Names<'_>, body: &[TypedStatement]) -> Print<(Branch, Lines)> {
+        let outside = names.branch.replace(Branch::default());
+        let ((), lines) = self.apart(1, |f| f.statements_of_code(names, body))?;
+        let branch = std::mem::replace(&mut names.branch, outside);
+        Ok((branch.unwrap_or_default(), lines))
+    }
+
+    /// Assigns a declared variable and sets its flag. With `is_free`, the value may be assigned where the flag is not set.
+    pub(super) fn assign_flagged(
+        &mut self,
+        names: &mut Names<'_>,
+        (variable, flag): (&mut Variable, &str),
+        value: &Lanes,
+        is_free: bool,
+    ) {
+        let Some(branch) = &mut names.branch else {
+            self.assign(variable, value);
+            return self.line(format!("{flag} = true;"));
+        };
+        branch.flags.insert(flag.to_owned());
+        match (variable.lanes.as_slice(), value.lanes.as_slice()) {
+            ([name], [code]) if is_free => branch.before.push(format!("{name} = {};", code.text)),
+            _ => self.assign(variable, value),
+        }
+    }
+
+    fn enclosed(&mut self, heading: impl AsRef<str>, body: &Lines) {
+        self.lines.open(format!("{} {{", heading.as_ref()));
+        self.lines.append(body);
+        self.lines.close("}");
     }
 
     /// Assigns a variable, which is declared by that if it is not yet.
@@ -385,7 +479,7 @@ impl Function<'_, '_> {
         let was_declared = std::mem::replace(&mut variable.is_declared, true);
         let ty = if was_declared { "" } else { "int64_t " };
         // Bounds are evaluated once.
-        let ty_of_bound = sdfg::dtype::ScalarType::I64;
+        let ty_of_bound = ScalarType::I64;
         let end = if is_constant(&end) { end } else { self.held(ty_of_bound, end) };
         let heading = match step.text.as_str() {
             "1" => format!(
@@ -411,7 +505,7 @@ impl Function<'_, '_> {
                 )
             }
         };
-        self.block(heading, |f| f.statements_of_code(names, body))?;
+        self.block(heading, |f| f.repeated_statements(names, body))?;
         if let Some(variable) = names.locals.get_mut(local.index()) {
             variable.is_declared = was_declared;
         }
@@ -419,15 +513,11 @@ impl Function<'_, '_> {
     }
 
     /// A value in a variable that keeps it, whatever happens to what it was made of.
-    pub(super) fn held(&mut self, ty: sdfg::dtype::ScalarType, code: Code) -> Code {
+    pub(super) fn held(&mut self, ty: ScalarType, code: Code) -> Code {
         let name = self.temporary();
         let ty = self.program.scalar_type(ty);
         self.line(format!("const {ty} {name} = {};", code.text));
         Code::atom(name)
-    }
-
-    pub(super) fn indices(&mut self, names: &Names<'_>, indices: &[TypedExpression]) -> Print<Vec<Code>> {
-        indices.iter().map(|index| Ok(self.expression(names, index)?.only()?.clone())).collect()
     }
 }
 
@@ -468,7 +558,7 @@ impl Names<'_> {
     }
 
     /// The expression of a symbol, and the symbol's type.
-    pub(super) fn symbol(&self, id: sdfg::tasklet::SymbolId) -> Print<(&Expr, sdfg::dtype::ScalarType)> {
+    pub(super) fn symbol(&self, id: sdfg::tasklet::SymbolId) -> Print<(&Expr, ScalarType)> {
         let missing = || defect("a symbol of the code stands for nothing");
         let expression = self.symbols.get(id.index()).ok_or_else(missing)?;
         let (_, ty) = self.environment.symbol_at(id).ok_or_else(missing)?;
@@ -508,136 +598,4 @@ pub(super) fn unsupported(what: &str) -> SourceError {
 
 fn is_constant(code: &Code) -> bool {
     code.text.chars().all(|c| c.is_ascii_digit() || c == '-')
-}
-
-/// Whether a tasklet is one assignment of its only output, with nothing else written.
-fn is_one_assignment(compute: &Compute) -> bool {
-    let [TypedStatement::Output { .. }] = compute.code.body.as_slice() else { return false };
-    let written = compute.bindings.iter().filter(|binding| match binding {
-        Binding::Store { .. } | Binding::ViewMut { .. } | Binding::Push(_) => true,
-        Binding::Load(_) | Binding::View(_) | Binding::Length(_) => false,
-    });
-    written.count() == 1
-}
-
-/// Number of reads of an input in code.
-fn uses_of_input(body: &[TypedStatement], number: usize) -> usize {
-    let mut uses = 0;
-    visit_expressions(body, &mut |expression| uses += uses_in(expression, number));
-    uses
-}
-
-fn uses_in(expression: &TypedExpression, number: usize) -> usize {
-    let here = matches!(&expression.kind, TypedExpressionKind::Input(id) if id.index() == number);
-    // A scalar that fills lanes is written once for each.
-    usize::from(here)
-        + expression.operands().into_iter().map(|operand| uses_in(operand, number)).sum::<usize>()
-}
-
-/// Calls `visit` for every whole expression of statements.
-fn visit_expressions(body: &[TypedStatement], visit: &mut dyn FnMut(&TypedExpression)) {
-    for statement in body {
-        match statement {
-            TypedStatement::Local { value, .. }
-            | TypedStatement::Output { value, .. }
-            | TypedStatement::Push { value, .. } => visit(value),
-            TypedStatement::Store { indices, value, .. } => {
-                indices.iter().for_each(&mut *visit);
-                visit(value);
-            }
-            TypedStatement::If { condition, then, otherwise } => {
-                visit(condition);
-                visit_expressions(then, visit);
-                visit_expressions(otherwise, visit);
-            }
-            TypedStatement::For { local: _, begin, end, step, body } => {
-                [begin, end, step].into_iter().for_each(&mut *visit);
-                visit_expressions(body, visit);
-            }
-            TypedStatement::While { condition, body } => {
-                visit(condition);
-                visit_expressions(body, visit);
-            }
-        }
-    }
-}
-
-/// Calls `visit` for statements and those inside of them.
-fn visit_statements(body: &[TypedStatement], visit: &mut dyn FnMut(&TypedStatement)) {
-    for statement in body {
-        visit(statement);
-        match statement {
-            TypedStatement::If { then, otherwise, .. } => {
-                visit_statements(then, visit);
-                visit_statements(otherwise, visit);
-            }
-            TypedStatement::For { body, .. } | TypedStatement::While { body, .. } => {
-                visit_statements(body, visit)
-            }
-            TypedStatement::Local { .. }
-            | TypedStatement::Output { .. }
-            | TypedStatement::Store { .. }
-            | TypedStatement::Push { .. } => {}
-        }
-    }
-}
-
-fn reads(expression: &TypedExpression, is_it: &dyn Fn(&TypedExpressionKind) -> bool) -> bool {
-    is_it(&expression.kind) || expression.operands().into_iter().any(|operand| reads(operand, is_it))
-}
-
-/// Whether a statement reads or assigns an output.
-fn mentions_output(statement: &TypedStatement, number: usize) -> bool {
-    let body = std::slice::from_ref(statement);
-    let mut found = false;
-    visit_statements(body, &mut |statement| {
-        found |= matches!(statement, TypedStatement::Output { connector, .. } if connector.index() == number);
-    });
-    visit_expressions(body, &mut |expression| {
-        found |= reads(
-            expression,
-            &|kind| matches!(kind, TypedExpressionKind::Output(id) if id.index() == number),
-        );
-    });
-    found
-}
-
-/// Whether a statement reads, assigns or counts a local variable.
-fn mentions_local(statement: &TypedStatement, number: usize) -> bool {
-    let body = std::slice::from_ref(statement);
-    let mut found = false;
-    visit_statements(body, &mut |statement| {
-        found |= matches!(statement, TypedStatement::Local { local, .. } | TypedStatement::For { local, .. } if local.index() == number);
-    });
-    visit_expressions(body, &mut |expression| {
-        found |=
-            reads(expression, &|kind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number));
-    });
-    found
-}
-
-/// Whether loops count a local variable that is mentioned nowhere but in them.
-fn is_only_counted(body: &[TypedStatement], number: usize) -> bool {
-    body.iter().all(|statement| match statement {
-        TypedStatement::For { local, begin, end, step, .. } if local.index() == number => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
-            ![begin, end, step].into_iter().any(|bound| reads(bound, &is_it))
-        }
-        TypedStatement::For { body, begin, end, step, .. } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
-            ![begin, end, step].into_iter().any(|bound| reads(bound, &is_it)) && is_only_counted(body, number)
-        }
-        TypedStatement::If { condition, then, otherwise } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
-            !reads(condition, &is_it) && is_only_counted(then, number) && is_only_counted(otherwise, number)
-        }
-        TypedStatement::While { condition, body } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
-            !reads(condition, &is_it) && is_only_counted(body, number)
-        }
-        TypedStatement::Local { .. }
-        | TypedStatement::Output { .. }
-        | TypedStatement::Store { .. }
-        | TypedStatement::Push { .. } => !mentions_local(statement, number),
-    })
 }
