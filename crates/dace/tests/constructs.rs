@@ -3,6 +3,7 @@
 mod graph;
 mod hazards;
 mod scopes;
+mod spellings;
 
 use graph::{
     Graph, access, assign, consume, edge, end_of, map, memlet, nested, scalar, stream, tasklet, vector,

@@ -146,6 +146,30 @@ impl<'s> Cursor<'s> {
         token.kind == TokenKind::Identifier && self.text(token) == word
     }
 
+    /// Whether the current token is a parenthesis that encloses all the tokens up to the end of the enclosing brackets.
+    pub(super) fn at_enclosing_parenthesis(&self) -> bool {
+        if !self.at(Punctuation::OpenParenthesis) {
+            return false;
+        }
+        let mut depth = 0_u32;
+        let closes = |token: &&Token| {
+            match token.kind {
+                TokenKind::Punctuation(Punctuation::OpenParenthesis | Punctuation::OpenBracket) => depth += 1,
+                TokenKind::Punctuation(Punctuation::CloseParenthesis | Punctuation::CloseBracket) => {
+                    depth -= 1
+                }
+                _ => {}
+            }
+            depth == 0 && token.kind != TokenKind::Newline
+        };
+        let mut rest = self.tokens[self.position..].iter();
+        rest.find(closes);
+        matches!(
+            rest.find(|token| token.kind != TokenKind::Newline).map(|token| token.kind),
+            Some(TokenKind::Punctuation(Punctuation::CloseParenthesis | Punctuation::CloseBracket))
+        )
+    }
+
     /// Whether the text is used up.
     pub fn at_end(&self) -> bool {
         self.peek().kind == TokenKind::End

@@ -291,7 +291,7 @@ impl Cursor<'_> {
         if self.at(Punctuation::OpenBracket) {
             self.advance();
             let (indices, height) = self.joined(|cursor| {
-                let indices = cursor.indices()?;
+                let indices = cursor.subscript_indices()?;
                 cursor.expect(Punctuation::CloseBracket)?;
                 Ok(indices)
             })?;
@@ -326,12 +326,25 @@ impl Cursor<'_> {
         Ok(())
     }
 
+    /// Parses the indices of a subscript, which may stand in parentheses: `a[(i, j)]` is `a[i, j]`. Python 3.8 and
+    /// earlier print all tuples in this way, also those with slices.
+    fn subscript_indices(&mut self) -> ParseResult<(Vec<Index>, u32)> {
+        if !self.at_enclosing_parenthesis() {
+            return self.indices();
+        }
+        self.advance();
+        let found = self.nested(Self::subscript_indices)?;
+        self.expect(Punctuation::CloseParenthesis)?;
+        Ok(found)
+    }
+
     pub(super) fn indices(&mut self) -> ParseResult<(Vec<Index>, u32)> {
         let mut indices = Vec::new();
         let mut height = 0;
         loop {
             indices.push(self.index(&mut height)?);
-            if !self.eat(Punctuation::Comma) {
+            // A tuple of one index has a comma at its end.
+            if !self.eat(Punctuation::Comma) || self.at(Punctuation::CloseParenthesis) {
                 return Ok((indices, height));
             }
         }

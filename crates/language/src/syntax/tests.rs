@@ -64,6 +64,38 @@ fn atoms() {
 }
 
 #[test]
+fn indices_may_be_a_tuple_in_parentheses() {
+    for (source, expected) in [
+        ("a[(i, j)]", "a[i, j]"),
+        ("a[((i + 1), (j - 1))]", "a[i + 1, j - 1]"),
+        ("a[((i), j, 0)]", "a[i, j, 0]"),
+        ("a[((i, j))]", "a[i, j]"),
+        ("a[(i,)]", "a[i]"),
+        ("a[(i)]", "a[i]"),
+        ("a[(0:n, )]", "a[0:n]"),
+        ("a[(b[(i, j)], c[(0:n, 1)])]", "a[b[i, j], c[0:n, 1]]"),
+        ("a[(0:n, ::2, i)] + (b[(i, j)] * 2)", "a[0:n, ::2, i] + b[i, j] * 2"),
+        ("a[(i + 1) * (j + 1), 2]", "a[(i + 1) * (j + 1), 2]"),
+        ("a[(i, j\n)]", "a[i, j]"),
+    ] {
+        assert_eq!(parse(source).to_string(), expected, "{source}");
+    }
+    for (source, message) in [
+        ("a[(i, j), k]", "expected `)`, found `,`"),
+        ("a[(i, j]", "expected `)`, found `,`"),
+        ("a[()]", "expected an expression, found `)`"),
+        ("(i, j)", "expected `)`, found `,`"),
+        ("a[(i, (j, k))]", "expected `)`, found `,`"),
+    ] {
+        assert_eq!(parse_expression(source).unwrap_err()[0].to_string(), message, "{source}");
+    }
+    let block = parse_block("x[(i, j)] = y[(i, 0:2)]").unwrap();
+    assert_eq!(print_block(&block).trim(), "x[i, j] = y[i, 0:2]");
+    let deep = format!("a[{}i, j{}]", "(".repeat(100_000), ")".repeat(100_000));
+    assert!(matches!(parse_expression(&deep).unwrap_err()[0].kind, ParseErrorKind::TooDeep { .. }));
+}
+
+#[test]
 fn spans_cover_the_source() {
     let source = "alpha + f(b * 2)";
     let ExpressionKind::Binary { right, .. } = parse(source).kind else { panic!("a sum") };
