@@ -1,27 +1,29 @@
 //! Rules about the dataflow of a whole SDFG: transients that nothing writes, views that nothing binds,
 //! queues.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::accesses::control_flow_reads;
-use sdfg_graph::analysis::is_leaf;
+use sdfg_graph::analysis::{bound_alias, is_leaf};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
-use sdfg_graph::ir::{ConflictResolution, Consume, ContainerId, ContainerKind, Edge, Flow, NodeKind};
+use sdfg_graph::ir::{
+    Access, ConflictResolution, Consume, ContainerId, ContainerKind, Edge, EdgeId, Flow, NodeId, NodeKind,
+};
 
 use super::site::{Findings, Program, Site};
 
 /// Checks one state.
 pub(super) fn check_state(site: &Site<'_>, findings: &mut Findings) {
     unbound_views(site, findings);
+    bound_twice(site, findings);
     queues(site, findings);
 }
 
 /// A view is bound in every state that uses it.
 fn unbound_views(site: &Site<'_>, findings: &mut Findings) {
-    let is_view = |id| matches!(site.sdfg.container(id).kind, ContainerKind::View(_));
     let mut seen = BTreeSet::new();
     for (id, node) in site.state.nodes() {
-        let Some(container) = node.kind.container().filter(|id| is_view(*id)) else { continue };
+        let Some(container) = node.kind.container().filter(|id| is_view(site, *id)) else { continue };
         if !seen.insert(container) {
             continue;
         }
@@ -36,6 +38,59 @@ fn unbound_views(site: &Site<'_>, findings: &mut Findings) {
             findings.push(error.suggest(format!("write `bind a -> {}: A[...]`", node.label)));
         }
     }
+}
+
+/// Bindings of one view that hold at the same time name the same elements.
+///
+/// A scope binds a view for its iterations alone, so bindings in scopes side by side do not meet.
+fn bound_twice(site: &Site<'_>, findings: &mut Findings) {
+    let mut bindings: BTreeMap<ContainerId, Vec<(EdgeId, &Access)>> = BTreeMap::new();
+    for (edge, _) in site.state.edges() {
+        if let Some((view, target)) = bound_alias(site.state, edge).filter(|(id, _)| is_view(site, *id)) {
+            bindings.entry(view).or_default().push((edge, target));
+        }
+    }
+    bindings.retain(|_, found| found.len() > 1);
+    if bindings.is_empty() {
+        return;
+    }
+    let scopes = site.scopes();
+    let scope = |edge| scopes.scope_of_edge(site.state, edge);
+    let encloses = |outer: Option<NodeId>, inner: Option<NodeId>| {
+        outer.is_none() || scopes.enclosing_scope(inner).any(|entry| Some(entry) == outer)
+    };
+    for (view, found) in bindings {
+        for (number, (edge, target)) in found.iter().enumerate() {
+            let here = scope(*edge);
+            let clashes = |(other, earlier): &&(EdgeId, &Access)| {
+                let there = scope(*other);
+                earlier != target && (encloses(there, here) || encloses(here, there))
+            };
+            let Some((other, earlier)) = found[..number].iter().find(clashes) else { continue };
+            let shown = |access: &Access| {
+                let subset = access.subset();
+                let indices = if subset.rank() == 0 { String::new() } else { format!("[{subset}]") };
+                format!("`{}{indices}`", site.name(access.container))
+            };
+            let (name, there) = (site.name(view), scope(*other));
+            let (outer, inner, entry) =
+                if encloses(there, here) { (earlier, target, here) } else { (target, earlier, there) };
+            let (outer, inner) = (shown(outer), shown(inner));
+            let message = match entry.filter(|_| here != there) {
+                None => format!("`{name}` is bound to {outer} and to {inner} in the same scope"),
+                Some(entry) => {
+                    let scope = &site.state.node(entry).label;
+                    format!("`{name}` is bound to {outer} and, in the scope `{scope}`, to {inner}")
+                }
+            };
+            let error = site.edge_error(Code::BoundTwice, *edge, message);
+            findings.push(error.suggest("declare a view for each part"));
+        }
+    }
+}
+
+fn is_view(site: &Site<'_>, container: ContainerId) -> bool {
+    matches!(site.sdfg.container(container).kind, ContainerKind::View(_))
 }
 
 /// A connector of a tasklet pops from or pushes to one queue, and a consume scope takes from one.

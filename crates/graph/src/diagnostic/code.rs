@@ -84,6 +84,7 @@ codes! {
     UnboundAlias = "V312" "a view is used in a state that does not bind it",
     StreamUse = "V313" "a stream is used against its direction or by more than one element",
     BoundTiles = "V314" "elements in tiles get another name",
+    BoundTwice = "V315" "one view is bound to different elements at the same time",
 
     UnknownName = "V401" "code uses a name that is neither connector, symbol nor local",
     CodeType = "V402" "code has a type error",

@@ -139,4 +139,14 @@ pub(super) const PAGES: &[Page] = &[
             good: include_str!("../../../filetests/explain/v314_right.sdft"),
         },
     },
+    Page {
+        code: Code::BoundTwice,
+        why: "A binding makes a view name its elements from the beginning of the state or the scope on. Two \
+              bindings that hold at the same time leave open which elements the view names.",
+        action: "Declare one view for each part: `view v: f64[2]` and `view w: f64[2]`.",
+        example: Example::Programs {
+            bad: include_str!("../../../filetests/explain/v315_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v315_right.sdft"),
+        },
+    },
 ];
