@@ -16,6 +16,7 @@ mod lift;
 mod lower;
 mod model;
 mod report;
+mod structures;
 mod text;
 mod wire;
 mod write;
@@ -98,6 +99,7 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let text = wire::unfold(bytes).map_err(not_a_file)?;
     let document = wire::parse(&text).map_err(not_a_file)?;
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
+    structures::flatten(&mut decoded.program, log)?;
     float_symbols::to_scalars(&mut decoded.program, log)?;
     let mut sdfg = lower::lower(&decoded, options, log)?;
     lower::sequential::order(&mut sdfg, log);

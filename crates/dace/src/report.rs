@@ -130,7 +130,7 @@ impl Code {
             Code::Expression => "an expression, statement or function that is not understood",
             Code::Type => "an element type that does not exist here",
             Code::Descriptor => {
-                "a kind of container that is not supported, such as a structure, or a view of another element type"
+                "a kind of container that is not supported, such as a structure that is copied as a whole, or a view of another element type"
             }
             Code::Node => "a kind of node or schedule that is not supported",
             Code::Language => {

@@ -4,6 +4,7 @@ mod graph;
 mod hazards;
 mod scopes;
 mod spellings;
+mod structures;
 
 use graph::{
     Graph, access, assign, consume, edge, end_of, map, memlet, nested, scalar, stream, tasklet, vector,

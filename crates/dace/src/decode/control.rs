@@ -8,7 +8,6 @@ use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 use super::{ANYWHERE, Decoder};
 use crate::model::{Block, BlockKind, Edge, InterstateEdge, LoopRegion, Node, NodeKind, Region, State};
 use crate::report::{Code, Failed};
-use crate::text::{expression, statements};
 use crate::wire::{List, Object, Path, Place, Value};
 
 /// Keys of blocks beside `attributes` that repeat what stands elsewhere.
@@ -165,7 +164,7 @@ impl Decoder<'_> {
             let here = place.at("assignments");
             let here = here.at(name);
             let value = match value {
-                Value::Text(text) => expression(text, &self.structs, &here, self.log)?,
+                Value::Text(text) => self.control_expression(text, &here)?,
                 Value::Integer(number) => Expression::integer(number),
                 Value::Float(number) => Expression::float(number),
                 Value::Bool(value) => Expression::bool(value),
@@ -188,7 +187,7 @@ impl Decoder<'_> {
     /// The expression of a code property, or of a plain text.
     fn code_expression(&self, value: Value<'_>, place: &Place<'_>) -> Result<Expression, Failed> {
         let text = self.python(value, place)?;
-        expression(text.trim(), &self.structs, place, self.log)
+        self.control_expression(text.trim(), place)
     }
 
     /// The text of a code property, which must be Python.
@@ -247,7 +246,7 @@ impl Decoder<'_> {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let block = statements(text.trim(), &self.structs, &here, self.log)?;
+        let block = self.control_statements(text.trim(), &here)?;
         let value = match block.as_slice() {
             [statement] => match &statement.kind {
                 StatementKind::Assign { target, value, .. }

@@ -125,7 +125,7 @@ impl Decoder<'_> {
     }
 
     /// A list of symbolic texts.
-    fn expressions(&self, object: &Object<'_>, name: &str) -> Result<Option<Vec<Expr>>, Failed> {
+    pub(super) fn expressions(&self, object: &Object<'_>, name: &str) -> Result<Option<Vec<Expr>>, Failed> {
         let Some(list) = object.get(name).and_then(Value::as_list) else { return Ok(None) };
         let parts =
             list.iter().enumerate().map(|(at, value)| self.size(value, &object.place.entry(name, at)));
@@ -234,7 +234,7 @@ impl Decoder<'_> {
         Ok(descriptor)
     }
 
-    fn storage(&self, attributes: &Object<'_>) -> Result<Storage, Failed> {
+    pub(super) fn storage(&self, attributes: &Object<'_>) -> Result<Storage, Failed> {
         let name = attributes.optional_text("storage")?.unwrap_or("Default");
         Ok(match name {
             "Default" => Storage::Default,
@@ -252,7 +252,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn lifetime(&self, attributes: &Object<'_>) -> Result<Lifetime, Failed> {
+    pub(super) fn lifetime(&self, attributes: &Object<'_>) -> Result<Lifetime, Failed> {
         let name = attributes.optional_text("lifetime")?.unwrap_or("Scope");
         Ok(match name {
             "Scope" => Lifetime::Scope,

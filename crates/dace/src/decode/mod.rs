@@ -11,6 +11,8 @@ mod memlet;
 mod mkl;
 mod node;
 mod program;
+mod start;
+mod structure;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 use sdfg::subset::Subset;
 use sdfg::symbolic::Expr;
 
-use crate::model::{Program, StructType};
+use crate::model::{Program, StructType, Structures};
 use crate::report::{Failed, Log};
 use crate::text::Structs;
 use crate::wire::{Document, Place, Value};
@@ -35,6 +37,8 @@ pub(crate) struct Decoder<'d> {
     sizes: RefCell<BTreeMap<String, Expr>>,
     /// Ranges that were read and of which there was nothing to say, by their signature.
     subsets: RefCell<BTreeMap<String, Subset>>,
+    /// The structures of the programs that are being read, the innermost last.
+    structures: RefCell<Vec<Structures>>,
     /// Whether C++ code is left to a compiler.
     pub(crate) allow_external: bool,
 }
@@ -82,6 +86,7 @@ pub(crate) fn decode(document: &Document<'_>, allow_external: bool, log: &Log) -
         structs: Structs(structs),
         sizes: RefCell::default(),
         subsets: RefCell::default(),
+        structures: RefCell::default(),
         allow_external,
     };
     let program = decoder.program(document, root)?;

@@ -7,8 +7,8 @@ use sdfg::symbolic::Assumptions;
 use sdfg::tasklet::arith::cast;
 use sdfg::value::{Complex, Value as Number};
 
-use super::{ANYWHERE, Decoder};
-use crate::model::{Constant, Program};
+use super::{ANYWHERE, Decoder, start};
+use crate::model::{Constant, Program, Structures};
 use crate::report::{Code, Failed};
 use crate::wire::{List, Object, Place, Value};
 
@@ -43,10 +43,23 @@ impl Decoder<'_> {
         }
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;
         let name = attributes.text("name")?.to_owned();
-        let mut containers = IndexMap::new();
+        let (mut containers, mut structures) = (IndexMap::new(), IndexMap::new());
         let mut failed = None;
         for (name, value) in attributes.pairs("_arrays")? {
-            match self.descriptor(value, place.at("_arrays").at(name)) {
+            let list = place.at("_arrays");
+            let here = list.at(name);
+            match self.structure(value, here) {
+                Ok(Some(found)) => {
+                    structures.insert(name.to_owned(), found);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    failed = Some(error);
+                    continue;
+                }
+            }
+            match self.descriptor(value, here) {
                 Ok(found) => {
                     containers.insert(name.to_owned(), found);
                 }
@@ -74,8 +87,19 @@ impl Decoder<'_> {
         let mode = attributes.optional_text("_meta_float_mode")?;
         let float_mode =
             FloatMode::ALL.into_iter().find(|found| Some(found.name()) == mode).unwrap_or_default();
-        let globals = self.foreign_code(&attributes, &place)?;
+        let is_taken = |name: &str| containers.contains_key(name) || symbols.contains_key(name);
+        let is_root = self.structures.borrow().is_empty();
+        self.structures.borrow_mut().push(Structures::new(structures, is_taken));
+        let starts = if is_root { start::assignments(&attributes) } else { None };
+        let globals = self.foreign_code(&attributes, &place, starts.is_some());
+        let starts = starts.unwrap_or_default().into_iter().filter(|(name, _)| symbols.contains_key(name));
+        let initial = starts.map(|(name, value)| {
+            let value = self.control_expression(&value, &place.at("init_code"))?;
+            Ok((name, value))
+        });
+        let initial: Result<Vec<_>, Failed> = initial.collect();
         let body = self.region(&object, &place);
+        let structures = self.structures.borrow_mut().pop().unwrap_or_default();
         attributes.ignore(&ANYWHERE);
         attributes.ignore(&KNOWN);
         attributes.finish();
@@ -88,22 +112,29 @@ impl Decoder<'_> {
             arg_names,
             constants,
             containers,
+            structures,
             symbols,
+            initial: initial?,
             body: body?,
-            globals,
+            globals: globals?,
             known: Assumptions::new(),
         })
     }
 
     /// Text in other languages that would go to the begin or end of the generated file. The answer is what tasklets in C++
-    /// may need, with its place.
+    /// may need, with its place. `starts_symbols` states that [`start`] read the code before the program.
     fn foreign_code(
         &self,
         attributes: &Object<'_>,
         place: &Place<'_>,
+        starts_symbols: bool,
     ) -> Result<Vec<(String, String)>, Failed> {
         let (mut result, mut globals) = (Ok(()), Vec::new());
         for property in ["global_code", "init_code", "exit_code"] {
+            // The code sets symbols alone, which was read already.
+            if starts_symbols && property != "exit_code" {
+                continue;
+            }
             for (target, value) in attributes.pairs(property)? {
                 let text = value.get("string_data").and_then(Value::as_text).unwrap_or_default();
                 let says_something = |line: &&str| {

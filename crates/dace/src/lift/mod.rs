@@ -27,7 +27,7 @@ use sdfg::dtype::ScalarType;
 use sdfg::ir::{ContainerId, Sdfg};
 use sdfg::symbolic::{Assumptions, Symbol};
 
-use crate::model::{Dtype, Program};
+use crate::model::{Dtype, Program, Structures};
 use crate::report::{Code, Failed, Log};
 
 /// Maximum depth of calls between SDFGs: a file has about seven levels of JSON for each, and is read with
@@ -87,7 +87,9 @@ fn program(
         arg_names,
         constants,
         containers,
+        structures: Structures::default(),
         symbols: symbols?,
+        initial: Vec::new(),
         body,
         globals: Vec::new(),
         known: lifting.known,

@@ -47,7 +47,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The node that the data of an edge comes from, through the entries of scopes.
-    pub(super) fn source(&self, edge: &'a Edge) -> usize {
+    pub(crate) fn source(&self, edge: &'a Edge) -> usize {
         let mut at = edge;
         // A path passes each edge once, unless the graph is cyclic.
         for _ in 0..self.state.edges.len() {
@@ -64,7 +64,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The node that the data of an edge goes to, through the exits of scopes.
-    pub(super) fn destination(&self, edge: &'a Edge) -> usize {
+    pub(crate) fn destination(&self, edge: &'a Edge) -> usize {
         let mut at = edge;
         for _ in 0..self.state.edges.len() {
             let is_exit = matches!(

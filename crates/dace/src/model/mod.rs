@@ -7,6 +7,7 @@
 mod control;
 mod dataflow;
 mod descriptor;
+mod structure;
 
 use indexmap::IndexMap;
 
@@ -17,7 +18,9 @@ pub(crate) use dataflow::{
 pub(crate) use descriptor::{Descriptor, DescriptorKind, Dtype, StructType};
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::Assumptions;
+use sdfg::syntax::Expression;
 use sdfg::value::Value;
+pub(crate) use structure::{Member, Structure, Structures};
 
 /// One SDFG of a file.
 #[derive(Clone, Debug)]
@@ -28,7 +31,11 @@ pub(crate) struct Program {
     pub(crate) arg_names: Vec<String>,
     pub(crate) constants: IndexMap<String, Constant>,
     pub(crate) containers: IndexMap<String, Descriptor>,
+    /// Structures, until their members become containers.
+    pub(crate) structures: Structures,
     pub(crate) symbols: IndexMap<String, Dtype>,
+    /// Symbols that C++ code sets when the program starts, with their values.
+    pub(crate) initial: Vec<(String, Expression)>,
     pub(crate) body: Region,
     /// C++ code beside the graph with its place in the file.
     pub(crate) globals: Vec<(String, String)>,

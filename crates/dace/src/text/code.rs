@@ -8,6 +8,7 @@ use sdfg::syntax::{
     parse_expression, parse_lambda,
 };
 
+use super::bits;
 use super::functions::{Functions, without_parentheses};
 use super::lines::plain_lines;
 use super::modern::plain;
@@ -214,7 +215,7 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
             }),
             _ => None,
         },
-        _ => None,
+        _ => bits::function(name, arguments),
     }
 }
 

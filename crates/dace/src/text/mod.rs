@@ -3,11 +3,13 @@
 //! Both grammars are subsets of Python's, so our parser reads the texts. Other spellings are rewritten in the
 //! tree. A few forms that our Python subset lacks are rewritten in the text beforehand.
 
+mod bits;
 mod code;
 mod cpp;
 mod functions;
 mod label;
 mod lines;
+mod members;
 mod modern;
 mod numbers;
 mod quotient;
@@ -20,6 +22,7 @@ pub(crate) use code::{CONVERSION, expression, lambda, resolution, statements};
 pub(crate) use cpp::{assignments, call_arguments, free_names};
 pub(crate) use label::{from_name, to_name};
 pub(crate) use lines::is_print;
+pub(crate) use members::{Named, flattened, with_members};
 pub(crate) use modern::plain;
 pub(crate) use quotient::{as_remainder, joined, rounded_down};
 pub(crate) use structs::Structs;

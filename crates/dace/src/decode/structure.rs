@@ -1,0 +1,113 @@
+//! Decodes structures and arrays of structures.
+
+use indexmap::IndexMap;
+
+use super::{ANYWHERE, Decoder};
+use crate::model::{Member, Structure};
+use crate::report::{Code, Failed};
+use crate::text::{expression, flattened, statements};
+use crate::wire::{List, Object, Place, Value};
+
+impl Decoder<'_> {
+    /// The structure that a descriptor describes; `None` if it describes something else.
+    pub(super) fn structure(&self, value: Value<'_>, place: Place<'_>) -> Result<Option<Structure>, Failed> {
+        let kind = value.get("type").and_then(Value::as_text).unwrap_or_default();
+        let (is_array, is_view) = match kind {
+            "Structure" => (false, false),
+            "StructureView" => (false, true),
+            "ContainerArray" => (true, false),
+            "ContainerView" => (true, true),
+            _ => return Ok(None),
+        };
+        let object = Object::of(value, place, self.log)?;
+        let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let own = |members, extents| -> Result<Structure, Failed> {
+            Ok(Structure {
+                members,
+                extents,
+                is_view,
+                transient: attributes.flag("transient", false)?,
+                storage: self.storage(&attributes)?,
+                lifetime: self.lifetime(&attributes)?,
+            })
+        };
+        let found = if is_array {
+            let element = attributes.required("stype")?;
+            let Some(inner) =
+                self.structure(element, place.at("stype"))?.filter(|inner| inner.extents.is_empty())
+            else {
+                let message =
+                    format!("containers of kind `{kind}` are supported for structures, not for arrays");
+                return Err(self.log.error(Code::Descriptor, &place, message));
+            };
+            let extents = self.expressions(&attributes, "shape")?.unwrap_or_default();
+            attributes.ignore(&["strides", "offset", "total_size", "start_offset"]);
+            own(inner.members, extents)?
+        } else {
+            let mut members = IndexMap::new();
+            for (at, value) in attributes.optional_list("members")?.iter().enumerate() {
+                let here = place.entry("members", at);
+                let pair = value.as_list().and_then(List::exactly);
+                let Some((name, value)) = pair.and_then(|[name, value]| Some((name.as_text()?, value)))
+                else {
+                    let message = "expected a name and a descriptor";
+                    return Err(self.log.error(Code::Malformed, &here, message));
+                };
+                let member = match self.structure(value, here)? {
+                    Some(inner) => Member::Structure(inner),
+                    None => Member::Data(Box::new(self.descriptor(value, here)?)),
+                };
+                members.insert(name.to_owned(), member);
+            }
+            own(members, Vec::new())?
+        };
+        attributes.ignore(&ANYWHERE);
+        attributes.ignore(&["name", "shape", "dtype", "stype", "may_alias", "alignment", "optional", "pool"]);
+        attributes.ignore(&[
+            "allow_conflicts",
+            "location",
+            "strides",
+            "offset",
+            "total_size",
+            "start_offset",
+        ]);
+        attributes.finish();
+        Ok(Some(found))
+    }
+
+    /// Code in which the members of the program's structures have the names of their containers.
+    fn flat<'c>(&self, code: &'c str, place: &Place<'_>) -> Result<std::borrow::Cow<'c, str>, Failed> {
+        let all = self.structures.borrow();
+        let Some(structures) = all.last().filter(|structures| !structures.all.is_empty()) else {
+            return Ok(code.into());
+        };
+        match flattened(code, structures) {
+            Ok(code) => Ok(code.into()),
+            Err(unnamed) => {
+                let message = format!(
+                    "the structure is not flattened because of `{}`: {}",
+                    unnamed.access, unnamed.why
+                );
+                Err(self.log.error(Code::Descriptor, place, message))
+            }
+        }
+    }
+
+    /// An expression of control flow.
+    pub(super) fn control_expression(
+        &self,
+        text: &str,
+        place: &Place<'_>,
+    ) -> Result<sdfg::syntax::Expression, Failed> {
+        expression(&self.flat(text, place)?, &self.structs, place, self.log)
+    }
+
+    /// Statements of control flow.
+    pub(super) fn control_statements(
+        &self,
+        text: &str,
+        place: &Place<'_>,
+    ) -> Result<sdfg::syntax::Block, Failed> {
+        statements(&self.flat(text, place)?, &self.structs, place, self.log)
+    }
+}
