@@ -1,9 +1,9 @@
 //! Time from the file of a DaCe graph to callable code: one half of `cargo xtask bench dace`.
 //!
-//! For each file, the benchmark prints one line of JSON with medians in milliseconds over rounds: reading and
-//! validating alone (once after compilers used the caches, and several times in a row), everything up to code
-//! loaded in this process at the default level and at the quick level, and everything up to a shared library.
-//! `benches/dace/bench.py` runs it beside DaCe.
+//! For each file, the benchmark prints one line of JSON with medians in milliseconds over rounds. It times reading
+//! and validating alone, once after compilers used the caches, and several times in a row. It also times everything
+//! up to code loaded in this process, at the default level and at the quick level, and everything up to a shared
+//! library. `benches/dace/bench.py` runs it beside DaCe.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use sdfg_codegen::lower::lower;
 use sdfg_codegen::object::ObjectCode;
 use sdfg_programs::trusted;
 
-/// How many times in a row a file is read, here and by DaCe.
+/// Number of successive readings of a file, here and by DaCe.
 const READS: usize = 5;
 
 type Error = Box<dyn std::error::Error>;

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use sdfg_programs::corpus::{Engine, Outcome, check, graphs, variant};
 
-/// How long one graph may take.
+/// Time limit of one graph.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How many graphs ended which way: passed, refused, failed.
+/// Numbers of graphs that passed, were refused and failed.
 type Counts = [usize; 3];
 
 fn main() -> ExitCode {
@@ -80,7 +80,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs one graph here and prints what came of it.
+/// Runs one graph in this process and prints the outcome.
 fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
     let (Some(graph), Some(engine)) = (graph, engine) else { return usage() };
     let Some(engine) = Engine::ALL.into_iter().find(|known| known.name() == engine) else { return usage() };
@@ -88,13 +88,13 @@ fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What came of a program's variant in an engine.
+/// A program, its variant, the engine, and the outcome.
 type Found = (String, String, &'static str, Outcome);
 
 /// Runs every graph and prints the tables.
 ///
 /// # Errors
-/// Of the output, which whoever reads it may close.
+/// If the output is closed.
 fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result<Vec<Found>> {
     let mut outcomes = Vec::new();
     let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
@@ -132,7 +132,32 @@ fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result
     Ok(outcomes)
 }
 
-/// The outcomes as a page: a line for each program, then the reasons of what did not pass, then what the codes mean.
+/// The explanation of variants and outcomes on the page.
+const LEGEND: &str = "\
+Each program is a graph that DaCe 1.0.2 wrote, with inputs and expected outputs. The interpreter and native code
+run every variant of it, and every output is compared.
+
+| variant | graph |
+|---|---|
+| `program` | as it enters DaCe's compiler |
+| `raw` | as DaCe's Python front end generates it |
+| `simplified` | after DaCe's simplification |
+| `regions` | simplified, with regions for loops and branches instead of a state machine |
+| `autoopt`, `autoopt_blas` | after DaCe's automatic optimisation for CPUs, without and with calls of a BLAS |
+
+| outcome | meaning |
+|---|---|
+| `passed` | every output equals the expected one, within the tolerance of the program |
+| a code, such as `D004` | a construct is refused; tables at the end give place, reason and meaning |
+| `failed` | the run traps, crashes, exceeds its time limit, or gives other outputs |
+
+One outcome means that the interpreter and native code agree. Two outcomes are those of the interpreter and of
+native code.
+
+";
+
+/// The outcomes as a page: a line for each program, then the reasons of all other outcomes than `passed`, then
+/// the meanings of the codes.
 fn coverage(outcomes: &[Found]) -> String {
     let mut programs: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     let mut reasons = String::new();
@@ -149,11 +174,10 @@ fn coverage(outcomes: &[Found]) -> String {
         }
     }
     let mut page = String::from(
-        "# DaCe's programs here\n\n<!-- Written by `cargo xtask corpus --table docs/dace-coverage.md`. -->\n\n\
-         Every graph is read, validated and run by the interpreter and as native code, and its outputs are compared. A code is\n\
-         the reason of a refusal. Where the interpreter and native code differ, both outcomes are listed, in this order.\n\n\
-         | program | variants |\n|---|---|\n",
+        "# Coverage of DaCe's programs\n\n<!-- Written by `cargo xtask corpus --table docs/dace-coverage.md`. -->\n\n",
     );
+    page += LEGEND;
+    page += "| program | variants |\n|---|---|\n";
     for (program, variants) in &programs {
         let told = variants.iter().map(|(variant, words)| match words.as_slice() {
             [first, rest @ ..] if rest.iter().all(|word| word == first) => format!("{variant}: {first}"),

@@ -1,8 +1,8 @@
 //! Demo on a real picture: `cargo xtask demo [PICTURE.png] [--out DIR]`.
 //!
-//! The demo builds a stencil pipeline, checks it, interprets it on the middle of the picture, compiles it to
-//! a native library, runs the library on the whole picture, and compares both results. It leaves the picture,
-//! the library and its header in a folder.
+//! The demo builds a stencil pipeline, checks it, and interprets it on the middle of the picture. Then it
+//! compiles it to a native library, runs the library on the whole picture, and compares both results. It leaves
+//! the picture, the library and its header in a folder.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
 use std::path::{Path, PathBuf};

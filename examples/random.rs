@@ -67,7 +67,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What became of the programs.
+/// Outcomes of the programs.
 #[derive(Default)]
 struct Counts {
     agreed: u64,
@@ -78,7 +78,7 @@ struct Counts {
     races: [u64; 3],
 }
 
-/// What became of one program: `None` if it is trivial or failed.
+/// Outcome of one program: `None` if it is trivial or failed.
 type One = Result<Option<(Features, Race)>, ()>;
 
 fn one(seed: u64, effort: Effort) -> One {
@@ -128,7 +128,7 @@ impl Counts {
     }
 }
 
-/// What a function gives for all seeds, in their order. As many threads work as there are processors.
+/// Results of a function for all seeds, in their order, computed by one thread for each processor.
 fn of_all<T: Send>(seeds: Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let next = AtomicU64::new(seeds.start);
     let found = Mutex::new(BTreeMap::new());

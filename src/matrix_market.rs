@@ -49,7 +49,7 @@ pub struct CompressedRows {
 pub struct MatrixMarketError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub kind: MatrixMarketErrorKind,
 }
 
@@ -62,7 +62,7 @@ pub enum MatrixMarketErrorKind {
     /// A format, field or symmetry that is not read.
     #[error("{what} `{found}` is not supported; expected one of {}", expected.join(", "))]
     Unsupported {
-        /// Which word of the header.
+        /// The meaning of the word in the header.
         what: &'static str,
         /// The word.
         found: String,
@@ -72,13 +72,13 @@ pub enum MatrixMarketErrorKind {
     /// A line with fewer words than it needs.
     #[error("the line ends where {what} is expected")]
     Missing {
-        /// What comes next.
+        /// The missing part.
         what: &'static str,
     },
     /// A word that is no number, or one that does not fit.
     #[error("`{found}` is no {what}")]
     Number {
-        /// What is expected.
+        /// The expected kind of number.
         what: &'static str,
         /// The word.
         found: String,
@@ -121,9 +121,9 @@ pub enum MatrixMarketErrorKind {
     /// Another number of entries than the sizes say.
     #[error("the sizes say {expected} entries, the file has {found}")]
     Count {
-        /// What the sizes say.
+        /// The number of entries that the sizes state.
         expected: u32,
-        /// How many there are, or one more than expected.
+        /// The number of entries, at most one more than expected.
         found: usize,
     },
 }

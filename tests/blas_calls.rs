@@ -291,7 +291,7 @@ fn calls_that_cannot_be_made_are_refused() {
     assert!(error.contains("calls need the option --blas"), "{error}");
     let error = expand(&program(asked, "i64", "0:N, 0:N"), &blas).expect_err("integers").to_string();
     assert!(error.contains("elements of type i64 are none of BLAS's here"), "{error}");
-    // What BLAS has not is a graph of maps, as ever.
+    // Operations that BLAS lacks still expand into maps.
     for (node, element) in [(product, "i64"), ("MatMul (_a, _b) -> (_c) {} expansion(pure)", "f64")] {
         let expanded =
             expand(&program(node, element, "0:N, 0:N"), &blas).unwrap_or_else(|error| panic!("{error}"));

@@ -13,7 +13,7 @@ use sdfg_codegen::llvm::{CompileOptions, compile};
 use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 use sdfg_programs::programs::{butterfly, jacobi2d, laplace, systolic};
 
-/// Which form of the program is linked.
+/// The linked form of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Linked {
     Shared,
@@ -154,7 +154,7 @@ fn refused_calls() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "refusals");
 }
 
-/// What streams and tasks need of the runtime is in every form of the program.
+/// Every form of the program contains the functions of the runtime for streams and tasks.
 #[test]
 fn streams() {
     c_program(&systolic().expect("it is valid").0, "systolic");
@@ -304,7 +304,7 @@ sdfg moving {
 }
 ";
 
-/// Where arguments may overlap, elements that they have in common are single elements.
+/// Arguments that may overlap share their common elements.
 #[test]
 fn arguments_that_may_overlap() {
     let program = sdfg::text::parse("moving.sdft", MOVING).expect("it is a program");
@@ -313,7 +313,7 @@ fn arguments_that_may_overlap() {
     c_program_with(&program, "in_place", &LowerOptions { overlapping, ..options().lowering() });
 }
 
-/// What timers find is told in C, too, from every form of the program.
+/// Every form of the program offers the results of timers to C.
 #[test]
 fn timers() {
     let program = sdfg::text::parse("adding.sdft", ADDING).expect("it is a program");

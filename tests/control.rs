@@ -33,7 +33,8 @@ fn assert_same(seed: u64, expected: &Arguments, sdfg: &Sdfg, arguments: &Argumen
     }
 }
 
-/// Whether control leaves a region by a jump. What is behind a choice to jump may as well lie in its other arm.
+/// Whether control leaves a region by a jump. Blocks after a conditional jump may also stand in the other arm of
+/// the condition.
 fn jumps(sdfg: &Sdfg, region: RegionId) -> bool {
     sdfg.region(region).blocks.iter().any(|block| match &sdfg.block(*block).kind {
         BlockKind::Break | BlockKind::Continue | BlockKind::Return => true,

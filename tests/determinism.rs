@@ -17,7 +17,7 @@ use sdfg_programs::programs::ALL;
 
 /// The variable that makes the test a builder.
 const BUILD: &str = "SDFG_TEST_PRINT_HASHES";
-/// What each line of a builder begins with.
+/// The prefix of each line of a builder.
 const MARK: &str = "built ";
 
 #[test]
@@ -41,7 +41,7 @@ fn two_processes_build_identical_bytes() {
     assert!(distinct.len() > first.len() / 2, "the hashes say something");
 }
 
-/// What a process of its own builds: hashes by what they are of.
+/// Hashes of the outputs of a separate process, by name.
 fn builder(folder: &Path, variable: &str) -> BTreeMap<String, String> {
     let executable = std::env::current_exe().expect("the test is a file");
     let output = Command::new(executable)

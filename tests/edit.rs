@@ -36,7 +36,7 @@ fn preserves(least: u64, edit: impl Fn(&mut Editor<'_>, Sizes, &mut Rng) -> Resu
         let original = text::parse("random.sdft", &generate(seed)).unwrap();
         let mut edited = original.clone();
         let snapshot = Snapshot::of(&edited);
-        // What is taken back leaves nothing behind; what is made anew then is the same.
+        // A rolled back series leaves no trace: the same series then gives the same program.
         let mut editor = Editor::new(&mut edited);
         let _ = edit(&mut editor, sizes, &mut rng.clone());
         drop(editor);
@@ -87,7 +87,7 @@ fn next_ids(sdfg: &Sdfg) -> Vec<String> {
     ids
 }
 
-/// What was taken back is as it was, with the ids that are given next.
+/// A rolled back program equals the original, including the ids that it assigns next.
 fn unchanged(seed: u64, original: &Sdfg, edited: &Sdfg) {
     assert_eq!(whole(edited), whole(original), "seed {seed}");
     assert_eq!(next_ids(edited), next_ids(original), "seed {seed}");
@@ -98,7 +98,7 @@ fn whole(sdfg: &Sdfg) -> String {
     text::print_with(sdfg, text::PrintOptions { derived: true }).text + &sdfg::json::to_string(sdfg)
 }
 
-/// What a series derives where it changed something is what is derived everywhere.
+/// Propagation of the changed parts gives the same as propagation of the whole program.
 fn settled(seed: u64, edited: &Sdfg) {
     let mut anew = edited.clone();
     sdfg::propagate::propagate(&mut anew);
@@ -207,7 +207,7 @@ fn transients_are_renamed() {
 
 /// A random state, and random nodes of one of its scopes.
 fn pick_nodes(sdfg: &Sdfg, rng: &mut Rng) -> (StateId, BTreeSet<NodeId>) {
-    // Where no state computes, there is a copy.
+    // A program without a computing state has a copy.
     let computes = |state: &State| state.nodes().any(|(_, node)| node.kind.is_code());
     let states = |wanted: &dyn Fn(&State) -> bool| -> Vec<StateId> {
         sdfg.states().filter(|(_, state)| wanted(state)).map(|(id, _)| id).collect()
@@ -326,7 +326,8 @@ fn outline(editor: &mut Editor<'_>, rng: &mut Rng) -> Result<(StateId, NodeId), 
 
 #[test]
 fn nodes_are_moved_into_a_nested_sdfg() {
-    // What a consume scope took cannot be moved, and many programs have one: then other nodes are tried, in the program as it is.
+    // Elements of a consume scope cannot be moved, and many programs have such a scope. Then other nodes of the
+    // unchanged program are tried.
     preserves(70, |editor, _, rng| {
         let before = text::print(editor.sdfg());
         let moved = outline(editor, rng).or_else(|_| {

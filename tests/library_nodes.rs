@@ -345,7 +345,7 @@ fn graphs_of_dace_with_every_property_compute_what_numpy_computes() {
     dace_computes("spelled", &import(&written.unwrap_or_else(|error| panic!("{error}"))));
 }
 
-/// What DaCe 2 makes of `numpy.where` and `numpy.roll`.
+/// The graph that DaCe 2 generates for `numpy.where` and `numpy.roll`.
 #[test]
 fn graphs_of_dace_with_merges_and_shifts_compute_what_numpy_computes() {
     dace_computes("rolled", &import(&file("rolled.version2.sdfg")));
@@ -474,7 +474,7 @@ impl Product {
         )
     }
 
-    /// What the array of a name holds: numbers that add up without rounding.
+    /// The elements of the array of a name: numbers whose sums are exact.
     fn numbers(name: &str, count: usize) -> Vec<f64> {
         let seed = name.bytes().map(usize::from).sum::<usize>();
         (0..count).map(|k| ((k * 7 + k / 5 + seed) % 9) as f64 - 4.0).collect()

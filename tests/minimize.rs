@@ -41,10 +41,10 @@ fn forget_resolutions(sdfg: &mut Sdfg) {
     }
 }
 
-/// How many programs are judged by chance.
+/// Number of candidates that a random predicate judges.
 const TRIES: usize = 50;
 
-/// What the program gives for small inputs; `None` if it does not run.
+/// Results of the program for small inputs; `None` if it does not run.
 fn results(sdfg: &Sdfg) -> Option<Arguments> {
     let program = validate(sdfg.clone()).ok()?;
     let sizes = Sizes { n: 4, m: 3 };

@@ -91,7 +91,7 @@ fn maps_on_lanes_agree_with_the_interpreter() {
     assert!(shown.is_empty(), "{}", shown.join("\n"));
 }
 
-/// Where two branches store to different arrays, every level and width gives what the interpreter gives.
+/// Branches that store to different arrays give the results of the interpreter at every level and width.
 #[test]
 fn loops_with_stores_in_two_branches_agree_at_every_level() {
     let list = suite();

@@ -59,7 +59,7 @@ fn library(sharing: &str, reproducible: bool, level: OptLevel) -> Library {
     Library::load(&sdfg_codegen::compile(&program, &options).expect("it compiles")).expect("it loads")
 }
 
-/// What the program leaves, as bytes.
+/// The results of the program, as bytes.
 fn results(library: &Library, threads: u32, n: usize) -> Vec<Vec<u8>> {
     let a: Vec<f64> = (0..n).map(|i| 1.0 / (1.0 + ((i * 7919) % 1013) as f64)).collect();
     let key: Vec<i64> = (0..n).map(|i| ((i * 31) % 97) as i64).collect();

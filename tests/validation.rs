@@ -3,8 +3,8 @@
 use sdfg::diagnostic::Code;
 use sdfg_programs::random::generate;
 
-/// Whether validation may doubt that iterations stay apart: which memory references name is decided by the run, and of tiles that the end of
-/// an array cuts off it is not proved.
+/// Whether validation may fail to prove that iterations access different elements. Only a run determines the memory of
+/// references, and tiles that the end of an array cuts off are not proved disjoint.
 fn may_be_doubted(source: &str) -> bool {
     source.contains("  reference ") || source.contains("map tiles_")
 }

@@ -110,7 +110,8 @@ fn long_vectors_go_to_memory_by_registers_in_order() {
     assert_eq!(text.matches(store).count(), 4, "{text}");
 }
 
-/// Where an iteration follows each vector, every other element is loaded with all between, without parts that overlap.
+/// If an iteration follows each vector, loads of every other element include the elements between, and do not
+/// overlap.
 #[test]
 fn every_other_element_is_loaded_ahead() {
     let unknown = map("f64", "0:N", "b = a", "2 * i", "i");

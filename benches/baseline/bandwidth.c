@@ -1,4 +1,4 @@
-/* How fast memory is: a = b + s c, of which 24 bytes move for each element, and 8 more where a line is read before it is written. */
+/* Memory bandwidth of a = b + s c. Each element moves 24 bytes, and 8 more if a cache line is read before it is written. */
 #include <stdint.h>
 
 void run(void *const *argument) {

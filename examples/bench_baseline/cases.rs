@@ -40,7 +40,7 @@ impl Type {
 
 /// A benchmark.
 pub(crate) struct Case {
-    /// What it is called.
+    /// The name of the case in tables.
     pub(crate) name: &'static str,
     /// The name of the program.
     pub(crate) program: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct Case {
     /// Bytes that have to move between memory and processor, lines that are read before they are written included; 0 where
     /// memory is not the limit.
     pub(crate) bytes: f64,
-    /// What is asked for with one and with two threads, as the time of C over that of the program.
+    /// The goals with one and with two threads: the time of C divided by that of the program.
     goals: [f64; 2],
     /// The name of the C source to compare with.
     pub(crate) baseline: &'static str,

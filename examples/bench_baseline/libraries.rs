@@ -12,7 +12,7 @@ use sdfg_codegen::source::{CCompiler, SourceOptions};
 
 use crate::Error;
 
-/// Where the sources are.
+/// The folder of the C sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/baseline");
 
 /// A C compiler.

@@ -6,10 +6,10 @@ pub mod mutate;
 pub mod programs;
 pub mod property;
 
-/// What must hold; the file tests have it, so that it runs on what was found, too.
+/// The properties. File tests of findings check them too.
 #[path = "../../crates/filetest/src/survive.rs"]
 mod survive;
 
-/// Changes of DaCe's documents; a test of the reader has them, too.
+/// Mutations of DaCe's documents. A test of the reader uses them too.
 #[path = "../../crates/dace/tests/broken/change.rs"]
 mod change;

@@ -12,7 +12,7 @@ use sdfg::tensor::Tensor;
 use sdfg::value::Value;
 use serde_json::Value as Json;
 
-/// What a program is called with and what must come out.
+/// Arguments of a call, with the expected results.
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) arguments: Arguments,
@@ -22,7 +22,7 @@ pub(super) struct Data {
     pub(super) unordered: bool,
 }
 
-/// How near outputs must be.
+/// Permitted differences of outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     pub(super) relative: f64,

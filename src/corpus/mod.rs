@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 pub(crate) use compare::first_difference;
 pub use run::{Engine, check};
 
-/// What came of one graph.
+/// The outcome of one graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every expected output is there, within the tolerance.
+    /// Every output equals the expected one, within the tolerance.
     Passed,
-    /// It is not supported, with the code that says what.
+    /// A construct is not supported.
     Refused {
         /// The code of the support report, of a diagnostic or of a trap.
         code: String,
-        /// What and where.
+        /// The construct and its place.
         reason: String,
     },
-    /// It should work and does not.
+    /// The graph is supported, but a run fails or gives other outputs.
     Failed(String),
 }
 
@@ -66,7 +66,7 @@ fn one_line(text: &str) -> String {
 /// Every graph of a folder, in the order of their names.
 ///
 /// # Errors
-/// What the file system says.
+/// If a folder cannot be read.
 pub fn graphs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];

@@ -15,7 +15,7 @@ use super::compare::compare;
 use super::data;
 use crate::trusted::{self, Compiler};
 
-/// What runs a graph.
+/// The way to run a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// The reference interpreter.

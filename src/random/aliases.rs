@@ -62,7 +62,7 @@ impl Generator {
         }
     }
 
-    /// What is written to a view is in what it views.
+    /// A write to a view changes its target.
     pub(super) fn written_view(&mut self) {
         let (extents, subset, target) = self.rng.pick(&[
             ("M", "C[N - 1, 0:M]", "j"),

@@ -19,7 +19,7 @@ use super::operations::Operations;
 use super::rng::Rng;
 use crate::trusted::{self, Compiler};
 
-/// What came of a random program.
+/// The outcome of a random program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Interpreter and native code agree, and the outputs depend on the inputs; with what the program contains and reached.
@@ -28,7 +28,7 @@ pub enum Outcome {
     Trivial,
 }
 
-/// How a program is compiled to be compared.
+/// The compilations of a program that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Twice, one of them checked, at levels that take turns with the seed.
@@ -47,16 +47,16 @@ pub struct Failure {
     pub seed: u64,
     /// Values of the symbols.
     pub sizes: Sizes,
-    /// What went wrong.
+    /// The failure.
     pub what: String,
     /// The program.
     pub source_text: String,
 }
 
-/// How many smaller programs are judged before a reduction ends.
+/// Number of smaller programs that a reduction tries.
 const REDUCTIONS: usize = 400;
 
-/// How many random orders [`check`] tries before it compiles.
+/// Number of random orders that [`check`] tries before it compiles.
 const ORDERS: u64 = 2;
 
 /// Generates the program of a seed and compares the interpreter, in its fixed and in random orders, with native code,
@@ -104,7 +104,7 @@ pub(super) fn reduced_by(
     Some(Failure { seed, sizes, what, source_text: sdfg::text::print(smallest.program.sdfg()) })
 }
 
-/// What sort of failure a message is about: its text up to the first name or number, or that results differ.
+/// The sort of failure of a message: its text up to the first name or number, or `differs`.
 fn kind(what: &str) -> &str {
     if what.contains(" differs ") {
         "differs"
@@ -144,7 +144,7 @@ pub(super) fn validated(source_text: &str) -> Result<Validated, String> {
     validate(sdfg).map_err(|rejected| format!("rejected: {}", rejected.render(None, Style::Plain)))
 }
 
-/// What the interpreter gives in its fixed order, which must be what it gives in `count` random ones.
+/// Results of the interpreter in its fixed order, which must equal those in `count` random orders.
 fn in_all_orders(
     program: &Validated,
     arguments: &Arguments,
@@ -233,7 +233,7 @@ fn compare_through_c(
 fn compilations(seed: u64, effort: Effort) -> Vec<(bool, OptLevel)> {
     let level = |turn: u64| OptLevel::ALL[(turn % OptLevel::ALL.len() as u64) as usize];
     match effort {
-        // What is checked is compiled by another level than what is not.
+        // Checked and unchecked code are compiled at different levels.
         Effort::Sample => vec![(false, level(seed)), (true, level(seed / 2))],
         Effort::Full => [OptLevel::O0, OptLevel::O3]
             .into_iter()

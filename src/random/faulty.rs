@@ -18,7 +18,7 @@ use super::operations::Operations;
 use super::rng::Rng;
 use crate::trusted;
 
-/// What checked native code did with a program in which a memlet is moved.
+/// Behaviour of checked native code for a program with a moved memlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It ended with an error, as the interpreter did.
@@ -101,7 +101,7 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
     Ok(verdicts)
 }
 
-/// What the interpreter gives, or its trap.
+/// Results of the interpreter, or its trap.
 fn interpreted(program: &Validated, arguments: &Arguments) -> Result<Result<Arguments, Box<Trap>>, String> {
     let mut arguments = arguments.clone();
     let mut interpreter = Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;

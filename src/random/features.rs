@@ -186,7 +186,7 @@ fn of_map(map: &Map, found: &mut Features) {
     }
 }
 
-/// How many parts a state has that no path joins.
+/// Number of connected components of a state.
 fn n_components(state: &State) -> usize {
     let mut part: BTreeMap<NodeId, NodeId> = state.nodes().map(|(id, _)| (id, id)).collect();
     for (_, edge) in state.edges() {

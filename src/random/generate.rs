@@ -213,9 +213,9 @@ impl Generator {
 
     /// Writes statements at the current depth, with words in them replaced.
     ///
-    /// `$name` is a given word; `$TY` and `$FIELD` are the types of fields, `$TYx2` and `$TYx4` vectors; `$SCHEDULE` is a random schedule wherever it
-    /// stands; every other name is a label that the program has not had, the same in all of the text. Transients,
-    /// constants, views and references that stand outside of braces are declared in the program.
+    /// `$name` is a given word. `$TY` and `$FIELD` are the types of fields, `$TYx2` and `$TYx4` vectors. Each
+    /// `$SCHEDULE` is a random schedule. Every other name is a new label of the program, the same in all of the text.
+    /// Transients, constants, views and references that stand outside of braces are declared in the program.
     pub(super) fn write(&mut self, words: &[(&str, &str)], text: &str) {
         let mut labels = BTreeMap::new();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use crate::random::check::interprets;
 
-    /// What a step writes is valid by itself, whatever the types and sizes.
+    /// Each step alone writes a valid program, for all types and sizes.
     #[test]
     fn every_step_makes_programs_that_run() {
         let mut failures = Vec::new();

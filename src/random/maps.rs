@@ -36,7 +36,7 @@ impl Generator {
         }
         self.line(&format!("t.o -> {map}.out: {}[i, j]{volume}", target.name));
         self.close();
-        // What may pass the border of the scope is sometimes said, and then more than what does.
+        // Sometimes the memlet at the border of the scope is declared, with a larger subset than necessary.
         let declares = self.rng.chance(25);
         for source in &sources {
             let declared = if declares && source.dimensions.len() == 2 {

@@ -13,7 +13,7 @@ use super::generate::Generator;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Operations;
 
-/// What the operations are called.
+/// Names of the operations.
 const NAMES: [&str; 2] = ["Rotated", "Mixed"];
 
 impl Libraries for Operations {

@@ -18,7 +18,7 @@ use super::inputs::{Sizes, inputs};
 use super::operations::Operations;
 use super::rng::Rng;
 
-/// What became of a program with a race.
+/// The outcome of a program with a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Race {
     /// Validation refused it, as it happens whenever its state runs.
@@ -31,7 +31,7 @@ pub enum Race {
     Unknown,
 }
 
-/// How many random orders are tried.
+/// Number of random orders that are tried.
 const ORDERS: u64 = 3;
 
 /// Plants a race in the program of a seed.
@@ -53,7 +53,7 @@ pub fn check_race(seed: u64) -> Result<Race, Box<Failure>> {
     verdict.map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
 }
 
-/// Where a race was planted.
+/// The result of planting a race.
 enum Planted {
     Nowhere,
     Refused(Race),

@@ -62,7 +62,7 @@ impl Run<'_> {
         let elements = |writes| self.moved.get(&(&path, writes)).copied().unwrap_or(0);
         let edge = state.edge(id);
         let memlet = &edge.memlet;
-        // What a nested SDFG gets is read and written inside of it.
+        // The nested SDFG itself reads and writes its arguments.
         let is_call = |node| matches!(state.node(node).kind, NodeKind::Nested(_));
         let has_data = memlet.read_access().is_some() || memlet.write_access().is_some();
         let moves = has_data && !is_call(edge.src) && !is_call(edge.dst);

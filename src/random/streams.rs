@@ -11,7 +11,7 @@ impl Generator {
         let (schedule, inside) = (self.schedule(), self.schedule());
         let ty = self.others;
         let begets = self.rng.chance(40);
-        // What the caller gives is consumed, too.
+        // A stream of the caller is consumed too.
         let lives = if self.rng.chance(30) { "" } else { "transient " };
         self.declare(&format!("{lives}stream {queue}: i64"));
         self.open(&format!("state {state}"));

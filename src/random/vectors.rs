@@ -1,9 +1,9 @@
 //! Random maps of schedule `simd`, all of which must run on vector lanes.
 //!
-//! They vary the properties that determine access patterns and masks: the number of iterations, from less
-//! than a vector to several vectors with a remainder; steps of both signs; offsets, strides and
-//! data-dependent indices; branches, and loops that all lanes run together; conflicting writes; transients of
-//! an iteration; elements with lanes of their own, and truth values; enclosing maps, also of threads.
+//! They vary the properties that determine access patterns and masks. Maps have from less than one vector of
+//! iterations to several vectors with a remainder, and steps of both signs. Accesses have offsets, strides and
+//! data-dependent indices. Code has branches, loops that all lanes run together, and conflicting writes. Elements
+//! are transients of an iteration, short vectors, and truth values. Maps enclose the map, also maps of threads.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ pub fn check_vectors(seed: u64, variants: Variants) -> Result<(), Box<Failure>> 
 /// A program with a map whose iterations run on lanes.
 pub fn vectors(seed: u64) -> String {
     let mut rng = Rng::new(seed ^ 0xfeed);
-    // Where products may be fused with sums, those are exact: of few numbers, with room for all their bits.
+    // If products may be fused with sums, they are exact: few numbers, in types with enough bits.
     let strict = rng.chance(60);
     let types = if strict { &TYPES[..] } else { &WIDE };
     let ty = rng.pick(types);
@@ -322,7 +322,7 @@ impl Program {
     /// Hands the output on in memory of the iteration.
     fn through_transient(&mut self, of_lane: &str, output: &str, place: &str, leaves_out: bool) {
         let ty = self.ty;
-        // What is left out would not be there to be read.
+        // An output that the tasklet omits needs an initial value.
         let first = if leaves_out { "tasklet z () -> (z) { z = 0 }" } else { "" };
         let index = if of_lane == "array" { "T[1]" } else { "T" };
         if leaves_out {

@@ -52,7 +52,7 @@ fn mandelbrot() {
     });
 }
 
-/// How many steps of `z = z * z + c` from 0 leave `|z|` at most 2, at most `limit`.
+/// Number of steps of `z = z * z + c` from 0 that keep `|z|` at most 2, limited to `limit`.
 fn escape(re: f64, im: f64, limit: i64) -> i64 {
     let (mut x, mut y) = (0.0_f64, 0.0_f64);
     for n in 0..limit {

@@ -167,7 +167,7 @@ fn triangular_solve() {
         let lower = move |p: i64| match (p / n.max(1), p % n.max(1)) {
             (i, j) if i > j => scattered(p, 5),
             (i, j) if i == j => [1.0, -2.0, 0.5, 4.0][(i % 4) as usize],
-            // What is above the diagonal must not be read as part of the matrix.
+            // The program must not read elements above the diagonal.
             _ => f64::NAN,
         };
         let right = move |i: i64| (0..=i).map(|j| lower(i * n + j) * solution(j)).sum::<f64>();

@@ -1,8 +1,8 @@
-//! Tests of every example program, from the builder and from its text, against a formula in Rust: in the
-//! interpreter, and as native code at two optimisation levels with one thread and with two.
+//! Tests of every example program, from the builder and from its text, against a formula in Rust.
 //!
-//! Inputs are small integers and dyadic fractions wherever these make every operation exact; results are then
-//! compared for equality. Where rounding is unavoidable, the test states its bound.
+//! Each program runs in the interpreter, and as native code at two optimisation levels with one thread and with
+//! two. Inputs are small integers and dyadic fractions if these make every operation exact; results are then
+//! compared for equality. If rounding is unavoidable, the test states its bound.
 #![expect(clippy::print_stdout, reason = "a failing test shows which form of the program it ran, and how")]
 
 mod control;

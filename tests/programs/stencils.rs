@@ -4,8 +4,8 @@ use sdfg::interpret::Arguments;
 
 use crate::execute::{elements, everywhere, filled, scattered};
 
-/// `T` steps of the stencil 1, -2, 1 on cells far from the boundary are the binomial stencil of order `2 T` with alternating
-/// signs: an operator power in closed form. Near the boundary, whose cells never change, the steps are followed one by one.
+/// On cells far from the boundary, `T` steps of the stencil 1, -2, 1 are the binomial stencil of order `2 T` with
+/// alternating signs. Near the boundary, whose cells never change, the formula follows each step.
 #[test]
 fn laplace() {
     let case = |n: i64, t: i64| {

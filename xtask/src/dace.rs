@@ -12,14 +12,14 @@ use crate::{python, setup, step, workspace};
 
 const NPBENCH: &str = "https://github.com/spcl/npbench.git";
 
-/// What the inputs of size S in this project's tables are from.
+/// The commit of NPBench whose inputs of size S this project's tables use.
 const NPBENCH_COMMIT: &str = "f2d7f27d87ba4881991e62c18a607aa6ba52b260";
 
-/// Builds what is measured, prepares Python and NPBench where that was not done before, and runs `benches/dace/bench.py` with
-/// the given options.
+/// Builds the measured programs, prepares Python and NPBench unless an earlier run did, and runs
+/// `benches/dace/bench.py` with the given options.
 ///
 /// # Errors
-/// When something cannot be built, installed or found; the message says which variable names one that is there.
+/// If a part cannot be built, installed or found. The message names the variable that can name an installed one.
 pub(crate) fn bench(options: &[&str]) -> Result<()> {
     let tools = setup::run()?;
     let corpus = corpus()?;
@@ -62,7 +62,7 @@ fn corpus() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A checkout of NPBench, which is made if it is not there.
+/// A checkout of NPBench, which is created if it does not exist.
 fn npbench(folder: &Path) -> Result<PathBuf> {
     if folder.join("bench_info").is_dir() {
         return Ok(folder.to_owned());

@@ -14,13 +14,13 @@ use crate::{step, workspace};
 /// The targets, in the order in which they run.
 const TARGETS: [&str; 4] = ["text", "json", "dace", "validation"];
 
-/// Where tests of what was found go.
+/// The folder for file tests of findings.
 const REGRESSIONS: &str = "crates/filetest/filetests/fuzz";
 
 /// Runs one target, or each in turn.
 ///
 /// # Errors
-/// When a tool is missing, options are wrong, or something was found; then a file test of it has been written.
+/// If a tool is missing, options are wrong, or the fuzzer found a failing input. Each finding has a file test then.
 pub(crate) fn run(options: &[&str]) -> Result<()> {
     let (targets, seconds) = read(options)?;
     need_tools()?;
@@ -58,7 +58,7 @@ fn need_tools() -> Result<()> {
 /// A command of the nightly cargo in the workspace of the fuzz targets.
 fn nightly(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
-    // The variable names the compiler that runs us, and would win over the `+nightly`.
+    // The variable names the compiler that runs this program, and overrides `+nightly`.
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC").env_remove("CARGO");
     command.arg("+nightly").args(arguments).current_dir(root.join("fuzz"));
     command.env("CARGO_TARGET_DIR", root.join("target/fuzz/build"));

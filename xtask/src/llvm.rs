@@ -7,15 +7,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The variable by which the `llvm-sys` crate is told where LLVM is.
+/// The variable that tells the `llvm-sys` crate the location of LLVM.
 pub(crate) const PREFIX_VARIABLE: &str = "LLVM_SYS_191_PREFIX";
 
-/// The names that the `llvm-sys` crate tries by itself, in its order; for what they find on PATH no variable is
-/// needed, unless one of them is a newer LLVM, which that crate would take and fail to link.
+/// The commands that the `llvm-sys` crate tries by itself, in its order.
+///
+/// An LLVM that they find on PATH needs no variable, unless one of them is a newer LLVM: the crate would take it and
+/// fail to link.
 const NAMES: [&str; 6] =
     ["llvm-config", "llvm-config-19", "llvm-config19", "llvm19-config", "llvm-config-19.1", "llvm-config191"];
 
-/// Where distributions put LLVM 19 without putting it on PATH.
+/// Folders in which distributions install LLVM 19 without adding it to PATH.
 const FOLDERS: [&str; 5] = [
     "/usr/lib/llvm-19",
     "/usr/lib64/llvm19",
@@ -24,7 +26,7 @@ const FOLDERS: [&str; 5] = [
     "/usr/local/opt/llvm@19",
 ];
 
-/// What the search looks at.
+/// The environment of the search.
 pub(crate) struct Surroundings {
     /// The value of [`PREFIX_VARIABLE`], when it is set.
     pub(crate) prefix: Option<PathBuf>,
@@ -35,7 +37,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The environment of this process.
     pub(crate) fn of_process() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self {
@@ -51,9 +53,9 @@ impl Surroundings {
 pub(crate) struct Llvm {
     /// Its `llvm-config`.
     pub(crate) config: PathBuf,
-    /// What that says its version is.
+    /// The version that `llvm-config` reports.
     pub(crate) version: String,
-    /// The value that [`PREFIX_VARIABLE`] has to get for cargo, when cargo would not find this LLVM by itself.
+    /// The value of [`PREFIX_VARIABLE`] for cargo, if cargo would not find this LLVM by itself.
     pub(crate) prefix_to_set: Option<PathBuf>,
 }
 
@@ -64,7 +66,7 @@ impl Llvm {
     }
 }
 
-/// Why no LLVM 19 was found.
+/// The reason that no LLVM 19 was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotFound {
     /// The variable is set, which overrides every other place, and is wrong.
@@ -74,7 +76,7 @@ pub(crate) enum NotFound {
         /// The version found there; none when there is no working `bin/llvm-config`.
         version: Option<String>,
     },
-    /// No place had one; with the other versions seen on the way.
+    /// No folder contains LLVM 19; the other versions that were found.
     Nowhere {
         /// Each `llvm-config` of another version.
         others: Vec<(PathBuf, String)>,

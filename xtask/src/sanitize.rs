@@ -19,39 +19,39 @@ use crate::workspace;
 /// Packages and test targets that run the programs.
 const TARGETS: [(&str, &str); 2] = [("sdfg-codegen", "agreement"), ("sdfg-programs", "programs")];
 
-/// Where the programs with planted faults are. They are tests of the first target.
+/// The folder of the programs with planted faults, which are tests of the first target.
 const FAULTS: &str = "crates/codegen/tests/agreement/faults";
 
-/// What is no leak.
+/// The allocations that LeakSanitizer ignores.
 const LEAKS: &str = "xtask/leaks.txt";
 
-/// The Debian and Ubuntu packages of the sanitizers' runtimes, of Archer, and of what tells lines.
+/// The Debian and Ubuntu packages of the sanitizers' runtimes, of Archer, and of the symbolizer.
 const PACKAGES: [&str; 3] = ["libclang-rt-19-dev", "libomp-19-dev", "llvm-19"];
 
-/// What loads programs on Linux; Archer and the runtimes are for Linux, too.
+/// The dynamic loader. Archer and the runtimes exist for Linux only.
 const LOADER: &str =
     if cfg!(target_arch = "aarch64") { "/lib/ld-linux-aarch64.so.1" } else { "/lib64/ld-linux-x86-64.so.2" };
 
-/// A sanitizer, and what a process under it needs.
+/// A sanitizer, with the environment of a process under it.
 struct Sanitizer<'n> {
     name: &'n str,
-    /// What is put into the process.
+    /// The libraries to preload.
     preload: String,
     variables: Vec<(&'static str, String)>,
 }
 
-/// A test in a file of its own.
+/// A test, and the executable that contains it.
 struct Test {
     executable: PathBuf,
-    /// The folder that it runs in, as cargo does it.
+    /// The working directory that cargo would use.
     folder: PathBuf,
     name: String,
 }
 
-/// Runs the programs whose names have one of the words behind `--programs` in them, or all.
+/// Runs the programs whose names contain one of the words after `--programs`, or all programs.
 ///
 /// # Errors
-/// When a tool is missing, options are wrong, a planted fault is not found, or anything else is.
+/// If a tool is missing, options are wrong, a planted fault is not found, or a report without a planted fault is.
 pub(crate) fn run(options: &[&str]) -> Result<()> {
     let (sanitizers, words) = read(options)?;
     let tools = setup::run()?;
@@ -119,7 +119,7 @@ fn runtime(name: &str) -> String {
 impl<'n> Sanitizer<'n> {
     fn new(name: &'n str, tools: &Tools, runtimes: &Path, archer: &Path) -> Self {
         let symbolizer = tools.llvm_libraries.with_file_name("bin").join("llvm-symbolizer");
-        // Tests ask for more memory than there is, too, and expect to be told so.
+        // Some tests request more memory than exists, and expect an error.
         let common = format!("allocator_may_return_null=1:external_symbolizer_path={}", symbolizer.display());
         let preload = |name: &str| runtimes.join(runtime(name)).display().to_string();
         if name == "address" {
@@ -129,9 +129,9 @@ impl<'n> Sanitizer<'n> {
             return Sanitizer { name, preload: preload("asan"), variables };
         }
         let options = [
-            // What is not instrumented, such as the compiler in the same process, is taken on trust.
+            // Code without instrumentation, such as the compiler in the same process, is not checked.
             "ignore_noninstrumented_modules=1",
-            // The threads of an OpenMP runtime live as long as the process.
+            // The threads of an OpenMP runtime live until the process ends.
             "report_thread_leaks=0",
             &common,
         ];
@@ -156,7 +156,7 @@ impl<'n> Sanitizer<'n> {
     }
 }
 
-/// Runs tests, as many at once as there are processors, and shows what is found; the names of those that are not clean.
+/// Runs tests in parallel, one for each processor, and prints the reports. Returns the names of the tests with a report.
 fn unclean(sanitizer: &Sanitizer<'_>, tests: &[&Test]) -> Result<Vec<String>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<String>> {
@@ -182,7 +182,7 @@ fn unclean(sanitizer: &Sanitizer<'_>, tests: &[&Test]) -> Result<Vec<String>> {
     })
 }
 
-/// Runs the programs whose faults a sanitizer is to find; how many there are.
+/// Runs the programs with faults that the sanitizer must find. Returns their number.
 fn planted(sanitizer: &Sanitizer<'_>, tests: &[Test]) -> Result<usize> {
     let mut found = 0;
     for test in tests {
@@ -237,7 +237,7 @@ fn build(tools: &Tools) -> Result<Vec<Test>> {
     Ok(tests)
 }
 
-/// The executable of a test target, and the manifest of its package, from what cargo writes as JSON: one message a line.
+/// The executable of a test target and the manifest of its package, from cargo's JSON messages, one on each line.
 fn built(messages: &str, target: &str) -> Option<(PathBuf, PathBuf)> {
     let field = |line: &str, name: &str| {
         let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;

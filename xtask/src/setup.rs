@@ -15,7 +15,7 @@ use crate::step;
 /// The Debian and Ubuntu package with the headers, `llvm-config` and the shared library.
 const PACKAGE: &str = "llvm-19-dev";
 
-/// What the set-up found, as far as later commands need it.
+/// The tools that later commands need.
 pub(crate) struct Tools {
     prefix_to_set: Option<PathBuf>,
     /// The folder of LLVM's libraries.
@@ -33,10 +33,10 @@ impl Tools {
     }
 }
 
-/// Finds, or as root on a machine with apt installs, everything that the build needs.
+/// Finds everything that the build needs. Installs missing packages as root on a machine with apt.
 ///
 /// # Errors
-/// When something is missing that cannot be installed from here; the message says what to install and how.
+/// If a tool is missing and cannot be installed. The message states what to install and how.
 pub(crate) fn run() -> Result<Tools> {
     let llvm = match llvm::find(&Surroundings::of_process()) {
         Ok(llvm) => llvm,
@@ -64,7 +64,7 @@ fn report(llvm: &Llvm) {
     }
 }
 
-/// Libraries are linked by the C compiler; its OpenMP library is what runs parallel maps.
+/// The C compiler links libraries. Its OpenMP library runs parallel maps.
 fn check_compiler() -> Result<()> {
     let output = Command::new("cc").arg("--version").output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
@@ -74,7 +74,7 @@ fn check_compiler() -> Result<()> {
     Ok(())
 }
 
-/// As root on a machine with apt, installs packages unless all that is needed of them is there; elsewhere does nothing.
+/// Installs packages as root on a machine with apt, unless their files exist already. Does nothing elsewhere.
 ///
 /// # Errors
 /// When they cannot be installed.
@@ -86,7 +86,7 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
     install(packages)
 }
 
-/// Packages that some tests use and nothing else needs: compilers of C source, calls from C, Fortran and CMake, a debugger, a BLAS to call.
+/// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS.
 const TEST_PACKAGES: [&str; 9] = [
     "clang-19",
     "cmake",
@@ -99,7 +99,8 @@ const TEST_PACKAGES: [&str; 9] = [
     "pkg-config",
 ];
 
-/// Installs what only some tests use, or says what they would need: without it they pass and say what they left out.
+/// Installs the packages that only some tests need, or prints them. Without a package its tests pass and report
+/// that they are skipped.
 pub(crate) fn offer_test_tools() {
     if !has_apt() {
         return;
@@ -115,7 +116,7 @@ pub(crate) fn offer_test_tools() {
     }
 }
 
-/// Installs packages; the package lists may be missing or out of date, so a failure has a second try.
+/// Installs packages. After a failure it updates the package lists, which may be missing or outdated, and tries again.
 fn install(packages: &[&str]) -> Result<()> {
     let command = || {
         let mut command = apt_get();
@@ -143,7 +144,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// What a person can do about a missing LLVM.
+/// The message about a missing LLVM, with the remedy.
 fn advice(missing: &NotFound, apt: bool) -> String {
     let mut text = missing.to_string();
     let mut line = |words: &str| {

@@ -12,14 +12,14 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().map_or(manifest.clone(), Path::to_path_buf)
 }
 
-/// Where cargo builds, and where what is fetched or made for tests and measurements is kept.
+/// Cargo's build folder. It also stores files that are fetched or created for tests and measurements.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Every file under `root` but for build output and git's own, as sorted paths relative to `root`.
+/// Every file under `root` except for build output and git's files, as sorted paths relative to `root`.
 ///
-/// The tree is walked, not asked of git, so that a source archive can be checked too.
+/// It walks the tree instead of asking git, so that a source archive can be checked too.
 pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut pending = vec![root.to_path_buf()];

@@ -1,4 +1,5 @@
-//! Items for the other crates of the workspace. `sdfg` does not re-export them, and they may change at any time.
+//! Public items for the other crates of this workspace only: `sdfg` does not re-export them, and they may change in
+//! any version.
 
 pub use crate::analysis::changed_parts::TouchedParts;
 pub use crate::analysis::connectors::control_environment_of;

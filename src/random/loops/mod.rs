@@ -23,7 +23,7 @@ use super::inputs::{Sizes, inputs};
 use super::rng::Rng;
 use crate::trusted;
 
-/// How many compilations of a program are tried.
+/// The compilations of a program that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variants {
     /// One, which takes its turn with the seed.

@@ -18,8 +18,8 @@
 //!
 //! Arrays are `a` to `e` of `2 * N + 8` elements, `u`, `v` and `w` of two dimensions of `N + 4`, and `ip` of
 //! integers. `s` and `t` are scalars: they start with 1, and arrays store them at the end. `p` is a view of
-//! `a`, and `q` of `c`, both from the second element on, unless a line changes this: branches exchange views,
-//! and each state has its own binding. `r` and `x` are references, initially to `a` and `b`. Symbols are `i`,
+//! `a`, and `q` of `c`, both from the second element on. A line may change this: branches exchange views, and
+//! each state has its own binding. `r` and `x` are references, initially to `a` and `b`. Symbols are `i`,
 //! `j` and `k`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ use sdfg::dtype::ScalarType;
 
 /// Elements of arrays of one dimension.
 const LENGTH: &str = "2 * N + 8";
-/// What a name stands for: the name, its extents, and how it is declared.
+/// Containers: name, extents, and declaration.
 const CONTAINERS: [(&str, &str, &str); 15] = [
     ("a", LENGTH, "array"),
     ("b", LENGTH, "array"),
@@ -51,10 +51,10 @@ const CONTAINERS: [(&str, &str, &str); 15] = [
 /// The indentation of a program's blocks.
 const OUTERMOST: usize = 1;
 
-/// What the views are parts of, and what the references are set to, in the beginning.
+/// The initial targets of the views and references.
 const BASES: [(&str, &str); 4] = [("p", "a"), ("q", "c"), ("r", "a"), ("x", "b")];
 
-/// The container of this name as the list has it.
+/// The name of a container, as the list spells it.
 fn declared(name: &str) -> Option<&'static str> {
     CONTAINERS.iter().map(|(container, ..)| *container).find(|container| *container == name)
 }
@@ -110,7 +110,7 @@ enum Piece<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Access<'a> {
     name: &'a str,
-    /// What stands between the brackets; nothing for scalars.
+    /// The text between the brackets; empty for scalars.
     index: &'a str,
 }
 
@@ -178,12 +178,12 @@ struct Writer {
     labels: usize,
     /// Containers that the program has.
     used: BTreeSet<&'static str>,
-    /// What views are parts of, for each of the braces that are open.
+    /// The targets of views, for each open brace.
     bases: Vec<BTreeMap<&'static str, &'static str>>,
 }
 
 impl Writer {
-    /// What a view is a part of here, and what a reference is set to first.
+    /// The target of a view, or the first target of a reference, at this place.
     fn base(&self, name: &str) -> Option<&'static str> {
         self.bases.last().and_then(|bases| bases.get(name)).copied()
     }

@@ -15,13 +15,13 @@ pub(crate) const LIST: &str = "xtask/faults.toml";
 pub(crate) struct Fault {
     /// Short, unique, in words with hyphens.
     pub(crate) name: String,
-    /// What is wrong with it in place.
+    /// The wrong behaviour that the fault causes.
     pub(crate) about: String,
     /// The file, relative to the workspace root.
     pub(crate) file: PathBuf,
     /// Text that occurs there exactly once.
     find: String,
-    /// What replaces it.
+    /// The replacement.
     plant: String,
 }
 
@@ -34,7 +34,7 @@ struct List {
 /// Reads the list.
 ///
 /// # Errors
-/// When it is no list of faults, or two have one name.
+/// If the text is not a list of faults, or two faults have one name.
 pub(crate) fn read(text: &str) -> Result<Vec<Fault>> {
     let List { fault: faults } = toml::from_str(text).with_context(|| format!("cannot read {LIST}"))?;
     for (index, fault) in faults.iter().enumerate() {
@@ -46,22 +46,22 @@ pub(crate) fn read(text: &str) -> Result<Vec<Fault>> {
 }
 
 impl Fault {
-    /// What replaces its text.
+    /// The text that replaces the found text.
     pub(crate) fn plant(&self) -> &str {
         &self.plant
     }
 
-    /// Where its text is, if it is there exactly once.
+    /// The range of the text to replace, if a file contains it exactly once.
     pub(crate) fn range_in(&self, text: &str) -> Option<Range<usize>> {
         let mut places = text.match_indices(&self.find);
         let (at, found) = places.next()?;
         places.next().is_none().then_some(at..at + found.len())
     }
 
-    /// The text of its file with the fault in it.
+    /// The text of the file with the fault planted.
     ///
     /// # Errors
-    /// When the place is not there exactly once: the code has changed and the fault has to follow.
+    /// If the text to replace does not occur exactly once: the code has changed, and the fault must follow.
     pub(crate) fn plant_in(&self, text: &str) -> Result<String> {
         match text.matches(&self.find).count() {
             1 => Ok(text.replacen(&self.find, &self.plant, 1)),

@@ -14,14 +14,14 @@ use crate::tidy::dependents;
 /// The package of the root manifest.
 const ROOT: &str = "sdfg-programs";
 
-/// What the tests say of one fault.
+/// The verdict of the tests on one fault.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A test failed: the first one, perhaps by taking too long.
+    /// A test failed or exceeded its time limit: the first such test.
     Found { by: String, too_slow: bool },
     /// Every test passed.
     Missed,
-    /// The changed code is no Rust, and what the compiler says of it.
+    /// The changed code does not compile: the messages of the compiler.
     DoesNotBuild(String),
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Outcome {
 pub(super) struct Part {
     /// The packages with these tests.
     pub(super) of: Vec<String>,
-    /// The packages that are built, which decide what features those that they depend on have.
+    /// The packages that are built. They decide the features of the packages that they depend on.
     pub(super) built: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Suite<'t> {
     tools: &'t Tools,
     copy: &'t Path,
     nextest: bool,
-    /// What passes without a fault.
+    /// The parts that pass without a fault.
     sound: RefCell<Vec<Part>>,
 }
 
@@ -49,7 +49,7 @@ impl<'t> Suite<'t> {
         Suite { tools, copy, nextest, sound: RefCell::new(Vec::new()) }
     }
 
-    /// Runs the tests that may see a change of a file without one, as far as no earlier call has.
+    /// Runs the tests of a part without a fault, unless an earlier call did.
     ///
     /// # Errors
     /// When the code without a fault does not build or fails a test.
@@ -68,7 +68,7 @@ impl<'t> Suite<'t> {
         }
     }
 
-    /// What tests say of the code as it is, with a switch on or without one.
+    /// The verdict of the tests on the present code, with a switch on or without one.
     ///
     /// # Errors
     /// When they cannot be run.
@@ -95,7 +95,7 @@ impl<'t> Suite<'t> {
         Ok(Outcome::Found { by, too_slow })
     }
 
-    /// Builds the tests of some packages. What the compiler says if it refuses them.
+    /// Builds the tests of some packages. Returns the messages of the compiler if it refuses them.
     ///
     /// # Errors
     /// When the compiler cannot be run.
@@ -105,7 +105,7 @@ impl<'t> Suite<'t> {
         Ok((!build.status.success()).then(|| String::from_utf8_lossy(&build.stderr).into_owned()))
     }
 
-    /// Whether a test passes on the code as it is.
+    /// Whether a test passes on the present code.
     ///
     /// # Errors
     /// When the tests cannot be run.
@@ -131,7 +131,8 @@ fn packages(names: &[String]) -> Vec<&str> {
     names.iter().flat_map(|package| ["--package", package]).collect()
 }
 
-/// The packages whose tests may see a change of a file: its own, which builds soonest, and then all that depend on it.
+/// The packages whose tests may find a change of a file: its own package, which builds soonest, then all
+/// packages that depend on it.
 pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
     let mut folders = file.iter().map(|name| name.to_string_lossy());
     let own = match (folders.next().as_deref(), folders.next().as_deref()) {
@@ -143,7 +144,8 @@ pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
     [vec![own], others].into_iter().filter(|part| !part.is_empty()).collect()
 }
 
-/// The name of the first test that failed, as nextest or cargo's own runner writes it, and whether it took too long.
+/// The name of the first failed test, as nextest or cargo's own runner writes it, and whether it exceeded its
+/// time limit.
 fn first_failure(output: &Output) -> (String, bool) {
     let text = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).join("\n");
     let failed = text.lines().find_map(|line| {
@@ -173,7 +175,7 @@ mod tests {
         );
         assert_eq!(parts("crates/sdfg/src/lib.rs")[0], ["sdfg"]);
         assert_eq!(parts("crates/sdfg/src/lib.rs")[1].len(), 7);
-        // Tests of what users see find faults of the crates below `sdfg`, too.
+        // Tests of user-visible behaviour also find faults of the crates below `sdfg`.
         let above = parts("crates/validate/src/bounds.rs")[1].clone();
         assert!(above.contains(&"sdfg-interpret".to_owned()) && above.contains(&"sdfg-codegen".to_owned()));
         assert!(!above.contains(&"sdfg-graph".to_owned()));

@@ -21,24 +21,24 @@ const EDGES: [(&str, &[&str]); 17] = [
     ("sdfg-fuzz", &["sdfg", "sdfg-dace"]),
     ("sdfg-cli", &ALL),
     ("sdfg-programs", &ALL),
-    // The program that sets a machine up builds on a machine that is not set up.
+    // xtask sets a machine up, so it must build without the tools that it installs.
     ("xtask", &[]),
 ];
 
-/// Crates of the table that are workspaces of their own.
+/// Crates of the table that are separate workspaces.
 const OUTSIDE: [&str; 2] = ["sdfg-symbolica", "sdfg-fuzz"];
 
 const ALL: [&str; 7] =
     ["sdfg", "sdfg-runtime", "sdfg-transforms", "sdfg-library", "sdfg-codegen", "sdfg-dace", "sdfg-filetest"];
 
-/// Third-party crates that need something on the machine, with the only crates of ours that may ask for them.
+/// Third-party crates with requirements on the machine, and the only crates that may depend on them.
 const NATIVE: [(&str, &[&str]); 3] =
     [("inkwell", &["sdfg-codegen"]), ("llvm-sys", &["sdfg-codegen"]), ("symbolica", &["sdfg-symbolica"])];
 
 /// The crates of this workspace that may depend on a crate, directly or through others.
 pub(crate) fn dependents(name: &str) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
-    // A crate stands below those that it depends on.
+    // The table lists a crate after the crates that it depends on.
     for (user, used) in EDGES.iter().filter(|(user, _)| !OUTSIDE.contains(user)) {
         if used.iter().any(|used| *used == name || found.contains(used)) {
             found.push(user);
@@ -68,7 +68,7 @@ pub(super) fn edges(file: &File, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What of a manifest is needed here.
+/// The part of a manifest that this rule reads.
 ///
 /// Read line by line, because cargo's own readers would be this program's largest dependency; cargo itself
 /// refuses a manifest that is no TOML.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::source::Source;
 use super::{File, Finding};
 
-/// Names that say nothing about what a file holds, and so attract whatever has no place.
+/// Names that do not describe the contents of a file, so that the file collects unrelated code.
 const EMPTY_NAMES: [&str; 8] = ["utils", "util", "helpers", "helper", "common", "misc", "shared", "prelude"];
 
 /// Files that a reader expects at the root.
@@ -25,7 +25,7 @@ pub(super) fn name(file: &File, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Every Rust file opens with what it holds and why it is apart.
+/// Every Rust file opens with its contents and the reason for being separate.
 pub(super) fn module_documentation(file: &File, findings: &mut Vec<Finding>) {
     if !file.text.starts_with("//!") {
         let message = "a file opens with `//!`: what it holds and why it is apart";
@@ -61,7 +61,7 @@ pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
         }
         let spells = ["IN", "OUT"].map(|side| format!("\"{side}_")).iter().any(|literal| {
             line.match_indices(literal.as_str()).any(|(at, _)| {
-                // Two names that have nothing to do with ports.
+                // Two names that are unrelated to ports.
                 !["DIR", "OF_MEMORY"].iter().any(|other| line[at + literal.len()..].starts_with(other))
             })
         });
@@ -72,12 +72,12 @@ pub(super) fn ports(file: &File, source: &Source, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What is left to do has an issue, or nobody will do it.
+/// Open work has an issue.
 pub(super) fn to_do(file: &File, findings: &mut Vec<Finding>) {
     to_do_in(&file.path, &file.text, findings);
 }
 
-/// The same for a Rust file, where only comments count.
+/// The same rule for comments of a Rust file.
 pub(super) fn to_do_in_comments(file: &File, source: &Source, findings: &mut Vec<Finding>) {
     to_do_in(&file.path, &source.comments, findings);
 }

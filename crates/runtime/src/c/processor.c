@@ -1,6 +1,6 @@
 /* Levels of x86-64, as its ABI defines them.
  *
- * It is no part of the constructors of a library, which would run in processes that never use it, but of each `NAME_create`.
+ * Each `NAME_create` selects a level. A constructor of the library would also run in processes that never use it.
  */
 #include "processor.h"
 
@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Bits of the registers of the processor's description. Those with names are in <cpuid.h>, by different names in different compilers. */
+/* Bits of the registers that cpuid returns. Compilers define different names for them in <cpuid.h>. */
 #define BIT(n) (1u << (n))
 /* Leaf 1, ecx: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT. */
 #define BASIC_2 (BIT(0) | BIT(9) | BIT(13) | BIT(19) | BIT(20) | BIT(23))
@@ -23,7 +23,7 @@
 /* Leaf 0x80000001, ecx: LAHF and SAHF; LZCNT. */
 #define EXTENDED_2 BIT(0)
 #define EXTENDED_3 BIT(5)
-/* What the system saves of a thread: vectors of 16 and 32 bytes; masks and all of the vectors of 64 bytes. */
+/* State that the operating system saves for a thread: vectors of 16 and 32 bytes; masks and all vectors of 64 bytes. */
 #define STATE_3 0x06u
 #define STATE_4 0xe6u
 
@@ -45,7 +45,7 @@ static int32_t level_of_processor(void) {
 static int32_t level_of_processor(void) { return 0; }
 #endif
 
-/* The level that a variable allows at most: all if it is not set, none if it names none. */
+/* The highest level that the variable allows: all levels if it is not set, none if its text is not a level. */
 static int32_t level_allowed(void) {
     static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
     const char *asked = getenv("SDFG_CPU");
@@ -56,7 +56,7 @@ static int32_t level_allowed(void) {
 }
 
 int32_t sdfg_processor_version(const int32_t *levels, int64_t count) {
-    /* Asking costs up to 0.1 ms in a virtual machine; the answer stays the same, whoever asks. */
+    /* cpuid takes up to 0.1 ms in a virtual machine. The answer is the same in all threads. */
     static int32_t known;
     int32_t level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (level == 0) {

@@ -1,4 +1,4 @@
-/* Which of several versions of a program the processor runs. `crates/codegen/src/llvm/version.rs` declares it. */
+/* Selection of the version of a program for the processor. `crates/codegen/src/llvm/version.rs` declares it. */
 #ifndef SDFG_PROCESSOR_H
 #define SDFG_PROCESSOR_H
 
@@ -6,8 +6,8 @@
 
 #define SDFG __attribute__((weak, visibility("hidden")))
 
-/* The position of the last of `count` levels of x86-64, 1 to 4 and ascending, that the processor has; below zero if it has none of
- * them. The variable SDFG_CPU names a level that it is taken to have at most; another text there is none. */
+/* The position of the last of `count` levels of x86-64, 1 to 4 and ascending, that the processor supports; below zero if it
+ * supports none of them. The variable SDFG_CPU limits the level; a text that is not a level allows none. */
 SDFG int32_t sdfg_processor_version(const int32_t *levels, int64_t count);
 
 #endif

@@ -1,6 +1,6 @@
-/* Timers: each thread adds to sums and a list of its own, without a lock; they are put together when someone asks.
+/* Timers. Each thread adds to its own sums and list without a lock; sdfg_profile_text combines them.
  *
- * A thread finds its own by its identity in a table of the profile: generated code has no thread-local variables.
+ * A thread finds its sums by its identity in a table of the profile, because generated code has no thread-local variables.
  */
 #include "profile.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    THREADS = 1024,       /* places for threads: a power of two; what more threads do is not measured */
+    THREADS = 1024,       /* places for threads, a power of two; further threads are not measured */
     MOST_EVENTS = 1 << 18 /* of a thread in a trace */
 };
 
@@ -60,10 +60,10 @@ struct sdfg_profile {
     int64_t n_regions;
     int32_t with_counters;
     int32_t opened;       /* a bit for each counter that some thread has */
-    int32_t open_error;   /* why a counter could not be had */
+    int32_t open_error;   /* the error of a counter that could not be opened */
     int64_t n_threads;
-    int64_t lost;         /* executions that no thread could note */
-    int64_t origin;       /* when it was made */
+    int64_t lost;         /* executions that were not recorded */
+    int64_t origin;       /* time of its creation */
     int64_t cost;         /* of a timer, in nanoseconds */
     char *text;
     thread_t *threads[THREADS];
@@ -75,7 +75,7 @@ static inline int64_t now(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Counters of the calling thread, as far as the machine has them and the user may see them. */
+/* Opens those event counters of the calling thread that the machine has and that the user may read. */
 static void open_counters(sdfg_profile *profile, thread_t *thread) {
     int members = 0;
     for (int k = 0; k < SDFG_COUNTERS; k++) {
@@ -98,7 +98,7 @@ static void open_counters(sdfg_profile *profile, thread_t *thread) {
 }
 
 static void read_counters(const thread_t *thread, int64_t *values) {
-    uint64_t group[1 + SDFG_COUNTERS]; /* how many, then the values */
+    uint64_t group[1 + SDFG_COUNTERS]; /* their number, then their values */
     if (thread->group < 0 || read(thread->group, group, sizeof group) <= 0) memset(group, 0, sizeof group);
     for (int k = 0; k < SDFG_COUNTERS; k++) values[k] = thread->members[k] < 0 ? 0 : (int64_t)group[1 + thread->position[k]];
 }
@@ -127,7 +127,7 @@ static thread_t *open_thread(sdfg_profile *profile, uintptr_t identity) {
     return thread;
 }
 
-/* What the calling thread adds to; null if there is no place for it. */
+/* The sums of the calling thread; null if the table is full, or without memory. */
 static thread_t *own(sdfg_profile *profile) {
     uintptr_t identity = (uintptr_t)pthread_self();
     uintptr_t place = (identity >> 6) * 0x9E3779B97F4A7C15u >> 40;
@@ -181,7 +181,7 @@ static void end(const sdfg_profile *profile, thread_t *thread, sdfg_timer *timer
     note_event(thread, &event);
 }
 
-/* What a timer takes, tried out on a thread that nobody sees. */
+/* The cost of a timer, measured on sums that no report contains. */
 static int64_t cost(sdfg_profile *profile) {
     enum { TIMES = 128 };
     thread_t *thread = open_thread(profile, 0);
@@ -228,7 +228,7 @@ void sdfg_timer_end(sdfg_profile *profile, sdfg_timer *timer, const sdfg_task *t
     if (thread) end(profile, thread, timer, time, task);
 }
 
-/* Texts. They are made of integers alone: the decimal point of C's floating-point numbers is that of the user's language. */
+/* Texts. They are printed from integers, because the locale decides the decimal point of C's floating-point numbers. */
 
 typedef struct {
     char *bytes;
@@ -260,7 +260,7 @@ __attribute__((format(printf, 2, 3))) static void put(text_t *text, const char *
     }
 }
 
-/* A time with the unit in which it reads best. */
+/* A time in the most readable unit. */
 static void put_time(text_t *text, int width, int64_t time) {
     static const char *const UNITS[] = {"us", "ms", "s "};
     char number[32];
@@ -274,7 +274,7 @@ static void put_time(text_t *text, int width, int64_t time) {
     put(text, "%*s", width, number);
 }
 
-/* What all threads did. */
+/* The sum of a region over all threads. */
 static sum_t total_of(const sdfg_profile *profile, int64_t region) {
     sum_t total = {0};
     for (int place = 0; place < THREADS; place++) {
@@ -310,7 +310,7 @@ static void put_table(text_t *text, const sdfg_profile *profile) {
             put(text, is_rough ? " *" : "  ");
             put_time(text, 13, sum.least);
             put_time(text, 13, sum.most);
-            /* A share in tenths of a percent, without leaving 64 bits. */
+            /* A share in tenths of a percent, without overflow of 64 bits. */
             int64_t tenths = sum.total < INT64_MAX / 1000 ? sum.total * 1000 / (whole + !whole) : sum.total / (whole / 1000 + 1);
             put(text, " %7lld.%lld %%", (long long)(tenths / 10), (long long)(tenths % 10));
         }
@@ -349,7 +349,7 @@ static void put_counters(text_t *text, const sdfg_profile *profile, const int64_
         if (profile->opened & 1 << k) put(text, ", \"%s\": %lld", COUNTER[k].name, (long long)values[k]);
 }
 
-/* The tasks of a thread interleave, so each has a row of its own; tasks that follow each other share one. */
+/* The tasks of a thread interleave, so each has a separate row. Tasks that follow each other share a row. */
 static int64_t row_of(text_t *rows, const thread_t *thread, const sdfg_task *task) {
     if (!task) return thread->number;
     const sdfg_task *known;

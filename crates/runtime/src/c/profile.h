@@ -11,31 +11,33 @@ enum { SDFG_COUNTERS = 4 };
 
 typedef struct sdfg_profile sdfg_profile;
 
-/* Something that is timed. */
+/* A timed part of a program. */
 typedef struct {
     const char *path;
     const char *kind;
 } sdfg_region;
 
-/* A region that runs, in the frame of what runs it. */
+/* A running region, in the stack frame of its caller. */
 typedef struct {
     int64_t begin; /* in nanoseconds of the monotonic clock; zero if it does not run */
     int64_t region;
     int64_t counters[SDFG_COUNTERS];
 } sdfg_timer;
 
-/* What a program measures of itself; `with_counters` says whether event counters are read. Null without memory, which all functions
- * take for a profile that measures nothing. */
+/* Makes the profile of a program; `with_counters` requests event counters of the processor. Null without memory: all functions
+ * accept null as a profile that measures nothing. */
 SDFG sdfg_profile *sdfg_profile_open(const sdfg_region *regions, int64_t n_regions, int32_t with_counters);
 SDFG void sdfg_profile_close(sdfg_profile *profile);
-/* Any threads may call these two at once. A timer stops in the thread that began it; one that does not run is let alone. */
+/* Threads may call these two concurrently. A timer must stop in the thread that began it. Stopping a timer that does not run has no
+ * effect. */
 SDFG void sdfg_timer_begin(sdfg_profile *profile, sdfg_timer *timer, int64_t region);
 SDFG void sdfg_timer_end(sdfg_profile *profile, sdfg_timer *timer, const sdfg_task *task);
 
-/* What sdfg_profile_text writes. */
+/* Formats of sdfg_profile_text. */
 enum { SDFG_PROFILE_TABLE = 0, SDFG_PROFILE_TRACE = 1 };
 
-/* What was measured so far, as text that the profile owns until the next call; null without memory. No timer runs meanwhile. */
+/* The measurements so far as text; null without memory. The profile owns the text until the next call. No timer may run during the
+ * call. */
 SDFG const char *sdfg_profile_text(sdfg_profile *profile, int32_t format);
 
 #endif

@@ -1,6 +1,6 @@
-/* What sanitizers are told of switches between stacks: without it they take the frames of one for those of another.
+/* Annotations of stack switches for sanitizers, which would otherwise confuse the frames of different stacks.
  *
- * In ordinary builds all of this is nothing.
+ * All functions are empty in builds without a sanitizer.
  */
 #ifndef SDFG_STACK_H
 #define SDFG_STACK_H
@@ -25,14 +25,14 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* What a sanitizer knows a stack by. */
+/* A stack as a sanitizer identifies it. */
 typedef struct {
     const void *bottom;
     size_t bytes;
-    void *state; /* AddressSanitizer's frames of a stack that is left, ThreadSanitizer's name of a stack */
+    void *state; /* AddressSanitizer's fake frames of a suspended stack; ThreadSanitizer's handle of a stack */
 } sdfg_stack;
 
-/* A new stack, which nothing has run on. */
+/* Announces a new stack, on which no code has run. */
 static inline sdfg_stack sdfg_stack_new(const void *bottom, size_t bytes) {
     sdfg_stack stack = {bottom, bytes, NULL};
 #if defined(SDFG_THREAD_SANITIZER)
@@ -41,7 +41,7 @@ static inline sdfg_stack sdfg_stack_new(const void *bottom, size_t bytes) {
     return stack;
 }
 
-/* A stack that nothing runs on any more. */
+/* Announces that no code will run on a stack any more. */
 static inline void sdfg_stack_delete(sdfg_stack *stack) {
 #if defined(SDFG_THREAD_SANITIZER)
     __tsan_destroy_fiber(stack->state);
@@ -50,7 +50,7 @@ static inline void sdfg_stack_delete(sdfg_stack *stack) {
 #endif
 }
 
-/* Before each switch; `is_last` if nothing will run on the stack that is left. */
+/* Call this before each switch; `is_last` if no code will run on the present stack any more. */
 static inline void sdfg_stack_leave(sdfg_stack *from, const sdfg_stack *to, int is_last) {
 #if defined(SDFG_ADDRESS_SANITIZER)
     __sanitizer_start_switch_fiber(is_last ? NULL : &from->state, to->bottom, to->bytes);
@@ -62,7 +62,7 @@ static inline void sdfg_stack_leave(sdfg_stack *from, const sdfg_stack *to, int 
 #endif
 }
 
-/* After each switch, on the stack that was switched to. */
+/* Call this after each switch, on the new stack. */
 static inline void sdfg_stack_arrive(sdfg_stack *to, sdfg_stack *from) {
 #if defined(SDFG_ADDRESS_SANITIZER)
     __sanitizer_finish_switch_fiber(to->state, &from->bottom, &from->bytes);
