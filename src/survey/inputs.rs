@@ -1,8 +1,8 @@
 //! Search for inputs on which a graph runs without a trap.
 //!
 //! A file tells the types and symbolic shapes of arguments, not their values. Sizes, other symbols, index arrays
-//! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. A size that is
-//! too small for an access grows to fit it.
+//! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. Sizes
+//! that are too small for an access grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use sdfg_library::BuiltIn;
 use crate::random::Rng;
 
 /// Recipes that are tried for one graph.
-const TRIES: usize = 160;
+const TRIES: usize = 400;
 /// Recipes that are tried after a trap that depends on sizes and indices only in rare programs.
 const TRIES_OF_OTHERS: usize = 12;
 /// Growths of sizes within one recipe.
@@ -72,7 +72,8 @@ const INDICES: [Indices; 6] = [
     Indices::Same(2),
 ];
 /// Values of symbols that are in no shape, and of integer scalars; `None` is the smallest size.
-const NUMBERS: [Option<i64>; 5] = [Some(1), None, Some(0), Some(2), Some(3)];
+/// Negative ones stand for arrays that count from below zero.
+const NUMBERS: [Option<i64>; 6] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12)];
 
 #[derive(Clone, Copy)]
 struct Recipe {
@@ -80,6 +81,15 @@ struct Recipe {
     indices: Indices,
     symbols: Option<i64>,
     scalars: Option<i64>,
+}
+
+impl Recipe {
+    /// The smallest size.
+    fn smallest(self) -> i64 {
+        match self.sizes {
+            Sizes::Same(size) | Sizes::Ascending(size) => size,
+        }
+    }
 }
 
 /// Every recipe, those first that differ least from the first one.
@@ -115,9 +125,7 @@ impl<'a> Signature<'a> {
     /// The arguments of a recipe; `None` if a shape has no value or too many elements.
     fn arguments(&self, recipe: Recipe, grown: &BTreeMap<Symbol, i64>) -> Option<Arguments> {
         let (mut values, mut next) = (BTreeMap::new(), 0);
-        let smallest = match recipe.sizes {
-            Sizes::Same(size) | Sizes::Ascending(size) => size,
-        };
+        let smallest = recipe.smallest();
         for (symbol, _) in self.sdfg.symbols() {
             let value = match recipe.sizes {
                 _ if grown.contains_key(symbol) => grown[symbol],
@@ -163,13 +171,32 @@ impl<'a> Signature<'a> {
         Some(arguments)
     }
 
-    /// The symbol whose growth gives the container an element at `index`, with its least value.
-    fn growth(&self, container: &str, index: &[i64], shape: &[i64]) -> Option<(Symbol, i64)> {
-        let container = self.sdfg.container(self.sdfg.find_container(container)?);
-        let (at, index) =
-            index.iter().enumerate().find(|(at, index)| shape.get(*at).is_some_and(|e| *index >= e))?;
-        let symbol = container.shape().get(at)?.as_symbol()?;
-        (self.sizes.contains(symbol) && *index < LARGEST).then(|| (symbol.clone(), index + 1))
+    /// Larger sizes for an access beyond the end of a container: the symbol that is its extent at least doubles, or every
+    /// size, if the extent is made of other things. Nothing, if the access is before the begin.
+    fn grow(
+        &self,
+        (container, index, shape): (&str, &[i64], &[i64]),
+        recipe: Recipe,
+        grown: &mut BTreeMap<Symbol, i64>,
+    ) -> bool {
+        let is_beyond =
+            |at: &usize| index.get(*at).zip(shape.get(*at)).is_some_and(|(index, extent)| index >= extent);
+        let Some(at) = (0..index.len()).find(is_beyond) else { return false };
+        let declared = self.sdfg.find_container(container).map(|id| self.sdfg.container(id));
+        let extent = declared.and_then(|found| found.shape().get(at));
+        let symbols = match extent.map(Expr::as_symbol) {
+            Some(Some(symbol)) if self.sizes.contains(symbol) => vec![symbol.clone()],
+            Some(_) if extent.is_some_and(|extent| extent.as_int().is_some()) => return false,
+            Some(_) | None => self.sizes.iter().cloned().collect(),
+        };
+        let mut has_grown = false;
+        for symbol in symbols {
+            let before = grown.get(&symbol).copied().unwrap_or(recipe.smallest());
+            let size = (index[at] + 1).min(4 * before).max(2 * before);
+            has_grown |= size <= LARGEST;
+            grown.insert(symbol, size.min(LARGEST));
+        }
+        has_grown
     }
 }
 
@@ -236,8 +263,7 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
                 others += usize::from(!depends_on_sizes);
                 break;
             };
-            let Some((symbol, size)) = signature.growth(container, index, shape) else { break };
-            if grown.insert(symbol, size).is_some_and(|old| old >= size) {
+            if !signature.grow((container, index, shape), recipe, &mut grown) {
                 break;
             }
         }

@@ -387,3 +387,58 @@ fn whole_factors_are_written_as_integers() {
     assert!(words.contains(r#""alpha": 2.5, "beta": 0,"#), "{words}");
     assert!(print(&read_again("p", &written)).contains("alpha = 2.5; beta = 0 }"));
 }
+
+/// DaCe refuses an order edge from the exit of a scope to anything but data and exits.
+#[test]
+fn order_behind_scopes_is_written_through_data() {
+    let text = "sdfg p {
+      array A: f64[4]
+      array B: f64[4]
+      array C: f64[4]
+      state s {
+        access A
+        access B
+        access C
+        map m [i = 0:4] {
+          tasklet t (x) -> (y) { y = 2 * x }
+          m.A -> t.x: A[i]
+          t.y -> m.B: B[i]
+        }
+        map n [i = 0:4] {
+          tasklet u () -> (y) { y = 1.0 }
+          u.y -> n.OUT: TARGET[i]
+        }
+        A -> m.A
+        m.B -> B
+        n.OUT -> TARGET
+        order m -> n
+      }
+    }";
+    for (target, access_nodes) in [("C", 3), ("B", 3)] {
+        // Where both maps write one node, it cannot stand between them.
+        let text = text.replace("TARGET", target).replace("OUT", target);
+        let text = match target {
+            "B" => {
+                text.replace("[4]", "[8]").replace("-> n.B: B[i]", "-> n.B: B[i + 4]").replace("access C", "")
+            }
+            _ => text,
+        };
+        let sdfg = parse("p", &text).unwrap();
+        let written = write(&sdfg, Form::Plain).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&written).unwrap();
+        let state = &document["nodes"][0];
+        let kind = |node: &serde_json::Value| {
+            let at: usize = node.as_str().unwrap().parse().unwrap();
+            state["nodes"][at]["type"].as_str().unwrap().to_owned()
+        };
+        for edge in state["edges"].as_array().unwrap() {
+            let (src, dst) = (kind(&edge["src"]), kind(&edge["dst"]));
+            assert!(src != "MapExit" || dst == "AccessNode", "{src} -> {dst}");
+        }
+        let nodes = state["nodes"].as_array().unwrap();
+        assert_eq!(nodes.iter().filter(|node| node["type"] == "AccessNode").count(), access_nodes);
+        let Outcome::Settled = round_trip("p", &sdfg) else { panic!("the order is lost") };
+        let order = print(&read_again("p", &written));
+        assert!(order.contains("order ") && order.contains("-> n"), "{order}");
+    }
+}

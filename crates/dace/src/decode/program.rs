@@ -93,9 +93,9 @@ impl Decoder<'_> {
         let starts = if is_root { start::assignments(&attributes) } else { None };
         let globals = self.foreign_code(&attributes, &place, starts.is_some());
         let starts = starts.unwrap_or_default().into_iter().filter(|(name, _)| symbols.contains_key(name));
-        let initial = starts.map(|(name, value)| {
-            let value = self.control_expression(&value, &place.at("init_code"))?;
-            Ok((name, value))
+        let initial = starts.filter_map(|(name, value)| {
+            let found = self.start_value(&name, &value, &place.at("init_code")).transpose()?;
+            Some(found.map(|value| (name, value)))
         });
         let initial: Result<Vec<_>, Failed> = initial.collect();
         let body = self.region(&object, &place);

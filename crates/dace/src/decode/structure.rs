@@ -102,6 +102,27 @@ impl Decoder<'_> {
         expression(&self.flat(text, place)?, &self.structs, place, self.log)
     }
 
+    /// The value of a symbol that code sets when the program starts; `None` if the file does not describe the member that
+    /// has it. The caller gives the symbol then.
+    pub(super) fn start_value(
+        &self,
+        symbol: &str,
+        value: &str,
+        place: &Place<'_>,
+    ) -> Result<Option<sdfg::syntax::Expression>, Failed> {
+        let is_described = match self.structures.borrow().last() {
+            Some(structures) => flattened(value, structures).is_ok(),
+            None => true,
+        };
+        if is_described {
+            return self.control_expression(value, place).map(Some);
+        }
+        let message =
+            format!("the file does not describe `{value}`, so the caller gives `{symbol}` if it is used");
+        self.log.note(Code::Approximated, place, message);
+        Ok(None)
+    }
+
     /// Statements of control flow.
     pub(super) fn control_statements(
         &self,

@@ -13,6 +13,7 @@ mod functions;
 mod names;
 mod nested;
 mod node;
+mod order;
 mod signs;
 mod state;
 mod stencil;

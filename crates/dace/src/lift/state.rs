@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sdfg::ir::{EdgeId, NodeId, State};
 
 use super::constants::Constants;
-use super::{SdfgLifting, all};
+use super::{SdfgLifting, all, order};
 use crate::model::{self, Edge};
 use crate::report::{Code, Failed};
 
@@ -51,7 +51,9 @@ impl SdfgLifting<'_> {
                 |id: &EdgeId| !graph.constants.edges.contains(id) || graph.constants.orders.contains(id);
             all(state.edges().map(|(id, _)| id).filter(kept).map(|id| self.dataflow_edge(&graph, id)))
         };
-        Ok(model::State { nodes: nodes?, edges: edges? })
+        let mut lifted = model::State { nodes: nodes?, edges: edges? };
+        order::lead_through_data(&mut lifted);
+        Ok(lifted)
     }
 
     /// Refuses something at a node.

@@ -252,6 +252,10 @@ fn code_that_sets_symbols_from_members_when_the_program_starts_is_read() {
     let options = sdfg::interpret::Options::default();
     sdfg::interpret::Interpreter::new(&program).unwrap().run(&mut arguments, &options).unwrap();
     assert_eq!(arguments.get("o").unwrap().to_vec::<f64>().unwrap(), [3.0]);
+    document["attributes"]["init_code"] = frame("n = s->n;\nfirst = s->gone;\n");
+    let sdfg = read(document.to_string().as_bytes());
+    let symbols: Vec<&str> = sdfg.symbols().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(symbols, ["first", "n"], "a member that is not described leaves its symbol to the caller");
     document["attributes"]["init_code"] = frame("n = s->n;\nfirst = compute(s);\n");
     assert!(refusal(&document).contains("D106"));
 }
