@@ -4,6 +4,8 @@ A value that does not fit is a TypeError (of the wrong kind or element type) or 
 names the argument and what the program takes. Nothing is converted but Python's numbers, and nothing is copied.
 """
 
+import ctypes
+import math
 import operator
 import struct
 
@@ -152,6 +154,18 @@ class Array:
         strides = [self._value(stride, symbols) * self.dtype.itemsize for stride in self._strides]
         offset = self._value(self._offset, symbols) * self.dtype.itemsize
         return numpy.ndarray(shape, self.dtype, memory, offset, strides)
+
+    def at_address(self, address, symbols):
+        """The array that lies at an address."""
+        shape = tuple(self._value(extent, symbols) for extent in self.shape)
+        if any(extent < 0 for extent in shape):
+            raise ValueError(f"argument {self} has the negative extents {shape}")
+        elements = math.prod(shape) if self.is_dense else self._value(self._elements, symbols)
+        memory = (ctypes.c_char * (elements * self.dtype.itemsize)).from_address(address)
+        if self.is_dense:
+            return numpy.ndarray(shape, self.dtype, memory)
+        strides = [self._value(stride, symbols) * self.dtype.itemsize for stride in self._strides]
+        return numpy.ndarray(shape, self.dtype, memory, self._value(self._offset, symbols) * self.dtype.itemsize, strides)
 
     def result(self, value):
         """A result as the caller gets it."""

@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from .argument import Array, Scalar
+from .structure import flattened
 
 # The version of the description that this package reads.
 _VERSION = 1
@@ -85,12 +86,12 @@ class Program:
         """Runs the program; the result is what it returns, in `__return` containers of its own.
 
         Arrays are NumPy arrays, which the program reads and writes where they are; numbers and symbols are Python's or NumPy's numbers.
-        Symbols that are extents of arrays follow from these.
+        Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members.
         """
         if positional:
             raise TypeError(f"{self.name} takes its arguments by name: {self}")
         if not arguments.keys() <= self._arguments.keys():
-            arguments = self._without_fixed(arguments)
+            arguments = self._without_fixed(flattened(arguments, self._arguments))
         symbols = self._bind(arguments)
         for array in self._results:
             if array.name not in arguments:
