@@ -28,7 +28,7 @@ impl Answer {
     }
 
     pub(crate) fn to_json(&self) -> Json {
-        json!({"reached": self.reached, "why": self.why})
+        json!({"reached": self.reached, "valid": self.is_valid(), "why": self.why})
     }
 
     /// The answer as an obstacle: a graph that DaCe rejects is not tested, and one that it computes otherwise

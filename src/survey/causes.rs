@@ -109,5 +109,33 @@ pub fn table(lines: &[Json]) -> String {
         let _ = write!(out, ", {count} {outcome}");
     }
     out.push('\n');
+    let is_valid = |line: &&Json| line["dace"]["original"]["valid"] == true;
+    let counted: Vec<&Json> = lines.iter().filter(is_valid).filter(|line| needs(line).is_none()).collect();
+    if !counted.is_empty() {
+        let passed = counted.iter().filter(|line| line["outcome"] == "passed").count();
+        let percent = 100.0 * passed as f64 / counted.len() as f64;
+        let all = counted.len();
+        let _ = writeln!(
+            out,
+            "{passed} of {all} that DaCe accepts, for CPUs and without callbacks, passed: {percent:.1} %"
+        );
+    }
     out
+}
+
+/// What a graph needs besides a CPU, as its obstacles tell: an accelerator, or a Python to call back.
+fn needs(line: &Json) -> Option<&'static str> {
+    let found = |words: &[&str], codes: &[&str]| {
+        line["obstacles"].as_array().into_iter().flatten().any(|obstacle| {
+            let text = |key: &str| obstacle[key].as_str().unwrap_or_default();
+            codes.contains(&text("code")) || words.iter().any(|word| text("message").contains(word))
+        })
+    };
+    if found(&["`GPU_", "`FPGA_", "`Snitch", "`SVE_", "SystemVerilog"], &["T001", "T002"]) {
+        Some("accelerator")
+    } else if found(&["callback", "called back"], &[]) {
+        Some("callback")
+    } else {
+        None
+    }
 }

@@ -46,6 +46,27 @@ fn messages_of_different_graphs_have_one_cause() {
 }
 
 #[test]
+fn graphs_of_cpus_that_dace_accepts_are_counted() {
+    let line = |outcome: &str, valid: bool, code: &str| {
+        let obstacle = super::Obstacle::new(Stage::Check, super::Verdict::Refused, "m: no").with_code(code);
+        let obstacles = if outcome == "passed" { json!([]) } else { json!([obstacle.to_json()]) };
+        json!({"file": "a", "outcome": outcome, "obstacles": obstacles, "dace": {"original": {"valid": valid}}})
+    };
+    let lines = [
+        line("passed", true, ""),
+        line("refused", true, "V304"),
+        line("refused", true, "T001"),
+        line("passed", false, ""),
+        line("refused", false, "V304"),
+    ];
+    let table = table(&lines);
+    assert!(
+        table.ends_with("1 of 2 that DaCe accepts, for CPUs and without callbacks, passed: 50.0 %\n"),
+        "{table}"
+    );
+}
+
+#[test]
 fn functions_and_kinds_keep_their_names_in_causes() {
     assert_eq!(
         super::causes::cause("g/nodes[1]: the function `omp_get_thread_num` of `t1` is not supported"),
