@@ -113,19 +113,19 @@ static SDFG_NOINLINE void histogram_pixels(int64_t H, int64_t W, const uint8_t *
             for (int64_t sdfg_t9 = 0; sdfg_t9 < 8; ++sdfg_t9) {
                 const int64_t sdfg_t8 = sdfg_t6 + sdfg_t9;
                 const int64_t x = sdfg_t8;
-                const int64_t bank = sdfg_t9;
+                const int64_t copy = sdfg_t9;
                 {
                     const uint8_t v_ = image[W * y + x];
-                    bins_private[264 * bank + (int64_t)v_] = sdfg_add_i64(bins_private[264 * bank + (int64_t)v_], 1);
+                    bins_private[264 * copy + (int64_t)v_] = sdfg_add_i64(bins_private[264 * copy + (int64_t)v_], 1);
                 }
             }
         }
         for (; sdfg_t6 < sdfg_t7; ++sdfg_t6) {
             const int64_t x = sdfg_t6;
-            const int64_t bank = 0;
+            const int64_t copy = 0;
             {
                 const uint8_t v_ = image[W * y + x];
-                bins_private[264 * bank + (int64_t)v_] = sdfg_add_i64(bins_private[264 * bank + (int64_t)v_], 1);
+                bins_private[264 * copy + (int64_t)v_] = sdfg_add_i64(bins_private[264 * copy + (int64_t)v_], 1);
             }
         }
     }

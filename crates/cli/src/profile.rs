@@ -1,4 +1,4 @@
-//! Options for timers and counters: the regions to measure, and the destination of the measurements.
+//! Options for timers and counters: the timed parts, and the destination of the measurements.
 
 use clap::{Args, ValueEnum};
 use sdfg_codegen::interface::ProfileFormat;

@@ -67,8 +67,8 @@ fn small_targets_get_an_accumulator_for_each_thread() {
     let text = plan(&program("histogram"));
     assert!(text.contains("private bins_private sum into bins[0](256 by 1)"), "{text}");
     assert!(!text.contains("atomic"), "{text}");
-    // Neighbours may pick the same element: they get different banks.
-    assert!(text.contains("buffer bins_private: i64[2112]") && text.contains("banks bank"), "{text}");
+    // Neighbours may pick the same element: they get different copies.
+    assert!(text.contains("buffer bins_private: i64[2112]") && text.contains("copies copy"), "{text}");
 }
 
 #[test]
@@ -504,11 +504,11 @@ fn arguments_of_c_functions_use_what_they_name() {
 #[test]
 fn what_iterations_hand_on_is_told() {
     let text = plan(&program("quicksort"));
-    assert!(text.contains("handed over A\n"), "{text}");
+    assert!(text.contains("communicated A\n"), "{text}");
     // Here iterations only combine.
-    assert!(!plan(&program("fibonacci")).contains("handed over"));
+    assert!(!plan(&program("fibonacci")).contains("communicated"));
     // No consume scope takes what this loop pushes.
-    assert!(!plan(&program("query")).contains("handed over"));
+    assert!(!plan(&program("query")).contains("communicated"));
 }
 
 /// The consumer of an element may read values combined before its push, so the combination is not deferred to

@@ -1,6 +1,6 @@
 //! Race detection: unordered accesses of an element (`docs/semantics.md`, "Conflicts").
 //!
-//! Consume scopes that push further work add more order (`handover`).
+//! Consume scopes that push further work add more order (`stream_order`).
 //!
 //! An access happens at a *point* of a series-parallel tree: in an item of a dataflow body, at a position
 //! (iteration or step) of an instance (one execution of a scope, or one call of an SDFG). Two points are

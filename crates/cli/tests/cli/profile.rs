@@ -67,9 +67,9 @@ fn traced(more: &[&str]) {
         (("tasklet", "rows/sum/add"), 29_400),
     ]
     .into();
-    let regions = trace["regions"].as_array().expect("a list");
+    let timers = trace["timers"].as_array().expect("a list");
     let text_of = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    let counts: BTreeMap<(String, String), u64> = regions
+    let counts: BTreeMap<(String, String), u64> = timers
         .iter()
         .map(|r| ((text_of(r, "kind"), text_of(r, "path")), r["count"].as_u64().unwrap_or_default()))
         .collect();

@@ -53,7 +53,7 @@ pub(super) struct Closed {
     /// As the loop's.
     pub(super) selector: Option<CopySelector>,
     pub(super) locals: Vec<BufferId>,
-    pub(super) handed_over: Vec<BufferId>,
+    pub(super) communicated: Vec<BufferId>,
     pub(super) independent: bool,
 }
 
@@ -153,7 +153,7 @@ impl<'g> Lowering<'g> {
         let records = self.records_by_buffer(&open);
         let independent = self.is_independent(&records, &[&open]);
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let sums = if self.options.checked || !self.may_put_off(body) {
+        let sums = if self.options.checked || !self.may_defer_resolution(body) {
             Vec::new()
         } else {
             self.accumulated(body, &open, &records)
@@ -213,13 +213,13 @@ impl<'g> Lowering<'g> {
                 collected: Vec::new(),
                 selector: None,
                 locals: Vec::new(),
-                handed_over: Vec::new(),
+                communicated: Vec::new(),
                 independent: false,
             };
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
-        let handed_over = self.handed_over(body, outermost);
-        let may_put_off = self.may_put_off(body);
+        let communicated = self.communicated(body, outermost);
+        let may_defer = self.may_defer_resolution(body);
         let mut locals = outermost.locals.clone();
         let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
         locals.extend(self.buffers_from(outermost.n_buffers).filter(on_stack));
@@ -233,7 +233,7 @@ impl<'g> Lowering<'g> {
                 continue;
             }
             let private =
-                if may_put_off { self.private(*buffer, records, outermost, &mut locals) } else { None };
+                if may_defer { self.private(*buffer, records, outermost, &mut locals) } else { None };
             match private {
                 Some((private, first)) => {
                     touches(body, &mut |mut touch| {
@@ -264,7 +264,7 @@ impl<'g> Lowering<'g> {
         let collected = self.collected(body, n_buffers);
         let selector = self.replicate_accumulators(&mut privates, body);
         let independent = independent && atomic.is_empty();
-        Closed { privates, collected, selector, locals, handed_over, independent }
+        Closed { privates, collected, selector, locals, communicated, independent }
     }
 
     /// The buffers that were added since there were `n`.

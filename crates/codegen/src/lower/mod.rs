@@ -15,6 +15,7 @@ mod call_frame;
 mod capability;
 mod captures;
 mod check;
+mod communication;
 mod components;
 mod conflict;
 mod consume;
@@ -24,7 +25,6 @@ mod dataflow;
 mod debug;
 mod error;
 mod fan_out;
-mod handover;
 mod memory;
 mod nested;
 mod options;
@@ -156,7 +156,7 @@ impl<'g> Lowering<'g> {
             records: Vec::new(),
             checks: Vec::new(),
             tasks: Vec::new(),
-            n_consume_scopes: handover::n_consume_scopes(sdfg),
+            n_consume_scopes: communication::n_consume_scopes(sdfg),
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),

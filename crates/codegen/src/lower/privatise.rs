@@ -73,7 +73,7 @@ impl Lowering<'_> {
 
     fn new_selector(&mut self) -> CopySelector {
         CopySelector {
-            variable: self.new_variable("bank", ScalarType::I64),
+            variable: self.new_variable("copy", ScalarType::I64),
             count: self.target.team.private_copies,
         }
     }

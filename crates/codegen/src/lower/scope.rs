@@ -235,7 +235,7 @@ impl<'g> Lowering<'g> {
             collected: closed.collected,
             in_order,
             locals: closed.locals,
-            handed_over: closed.handed_over,
+            communicated: closed.communicated,
             part,
             captures: Captures::default(),
         };

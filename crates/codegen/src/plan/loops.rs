@@ -251,7 +251,7 @@ pub(super) fn ranges(dimensions: &[LoopDimension]) -> String {
 
 /// The selector of private copies in the text of plans.
 pub(super) fn selector_text(selector: Option<&CopySelector>) -> String {
-    selector.map_or(String::new(), |each| format!(" banks {} of {}", each.variable, each.count))
+    selector.map_or(String::new(), |each| format!(" copies {} of {}", each.variable, each.count))
 }
 
 impl LoopDimension {

@@ -44,11 +44,12 @@ pub struct Team {
     /// Division of the loop into chunks that finish in the order of iterations; without, threads finish in
     /// any order.
     pub in_order: Option<OrderedChunks>,
-    /// Buffers of which every thread has its own: [`Thread`](super::Allocation::Thread) and [`Stack`](super::Allocation::Stack).
+    /// Buffers of which every thread has a separate copy: [`Thread`](super::Allocation::Thread) and
+    /// [`Stack`](super::Allocation::Stack).
     pub locals: Vec<BufferId>,
-    /// Buffers of which a thread may leave elements to other threads by what it pushes: who takes that reads and writes them, while the
-    /// loop runs.
-    pub handed_over: Vec<BufferId>,
+    /// Buffers through which threads communicate while the loop runs: a thread accesses elements before a push, and the
+    /// consumer of the pushed element accesses them too.
+    pub communicated: Vec<BufferId>,
     /// Timer of the work of each thread, if any.
     pub part: Option<TimerId>,
     /// Captures of the function of the loop.
@@ -128,7 +129,7 @@ impl Team {
             private.target.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
         }
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
-        self.handed_over.iter().for_each(|buffer| visit(Part::Contests(*buffer)));
+        self.communicated.iter().for_each(|buffer| visit(Part::Contests(*buffer)));
         self.collected.iter().for_each(|collected| collected.parts(visit));
         visit(Part::Outlined(&self.captures));
     }
@@ -173,9 +174,9 @@ impl Team {
             let name = to.name(*local);
             to.line(format_args!("local {name}"))?;
         }
-        for buffer in &self.handed_over {
+        for buffer in &self.communicated {
             let name = to.name(*buffer);
-            to.line(format_args!("handed over {name}"))?;
+            to.line(format_args!("communicated {name}"))?;
         }
         self.collected.iter().try_for_each(|collected| collected.print(to))?;
         for private in &self.privates {
@@ -183,7 +184,7 @@ impl Team {
             let resolution = private.resolution.name();
             let copies = private
                 .copies
-                .map(|PrivateCopies { count, stride }| format!(" in {count} banks of {stride}"));
+                .map(|PrivateCopies { count, stride }| format!(" in {count} copies of {stride}"));
             to.line(format_args!("private {name} {resolution} into {target}{}", copies.unwrap_or_default()))?;
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Tests of the interpreter on whole programs in text form.
 
 mod analysis;
-mod handovers;
 mod memory;
 mod orders;
 mod programs;
@@ -9,6 +8,7 @@ mod races;
 mod ranks;
 mod repository;
 mod resolutions;
+mod stream_order;
 mod streams;
 mod trace;
 mod traps;

@@ -394,7 +394,7 @@ static void put_trace(text_t *text, const sdfg_profile *profile) {
         }
     }
     free(rows.bytes);
-    put(text, "\n],\n\"timerNanoseconds\": %lld,\n\"missingEvents\": %lld,\n\"regions\": [", (long long)profile->cost, (long long)dropped);
+    put(text, "\n],\n\"timerNanoseconds\": %lld,\n\"missingEvents\": %lld,\n\"timers\": [", (long long)profile->cost, (long long)dropped);
     for (int64_t region = 0; region < profile->n_regions; region++) {
         sum_t sum = total_of(profile, region);
         put(text, "%s\n{\"path\": ", region ? "," : "");

@@ -114,7 +114,7 @@ impl Model {
         };
         for operator in &self.operators {
             for operand in operator.reads.iter().chain(&operator.writes) {
-                // One box more is a rank's home.
+                // One box more is a rank's owned part.
                 check(operator, operand.storage, operand.accesses.len() + 1)?;
             }
         }

@@ -39,7 +39,7 @@ impl Model {
 }
 
 impl Operand {
-    /// Partition of each dimension of the container: the sides of ranks' homes.
+    /// Partition of each dimension of the container: the sides of ranks' owned parts.
     fn cuts(&self, operator: &Operator, configuration: &[u32]) -> Vec<Option<Cut>> {
         let cut = |dimension: usize| {
             let (leading, _, _) = self.lead(operator, dimension)?;
@@ -50,9 +50,9 @@ impl Operand {
             let side = |part: u64| {
                 let Block { part: mut parts, mut bounds } = operator.whole();
                 (parts[leading], bounds[leading]) = (part, share(operator.domain[leading], n_parts, part));
-                let home = self.home(operator, configuration, &Block { part: parts, bounds });
-                let (begin, end) = home[dimension].bounds().unwrap_or((0, 0));
-                // Homes lie within the container.
+                let owned = self.owned(operator, configuration, &Block { part: parts, bounds });
+                let (begin, end) = owned[dimension].bounds().unwrap_or((0, 0));
+                // Owned parts lie within the container.
                 (begin.unsigned_abs(), end.unsigned_abs())
             };
             Some(Cut { dimension: leading, parts: (0..n_parts).map(side).collect() })

@@ -22,7 +22,7 @@ pub struct Load {
     pub messages: u64,
 }
 
-/// Numbers of elements of an operand that a rank accesses, and of those outside of its home.
+/// Numbers of elements of an operand that a rank accesses, and of those outside of its owned part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touched {
     all: u64,
@@ -31,7 +31,7 @@ struct Touched {
 
 /// Counting of elements for all configurations of an operation.
 enum CountingMethod {
-    /// With one access they are products: along each axis so many, and so many that are in the home.
+    /// With one access they are products: along each axis so many, and so many that are in the owned part.
     Product(Holding<(u64, u64)>),
     /// Block by block.
     Each,
@@ -121,12 +121,12 @@ impl Operand {
     /// Elements that a block accesses.
     fn count(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Touched {
         let touched = self.touched_once(block);
-        let home = self.home(operator, configuration, block);
-        let boxes: Vec<&Sides> = std::iter::once(&home).chain(&touched).collect();
+        let owned = self.owned(operator, configuration, block);
+        let boxes: Vec<&Sides> = std::iter::once(&owned).chain(&touched).collect();
         Touched { all: count(&boxes[1..], |_| true), halo: count(&boxes, |set| set & 1 == 0) }
     }
 
-    /// For its one access, along each axis how many positions each rank touches, and how many of them are in its home. No
+    /// For its one access, along each axis how many positions each rank touches, and how many of them are in its owned part. No
     /// dimension of the domain is empty.
     fn products(
         &self,
@@ -146,8 +146,8 @@ impl Operand {
                     };
                     let touched: Side = index.side(*extent, bounds, 1);
                     let leading = self.lead(operator, dimension).and_then(|(leading, ..)| part(leading));
-                    let home = self.home_side(operator, dimension, leading);
-                    (touched.len(), touched.n_common(&home))
+                    let owned = self.owned_side(operator, dimension, leading);
+                    (touched.len(), touched.n_common(&owned))
                 }),
             })
             .collect();

@@ -157,7 +157,7 @@ impl Operand {
 
     /// The part of the container that a rank holds before it computes: each dimension of the container is cut where the
     /// dimension of the domain is that leads through it. Ranks that differ in other dimensions hold copies.
-    pub(super) fn home(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Sides {
+    pub(super) fn owned(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Sides {
         let side = |dimension: usize| {
             let lead = self.lead(operator, dimension);
             let part = lead.map(|(leading, ..)| Part {
@@ -165,13 +165,13 @@ impl Operand {
                 parts: u64::from(configuration[leading]),
                 part: block.part[leading],
             });
-            self.home_side(operator, dimension, part)
+            self.owned_side(operator, dimension, part)
         };
         (0..self.extents.len()).map(side).collect()
     }
 
-    /// The home along one dimension of the container, for a part of the dimension that leads through it; all of it without one.
-    pub(super) fn home_side(&self, operator: &Operator, dimension: usize, part: Option<Part>) -> Side {
+    /// The owned part along one dimension of the container, for a part of the dimension that leads through it; all of it without one.
+    pub(super) fn owned_side(&self, operator: &Operator, dimension: usize, part: Option<Part>) -> Side {
         let extent = self.extents[dimension] as i64;
         let (Some((parameter, coefficient, reference)), Some(part)) = (self.lead(operator, dimension), part)
         else {

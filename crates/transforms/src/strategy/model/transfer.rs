@@ -2,7 +2,7 @@
 //! layout that another one needs.
 //!
 //! The data that the source leaves for the target is divided into disjoint boxes. From each box, a rank
-//! fetches the elements of its home that the source did not leave on it: a difference of two products of
+//! fetches the elements of its owned part that the source did not leave on it: a difference of two products of
 //! overlaps along the axes. All ranks are computed side by side. Where the source left more than one box on a
 //! rank, elements are distinguished box by box.
 
@@ -27,7 +27,7 @@ pub(super) struct Transfer {
     pub(super) target: Layouts,
     element_bytes: u64,
     left: Vec<Held>,
-    homes: Vec<Held>,
+    owned: Vec<Held>,
     way: CountingMethod,
 }
 
@@ -37,7 +37,7 @@ enum CountingMethod {
     /// In disjoint boxes, of which each rank was left a box at most.
     Boxes {
         pieces: Vec<Piece>,
-        /// For each layout of the target and each rank, how many elements in its home the source leaves for the target.
+        /// For each layout of the target and each rank, how many elements in its owned part the source leaves for the target.
         wanted: Vec<f64>,
         n_ranks: usize,
     },
@@ -49,24 +49,24 @@ enum CountingMethod {
         later: Vec<Sides>,
         /// For each access of the source, dimension, and pattern, what each rank has.
         left: Vec<Vec<Vec<Side>>>,
-        /// For each dimension and pattern the home of each rank.
-        homes: Vec<Vec<Vec<Side>>>,
+        /// For each dimension and pattern the owned part of each rank.
+        owned: Vec<Vec<Vec<Side>>>,
     },
 }
 
-/// A box, and along each axis what of it each rank has, and what is in each home.
+/// A box, and along each axis what of it each rank has, and what is in each owned part.
 #[derive(Debug)]
 struct Piece {
     axes: Vec<Along>,
 }
 
-/// Parts of a box that each rank has along an axis, and parts in each home.
+/// Parts of a box that each rank has along an axis, and parts in each owned part.
 #[derive(Debug)]
 enum Along {
     /// Intervals of both.
     Intervals([Intervals; 2]),
-    /// Elements of ranks may have gaps; homes have none.
-    Gaps { left: Vec<Side>, homes: Vec<(i64, i64)> },
+    /// Elements of ranks may have gaps; owned parts have none.
+    Gaps { left: Vec<Side>, owned: Vec<(i64, i64)> },
 }
 
 /// For each pattern and rank an interval. Numbers of elements are exact as floating-point numbers, which processors compare
@@ -83,7 +83,7 @@ pub(super) struct Ends<'a> {
     pub(super) target: (&'a Operator, &'a [Vec<u32>]),
 }
 
-/// Maximum number of boxes that a transfer distinguishes: one is a rank's home, and boxes that the source
+/// Maximum number of boxes that a transfer distinguishes: one is a rank's owned part, and boxes that the source
 /// wrote are distinguished from the elements of a rank.
 pub(super) fn n_boxes(written: usize, read: usize, later: usize) -> usize {
     1 + 2 * written + read + later
@@ -123,20 +123,20 @@ impl Transfer {
                 }),
             })
             .collect();
-        let home_axes: Vec<Axis<'_, Side>> = (0..reading.extents.len())
+        let owned_axes: Vec<Axis<'_, Side>> = (0..reading.extents.len())
             .map(|dimension| Axis {
                 dimensions: reading
                     .lead(target, dimension)
                     .map(|(leading, ..)| leading)
                     .into_iter()
                     .collect(),
-                of: Box::new(move |parts| reading.home_side(target, dimension, parts.first().copied())),
+                of: Box::new(move |parts| reading.owned_side(target, dimension, parts.first().copied())),
             })
             .collect();
         let left = Holding::new(from, n_ranks, &left_axes);
-        let homes = Holding::new(to, n_ranks, &home_axes);
+        let owned = Holding::new(to, n_ranks, &owned_axes);
         let way = if writing.accesses.len() == 1 {
-            in_boxes([&written, &read, &later], &left, &homes, n_ranks as usize)
+            in_boxes([&written, &read, &later], &left, &owned, n_ranks as usize)
         } else {
             None
         };
@@ -145,16 +145,16 @@ impl Transfer {
             read,
             later,
             left: left.patterns,
-            homes: homes.patterns,
+            owned: owned.patterns,
         });
         Some(Transfer {
             storage,
             times,
             source: left.layouts,
-            target: homes.layouts,
+            target: owned.layouts,
             element_bytes: reading.element_bytes,
             left: left.held,
-            homes: homes.held,
+            owned: owned.held,
             way,
         })
     }
@@ -183,9 +183,9 @@ impl Transfer {
             CountingMethod::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
                 all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
             }),
-            CountingMethod::Sets { written, read, later, left, homes } => {
-                let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
-                let n_axes = homes.len();
+            CountingMethod::Sets { written, read, later, left, owned } => {
+                let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
+                let n_axes = owned.len();
                 for rank in 0..needs.n_ranks {
                     let sides = |patterns: &[Vec<Vec<Side>>], held: &[u32]| -> Sides {
                         let side = |(axis, pattern): (&Vec<Vec<Side>>, &u32)| {
@@ -193,7 +193,7 @@ impl Transfer {
                         };
                         patterns.iter().zip(held).map(side).collect()
                     };
-                    let home = sides(homes, &needs.patterns);
+                    let owned = sides(owned, &needs.patterns);
                     let n_accesses = left.len().checked_div(n_axes).unwrap_or(1);
                     let access = |access: usize| {
                         let axes = access * n_axes..(access + 1) * n_axes;
@@ -201,7 +201,7 @@ impl Transfer {
                     };
                     let n_left = if rank < has.n_ranks { n_accesses } else { 0 };
                     let left: Vec<Sides> = (0..n_left).map(access).collect();
-                    all.push(self.element_bytes * n_fetched(&home, written, read, &left, later));
+                    all.push(self.element_bytes * n_fetched(&owned, written, read, &left, later));
                 }
             }
         }
@@ -213,7 +213,7 @@ impl Transfer {
         /// Ranks that are computed side by side.
         const RANKS: usize = 16;
         let CountingMethod::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
-        let (has, needs) = (&self.left[source_layout], &self.homes[target_layout]);
+        let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
         let (has_something, needs_something) = (has.n_ranks as usize, needs.n_ranks as usize);
         let wanted = &wanted[target_layout * n_ranks..][..needs_something];
         let mut fetched = [0.0_f64; RANKS];
@@ -224,18 +224,19 @@ impl Transfer {
             let n_had = has_something.saturating_sub(first).min(n);
             for piece in pieces {
                 let mut common = [1.0_f64; RANKS];
-                for (axis, (left, home)) in piece.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
+                for (axis, (left, owned)) in piece.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
                     let at = |pattern: u32| {
                         let place = pattern as usize * n_ranks + first;
                         place..place + n_had
                     };
-                    let (a, b) = (at(*left), at(*home));
+                    let (a, b) = (at(*left), at(*owned));
                     match axis {
                         Along::Intervals(ends) => multiply(&mut common, ends, a, b),
-                        Along::Gaps { left, homes } => {
-                            for (common, (left, home)) in common.iter_mut().zip(left[a].iter().zip(&homes[b]))
+                        Along::Gaps { left, owned } => {
+                            for (common, (left, owned)) in
+                                common.iter_mut().zip(left[a].iter().zip(&owned[b]))
                             {
-                                *common *= left.n_within(*home) as f64;
+                                *common *= left.n_within(*owned) as f64;
                             }
                         }
                     }
@@ -250,9 +251,9 @@ impl Transfer {
 }
 
 /// Multiplies by the overlaps of intervals of the ranks at these places.
-fn multiply(common: &mut [f64], [left, home]: &[Intervals; 2], a: Range<usize>, b: Range<usize>) {
-    let begins = left.begins[a.clone()].iter().zip(&home.begins[b.clone()]);
-    let ends = left.ends[a].iter().zip(&home.ends[b]);
+fn multiply(common: &mut [f64], [left, owned]: &[Intervals; 2], a: Range<usize>, b: Range<usize>) {
+    let begins = left.begins[a.clone()].iter().zip(&owned.begins[b.clone()]);
+    let ends = left.ends[a].iter().zip(&owned.ends[b]);
     for (common, ((b0, b1), (e0, e1))) in common.iter_mut().zip(begins.zip(ends)) {
         let begin = if b0 > b1 { b0 } else { b1 };
         let end = if e0 < e1 { e0 } else { e1 };
@@ -272,10 +273,10 @@ fn is_left(set: u128, n_written: usize, n_read: usize) -> bool {
     any(set, 0, n_written) && any(set, n_written, n_read) && set >> (n_written + n_read) == 0
 }
 
-/// Number of elements that are in a home, written, read, not left on the rank, and not written later.
-fn n_fetched(home: &Sides, written: &[Sides], read: &[Sides], left: &[Sides], later: &[Sides]) -> u64 {
+/// Number of elements that are in an owned part, written, read, not left on the rank, and not written later.
+fn n_fetched(owned: &Sides, written: &[Sides], read: &[Sides], left: &[Sides], later: &[Sides]) -> u64 {
     let others = written.iter().chain(read).chain(left).chain(later);
-    let boxes: Vec<&Sides> = std::iter::once(home).chain(others).collect();
+    let boxes: Vec<&Sides> = std::iter::once(owned).chain(others).collect();
     let n_others = 1 + written.len() + read.len();
     count(&boxes, |set| {
         let is_there =
@@ -293,7 +294,7 @@ fn any(set: u128, first: usize, n: usize) -> bool {
 fn in_boxes(
     [written, read, later]: [&[Sides]; 3],
     left: &Holding<Side>,
-    homes: &Holding<Side>,
+    owned: &Holding<Side>,
     n_ranks: usize,
 ) -> Option<CountingMethod> {
     /// Boxes that are rather more than boxes with gaps.
@@ -301,31 +302,31 @@ fn in_boxes(
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
     let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
     let boxes = intervals(boxes.clone()).filter(|split| split.len() <= FEW).unwrap_or(boxes);
-    let mut wanted = vec![0.0; homes.held.len() * n_ranks];
-    let home =
-        |axis: usize, pattern: u32, rank: usize| homes.patterns[axis][pattern as usize][rank].as_interval();
-    for (held, wanted) in homes.held.iter().zip(wanted.chunks_exact_mut(n_ranks)) {
+    let mut wanted = vec![0.0; owned.held.len() * n_ranks];
+    let owned_interval =
+        |axis: usize, pattern: u32, rank: usize| owned.patterns[axis][pattern as usize][rank].as_interval();
+    for (held, wanted) in owned.held.iter().zip(wanted.chunks_exact_mut(n_ranks)) {
         for (rank, wanted) in wanted.iter_mut().enumerate() {
             for sides in &boxes {
                 let mut n = 1.0;
                 for (axis, (side, pattern)) in sides.iter().zip(&held.patterns).enumerate() {
-                    n *= side.n_within(home(axis, *pattern, rank)?) as f64;
+                    n *= side.n_within(owned_interval(axis, *pattern, rank)?) as f64;
                 }
                 *wanted += n;
             }
         }
     }
     let along = |(axis, side): (usize, &Side)| {
-        let (left, homes) = (&left.patterns[axis], &homes.patterns[axis]);
+        let (left, owned) = (&left.patterns[axis], &owned.patterns[axis]);
         if let Some(within) = side.as_interval()
-            && let (Some(left), Some(homes)) = (clipped(left, within), clipped(homes, within))
+            && let (Some(left), Some(owned)) = (clipped(left, within), clipped(owned, within))
         {
-            return Some(Along::Intervals([left, homes]));
+            return Some(Along::Intervals([left, owned]));
         }
         let left = left.iter().flatten().map(|one| one.common(side)).collect();
         Some(Along::Gaps {
             left,
-            homes: homes.iter().flatten().map(Side::as_interval).collect::<Option<_>>()?,
+            owned: owned.iter().flatten().map(Side::as_interval).collect::<Option<_>>()?,
         })
     };
     let piece =

@@ -108,7 +108,7 @@ impl Operation {
     }
 
     /// Elements of an array on a rank: along each dimension its part of the longest dimension in the index.
-    fn home(&self, access: &Access, configuration: &[u32], part: &[u32]) -> BTreeSet<Vec<i64>> {
+    fn owned(&self, access: &Access, configuration: &[u32], part: &[u32]) -> BTreeSet<Vec<i64>> {
         let held = |(extent, index): (&i64, &Vec<(usize, i64)>)| -> Vec<i64> {
             let lead = index.iter().rev().max_by_key(|(dimension, _)| self.domain[*dimension]);
             let &(dimension, coefficient) = lead.expect("an index");
@@ -135,8 +135,8 @@ impl Operation {
             for access in &self.reads {
                 let read = elements(access, &iterations);
                 load.memory_bytes += 8 * read.len() as u64;
-                let home = self.home(access, configuration, &part);
-                load.halo_bytes += 8 * read.difference(&home).count() as u64;
+                let owned = self.owned(access, configuration, &part);
+                load.halo_bytes += 8 * read.difference(&owned).count() as u64;
             }
             load.memory_bytes += 8 * elements(&self.write, &iterations).len() as u64;
             load.messages = u64::from(load.halo_bytes > 0);
@@ -239,8 +239,8 @@ proptest! {
             let left = parts(configurations[0], rank)
                 .map_or(BTreeSet::new(), |part| elements(&from.write, &from.iterations(configurations[0], &part)));
             let all = elements(&to.reads[0], &to.iterations(&[1; 7], &[0; 7]));
-            let home = to.home(&to.reads[0], configurations[1], &part);
-            8 * home.intersection(&all).filter(|element| !left.contains(*element)).count() as u64
+            let owned = to.owned(&to.reads[0], configurations[1], &part);
+            8 * owned.intersection(&all).filter(|element| !left.contains(*element)).count() as u64
         };
         prop_assert_eq!(model.edges().len(), 1);
         let layout = |end| model.layouts(0, end).of(strategy[model.edges()[0].vertex(end)]);

@@ -1,6 +1,6 @@
 //! Simulation of a random program: ranks compute iteration by iteration and receive element by element.
 //!
-//! The simulation shares only the protocol with the model: distribution of iterations, the home of each rank,
+//! The simulation shares only the protocol with the model: distribution of iterations, the owned part of each rank,
 //! and ring reductions.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ fn holds(map: &RandomMap, configuration: &[u32], part: [u32; 2], indices: &[Inde
     (1..configuration[lead]).filter(|k| is_past(*k)).count() == part[lead] as usize
 }
 
-fn home(map: &RandomMap, configuration: &[u32], rank: u32, accesses: &[[Index; 2]]) -> BTreeSet<Element> {
+fn owned(map: &RandomMap, configuration: &[u32], rank: u32, accesses: &[[Index; 2]]) -> BTreeSet<Element> {
     let Some(part) = parts(configuration, rank) else { return BTreeSet::new() };
     let along = |dimension: usize| -> Vec<i64> {
         let indices: Vec<Index> = accesses.iter().map(|access| access[dimension]).collect();
@@ -87,8 +87,8 @@ fn loads(map: &RandomMap, configuration: &[u32], ranks: u32) -> Vec<Load> {
             }
             let read = elements(&accesses, &iterations);
             load.memory_bytes += 8 * read.len() as u64;
-            let home = home(map, configuration, rank, &accesses);
-            load.halo_bytes += 8 * read.difference(&home).count() as u64;
+            let owned = owned(map, configuration, rank, &accesses);
+            load.halo_bytes += 8 * read.difference(&owned).count() as u64;
         }
         load.memory_bytes += 8 * elements(&[map.write.1], &iterations).len() as u64;
         load.messages = u64::from(load.halo_bytes > 0);
@@ -166,11 +166,11 @@ fn fetched(
                     let has =
                         left.iter().any(|at| (from.write.1[0].at(*at), from.write.1[1].at(*at)) == element);
                     let Some(part) = parts(&configurations[target], rank) else { continue };
-                    let is_home = [element.0, element.1].into_iter().enumerate().all(|(d, x)| {
+                    let is_owned = [element.0, element.1].into_iter().enumerate().all(|(d, x)| {
                         let indices: Vec<Index> = accesses.iter().map(|access| access[d]).collect();
                         holds(map, &configurations[target], part, &indices, x)
                     });
-                    received[rank as usize] += if is_home && !has { 8 } else { 0 };
+                    received[rank as usize] += if is_owned && !has { 8 } else { 0 };
                 }
             }
         }

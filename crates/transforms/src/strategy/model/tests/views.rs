@@ -192,8 +192,8 @@ fn what_was_written_by_two_accesses_is_left_by_both() {
             let left =
                 |rank: u64, x: u64| rank < from && x / 2 >= 9 * rank / from && x / 2 < 9 * (rank + 1) / from;
             let fetched = |rank: u64| -> u64 {
-                let home = if rank < to { 18 * rank / to..18 * (rank + 1) / to } else { 0..0 };
-                8 * home.filter(|x| !left(rank, *x)).count() as u64
+                let owned = if rank < to { 18 * rank / to..18 * (rank + 1) / to } else { 0..0 };
+                8 * owned.filter(|x| !left(rank, *x)).count() as u64
             };
             let layout = |end, configuration| model.layouts(0, end).of(configuration);
             let found = model.fetched(0, layout(End::Source, source), layout(End::Target, target));

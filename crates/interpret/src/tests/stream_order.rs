@@ -1,4 +1,4 @@
-//! Tests of hand-overs by consume scopes against enumeration: a program traps exactly if no chain of steps,
+//! Tests of the order that streams create, against enumeration: a program traps exactly if no chain of steps,
 //! paths and pushes orders two conflicting accesses.
 //!
 //! The program has a consume scope with another one inside. Tables describe its tasklets step by step, so

@@ -1,5 +1,5 @@
-//! Elements that pass from one thread to another. A consume scope takes an element after its push, so it may
-//! access memory that the producer wrote before the push (`docs/semantics.md`, "Streams").
+//! Communication between threads through streams. A consume scope takes an element after its push, so it may
+//! access memory that the producer wrote before the push (`docs/semantics.md`, "Conflicts").
 //!
 //! Two decisions follow. A loop that pushes does not defer conflict resolution to its end, because the
 //! consumer may read the result earlier. Memory that passes between threads is not treated as thread-local
@@ -30,15 +30,16 @@ pub(super) fn n_consume_scopes(sdfg: &Sdfg) -> usize {
 }
 
 impl Lowering<'_> {
-    /// Whether what the iterations of a loop combine may reach its target when the loop ends; the loop is closed.
-    pub(super) fn may_put_off(&self, body: &mut [Statement]) -> bool {
-        // Where a single scope hands elements to itself, the records of its loop hold every access.
+    /// Whether the conflict resolution of a closed loop may be deferred to the end of the loop.
+    pub(super) fn may_defer_resolution(&self, body: &mut [Statement]) -> bool {
+        // If the only consume scope pushes to itself, the records of its loop contain every access.
         let is_its_own = self.n_consume_scopes == 1 && is_consume(body) && self.is_alone();
         self.n_consume_scopes == 0 || is_its_own || !pushes(body)
     }
 
-    /// Buffers of which the threads that share a loop may leave elements to each other, or to others, while it runs; the loop is closed.
-    pub(super) fn handed_over(&self, body: &mut [Statement], outermost: &OpenLoop) -> Vec<BufferId> {
+    /// Buffers through which threads of a closed loop may communicate, with each other or with other threads, while it
+    /// runs.
+    pub(super) fn communicated(&self, body: &mut [Statement], outermost: &OpenLoop) -> Vec<BufferId> {
         if self.n_consume_scopes == 0 {
             return Vec::new();
         }
@@ -48,7 +49,7 @@ impl Lowering<'_> {
         if !takes_part {
             return Vec::new();
         }
-        // What a scope by itself only reads was written before it began, and what it combines is contested anyway.
+        // Memory that a lone scope only reads was written before it began. Memory that it combines is contended anyway.
         let only_writes = is_alone && is_consume(body);
         let mut found = Vec::new();
         touches(body, &mut |mut touch| {
