@@ -2,11 +2,11 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
-use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
+use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, Index, Name};
 
 use super::SdfgLowering;
 use super::containers::rank;
-use crate::model::Descriptor;
+use crate::model::{Descriptor, DescriptorKind};
 use crate::text::{as_remainder, joined, map_expression};
 
 impl SdfgLowering<'_> {
@@ -16,7 +16,31 @@ impl SdfgLowering<'_> {
     /// elements, and the quotient of integers is an integer, as in C; for operands that are not negative, it is also the one that
     /// is rounded down.
     pub(super) fn control_expression(&self, expression: &Expression) -> Expression {
-        map_expression(expression.clone(), &mut |part| as_remainder(joined(self.control_part(part))))
+        let decided = map_expression(expression.clone(), &mut |part| self.without_pointers(part));
+        map_expression(decided, &mut |part| as_remainder(joined(self.control_part(part))))
+    }
+
+    /// `True` or `False` for the comparison of an array with 0: it is that of a pointer in DaCe's code, and every array is
+    /// there when the program runs. Fortran's `ALLOCATED` is one.
+    fn without_pointers(&self, expression: Expression) -> Expression {
+        let ExpressionKind::Compare { first, rest } = &expression.kind else { return expression };
+        let is_pointer = |part: &Expression| {
+            let ExpressionKind::Name(name) = &part.kind else { return false };
+            let found = self.containers.get(name).map(|(_, found)| *found);
+            let has_elements = |found: &Descriptor| found.shape.iter().any(|extent| !extent.is_one());
+            found.is_some_and(|found| {
+                matches!(found.kind, DescriptorKind::Array | DescriptorKind::View) && has_elements(found)
+            })
+        };
+        let is_null = |part: &Expression| part.kind == ExpressionKind::Integer(0);
+        match rest.as_slice() {
+            [(op @ (CompareOp::Equal | CompareOp::NotEqual), other)]
+                if (is_pointer(first) && is_null(other)) || (is_null(first) && is_pointer(other)) =>
+            {
+                Expression { kind: ExpressionKind::Bool(*op == CompareOp::NotEqual), span: expression.span }
+            }
+            _ => expression,
+        }
     }
 
     fn control_part(&self, expression: Expression) -> Expression {

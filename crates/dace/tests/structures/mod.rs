@@ -260,6 +260,29 @@ fn code_that_sets_symbols_from_members_when_the_program_starts_is_read() {
     assert!(refusal(&document).contains("D106"));
 }
 
+#[test]
+fn an_array_is_allocated_whatever_its_elements_are() {
+    let members = [("x", array("float64", &["2"])), ("one", array("int32", &["1"]))];
+    let graph = Graph::new()
+        .with("s", structure("Structure", &members))
+        .array("o", "int32", &["1"])
+        .nodes(Vec::new())
+        .next()
+        .nodes(vec![tasklet("b = i + 10 * j + 100 * k", &[], &["b"]), access("o")])
+        .edges(vec![edge(0, "b", 1, "", memlet("o", "0:0", "1"))]);
+    let mut document = graph.document();
+    let values =
+        json!({"i": "1 if s.x != 0 else 0", "j": "1 if (0 == s.x) else 0", "k": "1 if s.one != 0 else 0"});
+    assign(&mut document, 0, values);
+    let sdfg = read(document.to_string().as_bytes());
+    let arguments: Vec<&str> = sdfg.arguments().map(|(_, found)| found.name.as_str()).collect();
+    let given: Vec<(&str, &[f64])> = [("s_x", &[0.0, 0.0][..]), ("s_one", &[0.0][..]), ("o", &[7.0][..])]
+        .into_iter()
+        .filter(|(name, _)| arguments.contains(name))
+        .collect();
+    assert_eq!(run(&sdfg, &given, "o"), [1.0]);
+}
+
 /// The value of an expression of two numbers of a type.
 fn of_bits(expression: &str, dtype: &str, value: f64, position: f64) -> f64 {
     let graph = Graph::new()
