@@ -1,5 +1,6 @@
 //! Plan tests: file tests whose command `#! test plan` lowers the program for a fixed target. The plan must equal the
-//! block of output `plan` at the end of the file. Each file is one reported test.
+//! block of output `plan` at the end of the file. Each file is one reported test. The programs on the pages of `T`
+//! codes have the command `#! test lower`.
 //!
 //! `checked` and `reproducible` behind the command request such code. `BLESS=1` writes the current plans; review the
 //! difference before you commit it.
@@ -16,8 +17,12 @@ use sdfg_library::{BuiltIn, expand};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans");
-    let trials = files(&root, "cargo nextest run -p sdfg-programs --test plans", &Lowered);
+    let advice = "cargo nextest run -p sdfg-programs --test plans";
+    let mut trials = files(&root, advice, &Lowered);
     assert!(trials.len() >= 18, "only {} programs", trials.len());
+    // The programs on the pages of `T` codes.
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/codegen/filetests");
+    trials.extend(files(&pages, advice, &Lowered));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

@@ -252,6 +252,7 @@ fn the_pages_of_refusals_show_them() {
         let Some(Example::Programs { bad, good }) = page.example else { panic!("{page}") };
         assert_eq!(codes(bad), [page.name], "{bad}");
         assert_eq!(codes(good), [""; 0], "{good}");
+        assert!(bad.contains(&format!("#! test lower -> refused {}\n", page.name)), "{bad}");
     }
 }
 

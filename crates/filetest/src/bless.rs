@@ -63,6 +63,7 @@ fn command(text: &mut String, file: &TestFile, outcome: &Outcome, position: usiz
         | Command::Survive
         | Command::Edit(_)
         | Command::Plan(_)
+        | Command::Lower(_)
         | Command::Native(_) => {
             let _ = writeln!(text, "#! test {}", file.texts[position].trim());
         }

@@ -29,11 +29,13 @@ pub(crate) enum Command {
     Edit(Edits),
     /// The plan is the block of output.
     Plan(PlanOptions),
+    /// The program can be lowered, or lowering refuses it with a message that contains this part.
+    Lower(Option<String>),
     /// Native code does as expected.
     Native(Native),
 }
 
-const KNOWN: &str = "parse, check, propagate, roundtrip, canonical, print, render, survive, interpret, edit, plan, agree, sanitize";
+const KNOWN: &str = "parse, check, propagate, roundtrip, canonical, print, render, survive, interpret, edit, plan, lower, agree, sanitize";
 
 impl Command {
     /// Reads what stands behind `#! test`.
@@ -50,11 +52,21 @@ impl Command {
             "survive" => Command::Survive,
             "edit" => return Ok(Command::Edit(Edits::parse(rest)?)),
             "plan" => return Ok(Command::Plan(PlanOptions::parse(rest)?)),
+            "lower" => return Ok(Command::Lower(refusal(rest)?)),
             "agree" => return Ok(Command::Native(Native::parse_agree(rest)?)),
             "sanitize" => return Ok(Command::Native(Native::parse_sanitize(rest)?)),
             "interpret" => return Ok(Command::Interpret(Call::parse(rest)?)),
             _ => return Err(format!("there is no command `{word}`; known: {KNOWN}")),
         };
         if rest.trim().is_empty() { Ok(command) } else { Err(format!("`{word}` takes no arguments")) }
+    }
+}
+
+/// Reads the arguments of `lower`: nothing, or `-> refused PART`.
+fn refusal(text: &str) -> Result<Option<String>, String> {
+    match text.trim().strip_prefix("->").map(|rest| rest.trim().strip_prefix("refused ")) {
+        None if text.trim().is_empty() => Ok(None),
+        Some(Some(part)) => Ok(Some(part.trim().to_owned())),
+        None | Some(None) => Err("`lower` takes nothing, or `-> refused PART`".to_owned()),
     }
 }

@@ -6,7 +6,7 @@ use sdfg::propagate::propagate;
 use sdfg::text::{self, print_memlet};
 use sdfg::validate::validate;
 
-use crate::back_end::BackEnd;
+use crate::back_end::{BackEnd, PlanOptions};
 use crate::command::Command;
 use crate::expectation::{Finding, pair};
 use crate::test_file::TestFile;
@@ -108,6 +108,7 @@ impl Outcome {
                 self.blocks.extend(edits.run(parsed()?)?.map(|printed| ("edit", printed)));
             }
             Command::Plan(options) => self.blocks.push(("plan", back_end.plan(parsed()?, *options)?)),
+            Command::Lower(expected) => lowering(expected.as_deref(), parsed()?, back_end)?,
             Command::Native(native) => back_end.run(parsed()?, native)?,
             Command::Interpret(call) => {
                 let validated =
@@ -152,6 +153,16 @@ impl Outcome {
 
 fn same_lines(left: &str, right: &str) -> bool {
     left.trim_end().lines().map(str::trim_end).eq(right.trim_end().lines().map(str::trim_end))
+}
+
+/// Compares the result of lowering with the part of a refusal, or with success.
+fn lowering(expected: Option<&str>, program: &Sdfg, back_end: &dyn BackEnd) -> Result<(), String> {
+    match (back_end.plan(program, PlanOptions::default()), expected) {
+        (Ok(_), None) => Ok(()),
+        (Err(refusal), Some(part)) if refusal.contains(part) => Ok(()),
+        (Err(refusal), _) => Err(format!("lowering refuses the program: {refusal}")),
+        (Ok(_), Some(part)) => Err(format!("lowering does not refuse the program with `{part}`")),
+    }
 }
 
 fn read(name: &str, source: &str) -> Program {

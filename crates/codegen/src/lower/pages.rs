@@ -13,28 +13,8 @@ pub const PAGES: [Entry; 3] = [
         action: "Use a schedule of the CPU (`cpu_multicore`, `sequential`, `simd`, `unrolled`) or none. `sdfg \
                  interpret` runs every schedule.",
         example: Some(Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  state s {
-    access A
-    map m [i = 0:4] schedule(fpga_device) {
-      tasklet t () -> (o) { o = 1.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> A
-  }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  state s {
-    access A
-    map m [i = 0:4] schedule(cpu_multicore) {
-      tasklet t () -> (o) { o = 1.0 }
-      t.o -> m.A: A[i]
-    }
-    m.A -> A
-  }
-}",
+            bad: include_str!("../../filetests/explain/t001_wrong.sdft"),
+            good: include_str!("../../filetests/explain/t001_right.sdft"),
         }),
     },
     Entry {
@@ -45,18 +25,8 @@ pub const PAGES: [Entry; 3] = [
         action: "Use a storage of the CPU (`cpu_heap`, `cpu_thread_local`, `register`) or none. `sdfg interpret` \
                  runs every storage.",
         example: Some(Example::Programs {
-            bad: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  transient array t: f64[4] storage(gpu_global)
-  state s { access A; access t; access B; A -> t; t -> B }
-}",
-            good: "sdfg p {
-  array A: f64[4]
-  array B: f64[4]
-  transient array t: f64[4]
-  state s { access A; access t; access B; A -> t; t -> B }
-}",
+            bad: include_str!("../../filetests/explain/t002_wrong.sdft"),
+            good: include_str!("../../filetests/explain/t002_right.sdft"),
         }),
     },
     Entry {
@@ -70,46 +40,8 @@ pub const PAGES: [Entry; 3] = [
         action: "Correct the construct that the message names, or use the schedule `sequential`, which runs one \
                  iteration after the other.",
         example: Some(Example::Programs {
-            bad: "sdfg p {
-  array A: f64[8]
-  array B: f64[8]
-  state s {
-    access A
-    access B
-    map m [i = 0:8] schedule(simd) {
-      tasklet t (a) -> (o) {
-        x = a
-        while x > 1.0:
-          x = x / 2.0
-        o = x
-      }
-      m.A -> t.a: A[i]
-      t.o -> m.B: B[i]
-    }
-    A -> m.A
-    m.B -> B
-  }
-}",
-            good: "sdfg p {
-  array A: f64[8]
-  array B: f64[8]
-  state s {
-    access A
-    access B
-    map m [i = 0:8] schedule(simd) {
-      tasklet t (a) -> (o) {
-        x = a
-        if x > 1.0:
-          x = x / 2.0
-        o = x
-      }
-      m.A -> t.a: A[i]
-      t.o -> m.B: B[i]
-    }
-    A -> m.A
-    m.B -> B
-  }
-}",
+            bad: include_str!("../../filetests/explain/t003_wrong.sdft"),
+            good: include_str!("../../filetests/explain/t003_right.sdft"),
         }),
     },
 ];

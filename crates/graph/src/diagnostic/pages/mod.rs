@@ -31,7 +31,7 @@ pub struct Page {
 /// A wrong program and the same one put right.
 #[derive(Clone, Copy, Debug)]
 pub enum Example {
-    /// Two programs in the text form. Those of [`Page`]s are file tests, with a command and expectations in comments; [`program_text`] has the
+    /// Two file tests: programs in the text form with commands and expectations in comments. [`program_text`] is the
     /// program alone.
     Programs {
         /// Validation answers this one with the code of the page.
