@@ -244,11 +244,11 @@ fn in_child(graph: &Graph, example: &Path, options: &Options) -> (String, Vec<Js
     if options.effort.allow_external {
         command.arg("--allow-external");
     }
-    let (output, end) = match in_limits(&command, options.limits) {
-        Ended::Well(output) => (output, None),
-        Ended::Badly(output, status) => (output, Some(format!("it crashes: {status}"))),
+    let (output, end, is_late) = match in_limits(&command, options.limits) {
+        Ended::Well(output) => (output, None, false),
+        Ended::Badly(output, status) => (output, Some(format!("it crashes: {status}")), false),
         Ended::Late(output) => {
-            (output, Some(format!("it takes longer than {} s", options.limits.time.as_secs())))
+            (output, Some(format!("it takes longer than {} s", options.limits.time.as_secs())), true)
         }
     };
     let mut stages = output.lines().filter_map(|line| line.strip_prefix("stage "));
@@ -258,7 +258,10 @@ fn in_child(graph: &Graph, example: &Path, options: &Options) -> (String, Vec<Js
     let told = output.lines().find_map(|line| line.strip_prefix("obstacles "));
     let mut obstacles: Vec<Json> = told.and_then(|told| serde_json::from_str(told).ok()).unwrap_or_default();
     if let Some(end) = end {
-        obstacles.push(Obstacle::new(stage, Verdict::Failed, end).to_json());
+        // The interpreter is slow by design, and the search may take it through many runs.
+        let is_search = is_late && stage == Stage::Interpret;
+        let verdict = if is_search { Verdict::Untested } else { Verdict::Failed };
+        obstacles.push(Obstacle::new(stage, verdict, end).to_json());
     }
     (stage.name().to_owned(), obstacles)
 }

@@ -18,12 +18,12 @@ use sdfg_library::BuiltIn;
 
 use crate::random::Rng;
 
-/// Recipes that are tried for one graph.
-const TRIES: usize = 400;
+/// Runs for one graph.
+const RUNS: usize = 600;
 /// Recipes that are tried after a trap that depends on sizes and indices only in rare programs.
 const TRIES_OF_OTHERS: usize = 12;
-/// Growths of sizes within one recipe.
-const GROWTHS: usize = 6;
+/// Growths of sizes within one recipe: programs with many arrays and constant bounds need some for each dimension.
+const GROWTHS: usize = 80;
 /// The most steps of the interpreter for one recipe.
 const STEPS: u64 = 4_000_000;
 /// The largest size that a growth leads to.
@@ -240,12 +240,12 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
         libraries: Some(&BuiltIn),
         ..Options::default()
     };
-    let (mut first, mut others, mut tries) = (None, 0, 0);
+    let (mut first, mut others, mut runs) = (None, 0, 0);
     for recipe in recipes() {
         let mut grown = BTreeMap::new();
         for _ in 0..=GROWTHS {
             let Some(before) = signature.arguments(recipe, &grown) else { break };
-            tries += 1;
+            runs += 1;
             let mut after = before.clone();
             let error = match interpreter.run(&mut after, &options) {
                 Ok(_) => return Ok(Fitting { before, after }),
@@ -267,7 +267,7 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
                 break;
             }
         }
-        if tries > TRIES || others > TRIES_OF_OTHERS {
+        if runs > RUNS || others > TRIES_OF_OTHERS {
             break;
         }
     }
