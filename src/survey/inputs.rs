@@ -111,14 +111,18 @@ fn recipes() -> Vec<Recipe> {
 /// The arguments of a graph that values are looked for.
 struct Signature<'a> {
     sdfg: &'a Sdfg,
-    /// Symbols in extents of arguments.
+    /// Symbols in extents and strides of arguments.
     sizes: BTreeSet<Symbol>,
 }
 
 impl<'a> Signature<'a> {
     fn of(sdfg: &'a Sdfg) -> Self {
         let extents = sdfg.arguments().flat_map(|(_, container)| container.shape());
-        let sizes = extents.flat_map(Expr::free_symbols).collect();
+        let strides = sdfg
+            .arguments()
+            .filter_map(|(_, container)| container.kind.layout())
+            .flat_map(|layout| &layout.strides);
+        let sizes = extents.chain(strides).flat_map(Expr::free_symbols).collect();
         Signature { sdfg, sizes }
     }
 
@@ -150,6 +154,12 @@ impl<'a> Signature<'a> {
                 if container.is_stream() { vec![4] } else { extents.collect::<Result<_, _>>().ok()? };
             let count = shape.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent))?;
             if shape.iter().any(|extent| *extent < 0) || count > MOST_ELEMENTS {
+                return None;
+            }
+            let number = |expr: &Expr| expr.eval(&|name| values.get(name).copied()).ok();
+            if let Some(layout) = container.kind.layout().filter(|layout| !layout.is_packed())
+                && overlaps(&shape, &layout.strides.iter().map(number).collect::<Option<Vec<_>>>()?)
+            {
                 return None;
             }
             let lane = container.element.lane();
@@ -198,6 +208,18 @@ impl<'a> Signature<'a> {
         }
         has_grown
     }
+}
+
+/// Whether two elements of an array have the same place, so that what is written to one appears in the other.
+fn overlaps(shape: &[i64], strides: &[i64]) -> bool {
+    let mut places = vec![0_i64];
+    for (extent, stride) in shape.iter().zip(strides) {
+        places = places.iter().flat_map(|place| (0..*extent).map(move |at| place + at * stride)).collect();
+    }
+    let count = places.len();
+    places.sort_unstable();
+    places.dedup();
+    places.len() < count
 }
 
 fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Rng) -> i64 {

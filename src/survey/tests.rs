@@ -45,6 +45,24 @@ fn messages_of_different_graphs_have_one_cause() {
     assert!(table.ends_with("2 graphs, 2 refused\n"), "{table}");
 }
 
+/// A stride of 1 would put several elements of a row at one place; the interpreter and native code may differ then.
+#[test]
+fn strides_of_inputs_keep_elements_apart() {
+    let text = "sdfg p {
+      symbol J: i64
+      array A: f32[3, 3] strides(J, 1) size(2 * J + 3)
+      array o: f32[1]
+      state s {
+        access A
+        access o
+        A -> o: A[2, 2] -> o[0]
+      }
+    }";
+    let program = sdfg::validate::validate(sdfg::text::parse("p", text).unwrap()).unwrap();
+    let found = super::inputs::search(&program).unwrap();
+    assert!(found.before.symbols().all(|(name, value)| name == "J" && value >= 3));
+}
+
 #[test]
 fn graphs_of_cpus_that_dace_accepts_are_counted() {
     let line = |outcome: &str, valid: bool, code: &str| {

@@ -134,6 +134,14 @@ def attempt(graph, io, build, tell):
     tell('same', '')
 
 
+def text_of(error):
+    """The text of an error; DaCe's own errors of validation fail to make one for some graphs."""
+    try:
+        return str(error)
+    except BaseException:
+        return str(getattr(error, 'message', ''))
+
+
 def child(graph, io, build, pipe):
     stage = 'read'
 
@@ -148,7 +156,8 @@ def child(graph, io, build, pipe):
     try:
         attempt(graph, io, build, tell)
     except BaseException as error:  # Whatever DaCe raises is a result.
-        lines = [line for line in str(error).splitlines() if 'error' in line] or str(error).splitlines() or ['']
+        text = text_of(error)
+        lines = [line for line in text.splitlines() if 'error' in line] or text.splitlines() or ['']
         pipe.send((stage, f'{type(error).__name__}: {lines[0].strip()}'))
 
 
