@@ -18,6 +18,10 @@ use crate::report::{Code, Failed, Log};
 /// Prefix of the name of a conversion to the type of a connector; the connector's name follows.
 pub(crate) const CONVERSION: &str = "__converted_to_";
 
+/// Functions that version 2 prints with `__` in front where the source has the operator.
+const OPERATORS: [&str; 7] =
+    ["int_floor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "left_shift", "right_shift"];
+
 /// An expression of code: a condition, or the right side of an assignment.
 pub(crate) fn expression(
     text: &str,
@@ -96,6 +100,9 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
             let name = function.text.strip_prefix("dace.math.").unwrap_or(&function.text);
             if name.starts_with(CONVERSION) && arguments.len() > 1 {
                 return Expression::call("complex", arguments);
+            }
+            if let Some(plain) = name.strip_prefix("__").filter(|plain| OPERATORS.contains(plain)) {
+                return spelled(Expression::call(plain, arguments), structs);
             }
             match operator(name, &arguments) {
                 Some(kind) => Expression { kind, span },

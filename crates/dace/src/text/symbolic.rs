@@ -56,6 +56,10 @@ fn spelled(expression: Expression) -> Expression {
             match (function.text.as_str(), arguments.as_slice()) {
                 // A value with an approximation.
                 ("SymExpr", [value, _]) => return value.clone(),
+                // `//`, as version 2 prints it.
+                ("__int_floor", [left, right]) => {
+                    return Expression::call("int_floor", vec![left.clone(), right.clone()]);
+                }
                 ("CMod" | "PyMod" | "FtnMod" | "FtnModulo", [dividend, divisor]) => {
                     return Expression::binary(BinaryOp::Modulo, dividend.clone(), divisor.clone());
                 }
@@ -124,6 +128,8 @@ mod tests {
         assert_eq!(read("N*(N - 1)/2"), "N*(N - 1)/2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("floor((N + 1)/2)"), "(N + 1) // 2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("ceiling(N/K)"), "ceil_div(N, K)".parse::<Expr>().unwrap().to_string());
+        assert_eq!(read("__int_floor(N + 1, 2) - 1"), read("int_floor(N + 1, 2) - 1"));
+        assert_eq!(read("__int_floor(N + 1, 2)"), "(N + 1) // 2".parse::<Expr>().unwrap().to_string());
         assert_eq!(read("int_ceil($N, 2i64)"), "ceil_div(N, 2)".parse::<Expr>().unwrap().to_string());
         assert_eq!(
             read("SymExpr(Min(N, i + 3) - 1, i + 2) + 1"),

@@ -305,7 +305,9 @@ fn of_bits(expression: &str, dtype: &str, value: f64, position: f64) -> f64 {
 
 #[test]
 fn functions_of_bits_compute_in_the_type_of_the_value() {
-    let cases: [(&str, &str, f64, f64, f64); 12] = [
+    let cases: [(&str, &str, f64, f64, f64); 14] = [
+        ("__bitwise_and(v, __left_shift(1, k))", "int32", 13.0, 3.0, 8.0),
+        ("__int_floor(v, 4)", "int32", 13.0, 0.0, 3.0),
         ("bitwise_set(v, k)", "int32", 5.0, 3.0, 13.0),
         ("bitwise_set(v, 31)", "int32", 0.0, 0.0, -2_147_483_648.0),
         ("bitwise_set(v, k)", "int64", 0.0, 40.0, 1_099_511_627_776.0),
