@@ -217,7 +217,16 @@ impl Editor<'_> {
         let added = sdfg.state(from).clone();
         let pairs = dependent(sdfg, sdfg.state(into), &added);
         self.attempt(|editor| {
-            let shared = editor.shared_ends(into, &added);
+            let mut shared = editor.shared_ends(into, &added);
+            // A copy happens when its source is reached. What follows it can wait for others only there.
+            let copies = |id: NodeId| {
+                let is_copy = |edge: &Edge| matches!(edge.memlet.flow, Flow::Copy { .. });
+                added.each_out_edge(id).any(|(_, edge)| is_copy(edge))
+            };
+            shared.retain(|new, old| {
+                let mut earlier = pairs.iter().filter(|(_, after)| after == new).map(|(before, _)| *before);
+                !copies(*new) || earlier.all(|before| before == *old || editor.is_before(into, before, *old))
+            });
             let mut nodes = shared.clone();
             let new = added.nodes().filter(|(id, _)| !shared.contains_key(id));
             editor.put_copies(into, new.map(|(id, node)| (id, node.clone())), &mut nodes);
