@@ -18,18 +18,28 @@ use std::sync::{Mutex, PoisonError};
 
 use sdfg::dtype::ScalarType;
 use sdfg_programs::random::{
-    Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
-    check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
+    Applications, Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_chain,
+    check_every_match, check_faulty, check_loops, check_race, check_random_loops, check_simplify,
+    check_vectors, reduced, reduced_loops, suite,
 };
 
 /// After how many programs the command tells how far it is.
 const BATCH: u64 = 1000;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
     let (mut programs, mut seed, mut faulty, mut loops) = (2000u64, 1u64, 0u64, 0u64);
     let mut effort = Effort::Full;
+    let mut rewrites = None;
     while let Some(argument) = arguments.next() {
+        if argument == "--every-match" {
+            rewrites = Some(Rewrites::EveryMatch(arguments.next_if(|next| !next.starts_with("--"))));
+            continue;
+        }
+        if argument == "--simplify" {
+            rewrites = Some(Rewrites::Simplify);
+            continue;
+        }
         if argument == "--target" {
             effort = match arguments.next().as_deref() {
                 Some("llvm") => Effort::Full,
@@ -44,8 +54,12 @@ fn main() -> ExitCode {
             ("--seed", Some(value)) => seed = value,
             ("--faulty", Some(value)) => faulty = value,
             ("--loops", Some(value)) => loops = value,
+            ("--chains", Some(value)) => rewrites = Some(Rewrites::Chains(value as usize)),
             _ => return usage(),
         }
+    }
+    if let Some(rewrites) = rewrites {
+        return rewritten(seed..seed + programs, &rewrites);
     }
     let failed_loops = if loops > 0 { all_loops(seed..seed + loops) } else { 0 };
     let mut counts = Counts::default();
@@ -63,8 +77,59 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    println!("usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]");
+    println!(
+        "usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH]"
+    );
     ExitCode::from(2)
+}
+
+/// Transformations to apply to the programs.
+enum Rewrites {
+    /// Each at every match; with a name, that one alone.
+    EveryMatch(Option<String>),
+    /// Simplification.
+    Simplify,
+    /// Random chains of so many steps.
+    Chains(usize),
+}
+
+/// Transforms the programs of some seeds, and compares results in the interpreter.
+fn rewritten(seeds: Range<u64>, rewrites: &Rewrites) -> ExitCode {
+    let mut totals = Applications::new();
+    let (mut passed, mut failed) = (0u64, 0u64);
+    let mut next = seeds.start;
+    while next < seeds.end {
+        let end = seeds.end.min(next + BATCH);
+        let outcomes = of_all(next..end, |seed| match rewrites {
+            Rewrites::EveryMatch(only) => check_every_match(seed, only.as_deref()),
+            Rewrites::Simplify => check_simplify(seed),
+            Rewrites::Chains(length) => check_chain(seed, *length),
+        });
+        for outcome in outcomes {
+            match outcome {
+                Ok(counts) => {
+                    passed += 1;
+                    for (name, outcomes) in counts {
+                        totals.entry(name).or_default().add(outcomes);
+                    }
+                }
+                Err(failure) => {
+                    failed += 1;
+                    println!("{failure}\n");
+                }
+            }
+        }
+        next = end;
+    }
+    println!("{:28} {:>9} {:>9}", "transformation", "applied", "refused");
+    for (name, outcomes) in &totals {
+        println!("{name:28} {:>9} {:>9}", outcomes.applied, outcomes.refused.values().sum::<u64>());
+        if totals.len() == 1 {
+            outcomes.refused.iter().for_each(|(reason, count)| println!("{:28} {count:>19} {reason}", ""));
+        }
+    }
+    println!("passed {passed}, refused 0, failed {failed}");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Outcomes of the programs.

@@ -3,8 +3,9 @@
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
-    Effort, Operations, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops, check_orders,
-    check_race, check_random_loops, check_vectors, generate, loop_program, random_loops, suite,
+    Effort, Operations, Outcome, Race, Variants, Verdict, check, check_chain, check_every_match,
+    check_faulty, check_loops, check_orders, check_race, check_random_loops, check_simplify, check_vectors,
+    generate, loop_program, random_loops, suite,
 };
 
 #[test]
@@ -156,4 +157,31 @@ fn expands_a_scalar(loops: &str) -> bool {
         };
         assigned.is_some_and(|at| loops.lines().skip(at + 1).any(reads))
     })
+}
+
+/// Every transformation at every match. A transformation without applications would be untested.
+#[test]
+fn transformations_keep_results_at_every_match() {
+    let mut applied = std::collections::BTreeMap::new();
+    for seed in 5_000_000..5_000_024 {
+        for (name, outcomes) in check_every_match(seed, None).unwrap_or_else(|failure| panic!("{failure}")) {
+            *applied.entry(name).or_insert(0) += outcomes.applied;
+        }
+    }
+    let often = applied.values().filter(|count| **count > 0).count();
+    assert!(often >= 11, "only {often} transformations were applied: {applied:?}");
+}
+
+#[test]
+fn random_chains_keep_results_and_replay_from_their_files() {
+    for seed in 6_000_000..6_000_012 {
+        check_chain(seed, 8).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+#[test]
+fn simplification_keeps_results() {
+    for seed in 7_000_000..7_000_040 {
+        check_simplify(seed).unwrap_or_else(|failure| panic!("{failure}"));
+    }
 }

@@ -14,6 +14,8 @@
 //! features    features of a program           reached            features that a run reached
 //! loops       loops at every level, for vectors of several widths
 //! vectors     maps of schedule `simd`
+//! rewritable  programs with what transformations look for
+//! rewrites    transformations at every match, and random chains of them
 //! ```
 
 mod aliases;
@@ -36,6 +38,8 @@ mod operations;
 mod races;
 mod reached;
 mod resolutions;
+mod rewritable;
+mod rewrites;
 mod rng;
 mod streams;
 mod tiles;
@@ -52,5 +56,6 @@ pub use loops::{
 };
 pub use operations::Operations;
 pub use races::{Race, check_race};
+pub use rewrites::{Applications, Outcomes, check_chain, check_every_match, check_simplify};
 pub use rng::Rng;
 pub use vectors::{check_vectors, vectors};

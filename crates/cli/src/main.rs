@@ -1,4 +1,4 @@
-//! The `sdfg` command: checks, explains, prints, interprets, compiles, runs and reduces programs.
+//! The `sdfg` command: checks, explains, prints, interprets, compiles, runs, reduces and transforms programs.
 //!
 //! Each subcommand has one file. Shared parts are in files of their own.
 
@@ -21,6 +21,7 @@ mod run;
 mod source;
 mod strategy;
 mod terminal;
+mod transform;
 
 use std::process::ExitCode;
 
@@ -61,6 +62,11 @@ enum Command {
     #[command(visible_alias = "reduce")]
     Minimize(minimize::MinimizeCommand),
     Strategy(strategy::StrategyCommand),
+    Transforms(transform::Transforms),
+    Match(transform::Match),
+    Transform(transform::Transform),
+    Simplify(transform::Simplify),
+    Chain(transform::ChainCommand),
 }
 
 fn main() -> ExitCode {
@@ -90,6 +96,11 @@ fn main() -> ExitCode {
         Command::Cache(command) => command.execute(),
         Command::Minimize(command) => command.execute(terminal),
         Command::Strategy(command) => command.execute(terminal),
+        Command::Transforms(command) => command.execute(),
+        Command::Match(command) => command.execute(terminal),
+        Command::Transform(command) => command.execute(terminal),
+        Command::Simplify(command) => command.execute(terminal),
+        Command::Chain(command) => command.execute(terminal),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,76 @@
+//! Errors of pipelines.
+
+use sdfg::path::UnresolvedPath;
+use thiserror::Error;
+
+use super::{ParameterError, Refusal};
+
+/// Why a step of a pipeline was not taken. The program is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TransformError {
+    /// The transformation refuses the match.
+    #[error("{name} at {at}: {refusal}")]
+    Refused {
+        /// The transformation.
+        name: &'static str,
+        /// The match.
+        at: String,
+        /// The reason.
+        refusal: Box<Refusal>,
+    },
+    /// The pattern does not occur at this place.
+    #[error("{name} does not match at {at}: its pattern is {}{}", pattern.join(" -> "), else_at(others))]
+    NoMatch {
+        /// The transformation.
+        name: &'static str,
+        /// The names of the nodes of its pattern.
+        pattern: Vec<&'static str>,
+        /// The anchor.
+        at: String,
+        /// Places at which it does, at most five.
+        others: Vec<String>,
+    },
+    /// There are fewer matches.
+    #[error("{name} has no match {number}: there are {count}")]
+    NoNumber {
+        /// The transformation.
+        name: &'static str,
+        /// The number that was asked for.
+        number: usize,
+        /// The number of matches.
+        count: usize,
+    },
+    /// The pattern occurs several times at this place.
+    #[error("{name} matches several times at {at}: {}; name one, or more of its nodes", candidates.join("; "))]
+    Ambiguous {
+        /// The transformation.
+        name: &'static str,
+        /// The anchor.
+        at: String,
+        /// The matches, at most five.
+        candidates: Vec<String>,
+    },
+    /// A path names nothing, or several elements.
+    #[error(transparent)]
+    Path(#[from] UnresolvedPath),
+    /// The name or parameters of the transformation are wrong.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// There is no application to undo.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// The rewritten program is not valid: a fault of the transformation.
+    #[error("the program is not valid after the transformations: {reason}")]
+    Invalid {
+        /// The errors of validation.
+        reason: String,
+    },
+}
+
+fn else_at(others: &[String]) -> String {
+    if others.is_empty() {
+        "; it matches nowhere in the program".to_owned()
+    } else {
+        format!("; it matches at {}", others.join("; "))
+    }
+}

@@ -1,0 +1,119 @@
+//! Evidence: the facts that a rewrite relied on (decision 21).
+//!
+//! A fact can be checked without the prover that found it: [`Claim::holds`] enumerates elements for given values of the
+//! symbols. Tests do so at small sizes.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Expr, Symbol};
+
+/// The facts that an application relied on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// In the order in which the check established them.
+    pub facts: Vec<Fact>,
+}
+
+impl Evidence {
+    /// Nothing but the structure of the graph.
+    pub fn of_structure() -> Self {
+        Evidence::default()
+    }
+
+    /// Adds a fact.
+    pub fn note(&mut self, about: impl Into<String>, claim: Claim) {
+        self.facts.push(Fact { about: about.into(), claim });
+    }
+}
+
+/// A claim with what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The container, parameter or node concerned.
+    pub about: String,
+    /// What holds.
+    pub claim: Claim,
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.about, self.claim)
+    }
+}
+
+/// Something that holds for all admissible values of the symbols in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Every element of `inner` is one of `outer`.
+    Covers {
+        /// The larger part.
+        outer: Subset,
+        /// The smaller part.
+        inner: Subset,
+    },
+    /// An expression is greater than zero.
+    Positive(Expr),
+    /// Two expressions are equal.
+    Equal(Expr, Expr),
+    /// A range has exactly one value.
+    OneValue(Range),
+    /// No other part of the program uses the container.
+    NoOtherUse,
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Claim::Covers { outer, inner } => write!(f, "[{outer}] covers [{inner}]"),
+            Claim::Positive(value) => write!(f, "{value} > 0"),
+            Claim::Equal(a, b) => write!(f, "{a} = {b}"),
+            Claim::OneValue(range) => write!(f, "{range} has one value"),
+            Claim::NoOtherUse => f.write_str("nothing else uses it"),
+        }
+    }
+}
+
+impl Claim {
+    /// Whether the claim holds for values of symbols, by enumeration; `None` for claims about the graph, and if an expression has
+    /// no value.
+    pub fn holds(&self, value: &dyn Fn(&Symbol) -> Option<i64>) -> Option<bool> {
+        let number = |expr: &Expr| expr.eval(&|symbol: &Symbol| value(symbol)).ok();
+        match self {
+            Claim::Covers { outer, inner } => {
+                Some(elements(inner, value)?.is_subset(&elements(outer, value)?))
+            }
+            Claim::Positive(expr) => Some(number(expr)? > 0),
+            Claim::Equal(a, b) => Some(number(a)? == number(b)?),
+            Claim::OneValue(range) => Some(values(range, value)?.len() == 1),
+            Claim::NoOtherUse => None,
+        }
+    }
+}
+
+/// The elements of a subset.
+fn elements(subset: &Subset, value: &dyn Fn(&Symbol) -> Option<i64>) -> Option<BTreeSet<Vec<i64>>> {
+    let mut found = BTreeSet::from([Vec::new()]);
+    for range in &subset.0 {
+        let at = values(range, value)?;
+        found = found
+            .into_iter()
+            .flat_map(|front| at.iter().map(move |last| front.iter().copied().chain([*last]).collect()))
+            .collect();
+    }
+    Some(found)
+}
+
+/// The values of a range.
+fn values(range: &Range, value: &dyn Fn(&Symbol) -> Option<i64>) -> Option<BTreeSet<i64>> {
+    let number = |expr: &Expr| expr.eval(&|symbol: &Symbol| value(symbol)).ok();
+    let (begin, end) = (number(&range.begin)?, number(&range.end)?);
+    let (step, tile) = (number(&range.step)?, number(&range.tile)?);
+    let (mut found, mut at) = (BTreeSet::new(), begin);
+    while step != 0 && if step > 0 { at < end } else { at > end } {
+        found.extend(at..at + tile);
+        at += step;
+    }
+    Some(found)
+}

@@ -1,0 +1,253 @@
+//! Matches of patterns in programs.
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::{ScopeTree, symbol_facts_at};
+use sdfg::ir::{BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
+use sdfg::path::{ElementPath, ElementPlace, Target};
+use sdfg::symbolic::Assumptions;
+
+use super::{Refusal, Transformation};
+use crate::pattern::{BlockClass, Host, NodeClass, Pattern, Shape, monomorphisms};
+
+/// A place at which a pattern occurs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Match {
+    /// The calls that lead from the program to the SDFG of the match.
+    pub calls: Vec<(StateId, NodeId)>,
+    /// Nodes or blocks, in the order of the pattern.
+    pub elements: Matched,
+}
+
+/// The elements that stand for the nodes of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Matched {
+    /// Nodes of a state.
+    Nodes(StateId, Vec<NodeId>),
+    /// Blocks of a region.
+    Blocks(Vec<BlockId>),
+    /// An SDFG.
+    Sdfg,
+}
+
+impl Match {
+    /// The state of a match of nodes.
+    ///
+    /// # Panics
+    /// If the pattern is none of nodes: that is a fault of the transformation.
+    pub fn state(&self) -> StateId {
+        match &self.elements {
+            Matched::Nodes(state, _) => *state,
+            Matched::Blocks(_) | Matched::Sdfg => unreachable!("a pattern of nodes matches nodes"),
+        }
+    }
+
+    /// The node at a position of a pattern of nodes.
+    ///
+    /// # Panics
+    /// If the pattern has no such node: that is a fault of the transformation.
+    pub fn node(&self, at: usize) -> NodeId {
+        match &self.elements {
+            Matched::Nodes(_, nodes) => nodes[at],
+            Matched::Blocks(_) | Matched::Sdfg => unreachable!("a pattern of nodes matches nodes"),
+        }
+    }
+
+    /// The block at a position of a pattern of blocks.
+    ///
+    /// # Panics
+    /// If the pattern has no such block: that is a fault of the transformation.
+    pub fn block(&self, at: usize) -> BlockId {
+        match &self.elements {
+            Matched::Blocks(blocks) => blocks[at],
+            Matched::Nodes(..) | Matched::Sdfg => unreachable!("a pattern of blocks matches blocks"),
+        }
+    }
+
+    /// The places of the elements. The exit of a scope is at the place of its entry, which has the label.
+    pub fn places(&self, program: &Sdfg) -> Vec<ElementPlace> {
+        let sdfg = ElementPlace { calls: self.calls.clone(), target: Target::Sdfg };
+        let place = |target| ElementPlace { calls: self.calls.clone(), target };
+        match &self.elements {
+            Matched::Nodes(state, nodes) => {
+                let graph = sdfg.sdfg(program).and_then(|found| found.get_state(*state));
+                let entry = |node: NodeId| {
+                    graph.and_then(|graph| graph.get_node(node)?.kind.exit_of()).unwrap_or(node)
+                };
+                nodes.iter().map(|node| place(Target::Node(*state, entry(*node)))).collect()
+            }
+            Matched::Blocks(blocks) => blocks.iter().map(|block| place(Target::Block(*block))).collect(),
+            Matched::Sdfg => match self.calls.split_last() {
+                // A called SDFG has the path of its call.
+                Some(((state, node), outer)) => {
+                    vec![ElementPlace { calls: outer.to_vec(), target: Target::Node(*state, *node) }]
+                }
+                None => vec![sdfg],
+            },
+        }
+    }
+
+    /// The paths of the elements.
+    pub fn paths(&self, program: &Sdfg) -> Vec<ElementPath> {
+        self.places(program).iter().filter_map(|place| place.path(program)).collect()
+    }
+}
+
+/// A match with the program around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'p> {
+    /// The whole program.
+    pub program: &'p Sdfg,
+    /// The SDFG of the match.
+    pub sdfg: &'p Sdfg,
+    /// The match.
+    pub found: &'p Match,
+}
+
+impl<'p> Site<'p> {
+    /// The match in a program that has it; `None` if the program has no such calls.
+    pub fn of(program: &'p Sdfg, found: &'p Match) -> Option<Self> {
+        let place = ElementPlace { calls: found.calls.clone(), target: Target::Sdfg };
+        Some(Site { program, sdfg: place.sdfg(program)?, found })
+    }
+
+    /// The state of a match of nodes.
+    pub fn state(&self) -> &'p State {
+        self.sdfg.state(self.found.state())
+    }
+
+    /// Label of the node at a position.
+    pub fn label(&self, at: usize) -> &'p str {
+        &self.state().node(self.found.node(at)).label
+    }
+
+    /// What is known of symbols in a scope of the state; `None` is outside of all scopes.
+    pub fn known_in(&self, scope: Option<NodeId>) -> Assumptions {
+        symbol_facts_at(self.sdfg, self.found.state(), scope)
+    }
+
+    /// The scopes of the state.
+    pub fn scopes(&self) -> ScopeTree {
+        ScopeTree::of(self.state())
+    }
+
+    /// The map at a position.
+    ///
+    /// # Errors
+    /// [`Refusal::Structure`] if the node is none.
+    pub fn map(&self, at: usize) -> Result<&'p sdfg::ir::Map, Refusal> {
+        match &self.state().node(self.found.node(at)).kind {
+            NodeKind::MapEntry(map) => Ok(map),
+            NodeKind::Access(_)
+            | NodeKind::Tasklet(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => Err(Refusal::structure(self.label(at), "is no map")),
+        }
+    }
+}
+
+/// Every place at which the pattern of a transformation occurs, in a fixed order: of each SDFG the states and regions by id,
+/// then the SDFGs that it calls.
+pub fn places(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
+    let mut found = Vec::new();
+    let pattern = transformation.pattern();
+    each_sdfg(program, &mut Vec::new(), &mut |calls, sdfg| {
+        let new = |elements| Match { calls: calls.to_vec(), elements };
+        match &pattern {
+            Pattern::Nodes { nodes, edges } => {
+                let shape = Shape { nodes: nodes.len(), edges: edges.clone() };
+                for (id, state) in sdfg.states() {
+                    let fits = |at: usize, node: NodeId| {
+                        nodes.get(at).is_some_and(|(_, class)| class.fits(&state.node(node).kind))
+                    };
+                    let all = monomorphisms(&Host::of_state(state), &shape, &fits);
+                    found.extend(all.into_iter().map(|nodes| new(Matched::Nodes(id, nodes))));
+                }
+            }
+            Pattern::Blocks { blocks, transitions } => {
+                let shape = Shape { nodes: blocks.len(), edges: transitions.clone() };
+                let fits = |at: usize, block: BlockId| {
+                    blocks.get(at).is_some_and(|(_, class)| class.fits(&sdfg.block(block).kind))
+                };
+                for region in regions(sdfg) {
+                    let all = monomorphisms(&Host::of_region(sdfg, region), &shape, &fits);
+                    found.extend(all.into_iter().map(|blocks| new(Matched::Blocks(blocks))));
+                }
+            }
+            Pattern::Sdfg => found.push(new(Matched::Sdfg)),
+        }
+    });
+    found
+}
+
+/// Whether the elements of a match are still there, and still what the pattern asks for.
+pub(super) fn holds(program: &Sdfg, transformation: &dyn Transformation, found: &Match) -> bool {
+    let Some(site) = Site::of(program, found) else { return false };
+    match (&transformation.pattern(), &found.elements) {
+        (Pattern::Nodes { nodes, edges }, Matched::Nodes(state, matched)) => {
+            let Some(graph) = site.sdfg.get_state(*state) else { return false };
+            let fits = |(node, (_, class)): (&NodeId, &(&str, NodeClass))| {
+                graph.get_node(*node).is_some_and(|node| class.fits(&node.kind))
+            };
+            nodes.len() == matched.len()
+                && matched.iter().zip(nodes).all(fits)
+                && edges.iter().all(|(src, dst)| {
+                    let wanted = edges.iter().filter(|edge| *edge == &(*src, *dst)).count();
+                    let there =
+                        graph.each_out_edge(matched[*src]).filter(|(_, edge)| edge.dst == matched[*dst]);
+                    there.count() >= wanted
+                })
+        }
+        (Pattern::Blocks { blocks, transitions }, Matched::Blocks(matched)) => {
+            let fits = |(block, (_, class)): (&BlockId, &(&str, BlockClass))| {
+                site.sdfg.get_block(*block).is_some_and(|block| class.fits(&block.kind))
+            };
+            blocks.len() == matched.len()
+                && matched.iter().zip(blocks).all(fits)
+                && transitions.iter().all(|(src, dst)| {
+                    let out = site.sdfg.transitions_from(matched[*src]);
+                    out.into_iter().any(|id| site.sdfg.transition(id).dst == matched[*dst])
+                })
+        }
+        (Pattern::Sdfg, Matched::Sdfg) => true,
+        (Pattern::Nodes { .. } | Pattern::Blocks { .. } | Pattern::Sdfg, _) => false,
+    }
+}
+
+/// Regions of an SDFG that have blocks, by id.
+fn regions(sdfg: &Sdfg) -> BTreeSet<RegionId> {
+    sdfg.blocks().map(|(_, block)| block.region).collect()
+}
+
+/// A function of an SDFG and the calls that lead to it.
+type Visit<'v> = dyn FnMut(&[(StateId, NodeId)], &Sdfg) + 'v;
+
+/// Calls `visit` for an SDFG and those that it calls, with the calls that lead there.
+pub(super) fn each_sdfg(sdfg: &Sdfg, calls: &mut Vec<(StateId, NodeId)>, visit: &mut Visit<'_>) {
+    visit(calls, sdfg);
+    for (state, graph) in sdfg.states() {
+        for (node, content) in graph.nodes() {
+            if let NodeKind::Nested(nested) = &content.kind {
+                calls.push((state, node));
+                each_sdfg(&nested.sdfg, calls, visit);
+                calls.pop();
+            }
+        }
+    }
+}
+
+/// The state of a block, if it is one.
+pub(crate) fn state_of(sdfg: &Sdfg, block: BlockId) -> Option<StateId> {
+    match sdfg.get_block(block)?.kind {
+        BlockKind::State(state) => Some(state),
+        BlockKind::Loop(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => None,
+    }
+}

@@ -1,0 +1,26 @@
+//! The engine: transformations, where they match, chains of them, and the evidence they leave.
+
+mod anchor;
+mod chain;
+mod error;
+mod evidence;
+mod found;
+mod metadata;
+mod pipeline;
+mod refusal;
+mod registry;
+mod simplify;
+mod transformation;
+
+pub use anchor::{Anchor, Step};
+pub use chain::{Chain, ChainError};
+pub use error::TransformError;
+pub use evidence::{Claim, Evidence, Fact};
+pub(crate) use found::state_of;
+pub use found::{Match, Matched, Site, places};
+pub use metadata::{Group, Metadata, Parameter, ParameterError, Soundness};
+pub use pipeline::{Application, Pipeline, apply, matches};
+pub use refusal::Refusal;
+pub use registry::Registry;
+pub use simplify::simplify;
+pub use transformation::Transformation;

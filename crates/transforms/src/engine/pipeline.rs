@@ -1,0 +1,168 @@
+//! Pipelines: transformations applied to a program one after the other, and recorded.
+
+use sdfg::diagnostic::Severity;
+use sdfg::edit::{Changes, EditError, Editor, Snapshot};
+use sdfg::ir::{NodeId, Sdfg, StateId};
+use sdfg::validate::{Validated, validate};
+
+use super::chain::{Chain, ChainStep};
+use super::found::holds;
+use super::{Anchor, Evidence, Match, Refusal, Site, Step, TransformError, Transformation, places};
+
+/// A program with the transformations that were applied to it.
+#[derive(Debug)]
+pub struct Pipeline {
+    program: Sdfg,
+    applied: Vec<Applied>,
+}
+
+#[derive(Debug)]
+struct Applied {
+    before: Snapshot,
+    step: ChainStep,
+    application: Application,
+}
+
+/// The outcome of one application.
+#[derive(Debug)]
+pub struct Application {
+    /// The transformation.
+    pub name: &'static str,
+    /// Paths of the elements of the match, as they were before.
+    pub at: String,
+    /// Changes of the graph.
+    pub changes: Changes,
+    /// The facts that the check relied on.
+    pub evidence: Evidence,
+}
+
+impl Pipeline {
+    /// Begins with a program.
+    pub fn on(program: Sdfg) -> Self {
+        Pipeline { program, applied: Vec::new() }
+    }
+
+    /// The program as it is now.
+    pub fn program(&self) -> &Sdfg {
+        &self.program
+    }
+
+    /// Applies a transformation.
+    ///
+    /// # Errors
+    /// If it does not match at the place, or refuses it. The program is then unchanged.
+    pub fn apply(&mut self, step: impl Into<Step>) -> Result<&Application, TransformError> {
+        let Step { transformation, at } = step.into();
+        let found = at.resolve(&self.program, transformation.as_ref())?;
+        self.apply_at(transformation.as_ref(), &found)
+    }
+
+    /// Applies a transformation at a match.
+    ///
+    /// # Errors
+    /// If it refuses the match. The program is then unchanged.
+    pub fn apply_at(
+        &mut self,
+        transformation: &dyn Transformation,
+        found: &Match,
+    ) -> Result<&Application, TransformError> {
+        let all = places(&self.program, transformation);
+        let anchor = Anchor::of(&self.program, found, &all);
+        let before = Snapshot::of(&self.program);
+        let application = apply(&mut self.program, transformation, found)?;
+        let step = ChainStep {
+            transformation: application.name.to_owned(),
+            parameters: transformation.parameters(),
+            at: anchor,
+        };
+        self.applied.push(Applied { before, step, application });
+        match self.applied.last() {
+            Some(applied) => Ok(&applied.application),
+            None => unreachable!("an application was just added"),
+        }
+    }
+
+    /// The matches of a transformation with its default parameters that pass its check.
+    pub fn matches<T: Transformation + Default>(&self) -> Vec<Match> {
+        matches(&self.program, &T::default())
+    }
+
+    /// Takes the last application back.
+    ///
+    /// # Errors
+    /// [`TransformError::NothingToUndo`].
+    pub fn undo(&mut self) -> Result<(), TransformError> {
+        let last = self.applied.pop().ok_or(TransformError::NothingToUndo)?;
+        last.before.restore(&mut self.program);
+        Ok(())
+    }
+
+    /// The applications so far.
+    pub fn applications(&self) -> impl Iterator<Item = &Application> {
+        self.applied.iter().map(|applied| &applied.application)
+    }
+
+    /// The applications so far, to be replayed.
+    pub fn chain(&self) -> Chain {
+        Chain { steps: self.applied.iter().map(|applied| applied.step.clone()).collect() }
+    }
+
+    /// Validates the program.
+    ///
+    /// # Errors
+    /// [`TransformError::Invalid`] if a transformation left an invalid program.
+    pub fn finish(self) -> Result<Validated, TransformError> {
+        validate(self.program).map_err(|rejected| {
+            let errors = rejected.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+            TransformError::Invalid { reason: errors.map(ToString::to_string).collect::<Vec<_>>().join("; ") }
+        })
+    }
+}
+
+/// The matches of a transformation that pass its check.
+pub fn matches(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
+    let passes =
+        |found: &Match| Site::of(program, found).is_some_and(|site| transformation.check(&site).is_ok());
+    places(program, transformation).into_iter().filter(passes).collect()
+}
+
+/// Checks and applies a transformation at a match.
+///
+/// # Errors
+/// [`TransformError::Refused`]. The program is then unchanged.
+pub fn apply(
+    program: &mut Sdfg,
+    transformation: &dyn Transformation,
+    found: &Match,
+) -> Result<Application, TransformError> {
+    let name = transformation.metadata().name;
+    let at = found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let refused = |refusal| TransformError::Refused { name, at: at.clone(), refusal: Box::new(refusal) };
+    let gone = || refused(Refusal::structure(name, "matches here no more: the program was changed"));
+    let site = Site::of(program, found).filter(|_| holds(program, transformation, found)).ok_or_else(gone)?;
+    let evidence = transformation.check(&site).map_err(refused)?;
+    let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
+    Ok(Application { name, at, changes: edited, evidence })
+}
+
+fn edit(
+    program: &mut Sdfg,
+    transformation: &dyn Transformation,
+    found: &Match,
+) -> Result<Changes, EditError> {
+    let mut editor = Editor::new(program);
+    within(&mut editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
+    editor.commit()
+}
+
+/// Edits the SDFG behind some calls.
+fn within(
+    editor: &mut Editor<'_>,
+    calls: &[(StateId, NodeId)],
+    edits: &mut dyn FnMut(&mut Editor<'_>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
+    match calls.split_first() {
+        None => edits(editor),
+        Some(((state, node), rest)) => editor.within(*state, *node, |editor| within(editor, rest, edits)),
+    }
+}

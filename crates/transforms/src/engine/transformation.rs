@@ -1,0 +1,36 @@
+//! The interface of transformations.
+
+use std::fmt;
+
+use sdfg::edit::{EditError, Editor};
+
+use super::{Evidence, Match, Metadata, Refusal, Site};
+use crate::pattern::Pattern;
+
+/// A rewrite of programs: a pattern, a check, and an edit (paper, section 4.1 and Appendix D).
+///
+/// A value of the type holds the parameters. [`check`](Transformation::check) decides legality alone: whatever passes it may be
+/// applied. [`apply`](Transformation::apply) may still refuse, by an [`EditError`], what the editor cannot express; the program
+/// is then unchanged.
+pub trait Transformation: fmt::Debug {
+    /// The description of the transformation.
+    fn metadata(&self) -> &'static Metadata;
+
+    /// The parameters as a JSON object.
+    fn parameters(&self) -> serde_json::Value;
+
+    /// The graph that the transformation looks for.
+    fn pattern(&self) -> Pattern;
+
+    /// Decides whether the rewrite keeps the meaning of the program at a match.
+    ///
+    /// # Errors
+    /// The reason for which it would not, or for which that is not proved.
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal>;
+
+    /// Rewrites the program at a match that passed the check. The editor is in the SDFG of the match.
+    ///
+    /// # Errors
+    /// [`EditError`] if the editor refuses an edit.
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError>;
+}

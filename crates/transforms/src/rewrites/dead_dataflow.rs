@@ -1,0 +1,157 @@
+//! [`DeadDataflowElimination`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::{Use, Uses};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{ContainerKind, Flow, NodeId, NodeKind, ScheduleKind, State, TaskletBody};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Removes the computation of a transient that nothing reads.
+///
+/// It applies to the last access node of a transient array or scalar which no memlet, view, condition or assignment reads. What
+/// computes it goes with it, unless that also writes something else, takes elements from a stream, or calls a foreign function.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeadDataflowElimination {}
+
+static METADATA: Metadata = Metadata {
+    name: "DeadDataflowElimination",
+    group: Group::Data,
+    summary: "Removes the computation of a transient that nothing reads.",
+    source: "DaCe, DeadDataflowElimination",
+    soundness: Soundness::Always,
+    is_strict: true,
+    file: include_str!("dead_dataflow.rs"),
+    parameters: &[],
+};
+
+anchored!(DeadDataflowElimination);
+
+impl Transformation for DeadDataflowElimination {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("data", NodeClass::Access)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, node) = (site.state(), site.found.node(0));
+        let Some(id) = state.node(node).kind.container() else {
+            return Err(Refusal::structure(site.label(0), "accesses no container"));
+        };
+        let container = site.sdfg.container(id);
+        let name = container.name.as_str();
+        if container.is_argument() || container.constant.is_some() {
+            return Err(Refusal::container(name, "is an argument or a constant"));
+        }
+        match container.kind {
+            ContainerKind::Scalar | ContainerKind::Array(_) => {}
+            ContainerKind::Stream { .. } | ContainerKind::View(_) | ContainerKind::Reference(_) => {
+                return Err(Refusal::container(name, "is a stream, a view or a reference"));
+            }
+        }
+        for used in Uses::of_program(site.sdfg).of(id) {
+            let is_read = match *used {
+                Use::Access(..) => false,
+                Use::Memlet(state, edge) => {
+                    let memlet = &site.sdfg.state(state).edge(edge).memlet;
+                    memlet.read_access().is_some_and(|access| access.container == id)
+                        || matches!(&memlet.flow, Flow::Bind(access) if access.container == id)
+                }
+                Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
+            };
+            if is_read {
+                return Err(Refusal::UsedElsewhere {
+                    container: name.to_owned(),
+                    by: "it is read".to_owned(),
+                });
+            }
+        }
+        let dead = dead_nodes(site, node)?;
+        if let Some((_, edge)) =
+            state.edges().find(|(_, edge)| dead.contains(&edge.src) && !dead.contains(&edge.dst))
+        {
+            let label = &state.node(edge.src).label;
+            return Err(Refusal::structure(
+                label,
+                format!("is needed by `{}`, too", state.node(edge.dst).label),
+            ));
+        }
+        let mut evidence = Evidence::default();
+        evidence.note(name, Claim::NoOtherUse);
+        Ok(evidence)
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, node) = (found.state(), found.node(0));
+        let graph = editor.state(state)?;
+        let container = graph.node(node).kind.container();
+        let producers: BTreeSet<NodeId> = graph
+            .each_in_edge(node)
+            .map(|(_, edge)| graph.node(edge.src).kind.exit_of().unwrap_or(edge.src))
+            .filter(|node| graph.node(*node).kind.container().is_none())
+            .collect();
+        for producer in producers {
+            editor.remove_node(state, producer)?;
+        }
+        if editor.state(state)?.get_node(node).is_some() {
+            editor.remove_node(state, node)?;
+        }
+        if let Some(container) = container
+            && Uses::of_program(editor.sdfg()).of(container).is_empty()
+        {
+            editor.remove_container(container)?;
+        }
+        Ok(())
+    }
+}
+
+/// The access node with all that computes it.
+fn dead_nodes(site: &Site<'_>, node: NodeId) -> Result<BTreeSet<NodeId>, Refusal> {
+    let (state, tree) = (site.state(), site.scopes());
+    let mut dead = BTreeSet::from([node]);
+    for (_, edge) in state.each_in_edge(node) {
+        let source = edge.src;
+        match state.node(source).kind.exit_of() {
+            Some(entry) => dead.extend(state.nodes().map(|(id, _)| id).filter(|id| {
+                *id == entry || *id == source || tree.enclosing(*id).any(|around| around == entry)
+            })),
+            None if state.node(source).kind.container().is_none() => {
+                dead.insert(source);
+            }
+            None => {}
+        }
+        if state.node(source).kind.is_scope_entry() {
+            return Err(Refusal::structure(site.label(0), "is a copy at the beginning of a scope"));
+        }
+    }
+    for id in &dead {
+        if has_effects(site, state, *id) {
+            return Err(Refusal::structure(&state.node(*id).label, "does more than compute values"));
+        }
+    }
+    Ok(dead)
+}
+
+/// Whether running a node does more than to write what its memlets say.
+fn has_effects(site: &Site<'_>, state: &State, id: NodeId) -> bool {
+    let pops = |edge: &sdfg::ir::Edge| {
+        edge.memlet.accesses().any(|access| site.sdfg.container(access.container).is_stream())
+    };
+    let takes = state.each_in_edge(id).chain(state.each_out_edge(id)).any(|(_, edge)| pops(edge));
+    takes
+        || match &state.node(id).kind {
+            NodeKind::Tasklet(tasklet) => matches!(tasklet.body, TaskletBody::External(_)),
+            NodeKind::MapEntry(map) => map.schedule.kind() == ScheduleKind::Mpi,
+            NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Library(_) => true,
+            NodeKind::Access(_) | NodeKind::MapExit(_) | NodeKind::Reduce(_) => false,
+        }
+}

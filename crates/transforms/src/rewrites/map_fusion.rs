@@ -1,0 +1,332 @@
+//! [`MapFusion`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::symbols::bound_symbols;
+use sdfg::analysis::{Use, Uses, consumed_by};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{
+    Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, State, Volume,
+};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Expr, Symbol};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described, nested_maps};
+use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Joins two maps of the same range, of which the second reads from a transient what the first writes. The transient becomes a
+/// scalar of the iteration.
+///
+/// It applies if iteration `i` of the second map reads only the element that iteration `i` of the first one writes, if nothing
+/// else uses the transient, and if the maps share no other container that one of them writes: iterations of the two then
+/// depend on each other through that element alone.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapFusion {}
+
+static METADATA: Metadata = Metadata {
+    name: "MapFusion",
+    group: Group::Map,
+    summary: "Joins two maps of which the second reads what the first writes.",
+    source: "paper, Table 4 and Appendix B.1",
+    soundness: Soundness::Always,
+    is_strict: false,
+    file: include_str!("map_fusion.rs"),
+    parameters: &[],
+};
+
+anchored!(MapFusion);
+
+impl MapFusion {
+    /// The fusion of the maps with these paths.
+    ///
+    /// # Panics
+    /// If one of the texts is no path.
+    pub fn of(first: &str, second: &str) -> crate::Step {
+        MapFusion::default().at_all([first, second])
+    }
+}
+
+impl Transformation for MapFusion {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([
+            ("first", NodeClass::MapExit),
+            ("between", NodeClass::Access),
+            ("second", NodeClass::MapEntry),
+        ])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let pair = Pair::of(site)?;
+        pair.check_ranges(site)?;
+        let mut evidence = Evidence::default();
+        pair.check_transient(site, &mut evidence)?;
+        pair.check_others(site)?;
+        nested_maps::no_declared_memlets(site, &[pair.entry, pair.second])?;
+        Ok(evidence)
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, between, second) = (found.state(), found.node(1), found.node(2));
+        let graph = editor.state(state)?;
+        let Some(first) = graph.node(found.node(0)).kind.exit_of() else {
+            return Err(EditError::NoNode(found.node(0)));
+        };
+        let (NodeKind::MapEntry(map), NodeKind::MapEntry(other)) =
+            (graph.node(first).kind.clone(), graph.node(second).kind.clone())
+        else {
+            return Err(EditError::NoNode(second));
+        };
+        let label = graph.node(first).label.clone();
+        let container = graph.node(between).kind.container();
+        let fused = editor.derived_label(state, &label, "fused")?;
+        let values: BTreeMap<Symbol, Expr> = renaming(&other, &map);
+        editor.substitute_in_scope(state, Some(second), &values)?;
+        editor.wrap_in_map(state, &BTreeSet::from([first, between, second]), &fused, map.clone())?;
+        // In an iteration of the new map each of the two has one iteration, of the same parameters.
+        let own = map.params.iter().map(|param| Range::index(param.clone())).collect();
+        let once = Map::new(map.params.clone(), Subset(own));
+        for entry in [first, second] {
+            editor.replace_node(state, entry, NodeKind::MapEntry(once.clone()))?;
+            editor.unwrap_map(state, entry)?;
+        }
+        let Some(container) = container else { return Err(EditError::NoNode(between)) };
+        let edges: Vec<EdgeId> = {
+            let graph = editor.state(state)?;
+            [graph.in_edges(between), graph.out_edges(between)].concat()
+        };
+        editor.change_container(container, |found| {
+            found.kind = ContainerKind::Scalar;
+            found.lifetime = Lifetime::Scope;
+        })?;
+        for edge in edges {
+            let memlet = editor.state(state)?.edge(edge).memlet.clone();
+            let scalar = Access::elements(container, Subset(Vec::new()));
+            let memlet = match memlet.flow {
+                Flow::Write { .. } => Memlet::write(scalar),
+                Flow::Read(_) => Memlet::read(scalar),
+                Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => continue,
+            };
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of a map by those of another one.
+fn renaming(from: &Map, to: &Map) -> BTreeMap<Symbol, Expr> {
+    let pairs = from.params.iter().zip(&to.params);
+    pairs.map(|(old, new)| (old.clone(), Expr::symbol(new.clone()))).collect()
+}
+
+/// The nodes of a match.
+struct Pair {
+    entry: NodeId,
+    exit: NodeId,
+    between: NodeId,
+    second: NodeId,
+    container: ContainerId,
+}
+
+impl Pair {
+    fn of(site: &Site<'_>) -> Result<Self, Refusal> {
+        let (state, exit, between) = (site.state(), site.found.node(0), site.found.node(1));
+        let entry = state.node(exit).kind.exit_of();
+        let container = state.node(between).kind.container();
+        match (entry, container) {
+            (Some(entry), Some(container)) => {
+                Ok(Pair { entry, exit, between, second: site.found.node(2), container })
+            }
+            _ => Err(Refusal::structure(site.label(0), "is the exit of no map")),
+        }
+    }
+
+    fn maps<'p>(&self, site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
+        match (&site.state().node(self.entry).kind, &site.state().node(self.second).kind) {
+            (NodeKind::MapEntry(first), NodeKind::MapEntry(second)) => Ok((first, second)),
+            _ => Err(Refusal::structure(site.label(0), "is the exit of no map")),
+        }
+    }
+
+    /// Both maps have the same ranges, in names of the first.
+    fn check_ranges(&self, site: &Site<'_>) -> Result<(), Refusal> {
+        let (first, second) = self.maps(site)?;
+        let different = |reason: &str| Refusal::structure(site.label(2), reason);
+        if first.params.len() != second.params.len() {
+            return Err(different("has another number of dimensions"));
+        }
+        if first.schedule != second.schedule {
+            return Err(different("has another schedule"));
+        }
+        let renamed = second.ranges.substitute(&renaming(second, first));
+        if renamed != first.ranges {
+            return Err(different(&format!(
+                "has the range [{}], and the first map [{}]",
+                second.ranges, first.ranges
+            )));
+        }
+        for entry in [self.entry, self.second] {
+            if bound_symbols(site.state(), entry).len() > first.params.len() {
+                return Err(Refusal::structure(&site.state().node(entry).label, "gets symbols from data"));
+            }
+        }
+        // Symbols of that name inside of the second map would be taken for the parameters.
+        let outer: BTreeSet<&Symbol> =
+            first.params.iter().filter(|param| !second.params.contains(param)).collect();
+        let inside = sdfg::analysis::symbols::free_symbols_in_scope(site.state(), Some(self.second));
+        if let Some(symbol) = outer.into_iter().find(|symbol| inside.contains(*symbol)) {
+            return Err(different(&format!("uses the symbol `{symbol}`, a parameter of the first map")));
+        }
+        Ok(())
+    }
+
+    /// Nothing but the two maps uses the transient, and iterations read the element that they wrote.
+    fn check_transient(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
+        let state = site.state();
+        let container = site.sdfg.container(self.container);
+        let name = container.name.as_str();
+        let is_plain = matches!(container.kind, ContainerKind::Array(_) | ContainerKind::Scalar);
+        if container.is_argument() || container.constant.is_some() || !is_plain {
+            return Err(Refusal::container(name, "is no transient array"));
+        }
+        if !matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg) {
+            return Err(Refusal::container(name, "outlives the program"));
+        }
+        let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
+        for used in Uses::of_program(site.sdfg).of(self.container) {
+            match *used {
+                Use::Access(of, node) if (of, node) == (site.found.state(), self.between) => {}
+                Use::Memlet(of, _) if of == site.found.state() => {}
+                Use::Access(..) => return Err(elsewhere("another access node")),
+                Use::Memlet(..) => return Err(elsewhere("a memlet of another state")),
+                Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
+                    return Err(elsewhere("a condition or an assignment"));
+                }
+            }
+        }
+        evidence.note(name, Claim::NoOtherUse);
+        let into = state.in_edges(self.between);
+        let out = state.out_edges(self.between);
+        if into.len() != 1 || out.iter().any(|edge| state.edge(*edge).dst != self.second) {
+            return Err(elsewhere("another node"));
+        }
+        let written = self.written(site, into[0])?;
+        let (first, second) = self.maps(site)?;
+        let names = renaming(second, first);
+        for edge in out {
+            let Some(port) = state.edge(edge).in_port() else {
+                return Err(elsewhere("the range of the second map"));
+            };
+            for inner in state.edges_at(self.second, sdfg::ir::Port::Out(port)) {
+                let content = state.edge(*inner);
+                let Flow::Read(read) = &content.memlet.flow else {
+                    return Err(Refusal::structure(
+                        &state.node(content.dst).label,
+                        "does not simply read the transient",
+                    ));
+                };
+                if !state.node(content.dst).kind.is_code() || !is_one_element(&content.memlet, read) {
+                    return Err(Refusal::structure(
+                        &state.node(content.dst).label,
+                        "reads more than one element of the transient",
+                    ));
+                }
+                let renamed = read.subset().substitute(&names);
+                if renamed != *written.subset() {
+                    return Err(Refusal::Conflict {
+                        container: name.to_owned(),
+                        first: format!("the write [{}]", written.subset()),
+                        second: format!("the read [{}]", read.subset()),
+                        reason: "are different elements",
+                    });
+                }
+                evidence.note(name, Claim::Covers { outer: written.subset().clone(), inner: renamed });
+            }
+        }
+        Ok(())
+    }
+
+    /// The element that an iteration of the first map writes.
+    fn written<'p>(&self, site: &Site<'p>, outside: EdgeId) -> Result<&'p Access, Refusal> {
+        let state = site.state();
+        let refuse = |reason: &str| Refusal::structure(site.label(0), reason.to_owned());
+        let Some(port) = state.edge(outside).out_port() else {
+            return Err(refuse("does not write the transient"));
+        };
+        let [inner] = state.edges_at(self.exit, sdfg::ir::Port::In(port)) else {
+            return Err(refuse("writes the transient in several places"));
+        };
+        let content = state.edge(*inner);
+        match &content.memlet.flow {
+            Flow::Write { to, resolution: None }
+                if state.node(content.src).kind.is_code() && is_one_element(&content.memlet, to) =>
+            {
+                Ok(to)
+            }
+            _ => Err(refuse("does not write one element of the transient in each iteration")),
+        }
+    }
+
+    /// The maps share no other container that one of them writes, and no views or streams.
+    fn check_others(&self, site: &Site<'_>) -> Result<(), Refusal> {
+        let state = site.state();
+        let [first, second] = [self.entry, self.second].map(|entry| touched(site, state, entry));
+        for (container, is_written) in &first {
+            let found = site.sdfg.container(*container);
+            if *container == self.container {
+                continue;
+            }
+            if second.get(container).is_some_and(|other| *other || *is_written) {
+                return Err(Refusal::container(
+                    &found.name,
+                    "is written by one of the maps and used by the other",
+                ));
+            }
+        }
+        for container in first.keys().chain(second.keys()) {
+            let found = site.sdfg.container(*container);
+            if found.is_alias() || found.is_stream() {
+                return Err(Refusal::container(&found.name, "is a view, reference or stream"));
+            }
+        }
+        if consumed_by(state, state.in_edges(self.between)[0]).is_some() {
+            return Err(Refusal::structure(site.label(1), "is an element of a stream"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a memlet moves exactly one element.
+fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
+    !access.is_queue()
+        && access.subset().is_element()
+        && matches!(&memlet.volume, Volume::Exact(volume) if volume.is_one())
+}
+
+/// Containers that a scope touches, and whether it writes them.
+fn touched(site: &Site<'_>, state: &State, entry: NodeId) -> BTreeMap<ContainerId, bool> {
+    let tree = site.scopes();
+    let mut found = BTreeMap::new();
+    for (edge, content) in state.edges() {
+        let scope = tree.scope_of_edge(state, edge);
+        if !tree.enclosing_scope(scope).any(|around| around == entry) {
+            continue;
+        }
+        for access in content.memlet.accesses() {
+            let writes = content.memlet.write_access().is_some_and(|to| to.container == access.container);
+            *found.entry(access.container).or_insert(false) |= writes;
+        }
+    }
+    for (node, content) in state.nodes() {
+        if let Some(container) = content.kind.container()
+            && tree.enclosing(node).any(|around| around == entry)
+        {
+            found.entry(container).or_insert(false);
+        }
+    }
+    found
+}

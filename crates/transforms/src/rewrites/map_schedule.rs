@@ -1,0 +1,89 @@
+//! [`MapSchedule`].
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{NodeKind, Schedule};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Gives a map another schedule of the host.
+///
+/// Iterations of maps are concurrent by meaning, so every schedule keeps the results. Schedules of devices are set by
+/// transformations that move the data, too.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapSchedule {
+    /// `default`, `sequential`, `unrolled`, `simd` or `cpu_multicore`.
+    pub schedule: String,
+}
+
+static METADATA: Metadata = Metadata {
+    name: "MapSchedule",
+    group: Group::Hardware,
+    summary: "Gives a map another schedule of the host.",
+    source: "paper, section 3.3",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_schedule.rs"),
+    parameters: &[Parameter {
+        name: "schedule",
+        ty: "word",
+        default: None,
+        summary: "`default`, `sequential`, `unrolled`, `simd` or `cpu_multicore`.",
+    }],
+};
+
+anchored!(MapSchedule);
+
+impl MapSchedule {
+    /// A schedule by its name.
+    pub fn new(schedule: &str) -> Self {
+        MapSchedule { schedule: schedule.to_owned() }
+    }
+
+    fn chosen(&self) -> Result<Schedule, Refusal> {
+        match self.schedule.as_str() {
+            "default" => Ok(Schedule::default()),
+            "sequential" => Ok(Schedule::Sequential),
+            "unrolled" => Ok(Schedule::Unrolled),
+            "simd" => Ok(Schedule::Simd),
+            "cpu_multicore" => Ok(Schedule::CpuMulticore(sdfg::ir::Team::default())),
+            other => {
+                let reason = format!(
+                    "`{other}` is none of `default`, `sequential`, `unrolled`, `simd` and `cpu_multicore`"
+                );
+                Err(Refusal::Parameter { parameter: "schedule", reason })
+            }
+        }
+    }
+}
+
+impl Transformation for MapSchedule {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (map, schedule) = (site.map(0)?, self.chosen()?);
+        if map.schedule == schedule {
+            return Err(Refusal::structure(site.label(0), "has this schedule already"));
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let NodeKind::MapEntry(mut map) = editor.state(state)?.node(entry).kind.clone() else {
+            return Err(EditError::NoNode(entry));
+        };
+        if let Ok(schedule) = self.chosen() {
+            map.schedule = schedule;
+            editor.replace_node(state, entry, NodeKind::MapEntry(map))?;
+        }
+        Ok(())
+    }
+}

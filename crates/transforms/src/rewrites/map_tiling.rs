@@ -1,0 +1,208 @@
+//! [`MapTiling`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::symbols::bound_symbols;
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{Map, NodeKind, Schedule};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
+use serde::{Deserialize, Serialize};
+
+use super::{Size, anchored, described, nested_maps};
+use crate::engine::{
+    Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation,
+};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Divides the iteration space of a map into tiles: a new outer map runs over tiles, and the map over one tile.
+///
+/// It applies to maps whose tiled ranges depend on no parameter of the map. Tiles need not divide the ranges: the last one is
+/// shorter. The map keeps its label, the new one around it gets the schedule. Every iteration is in exactly one tile:
+/// a range `b:e:s` in tiles of `t` becomes `b:e:s*t` outside and `k:min(k + s*t, e):s` inside.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapTiling {
+    /// Iterations of a tile in each dimension, from the first; 0 leaves a dimension as it is, as do dimensions without a size.
+    pub tile_sizes: Vec<Size>,
+    /// Whether the sizes are known to divide the ranges. Then the inner ranges have no minimum.
+    pub divides_evenly: bool,
+}
+
+impl Default for MapTiling {
+    fn default() -> Self {
+        MapTiling::new([32])
+    }
+}
+
+static METADATA: Metadata = Metadata {
+    name: "MapTiling",
+    group: Group::Map,
+    summary: "Divides the iteration space of a map into tiles.",
+    source: "paper, Table 4 and Appendix B.1",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_tiling.rs"),
+    parameters: &[
+        Parameter {
+            name: "tile_sizes",
+            ty: "list of integers or expressions",
+            default: Some("[32]"),
+            summary: "Iterations of a tile in each dimension; 0 leaves a dimension as it is.",
+        },
+        Parameter {
+            name: "divides_evenly",
+            ty: "boolean",
+            default: Some("false"),
+            summary: "Whether the sizes are proved to divide the ranges, so that no tile is shorter.",
+        },
+    ],
+};
+
+anchored!(MapTiling);
+
+/// A dimension that is tiled.
+struct Tiled {
+    /// Position of the parameter.
+    at: usize,
+    /// Iterations of a tile.
+    size: Expr,
+    /// Whether the range ascends.
+    ascends: bool,
+}
+
+impl MapTiling {
+    /// Tiles of these sizes.
+    pub fn new<S: Into<Size>>(tile_sizes: impl IntoIterator<Item = S>) -> Self {
+        MapTiling { tile_sizes: tile_sizes.into_iter().map(Into::into).collect(), divides_evenly: false }
+    }
+
+    /// The dimensions to tile, with the facts that this relies on.
+    fn tiled(&self, map: &Map, known: &Assumptions, evidence: &mut Evidence) -> Result<Vec<Tiled>, Refusal> {
+        let wrong = |reason| Refusal::Parameter { parameter: "tile_sizes", reason };
+        if self.tile_sizes.len() > map.params.len() {
+            let (sizes, count) = (self.tile_sizes.len(), map.params.len());
+            return Err(wrong(format!("there are {sizes} sizes, and the map has {count} dimensions")));
+        }
+        let mut tiled = Vec::new();
+        for (at, Size(size)) in self.tile_sizes.iter().enumerate() {
+            if size.is_zero() {
+                continue;
+            }
+            let (param, range) = (&map.params[at], &map.ranges.0[at]);
+            if size.sign(known) != Sign::Positive {
+                return Err(wrong(format!("it is not proved that {size} is greater than 0")));
+            }
+            evidence.note(param.as_str(), Claim::Positive(size.clone()));
+            let ascends = match range.step.sign(known) {
+                Sign::Positive => true,
+                Sign::Negative => false,
+                Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => {
+                    let needed = format!("the step {} is positive, or that it is negative", range.step);
+                    return Err(Refusal::Unproved { about: param.to_string(), needed });
+                }
+            };
+            if !range.tile.is_one() {
+                return Err(Refusal::structure(param.as_str(), "has a range of tiles"));
+            }
+            if self.divides_evenly {
+                let rest = range.steps().modulo(size);
+                if !rest.is_zero() {
+                    let needed = format!("{size} divides {}", range.steps());
+                    return Err(Refusal::Unproved { about: param.to_string(), needed });
+                }
+                evidence.note(param.as_str(), Claim::Equal(rest, Expr::zero()));
+            }
+            tiled.push(Tiled { at, size: size.clone(), ascends });
+        }
+        if tiled.is_empty() {
+            return Err(wrong("no dimension is tiled".to_owned()));
+        }
+        Ok(tiled)
+    }
+}
+
+impl Transformation for MapTiling {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (map, state, entry) = (site.map(0)?, site.state(), site.found.node(0));
+        let mut evidence = Evidence::default();
+        let known = site.known_in(site.scopes().scope_of(entry));
+        let tiled = self.tiled(map, &known, &mut evidence)?;
+        let bound = bound_symbols(state, entry);
+        for Tiled { at, size, .. } in &tiled {
+            let range = &map.ranges.0[*at];
+            nested_maps::independent(&Subset(vec![range.clone()]), &bound)?;
+            if let Some(parameter) = size.free_symbols().into_iter().find(|symbol| bound.contains(symbol)) {
+                return Err(Refusal::DependsOn { range: size.to_string(), parameter });
+            }
+            let in_scope = sdfg::analysis::symbols::symbol_types_in(
+                site.sdfg,
+                state,
+                &site.scopes(),
+                site.scopes().scope_of(entry),
+            );
+            if let Some(symbol) = size.free_symbols().iter().find(|symbol| !in_scope.contains_key(*symbol)) {
+                let reason = format!("`{symbol}` is no symbol here");
+                return Err(Refusal::Parameter { parameter: "tile_sizes", reason });
+            }
+        }
+        nested_maps::no_declared_memlets(site, &[entry])?;
+        Ok(evidence)
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let label = editor.state(state)?.node(entry).label.clone();
+        let NodeKind::MapEntry(map) = editor.state(state)?.node(entry).kind.clone() else {
+            return Err(EditError::NoNode(entry));
+        };
+        let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
+        let known = sdfg::analysis::symbol_facts_at(editor.sdfg(), state, tree.scope_of(entry));
+        let Ok(tiled) = self.tiled(&map, &known, &mut Evidence::default()) else {
+            return Err(EditError::NoNode(entry));
+        };
+        let (mut params, mut ranges, mut inner) = (Vec::new(), Vec::new(), map.clone());
+        for Tiled { at, size, ascends } in tiled {
+            let range = &map.ranges.0[at];
+            let name = editor.derived_container_name(map.params[at].as_str(), "tile");
+            let tile = Symbol::of(&fresh(&name, &params));
+            let (first, stride) = (Expr::symbol(tile.clone()), &range.step * &size);
+            let end = &first + &stride;
+            let end = match (self.divides_evenly, ascends) {
+                (true, _) => end,
+                (false, true) => Expr::min(&end, &range.end),
+                (false, false) => Expr::max(&end, &range.end),
+            };
+            inner.ranges.0[at] = Range { begin: first, end, ..range.clone() };
+            ranges.push(Range { step: stride, ..range.clone() });
+            params.push(tile);
+        }
+        let is_of_one_iteration = matches!(map.schedule, Schedule::Simd | Schedule::Unrolled);
+        let outer = if is_of_one_iteration {
+            Map::new(params, Subset(ranges))
+        } else {
+            let schedule = nested_maps::fitted(std::mem::take(&mut inner.schedule), params.len());
+            Map { schedule, ..Map::new(params, Subset(ranges)) }
+        };
+        let tiles = editor.derived_label(state, &label, "tiles")?;
+        editor.replace_node(state, entry, NodeKind::MapEntry(inner))?;
+        editor.wrap_in_map(state, &BTreeSet::from([entry]), &tiles, outer)?;
+        Ok(())
+    }
+}
+
+/// A name that is none of some others.
+fn fresh(name: &str, others: &[Symbol]) -> String {
+    let is_free = |name: &str| others.iter().all(|other| other.as_str() != name);
+    if is_free(name) {
+        return name.to_owned();
+    }
+    let numbered = (1..).map(|number| format!("{name}_{number}"));
+    numbered.take(others.len() + 1).find(|name| is_free(name)).unwrap_or_else(|| name.to_owned())
+}

@@ -1,0 +1,110 @@
+//! The transformations, one file each.
+//!
+//! A file contains the type with its parameters, its description, check and edit, and tests. The documentation of the type is
+//! its page: when it applies, why it is sound, and the program before and after.
+
+mod dead_dataflow;
+mod inline_sdfg;
+mod local_storage;
+mod map_collapse;
+mod map_dim_shuffle;
+mod map_expansion;
+mod map_fusion;
+mod map_interchange;
+mod map_schedule;
+mod map_tiling;
+mod nest_sdfg;
+mod nested_maps;
+mod redundant_array;
+mod sizes;
+mod state_elimination;
+mod state_fusion;
+#[cfg(test)]
+mod tests;
+mod trivial_map;
+mod vectorization;
+
+pub use dead_dataflow::DeadDataflowElimination;
+pub use inline_sdfg::InlineSdfg;
+pub use local_storage::LocalStorage;
+pub use map_collapse::MapCollapse;
+pub use map_dim_shuffle::MapDimShuffle;
+pub use map_expansion::MapExpansion;
+pub use map_fusion::MapFusion;
+pub use map_interchange::MapInterchange;
+pub use map_schedule::MapSchedule;
+pub use map_tiling::MapTiling;
+pub use nest_sdfg::NestSdfg;
+pub use redundant_array::RedundantArray;
+pub use sizes::Size;
+pub use state_elimination::StateElimination;
+pub use state_fusion::StateFusion;
+pub use trivial_map::TrivialMapElimination;
+pub use vectorization::Vectorization;
+
+use crate::engine::Registry;
+
+/// Adds all transformations of this crate to a registry.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.register::<DeadDataflowElimination>();
+    registry.register::<InlineSdfg>();
+    registry.register::<LocalStorage>();
+    registry.register::<MapCollapse>();
+    registry.register::<MapDimShuffle>();
+    registry.register::<MapExpansion>();
+    registry.register::<MapFusion>();
+    registry.register::<MapInterchange>();
+    registry.register::<MapSchedule>();
+    registry.register::<MapTiling>();
+    registry.register::<NestSdfg>();
+    registry.register::<RedundantArray>();
+    registry.register::<StateElimination>();
+    registry.register::<StateFusion>();
+    registry.register::<TrivialMapElimination>();
+    registry.register::<Vectorization>();
+}
+
+/// The parts of [`Transformation`](crate::Transformation) that are the same for all: the description, the parameters, and the
+/// steps of a pipeline.
+macro_rules! described {
+    ($metadata:expr) => {
+        fn metadata(&self) -> &'static crate::Metadata {
+            &$metadata
+        }
+
+        fn parameters(&self) -> serde_json::Value {
+            // The parameters are numbers, words and lists, which have a form in JSON.
+            serde_json::to_value(self).unwrap_or_default()
+        }
+    };
+}
+
+/// `at` of a transformation: a step at a place that paths name.
+macro_rules! anchored {
+    ($name:ident) => {
+        impl $name {
+            /// The transformation at the elements with these paths, in the order of its pattern.
+            ///
+            /// # Panics
+            /// If one of the texts is no path. Paths from users are parsed into an [`Anchor`](crate::Anchor).
+            pub fn at_all<'a>(self, paths: impl IntoIterator<Item = &'a str>) -> crate::Step {
+                let parse = |path: &str| match path.parse() {
+                    Ok(path) => path,
+                    Err(error) => panic!("`{path}` is no path: {error}"),
+                };
+                let paths = paths.into_iter().map(parse).collect();
+                crate::Step { transformation: Box::new(self), at: crate::Anchor::Paths(paths) }
+            }
+
+            /// The transformation at the element with this path.
+            ///
+            /// # Panics
+            /// If the text is no path.
+            pub fn at(self, path: &str) -> crate::Step {
+                self.at_all([path])
+            }
+        }
+    };
+}
+
+pub(crate) use {anchored, described};

@@ -1,0 +1,89 @@
+//! Two maps of which the outer one contains nothing but the inner one.
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::symbols::bound_symbols;
+use sdfg::ir::{Map, NodeId, Schedule, Team};
+use sdfg::subset::Subset;
+use sdfg::symbolic::Symbol;
+
+use crate::engine::{Refusal, Site};
+use crate::pattern::{NodeClass, Pattern};
+
+/// The pattern of the entries of two nested maps.
+pub(super) fn pattern() -> Pattern {
+    Pattern::path([("outer", NodeClass::MapEntry), ("inner", NodeClass::MapEntry)])
+}
+
+/// The two maps of a match of [`pattern`], if the outer one contains the inner one alone, and no data gives the inner one
+/// symbols.
+pub(super) fn maps<'p>(site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
+    let (outer, inner) = (site.found.node(0), site.found.node(1));
+    let state = site.state();
+    let exit = state.exit_of(inner);
+    let tree = site.scopes();
+    let is_part = |node: &NodeId| {
+        *node == inner || Some(*node) == exit || state.node(*node).kind.exit_of() == Some(outer)
+    };
+    if tree.scope_of(inner) != Some(outer) {
+        return Err(Refusal::structure(site.label(1), "is not in the scope of the outer map"));
+    }
+    if let Some(other) = tree.children(Some(outer)).iter().find(|node| !is_part(node)) {
+        let label = &state.node(*other).label;
+        return Err(Refusal::structure(site.label(0), format!("contains `{label}` besides the inner map")));
+    }
+    for at in [0, 1] {
+        let (node, map) = (site.found.node(at), site.map(at)?);
+        let params: BTreeSet<&Symbol> = map.params.iter().collect();
+        if let Some(symbol) = bound_symbols(state, node).iter().find(|symbol| !params.contains(symbol)) {
+            return Err(Refusal::structure(site.label(at), format!("gets `{symbol}` from data")));
+        }
+    }
+    Ok((site.map(0)?, site.map(1)?))
+}
+
+/// Refuses ranges that depend on one of some parameters.
+pub(super) fn independent(ranges: &Subset, params: &[Symbol]) -> Result<(), Refusal> {
+    for range in &ranges.0 {
+        let used = range.free_symbols();
+        if let Some(parameter) = params.iter().find(|parameter| used.contains(*parameter)) {
+            return Err(Refusal::DependsOn { range: range.to_string(), parameter: parameter.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses maps with memlets outside of which a user wrote the subset: they may name parameters that move.
+pub(super) fn no_declared_memlets(site: &Site<'_>, nodes: &[NodeId]) -> Result<(), Refusal> {
+    let state = site.state();
+    for node in nodes {
+        let exit = state.exit_of(*node);
+        let edges = [Some(*node), exit]
+            .into_iter()
+            .flatten()
+            .flat_map(|node| state.each_in_edge(node).chain(state.each_out_edge(node)).collect::<Vec<_>>());
+        if edges.into_iter().any(|(_, edge)| edge.memlet.declared) {
+            let label = &state.node(*node).label;
+            return Err(Refusal::structure(label, "has a memlet whose subset is declared"));
+        }
+    }
+    Ok(())
+}
+
+/// A schedule for a map of so many dimensions: threads share no more dimensions than there are.
+pub(super) fn fitted(schedule: Schedule, dimensions: usize) -> Schedule {
+    let fit =
+        |team: Team| Team { collapse: team.collapse.filter(|count| *count as usize <= dimensions), ..team };
+    match schedule {
+        Schedule::Default(team) => Schedule::Default(fit(team)),
+        Schedule::CpuMulticore(team) => Schedule::CpuMulticore(fit(team)),
+        Schedule::Sequential
+        | Schedule::Unrolled
+        | Schedule::Simd
+        | Schedule::GpuGrid(_)
+        | Schedule::GpuBlock(_)
+        | Schedule::FpgaDevice
+        | Schedule::FpgaReplicated
+        | Schedule::Mpi => schedule,
+    }
+}

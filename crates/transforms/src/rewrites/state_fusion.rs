@@ -1,0 +1,63 @@
+//! [`StateFusion`].
+
+use sdfg::edit::{EditError, Editor};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{BlockClass, Pattern};
+
+/// Moves the nodes of a state into the state before it.
+///
+/// It applies if the second state follows the first one and no other block, always and without assignments. Nodes of the
+/// second state wait for nodes of the first one on which they depend, in whatever component they are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StateFusion {}
+
+static METADATA: Metadata = Metadata {
+    name: "StateFusion",
+    group: Group::ControlFlow,
+    summary: "Moves the nodes of a state into the state before it.",
+    source: "paper, Table 4 and Appendix B.4",
+    soundness: Soundness::Always,
+    is_strict: true,
+    file: include_str!("state_fusion.rs"),
+    parameters: &[],
+};
+
+anchored!(StateFusion);
+
+impl Transformation for StateFusion {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::Blocks {
+            blocks: vec![("first", BlockClass::State), ("second", BlockClass::State)],
+            transitions: vec![(0, 1)],
+        }
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (first, second) = (site.found.block(0), site.found.block(1));
+        let label = |block| site.sdfg.block(block).label.as_str();
+        let out = site.sdfg.transitions_from(first);
+        let [only] = out.as_slice() else {
+            return Err(Refusal::structure(label(first), "goes on to several blocks"));
+        };
+        let transition = site.sdfg.transition(*only);
+        if transition.condition.is_some() || !transition.assignments.is_empty() {
+            return Err(Refusal::structure(label(first), "goes on with a condition or an assignment"));
+        }
+        let region = site.sdfg.region(site.sdfg.block(second).region);
+        let into = region.transitions.iter().filter(|id| site.sdfg.transition(**id).dst == second);
+        if into.count() > 1 || region.start == Some(second) {
+            return Err(Refusal::structure(label(second), "is reached in other ways, too"));
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        editor.merge_states(found.block(0), found.block(1))
+    }
+}
