@@ -24,9 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     b.array("A", F64, ["2", "N"]);
     b.for_loop("steps", "t", "0:T", |b| {
         b.state("step", |s| {
-            // A map says that its iterations are independent; its schedule says who runs them.
+            // A map states that its iterations are independent. Its schedule assigns them to threads.
             s.map_scope("cells", [("i", "1:N - 1")]).schedule(CpuMulticore).body(|s| {
-                // A tasklet sees nothing but what its memlets give it.
+                // A tasklet accesses only the elements of its memlets.
                 s.tasklet("lap")
                     .input("l", "A[t % 2, i - 1]")
                     .input("c", "A[t % 2, i]")
@@ -37,13 +37,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
     });
 
-    // 2. Check. `build` validates: what it returns is proof that the graph is well formed. With an error in it, such as an
+    // 2. Check. `build` validates: its result proves that the graph is well formed. With an error in it, such as an
     //    index outside of A, the answer is a list of diagnostics with carets.
     let (program, warnings) = b.build()?;
     print!("{warnings}"); // with carets; nothing if there are none
     println!("The program as text, as it would stand in a file:\n\n{}", sdfg::text::print(program.sdfg()));
 
-    // 3. Interpret. The interpreter is the definition of what a program means. It is slow, and traps on what is undefined.
+    // 3. Interpret. The interpreter defines the meaning of a program. It is slow, and traps on undefined behaviour.
     let (size, steps) = (16, 3);
     let mut row = vec![0.0; size];
     row[size / 2] = 1.0;

@@ -43,7 +43,7 @@ pub struct CompressedRows {
     pub values: Vec<f64>,
 }
 
-/// Why a text is no matrix that can be read.
+/// The reason that a text cannot be read as a matrix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
 pub struct MatrixMarketError {
@@ -75,7 +75,7 @@ pub enum MatrixMarketErrorKind {
         /// The missing part.
         what: &'static str,
     },
-    /// A word that is no number, or one that does not fit.
+    /// A word that is not a number, or a number out of range.
     #[error("`{found}` is no {what}")]
     Number {
         /// The expected kind of number.
@@ -110,7 +110,7 @@ pub enum MatrixMarketErrorKind {
         /// Number of columns.
         columns: u32,
     },
-    /// An entry above the diagonal of a symmetric matrix, of which files hold the lower triangle only.
+    /// An entry above the diagonal of a symmetric matrix. Files store only its lower triangle.
     #[error("entry ({row}, {column}) lies above the diagonal of a symmetric matrix")]
     AboveDiagonal {
         /// The row in the file.

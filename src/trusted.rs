@@ -50,7 +50,7 @@ impl Compiler {
 /// Loads the code of a plan by way of C source. A warning of the compiler is an error.
 ///
 /// # Errors
-/// A text that says what failed: printing, compiling with the compiler's messages, or loading.
+/// The failed step: printing, compiling with the compiler's messages, or loading.
 pub fn through_c(plan: &Plan, compiler: Compiler) -> Result<Library, String> {
     // SAFETY: see the head of this file.
     unsafe { compiler.at_level(2).load(plan, &SourceOptions::default()) }
@@ -79,7 +79,7 @@ pub fn call(call: Call<'_, '_>) -> Result<(), CallError> {
     unsafe { call.run() }
 }
 
-/// Runs a call whose arguments were looked at.
+/// Runs a call with checked arguments.
 ///
 /// # Errors
 /// As [`PreparedCall::run`].

@@ -55,7 +55,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It ends when it is told so; what it says then does not matter.
+        // The worker ends on request. Its last output is ignored.
         let _ = writeln!(self.to, "end");
         let _ = self.child.wait();
     }

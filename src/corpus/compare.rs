@@ -11,7 +11,7 @@ use super::data::Tolerance;
 /// Compares two tensors element by element.
 ///
 /// # Errors
-/// The first difference, or what is not comparable.
+/// The first difference, or the reason that the outputs are not comparable.
 pub(super) fn compare(
     name: &str,
     expected: &Tensor,

@@ -27,7 +27,7 @@ pub(super) struct Data {
 pub(super) struct Tolerance {
     pub(super) relative: f64,
     pub(super) absolute: f64,
-    /// Enough, too, if the norm of the differences is below this part of the norm of what is expected.
+    /// Outputs also pass if the norm of the differences, relative to the norm of the expected output, is below this.
     pub(super) norm: f64,
 }
 

@@ -26,7 +26,7 @@ pub enum PictureError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is no PNG file, or a broken one.
+    /// The file is not a PNG file, or is damaged.
     #[error("{path} cannot be read as a PNG picture: {source}; convert it to PNG first")]
     Decode {
         /// The file.
@@ -54,7 +54,7 @@ impl Picture {
     /// Reads a PNG file of any colour type; transparency is dropped.
     ///
     /// # Errors
-    /// [`PictureError`] if there is no such file or it is no PNG picture.
+    /// [`PictureError`] if there is no such file, or it is not a PNG picture.
     pub fn read(path: &Path) -> Result<Self, PictureError> {
         let name = || path.display().to_string();
         let file = File::open(path).map_err(|source| PictureError::File { path: name(), source })?;
@@ -97,7 +97,7 @@ impl Picture {
         writer.finish().map_err(encode)
     }
 
-    /// A picture with slopes, edges and fine detail, for when there is no photograph at hand.
+    /// A synthetic picture with slopes, edges and fine detail.
     pub fn drawn(width: usize, height: usize) -> Self {
         let mut values = Vec::with_capacity(width * height * 3);
         for y in 0..height {

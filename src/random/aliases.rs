@@ -177,7 +177,7 @@ impl Generator {
         );
     }
 
-    /// A reference that a branch may set anew; then it is read and written, here or in a nested SDFG.
+    /// A reference that a branch may set again. Afterwards it is read and written, here or in a nested SDFG.
     pub(super) fn reference_of_a_branch(&mut self) {
         let other = self.rng.pick(&["C[0, 0:M]", "C[N - 1, M - 1:-1:-1]", "C[0:N, 0:M]"]);
         let condition = self.choice();

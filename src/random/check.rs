@@ -22,7 +22,7 @@ use crate::trusted::{self, Compiler};
 /// The outcome of a random program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Interpreter and native code agree, and the outputs depend on the inputs; with what the program contains and reached.
+    /// Interpreter and native code agree, and the outputs depend on the inputs. Contains the features of the program and run.
     Agreed(Features),
     /// They agree, but no change of an input that was tried changes an output.
     Trivial,

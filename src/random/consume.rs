@@ -3,9 +3,9 @@
 use super::generate::Generator;
 
 impl Generator {
-    /// A scope that is done when it has taken so many elements, of which all are the same.
+    /// A scope that ends after a number of elements, all of which are equal.
     pub(super) fn consume_until(&mut self) {
-        // A queue of one element has to be emptied, or else what fills it waits for ever.
+        // A queue of one element must be emptied, because its producer would wait for ever.
         let (capacity, count) =
             self.rng.pick(&[(" capacity(1)", "M"), ("", "M"), ("", "M // 2"), ("", "min(N, M)"), ("", "0")]);
         let chunk = self.rng.pick(&["", "", " chunk(1)"]);

@@ -98,7 +98,7 @@ impl Generator {
         self.line(&if tests_after { format!("}} while {symbol} < 3") } else { "}".to_owned() });
     }
 
-    /// A loop in a loop, of which data ends one or the other, or the whole program.
+    /// A loop in a loop. Data ends the inner loop, the outer loop or the program.
     pub(super) fn leave_early(&mut self, nesting: usize) {
         let (outer, inner) = (self.label("t"), self.label("t"));
         let (first, second) = (self.choice(), self.choice());

@@ -116,7 +116,7 @@ impl Generator {
         );
     }
 
-    /// Constant arrays, of which one has strides, and a constant scalar in code and in a condition.
+    /// Constant arrays, one with strides, and a constant scalar in code and in a condition.
     pub(super) fn constants(&mut self) {
         let mut value = || match self.others.kind() {
             ScalarKind::Float | ScalarKind::Complex => format!("{}.5", self.rng.below(4)),

@@ -23,7 +23,7 @@ use crate::trusted;
 pub enum Verdict {
     /// It ended with an error, as the interpreter did.
     Refused,
-    /// It gave what the interpreter gave.
+    /// Its results are those of the interpreter.
     Agreed,
     /// Validation refuses the program, or the interpreter something that native code does not look at, as conflicts.
     Unknown,

@@ -16,7 +16,7 @@ use super::reached::reached;
 /// The names of the features of a program and its run, from a fixed list.
 pub type Features = BTreeSet<&'static str>;
 
-/// The features of a program, and with what the interpreter reported of a run with these sizes, of that run.
+/// The features of a program, and those that the interpreter reported of a run with these sizes.
 pub fn features(sdfg: &Sdfg, report: &Report, sizes: Sizes) -> Features {
     let mut found = Features::new();
     of_program(sdfg, 0, &mut found);

@@ -30,7 +30,7 @@ const TYPES: [ScalarType; 13] = [
     ScalarType::Complex128,
 ];
 
-/// The steps that a program is made of; what there are many variants of stands twice.
+/// The steps of programs. Steps with many variants are listed twice.
 const STEPS: [fn(&mut Generator); 46] = [
     Generator::pointwise,
     Generator::pointwise,
@@ -206,7 +206,7 @@ impl Generator {
         format!("{prefix}_{}", self.labels)
     }
 
-    /// Adds a container that a step needs for itself.
+    /// Adds a container for a step.
     pub(super) fn declare(&mut self, line: &str) {
         self.declared.push(line.to_owned());
     }

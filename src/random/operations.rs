@@ -86,7 +86,7 @@ fn unknown(library: &LibraryNode) -> ExpandErrorKind {
 }
 
 impl Generator {
-    /// One operation after the other, on rows, columns and what lies between.
+    /// Successive operations on rows, columns and the elements between.
     pub(super) fn library_nodes(&mut self) {
         let rows = self.rng.pick(&["C[0, 0:M]", "C[N - 1, M - 1:-1:-1]"]);
         self.write(

@@ -93,7 +93,7 @@ fn places(sdfg: &Sdfg) -> Vec<(StateId, EdgeId)> {
     found
 }
 
-/// Takes the resolution of a write away, or else lets all iterations of the scopes around write what the first does.
+/// Removes the resolution of a write, or makes all iterations of the enclosing scopes write the elements of the first.
 fn plant(sdfg: &mut Sdfg, state: StateId, edge: EdgeId) {
     let graph = sdfg.state(state);
     let tree = ScopeTree::of(graph);

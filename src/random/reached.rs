@@ -11,7 +11,7 @@ use sdfg::ir::{EdgeId, NodeKind, Sdfg, State, Volume};
 use super::features::Features;
 use super::inputs::Sizes;
 
-/// Adds what a run with these sizes reached.
+/// Adds the features that a run with these sizes reached.
 pub(super) fn reached(sdfg: &Sdfg, report: &Report, sizes: Sizes, found: &mut Features) {
     let mut moved = BTreeMap::new();
     for one in &report.moved {

@@ -71,7 +71,7 @@ impl Generator {
         );
     }
 
-    /// A reduction over one axis or all, from the identity or into what is there.
+    /// A reduction over one axis or all, from the identity or into the present values.
     pub(super) fn reduce(&mut self) {
         let is_float = self.others.is_float();
         // Sums of floating-point data are exact in no order that is not the interpreter's.
@@ -153,7 +153,7 @@ impl Generator {
         );
     }
 
-    /// Pairs of a value and its place, of which the best stay.
+    /// Pairs of a value and its place. The best ones remain.
     pub(super) fn locations(&mut self) {
         let best = self.rng.pick(&["min_location", "max_location"]);
         let value = self.rng.pick(&["c", "floor(c / 2)", "max(c, $TY(1))"]);
@@ -208,7 +208,7 @@ impl Generator {
         );
     }
 
-    /// Writes of which any may stay, as all are the same.
+    /// Writes of equal values, any of which may remain.
     pub(super) fn replace(&mut self) {
         self.write(
             &[],

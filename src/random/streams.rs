@@ -67,7 +67,7 @@ impl Generator {
         self.close();
     }
 
-    /// A chain of processing elements, which run beside each other and beside what feeds and empties it.
+    /// A chain of processing elements, which run concurrently with each other, their producer and their consumer.
     pub(super) fn chain(&mut self) {
         let (state, map, pipe) = (self.label("s"), self.label("m"), self.label("pipe"));
         let (nested, ty) = (self.label("element"), self.others);
@@ -111,7 +111,7 @@ impl Generator {
         self.close();
     }
 
-    /// Copies through queues: of parts, of what is there, and in turn.
+    /// Copies through queues: of parts, of the available elements, and alternating.
     pub(super) fn queues(&mut self) {
         let (fill, rest) = (self.label("s"), self.label("s"));
         let (first, second) = (self.label("queue"), self.label("queue"));

@@ -18,7 +18,7 @@ impl Generator {
         if self.rng.chance(40) {
             return self.relay_in_one_state(&links);
         }
-        // From here on they are made again and again; what is made before the loop stays for those in it to read.
+        // States from here on allocate transients repeatedly. Transients from before the loop remain readable in it.
         let from = self.rng.below(links.len());
         let repeats = self.rng.chance(40);
         for at in 0..links.len() {
@@ -47,7 +47,7 @@ impl Generator {
         earlier.into_iter().for_each(|earlier| self.line(&format!("access {earlier}")));
         self.line(&format!("access out = {target}"));
         self.link(source, earlier, "out", target);
-        // A part once more, of which the rest stays.
+        // A second write to a part. The other elements keep their values.
         if at > 0 && at < links.len() && self.rng.chance(25) {
             self.close();
             let again = self.label("s");

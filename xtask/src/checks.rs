@@ -52,7 +52,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
         })?;
     }
     steps.run("Python package", || python::test(&tools))?;
-    // The tests come last, so that their summary is what a reader of the log sees at its end.
+    // The tests come last, so that the log ends with their summary.
     steps.run("tests", || step::check(&mut test_command(&tools)))?;
     println!("\nEvery step passed: {}", steps.summary());
     Ok(())

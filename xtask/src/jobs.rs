@@ -20,7 +20,7 @@ pub(crate) fn example(package: &str, name: &str, options: &[&str]) -> Result<()>
     step::check(&mut tools.cargo(&[&run, options].concat()))
 }
 
-/// The Debian and Ubuntu packages of what compiled programs are measured beside.
+/// The Debian and Ubuntu packages of the compilers and the OpenMP runtime that benchmarks compare with.
 const PEERS: [&str; 3] = ["clang-19", "libomp-19-dev", "gcc"];
 
 /// Measures the named programs, or all, beside the same algorithms in C.

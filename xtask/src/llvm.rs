@@ -73,7 +73,7 @@ pub(crate) enum NotFound {
     WrongPrefix {
         /// The variable's value.
         prefix: PathBuf,
-        /// The version found there; none when there is no working `bin/llvm-config`.
+        /// The version of its `bin/llvm-config`, if that works.
         version: Option<String>,
     },
     /// No folder contains LLVM 19; the other versions that were found.

@@ -81,7 +81,7 @@ fn virtual_environment(folder: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// A copy of the package's sources, beside which pip may leave what it builds.
+/// A copy of the package's sources, in which pip may build.
 fn package() -> Result<PathBuf> {
     let (source, copy) = (workspace::root().join("python"), target_folder().join("python-package"));
     let made = || -> std::io::Result<()> {
@@ -116,7 +116,7 @@ pub(crate) fn test(tools: &Tools) -> Result<()> {
 /// there from the package index, or as root from the distribution's package.
 ///
 /// # Errors
-/// When no way works; the message names what to install.
+/// If no way works. The message names the package to install.
 fn with_numpy() -> Result<PathBuf> {
     let has_numpy = |python: &PathBuf| step::succeeds(Command::new(python).args(["-c", "import numpy"]));
     let folder = target_folder().join("test-venv");

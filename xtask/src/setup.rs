@@ -1,7 +1,6 @@
 //! Makes sure that the build's requirements are installed.
 //!
-//! It installs packages only where this needs no question: as root, with apt. Elsewhere it prints what to
-//! install.
+//! As root on a machine with apt, it installs missing packages. Elsewhere it prints their names.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

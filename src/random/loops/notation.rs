@@ -100,7 +100,7 @@ pub fn program(name: &str, ty: ScalarType, source: &str) -> Result<String, Strin
     Ok(writer.finish(name))
 }
 
-/// A part of code: an access, or what stands between two.
+/// A part of code: an access, or the text between two accesses.
 enum Piece<'a> {
     Access(Access<'a>),
     Text(&'a str),
@@ -188,7 +188,7 @@ impl Writer {
         self.bases.last().and_then(|bases| bases.get(name)).copied()
     }
 
-    /// Braces: what views are parts of inside is forgotten behind them.
+    /// Braces: the targets that views get inside end with them.
     fn open(&mut self) {
         self.depth += 1;
         self.bases.extend(self.bases.last().cloned());
@@ -314,7 +314,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Code with connectors in place of accesses; `inputs` are what they read.
+    /// Code with connectors in place of accesses. `inputs` are the read accesses.
     fn code<'a>(&mut self, value: &'a str, inputs: &mut Vec<Access<'a>>) -> Result<String, String> {
         let mut code = String::new();
         for piece in pieces(value)? {
@@ -329,7 +329,7 @@ impl Writer {
         Ok(code)
     }
 
-    /// Access nodes for what is read.
+    /// Access nodes of the read containers.
     fn sources(&mut self, inputs: &[Access<'_>]) {
         let names: BTreeSet<&str> = inputs.iter().map(|input| input.name).collect();
         for name in names {
@@ -341,7 +341,7 @@ impl Writer {
         }
     }
 
-    /// A map with one tasklet: outputs are what is assigned, which may be nothing in an iteration.
+    /// A map with one tasklet. Its outputs are the assigned accesses; an iteration may assign none.
     fn map(&mut self, range: &str, body: &[&str]) -> Result<(), String> {
         let (range, schedule) = range.split_once(" as ").unwrap_or((range, "default"));
         let mut inputs: Vec<Access<'_>> = Vec::new();
@@ -407,7 +407,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The program: declarations, first values, what was written, and the scalars at the end.
+    /// The program: declarations, initial values, the statements, and the scalars at the end.
     fn finish(mut self, name: &str) -> String {
         let ty = self.ty;
         let body = std::mem::take(&mut self.text);

@@ -170,7 +170,7 @@ fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
     Ok(Outcome::Missed)
 }
 
-/// Brings the copy up to date. Files that are equal keep their times, so that what was built there stays built.
+/// Brings the copy up to date. Equal files keep their times, so that cargo does not rebuild them.
 fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
     let files = workspace::files(root)?;
     for file in &files {

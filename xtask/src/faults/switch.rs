@@ -88,7 +88,7 @@ fn is_function(line: &str) -> bool {
     match words.next() {
         Some("fn") => true,
         Some(word) if word.starts_with("pub") => {
-            // `pub(super) fn`: the parenthesis is no part of `words`.
+            // `pub(super) fn`: `words` ends before the parenthesis.
             words.next() == Some("fn") || line.trim_start().starts_with("pub(") && line.contains(") fn ")
         }
         Some(_) | None => false,

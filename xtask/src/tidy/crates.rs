@@ -71,7 +71,7 @@ pub(super) fn edges(file: &File, findings: &mut Vec<Finding>) {
 /// The part of a manifest that this rule reads.
 ///
 /// Read line by line, because cargo's own readers would be this program's largest dependency; cargo itself
-/// refuses a manifest that is no TOML.
+/// refuses a manifest that is not TOML.
 struct Manifest {
     /// The package's name; a virtual manifest has none.
     name: Option<String>,
