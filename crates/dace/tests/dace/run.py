@@ -5,6 +5,7 @@ Each line of the standard input is the path of a graph and, behind a tab, that o
 `tests/programs/make.py` writes), or `-` to end with validation. For each, a line with the path, how far it came and why no further is written:
 `read`, `loaded`, `valid`, `compiled`, `ran`, `same`. Each graph runs in a process of its own, as its code may crash.
 """
+import ctypes
 import json
 import multiprocessing
 import os
@@ -23,7 +24,7 @@ os.environ['OMP_NUM_THREADS'] = '1'
 
 import dace  # noqa: E402
 import numpy as np  # noqa: E402
-from dace.data import Scalar  # noqa: E402
+from dace.data import Scalar, Structure  # noqa: E402
 
 SECONDS = int(os.environ.get('SDFG_DACE_SECONDS', '300'))
 
@@ -48,16 +49,56 @@ def argument(data, folder, descriptor, symbols):
         return values.copy()
     if values is None:
         values = np.zeros(data['shape'], dtype)
+    shape = data['shape']
     if 'strides' in data:
         strides, total_size = data['strides'], data['total_size']
     else:
+        # A scalar that is written is an array of one element in DaCe.
+        shape = [number(extent, symbols) for extent in descriptor.shape]
         strides = [number(stride, symbols) for stride in descriptor.strides]
         total_size = number(descriptor.total_size, symbols)
     strides = [stride * dtype.itemsize for stride in strides]
     buffer = np.zeros(max(total_size, 1), dtype)
-    strided = np.lib.stride_tricks.as_strided(buffer, data['shape'], strides)
-    strided[...] = values.reshape(data['shape'])
+    strided = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    strided[...] = values.reshape(shape)
     return strided
+
+
+def structure(name, known, folder, descriptor, symbols, members):
+    """A structure whose members are flat arguments (`a_b` is the member `b` of `a`), as DaCe's callers pass it. `members` gets the values
+    by the names of the flat arguments; those that the flat program does not use are empty.
+    """
+    fields = {}
+    for member, inner in descriptor.members.items():
+        flat = f'{name}_{member}'
+        if isinstance(inner, Structure):
+            found = structure(flat, known, folder, inner, symbols, members)
+            members[flat] = found
+            fields[member] = ctypes.pointer(found)
+        elif flat in known:
+            value = argument(known[flat], folder, inner, symbols)
+            if isinstance(inner, Scalar):
+                fields[member] = value.item()
+            else:
+                members[flat] = value
+                fields[member] = value.__array_interface__['data'][0]
+        else:
+            fields[member] = 0
+    found = descriptor.dtype._typeclass.as_ctypes()(**fields)
+    for member, inner in descriptor.members.items():
+        if isinstance(inner, Scalar) and f'{name}_{member}' in known:
+            members[f'{name}_{member}'] = Field(found, member)
+    return found
+
+
+class Field:
+    """A number in a structure, which the program may write."""
+
+    def __init__(self, found, member):
+        self.found, self.member = found, member
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(getattr(self.found, self.member), dtype)
 
 
 def array(data):
@@ -114,8 +155,11 @@ def attempt(graph, io, build, tell):
     tell('compiled', '')
     # Arguments that only the code needs which library nodes became are symbols.
     arguments = {name: np.int64(value) for name, value in meta['symbols'].items()}
+    members = {}
     for name, descriptor in compiled.sdfg.arglist().items():
-        if name in known:
+        if isinstance(descriptor, Structure):
+            arguments[name] = structure(name, known, io, descriptor, meta['symbols'], members)
+        elif name in known:
             arguments[name] = argument(known[name], io, descriptor, meta['symbols'])
             # What no list of symbols tells follows from the shapes.
             for extent, size in zip(descriptor.shape, np.shape(known[name]['input']) if io.is_file() else ()):
@@ -123,6 +167,7 @@ def attempt(graph, io, build, tell):
                     arguments.setdefault(str(extent), np.int64(size))
     by_value = {name for name, found in compiled.sdfg.arglist().items() if isinstance(found, Scalar)}
     compiled(**arguments)
+    arguments.update(members)
     tell('ran', '')
     for data in meta['args']:
         if 'expected' in data and data['name'] in arguments and data['name'] not in by_value:
