@@ -5,6 +5,9 @@
 
 use crate::model::{Member, Structure, Structures};
 
+/// Maximum nesting of accesses in indices.
+const MOST_NESTED: usize = 32;
+
 /// A member that code names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
@@ -34,6 +37,16 @@ pub(crate) fn with_members<'s>(
     structure: &dyn Fn(&str) -> Option<&'s Structure>,
     name: &mut dyn FnMut(&Named) -> Option<String>,
 ) -> Result<String, Unnamed> {
+    within(code, structure, name, MOST_NESTED)
+}
+
+/// As [`with_members`], for code that is nested at most this deeply in indices.
+fn within<'s>(
+    code: &str,
+    structure: &dyn Fn(&str) -> Option<&'s Structure>,
+    name: &mut dyn FnMut(&Named) -> Option<String>,
+    levels: usize,
+) -> Result<String, Unnamed> {
     let mut out = String::with_capacity(code.len());
     let mut rest = code;
     let mut before = ' ';
@@ -51,7 +64,7 @@ pub(crate) fn with_members<'s>(
         before = 'a';
         match found {
             Some(found) if after.trim_start().starts_with(['.', '[']) => {
-                let (text, taken) = access(word, found, after, structure, name)?;
+                let (text, taken) = access((word, found), after, structure, name, levels)?;
                 out.push_str(&text);
                 rest = &after[taken..];
             }
@@ -70,12 +83,15 @@ fn is_part(c: char) -> bool {
 
 /// The text of one access, and how much of the code behind the structure's name belongs to it.
 fn access<'s>(
-    root: &str,
-    mut structure: &'s Structure,
+    (root, mut structure): (&str, &'s Structure),
     code: &str,
     all: &dyn Fn(&str) -> Option<&'s Structure>,
     name: &mut dyn FnMut(&Named) -> Option<String>,
+    levels: usize,
 ) -> Result<(String, usize), Unnamed> {
+    let Some(levels) = levels.checked_sub(1) else {
+        return Err(Unnamed { access: root.to_owned(), why: "its indices are nested too deeply" });
+    };
     let mut named = Named { root: root.to_owned(), path: Vec::new() };
     let mut indices: Vec<String> = Vec::new();
     let mut is_indexed = structure.extents.is_empty();
@@ -100,7 +116,7 @@ fn access<'s>(
                 return Err(refuse(at, "it is no single element of the array of structures"));
             }
             for part in inner {
-                indices.push(with_members(part, all, name)?);
+                indices.push(within(part, all, name, levels)?);
             }
             is_indexed = true;
             continue;
@@ -132,7 +148,7 @@ fn access<'s>(
     if code[at + spaces..].starts_with('[') {
         let start = at + spaces;
         let end = start + closing(&code[start..]).ok_or_else(|| refuse(code.len(), "a bracket is open"))?;
-        indices.push(with_members(&code[start + 1..end - 1], all, name)?);
+        indices.push(within(&code[start + 1..end - 1], all, name, levels)?);
         at = end;
     }
     let text = if indices.is_empty() { own } else { format!("{own}[{}]", indices.join(", ")) };

@@ -226,6 +226,10 @@ fn the_message_names_the_access_that_prevents_flattening() {
     assign(&mut unknown, 0, json!({"i": "s.y + 1"}));
     let told = refusal(&unknown);
     assert!(told.contains("`s.y`: the structure has no such member"), "{told}");
+    let deep = format!("{}0{}", "s.x[".repeat(20_000), "]".repeat(20_000));
+    assign(&mut unknown, 0, json!({"i": deep}));
+    let told = refusal(&unknown);
+    assert!(told.contains("its indices are nested too deeply"), "{}", &told[told.len() - 100..]);
 }
 
 #[test]
