@@ -126,7 +126,7 @@ impl<'a> Signature<'a> {
         Signature { sdfg, sizes }
     }
 
-    /// The arguments of a recipe; `None` if a shape has no value or too many elements.
+    /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
     fn arguments(&self, recipe: Recipe, grown: &BTreeMap<Symbol, i64>) -> Option<Arguments> {
         let (mut values, mut next) = (BTreeMap::new(), 0);
         let smallest = recipe.smallest();
@@ -293,5 +293,7 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
             break;
         }
     }
-    Err(first.unwrap_or_else(|| "no shape of the arguments has a value".to_owned()))
+    Err(first.unwrap_or_else(|| {
+        "an argument has no shape, too many elements, or elements that share memory".to_owned()
+    }))
 }
