@@ -1,5 +1,5 @@
 //! `CSRMV` and `CSRMM`: a matrix in compressed-row format times a vector or matrix,
-//! `_c = alpha * A @ _b + beta * _cin`.
+//! `_c = alpha * A @ _b + beta * _cin`, the right matrix transposed or not.
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
@@ -17,6 +17,8 @@ pub(crate) struct SparseProduct {
     signature: Signature,
     /// 1 if vectors are multiplied, 2 if matrices are.
     rank: usize,
+    /// Whether the right matrix is given by its columns.
+    transposed: bool,
     alpha: Factor,
     beta: Factor,
 }
@@ -26,10 +28,14 @@ impl SparseProduct {
         let properties = Properties(node);
         properties.check(&["alpha", "beta", "transA", "transB"])?;
         signature.check(&["_a_rows", "_a_cols", "_a_vals", "_b"], &["_cin"], "_c")?;
-        for transposed in ["transA", "transB"] {
-            if properties.flag(transposed, false)? {
-                return Err(properties.wrong(transposed, "must be `False`: transposes are not supported yet"));
-            }
+        if properties.flag("transA", false)? {
+            let must =
+                "must be `False`: only `_b` may be transposed; give the transpose of the matrix instead";
+            return Err(properties.wrong("transA", must));
+        }
+        let transposed = properties.flag("transB", false)?;
+        if transposed && node.operation == "CSRMV" {
+            return Err(properties.wrong("transB", "must be `False`: `_b` is a vector"));
         }
         for name in ["_a_rows", "_a_cols"] {
             let operand = signature.input(name)?;
@@ -54,7 +60,7 @@ impl SparseProduct {
             }
         }
         let (alpha, beta) = (properties.factor("alpha", 1), properties.factor("beta", 0));
-        Ok(SparseProduct { signature: signature.clone(), rank, alpha, beta })
+        Ok(SparseProduct { signature: signature.clone(), rank, transposed, alpha, beta })
     }
 
     /// The summand multiplied by `beta`.
@@ -84,6 +90,8 @@ impl Meaning for SparseProduct {
         let alpha = self.alpha.value(ty).map_err(|error| error.to_string())?;
         let beta = self.beta.value(ty).map_err(|error| error.to_string())?;
         let width = extents(&self.signature.output)?.get(1).copied().unwrap_or(1);
+        let depth = extents(self.signature.input("_b").map_err(|error| error.to_string())?)?;
+        let depth = depth.get(1).copied().unwrap_or(1);
         let mut results = Vec::with_capacity(before.len());
         for (place, before) in before.into_iter().enumerate() {
             let (row, column) = (place / width, place % width);
@@ -91,7 +99,9 @@ impl Meaning for SparseProduct {
             let mut sum = Value::zero(ty);
             for entry in *first..*last {
                 let (element, k) = elements.get(entry).zip(columns.get(entry)).ok_or_else(missing)?;
-                let factor = right.get(k * width + column).ok_or_else(missing)?;
+                let place = if self.transposed { column * depth + k } else { k * width + column };
+                let factor =
+                    right.get(place).filter(|_| !self.transposed || *k < depth).ok_or_else(missing)?;
                 sum = add(sum, multiply(*element, *factor));
             }
             let product = multiply(alpha, sum);
@@ -138,9 +148,10 @@ impl Meaning for SparseProduct {
         let element = converted("__a", self.signature.input("_a_vals")?.element, ty);
         let factor = converted("__v[__c]", right.element, ty);
         let mut column = template.shape(right);
-        column[0] = format!("0:{}", column[0]);
+        let (summed, kept) = if self.transposed { (1, 0) } else { (0, 1) };
+        column[summed] = format!("0:{}", column[summed]);
         if self.rank == 2 {
-            column[1] = "__j".to_owned();
+            column[kept] = "__j".to_owned();
         }
         let map: Vec<String> = dimensions.iter().map(|(param, range)| format!("{param} = {range}")).collect();
         let (target, result) = (target.container(), Element::new(target.container(), params).text());

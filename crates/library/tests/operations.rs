@@ -350,19 +350,45 @@ fn additions_and_fills() {
 }
 
 #[test]
+fn a_dot_product_may_take_the_conjugate_of_one_vector() {
+    use sdfg::dtype::ScalarType;
+    for (element, symbolic) in
+        [(ScalarType::Complex128, false), (ScalarType::Complex64, true), (ScalarType::F64, false)]
+    {
+        for (flag, sign) in [("True", -1), ("False", 1)] {
+            let mut bench = Bench::new(element, symbolic);
+            bench.input(Operand::new("_x", &[4], 2));
+            bench.input(Operand::new("_y", &[4], 1));
+            bench.output(Operand::new("_result", &[1], 1));
+            let (x, y) = (bench.elements("_x"), bench.elements("_y"));
+            let expected = x.iter().zip(&y).fold([0, 0], |sum, ([a, b], [c, d])| {
+                let b = sign * b;
+                [sum[0] + a * c - b * d, sum[1] + a * d + b * c]
+            });
+            bench.check("Dot", &[format!("conjugate = {flag}")], &[expected]);
+        }
+    }
+}
+
+#[test]
 fn products_with_sparse_matrices() {
     use sdfg::dtype::ScalarType;
     // [[0, 2, 0], [0, 0, 0], [3, 0, 4], [0, 0, 5]]
-    for (operation, width, symbolic) in
-        [("CSRMV", None, true), ("CSRMM", Some(2), false), ("CSRMM", Some(2), true)]
-    {
+    for (operation, width, symbolic, transposed) in [
+        ("CSRMV", None, true, false),
+        ("CSRMM", Some(2), false, false),
+        ("CSRMM", Some(2), true, false),
+        ("CSRMM", Some(2), false, true),
+        ("CSRMM", Some(2), true, true),
+    ] {
         for (alpha, beta, resolution) in [(1, 0, ""), (2, 3, ""), (1, 0, " wcr(sum)"), (-1, 1, " wcr(sum)")] {
             let mut bench = Bench::new(ScalarType::F64, symbolic);
             bench.input(Operand::new("_a_rows", &[5], 1).typed(ScalarType::I32).holding(&[0, 1, 1, 3, 4]));
             bench.input(Operand::new("_a_cols", &[4], 2).typed(ScalarType::U32).holding(&[1, 0, 2, 2]));
             bench.input(Operand::new("_a_vals", &[4], 1).holding(&[2, 3, 4, 5]));
             let shape = |rows: i64| -> Vec<i64> { [rows].into_iter().chain(width).collect() };
-            bench.input(Operand::new("_b", &shape(3), 1));
+            let right: Vec<i64> = if transposed { shape(3).into_iter().rev().collect() } else { shape(3) };
+            bench.input(Operand::new("_b", &right, 1));
             bench.output(Operand::new("_c", &shape(4), 2));
             bench.resolution(resolution);
             let (b, before) = (bench.elements("_b"), bench.elements("_c"));
@@ -370,11 +396,13 @@ fn products_with_sparse_matrices() {
             let dense = [[0, 2, 0], [0, 0, 0], [3, 0, 4], [0, 0, 5]];
             let expected: Vec<[i64; 2]> = (0..4 * width)
                 .map(|k| {
-                    let sum: i64 = (0..3).map(|j| dense[k / width][j] * b[j * width + k % width][0]).sum();
+                    let at = |j: usize| if transposed { k % width * 3 + j } else { j * width + k % width };
+                    let sum: i64 = (0..3).map(|j| dense[k / width][j] * b[at(j)][0]).sum();
                     [alpha * sum + beta * before[k][0], 0]
                 })
                 .collect();
-            let properties = [format!("alpha = {alpha}"), format!("beta = {beta}")];
+            let mut properties = vec![format!("alpha = {alpha}"), format!("beta = {beta}")];
+            properties.extend(transposed.then(|| "transB = True".to_owned()));
             bench.check(operation, &properties, &expected);
         }
     }

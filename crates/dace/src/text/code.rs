@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use sdfg::ir::ConflictResolution;
 use sdfg::syntax::{
-    BinaryOp, Block, CompareOp, Expression, ExpressionKind, Lambda, ParseError, UnaryOp, parse_block,
+    BinaryOp, Block, Expression, ExpressionKind, Lambda, Name, ParseError, UnaryOp, parse_block,
     parse_expression, parse_lambda,
 };
 
@@ -12,6 +12,7 @@ use super::bits;
 use super::functions::{Functions, without_parentheses};
 use super::lines::plain_lines;
 use super::modern::plain;
+use super::runtime::{formula, of_floats, part, without_namespace};
 use super::{Structs, map_block, map_expression};
 use crate::report::{Code, Failed, Log};
 
@@ -91,13 +92,13 @@ fn refuse(text: &str, errors: &[ParseError], place: &dyn Display, log: &Log) -> 
 
 /// DaCe's and SymPy's spellings in ours.
 fn spelled(expression: Expression, structs: &Structs) -> Expression {
-    if let Some(field) = structs.field(&expression) {
-        return field;
+    if let Some(found) = structs.field(&expression).or_else(|| part(&expression)) {
+        return found;
     }
     let span = expression.span;
     match expression.kind {
         ExpressionKind::Call { function, arguments } => {
-            let name = function.text.strip_prefix("dace.math.").unwrap_or(&function.text);
+            let name = without_namespace(&function.text);
             if name.starts_with(CONVERSION) && arguments.len() > 1 {
                 return Expression::call("complex", arguments);
             }
@@ -106,7 +107,13 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
             }
             match operator(name, &arguments) {
                 Some(kind) => Expression { kind, span },
-                None => Expression { kind: ExpressionKind::Call { function, arguments }, span },
+                None => {
+                    // The tasklet language knows `dace.math` by itself.
+                    let is_known = function.text.starts_with("dace.math.");
+                    let text = if is_known { function.text.clone() } else { name.to_owned() };
+                    let function = Name { text, span: function.span };
+                    Expression { kind: ExpressionKind::Call { function, arguments }, span }
+                }
             }
         }
         // `x ** dace.float64(2)` is a product, which a power of floats is not.
@@ -138,73 +145,18 @@ fn cast_integer(expression: &Expression) -> Option<Expression> {
     (is_number && is_literal).then(|| literal.clone())
 }
 
-/// The operator that a function stands for.
+/// The operator or formula that a function stands for.
 fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
-    let binary = |op| match arguments {
-        [left, right] => Some(Expression::binary(op, left.clone(), right.clone()).kind),
-        _ => None,
-    };
-    let compare = |op| match arguments {
-        [left, right] => Some(Expression::compare(op, left.clone(), right.clone()).kind),
-        _ => None,
-    };
     let chain = |op| {
         let (first, rest) = arguments.split_first()?;
         let all = rest.iter().fold(first.clone(), |all, next| Expression::binary(op, all, next.clone()));
         Some(all.kind)
     };
-    let not = |operand: &Expression| Expression::unary(UnaryOp::Not, operand.clone());
-    let renamed = |function: &str| Some(Expression::call(function, arguments.to_vec()).kind);
     match name {
-        // From version 2 on, the remainder is spelled by the language that it is of.
-        "PyMod" | "FtnModulo" | "Modulo" | "Modulo_float" => renamed("py_mod"),
-        "Mod_float" => renamed("fmod"),
-        // Fortran's nearest integer, halves away from zero.
-        "iround" => match arguments {
-            [value] => {
-                let half = Expression::call("copysign", vec![Expression::float(0.5), value.clone()]);
-                let sum = Expression::binary(BinaryOp::Add, value.clone(), half);
-                Some(Expression::call("int32", vec![Expression::call("trunc", vec![sum])]).kind)
-            }
-            _ => None,
-        },
-        // An integer; DaCe's has 32 bits.
-        "ifloor" => {
-            let floor = Expression::call("floor", arguments.to_vec());
-            Some(Expression::call("int64", vec![floor]).kind)
-        }
-        "CMod" | "FtnMod" => renamed("cpp_mod"),
         "AND" | "And" | "logical_and" => chain(BinaryOp::And),
         "OR" | "Or" | "logical_or" => chain(BinaryOp::Or),
         "Not" | "logical_not" | "NOT" => match arguments {
-            [operand] => Some(not(operand).kind),
-            _ => None,
-        },
-        "logical_xor" => match arguments {
-            [left, right] => Some(Expression::compare(CompareOp::NotEqual, not(left), not(right)).kind),
-            _ => None,
-        },
-        "Eq" => compare(CompareOp::Equal),
-        "Ne" => compare(CompareOp::NotEqual),
-        "Lt" => compare(CompareOp::Less),
-        "Le" => compare(CompareOp::LessEqual),
-        "Gt" => compare(CompareOp::Greater),
-        "Ge" => compare(CompareOp::GreaterEqual),
-        "left_shift" => binary(BinaryOp::ShiftLeft),
-        "right_shift" => binary(BinaryOp::ShiftRight),
-        "bitwise_and" => binary(BinaryOp::BitAnd),
-        "bitwise_or" => binary(BinaryOp::BitOr),
-        "bitwise_xor" => binary(BinaryOp::BitXor),
-        "bitwise_invert" | "bitwise_not" => match arguments {
-            [operand] => Some(Expression::unary(UnaryOp::Invert, operand.clone()).kind),
-            _ => None,
-        },
-        "ldexp" => match arguments {
-            [value, exponent] => {
-                let scale =
-                    Expression::call("exp2", vec![Expression::call("float64", vec![exponent.clone()])]);
-                Some(Expression::binary(BinaryOp::Multiply, value.clone(), scale).kind)
-            }
+            [operand] => Some(Expression::unary(UnaryOp::Not, operand.clone()).kind),
             _ => None,
         },
         "ipow" | "Pow" => match arguments {
@@ -214,15 +166,10 @@ fn operator(name: &str, arguments: &[Expression]) -> Option<ExpressionKind> {
             }
             _ => None,
         },
-        "IfExpr" => match arguments {
-            [condition, then, otherwise] => Some(ExpressionKind::Conditional {
-                condition: Box::new(condition.clone()),
-                then: Box::new(then.clone()),
-                otherwise: Box::new(otherwise.clone()),
-            }),
-            _ => None,
-        },
-        _ => bits::function(name, arguments),
+        _ => formula(name, arguments)
+            .or_else(|| of_floats(name, arguments))
+            .map(|found| found.kind)
+            .or_else(|| bits::function(name, arguments)),
     }
 }
 

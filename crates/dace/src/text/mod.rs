@@ -13,6 +13,7 @@ mod members;
 mod modern;
 mod numbers;
 mod quotient;
+mod runtime;
 mod structs;
 mod symbolic;
 

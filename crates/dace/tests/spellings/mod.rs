@@ -33,3 +33,79 @@ fn indices_are_a_tuple() {
     // A[1, 3 - 1] + 1 * 3
     assert_eq!(run(&sdfg, &inputs, "o"), [0.0, 9.0, 0.0, 0.0]);
 }
+
+/// Numbers that code computes of a number or complex number `z` and a number `y`.
+fn computed(code: &str, ty: &str, z: &[f64], y: f64) -> Vec<f64> {
+    let graph = Graph::new()
+        .array("Z", "float64", &["2"])
+        .array("Y", "float64", &["1"])
+        .with("z", json!({"type": "Scalar", "attributes": {"dtype": ty, "transient": true}}))
+        .array("O", "float64", &["2"])
+        .nodes(vec![
+            access("Z"),
+            access("Y"),
+            tasklet(
+                if ty.starts_with("complex") { "o = complex(p[0], p[1])" } else { "o = p[0]" },
+                &["p"],
+                &["o"],
+            ),
+            access("z"),
+            tasklet(code, &["z", "y"], &["a", "b"]),
+            access("O"),
+        ])
+        .edges(vec![
+            edge(0, "", 2, "p", memlet("Z", "0:1", "2")),
+            edge(2, "o", 3, "", memlet("z", "0:0", "1")),
+            edge(3, "", 4, "z", memlet("z", "0:0", "1")),
+            edge(1, "", 4, "y", memlet("Y", "0:0", "1")),
+            edge(4, "a", 5, "", memlet("O", "0:0", "1")),
+            edge(4, "b", 5, "", memlet("O", "1:1", "1")),
+        ]);
+    let z = [z[0], z.get(1).copied().unwrap_or_default()];
+    let sdfg = read(graph.document().to_string().as_bytes());
+    run(&sdfg, &[("Z", &z), ("Y", &[y]), ("O", &[0.0; 2])], "O")
+}
+
+#[test]
+fn parts_of_complex_numbers_are_attributes_or_methods() {
+    for ty in ["complex64", "complex128"] {
+        assert_eq!(computed("a = z.real\nb = z.imag + y", ty, &[1.5, -2.0], 1.0), [1.5, -1.0]);
+        assert_eq!(computed("a = z.real()\nb = (- z.imag())", ty, &[1.5, -2.0], 1.0), [1.5, 2.0]);
+        let code = "w = z.conj() * z\na = w.real\nb = z.conjugate().imag"
+            .replace("z.conjugate().imag", "imag(z.conjugate())");
+        assert_eq!(computed(&code, ty, &[1.5, -2.0], 1.0), [6.25, 2.0]);
+    }
+}
+
+#[test]
+fn functions_for_floats_compute_in_floats() {
+    // 0.1 is another number as a float.
+    let narrow = f64::from(0.1_f32);
+    assert_eq!(computed("a = fabsf(z)\nb = fmaxf(z, y)", "float64", &[-0.1], -1.0), [narrow, -narrow]);
+    assert_eq!(computed("a = expf(z)\nb = powf(y, 2)", "float64", &[0.0], 0.1).first(), Some(&1.0));
+    assert_eq!(computed("a = ldexpf(z, 3)\nb = lroundf(y)", "float64", &[0.75], -2.5), [6.0, -3.0]);
+    assert_eq!(computed("a = sqrtf(z)\nb = std.fmodf(y, 2)", "float32", &[2.25], 5.5), [1.5, 1.5]);
+}
+
+#[test]
+fn functions_of_the_runtime_are_formulas() {
+    assert_eq!(computed("a = sign_numpy_2(z)\nb = sign_numpy_2(y)", "float64", &[-3.0], 0.5), [-1.0, 1.0]);
+    assert_eq!(
+        computed("a = real(sign_numpy_2(z))\nb = imag(sign_numpy_2(z))", "complex128", &[3.0, -4.0], 0.0),
+        [0.6, -0.8]
+    );
+    // DaCe's function has no sign on the axes.
+    assert_eq!(
+        computed("a = real(sign_numpy_2(z))\nb = imag(sign_numpy_2(z))", "complex128", &[3.0, 0.0], 0.0),
+        [0.0, 0.0]
+    );
+    assert_eq!(computed("a = sgn(z)\nb = heaviside(y)", "float64", &[-3.0], 0.0), [-1.0, 0.0]);
+    assert_eq!(computed("a = fdim(z, y)\nb = fdim(y, z)", "float64", &[-3.0], 0.5), [0.0, 3.5]);
+    // Nearest integers, halves away from zero; the sum with a half would round up.
+    assert_eq!(
+        computed("a = iround(z)\nb = llround(y)", "float64", &[0.499_999_999_999_999_94], 2.5),
+        [0.0, 3.0]
+    );
+    assert_eq!(computed("a = __dace_sign(z, y)\nb = lrint(z)", "float64", &[2.5], -0.5), [-2.5, 2.0]);
+    assert_eq!(computed("a = scalbn(z, 2)\nb = dace.cmath.exp(y)", "float64", &[2.5], 0.0), [10.0, 1.0]);
+}

@@ -171,7 +171,7 @@ const TABLE: [(MathFunction, &[&str], usize, Rule); 51] = [
     (F::Round, &["round", "rint", "nearbyint", "ROUND"], 1, Rule::Real),
     (F::Trunc, &["trunc", "fix"], 1, Rule::Real),
     (F::Abs, &["abs", "fabs", "absolute", "Abs"], 1, Rule::Magnitude),
-    (F::Sign, &["sign"], 1, Rule::Real),
+    (F::Sign, &["sign", "sign_numpy_2"], 1, Rule::Real),
     (F::Copysign, &["copysign"], 2, Rule::Float),
     (F::Fmod, &["fmod"], 2, Rule::Float),
     (F::Remainder, &["remainder"], 2, Rule::Float),

@@ -1,6 +1,7 @@
 //! Meaning of a contraction: each output element is the sum over all other indices, in the element type of
 //! the output.
 
+use sdfg::tasklet::MathFunction;
 use sdfg::value::Value;
 
 use super::{Addend, Contraction, Label};
@@ -8,7 +9,7 @@ use crate::blas::{Called, Calls};
 use crate::error::ExpandErrorKind;
 use crate::operation::{Expansion, Meaning, Target};
 use crate::template::Template;
-use crate::values::{Values, add, count, multiply};
+use crate::values::{Values, add, call, count, multiply};
 
 impl Meaning for Contraction {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
@@ -17,8 +18,12 @@ impl Meaning for Contraction {
         let mut factors = Vec::new();
         for term in &self.terms {
             let operand = &self.signature.inputs[term.input];
+            let mut elements = values.of(&operand.connector, ty)?;
+            if term.conjugated {
+                elements.iter_mut().for_each(|value| *value = call(MathFunction::Conj, *value));
+            }
             factors.push(Walk {
-                elements: values.of(&operand.connector, ty)?,
+                elements,
                 outer: self.positions(term.input, &term.labels, &kept)?,
                 inner: self.positions(term.input, &term.labels, &reduced)?,
             });

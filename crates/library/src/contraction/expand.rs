@@ -73,7 +73,8 @@ impl Contraction {
         for (number, term) in self.terms.iter().enumerate() {
             let operand = &self.signature.inputs[term.input];
             let connector = format!("__x{number}");
-            factors.push(converted(&connector, operand.element, output.element));
+            let factor = converted(&connector, operand.element, output.element);
+            factors.push(if term.conjugated { format!("conj({factor})") } else { factor });
             reads.push((connector, self.element(operand, &operand.connector, &term.labels)));
         }
         let write = self.element(output, target.container(), &self.output);

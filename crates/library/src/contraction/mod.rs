@@ -31,6 +31,8 @@ pub(crate) struct Term {
     pub(crate) input: usize,
     /// For each dimension of the operand its label; `None` where it has a single element, which is meant for all.
     pub(crate) labels: Vec<Option<Label>>,
+    /// Whether its complex conjugate is the factor.
+    pub(crate) conjugated: bool,
 }
 
 /// Summands of the product.
@@ -108,7 +110,7 @@ impl Labels<'_> {
         let extents: Vec<Expr> = extents.into_iter().map(|extent| extent.unwrap_or_else(Expr::one)).collect();
         let terms = self.terms.iter().map(|(input, labels)| {
             let operand = &signature.inputs[*input];
-            Term { input: *input, labels: spread(operand, labels, &extents) }
+            Term { input: *input, labels: spread(operand, labels, &extents), conjugated: false }
         });
         let terms = terms.collect();
         let output = pair(&signature.output, &self.output, &extents, &mut exact).map_err(misfit)?;
@@ -180,8 +182,17 @@ impl Contraction {
             let reason = format!("`{}` cannot be added to the result", operand.connector);
             return Err(misfit(&self.signature, reason));
         };
-        self.addend = Addend::Term(Term { input, labels });
+        self.addend = Addend::Term(Term { input, labels, conjugated: false });
         Ok(self)
+    }
+
+    /// Takes the complex conjugate of an input's elements, which changes nothing for real ones.
+    fn conjugating(mut self, input: &str) -> Self {
+        let found = self.signature.find(input);
+        for term in self.terms.iter_mut().filter(|term| Some(term.input) == found) {
+            term.conjugated = self.signature.inputs[term.input].element.is_complex();
+        }
+        self
     }
 
     /// Refuses element types that cannot be converted to that of the output, or multiplied and added.

@@ -146,18 +146,19 @@ pub(crate) fn ger(node: &LibraryNode, signature: &Signature) -> Result<Contracti
     contraction.adding(signature.find("_A").unwrap_or(0))?.checked()
 }
 
-/// The sum of `_x * _y`.
+/// The sum of `_x * _y`, or of `conj(_x) * _y`.
 pub(crate) fn dot(node: &LibraryNode, signature: &Signature) -> Result<Contraction, ExpandErrorKind> {
     let properties = Properties(node);
     // The accumulator is DaCe's for graphics cards.
-    properties.check(&["n", "accumulator_type"])?;
+    properties.check(&["n", "accumulator_type", "conjugate"])?;
     signature.check(&["_x", "_y"], &[], "_result")?;
     let vector = |name: &str| -> Result<_, ExpandErrorKind> {
         let positions = signature.input(name)?.fit(1)?;
         Ok((signature.find(name).unwrap_or(0), positions.into_iter().zip([0]).collect()))
     };
     let labels = Labels { terms: vec![vector("_x")?, vector("_y")?], output: Vec::new(), broadcast: &[] };
-    contract(signature, labels, one(), properties.factor("beta", 0))
+    let product = contract(signature, labels, one(), properties.factor("beta", 0))?;
+    Ok(if properties.flag("conjugate", false)? { product.conjugating("_x") } else { product })
 }
 
 /// The sum over `left_axes` of `_left_tensor` and `right_axes` of `_right_tensor`, the other axes of the left before those

@@ -11,7 +11,7 @@ use crate::syntax::{Expression, parse_expression};
 
 /// Formulas of `z` by the names of functions, with `above` and `below` for the roots of `1 + z` and `1 - z`, `beyond` for that
 /// of `z - 1`, and `turned` for `i z`.
-const FORMULAS: [(&[&str], &str); 13] = [
+const FORMULAS: [(&[&str], &str); 14] = [
     (&["exp2"], "exp(z * 0.6931471805599453)"),
     (&["expm1"], "exp(z) - 1.0"),
     (&["log2"], "log(z) * 1.4426950408889634"),
@@ -31,6 +31,11 @@ const FORMULAS: [(&[&str], &str); 13] = [
             0.5 * atan2(2.0 * imag(z), (1.0 - real(z)) * (1.0 + real(z)) - imag(z)**2))",
     ),
     (&["round", "rint", "ROUND"], "complex(round(real(z)), round(imag(z)))"),
+    // As DaCe's runtime defines it: 0 unless both parts differ from 0.
+    (
+        &["sign_numpy_2"],
+        "complex(real(z) / abs(z), imag(z) / abs(z)) if real(z) != 0.0 and imag(z) != 0.0 else complex(0.0, 0.0)",
+    ),
     (&["sign"], "complex(sign(real(z)) if real(z) != 0.0 else sign(imag(z)), 0.0)"),
 ];
 
