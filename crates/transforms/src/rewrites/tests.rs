@@ -67,3 +67,102 @@ fn maps_that_read_other_elements_are_not_fused() {
     let message = refused.to_string();
     assert!(message.contains("are different elements"), "{message}");
 }
+
+#[test]
+fn maps_are_not_fused_if_the_second_overwrites_what_the_first_reads() {
+    let text = two_maps("k")
+        .replace("access B\n", "access B = A\n")
+        .replace("times.y -> scale.B: B[k]", "times.y -> scale.B: A[N - 1 - k]");
+    let message = after(&text, MapFusion::of("add", "scale")).expect_err("a refusal").to_string();
+    assert!(message.contains("`A` is written by one of the maps"), "{message}");
+}
+
+/// A map over pairs; the second range is `range`.
+fn nested(range: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N]
+
+  state s {{
+    access A
+    map outer [i = 0:N] {{
+      map inner [j = {range}] {{
+        tasklet t () -> (y) {{ y = i + j }}
+        t.y -> inner.A: A[i, j]
+      }}
+      inner.A -> outer.A
+    }}
+    outer.A -> A
+  }}
+}}
+"
+    )
+}
+
+#[test]
+fn maps_are_interchanged_unless_a_range_depends_on_the_other_parameter() {
+    let swapped = after(&nested("0:N"), MapInterchange::default().at("outer")).expect("an interchange");
+    assert!(swapped.contains("map outer [j = 0:N]") && swapped.contains("map inner [i = 0:N]"), "{swapped}");
+    let refused = after(&nested("0:i"), MapInterchange::default().at("outer")).expect_err("a refusal");
+    assert!(refused.to_string().contains("the range 0:i depends on `i`"), "{refused}");
+}
+
+#[test]
+fn collapse_and_expansion_undo_each_other() {
+    let mut pipeline = Pipeline::on(program(&nested("0:i")));
+    pipeline.apply(MapCollapse::default().at("outer")).expect("a collapse");
+    assert!(sdfg::text::print(pipeline.program()).contains("map outer [i = 0:N, j = 0:i]"));
+    pipeline.apply(MapExpansion::default().at("outer")).expect("an expansion");
+    let text = sdfg::text::print(pipeline.program());
+    assert!(text.contains("map outer [i = 0:N]") && text.contains("[j = 0:i]"), "{text}");
+    pipeline.undo().expect("an application");
+    pipeline.undo().expect("an application");
+    assert_eq!(sdfg::text::print(pipeline.program()), sdfg::text::print(&program(&nested("0:i"))));
+}
+
+#[test]
+fn tiles_have_symbolic_sizes_if_they_are_positive() {
+    let by = |size: &str| {
+        MapTiling::new([size.parse::<sdfg::symbolic::Expr>().expect("an expression")]).at("outer")
+    };
+    let refused = after(&nested("0:N"), by("N - 1")).expect_err("a refusal");
+    assert!(refused.to_string().contains("N - 1 is greater than 0"), "{refused}");
+    let tiled = after(&nested("0:N"), by("N + 1")).expect("a tiling");
+    assert!(tiled.contains("0:N:N + 1"), "{tiled}");
+}
+
+/// The facts of an application hold for small values of the symbols, found by enumeration.
+#[test]
+fn facts_hold_by_enumeration() {
+    let mut pipeline = Pipeline::on(program(&two_maps("k")));
+    let applied = pipeline.apply(MapFusion::of("add", "scale")).expect("a fusion");
+    let checked = applied.evidence.facts.iter().filter_map(|fact| {
+        let holds = |n: i64, i: i64| {
+            fact.claim.holds(&|symbol| match symbol.as_str() {
+                "N" => Some(n),
+                "i" => Some(i),
+                _ => None,
+            })
+        };
+        holds(3, 1)?;
+        Some((0..4).all(|n| (0..n).all(|i| holds(n, i) == Some(true))))
+    });
+    assert_eq!(checked.collect::<Vec<_>>(), [true]);
+}
+
+#[test]
+fn a_chain_is_replayed_after_a_tasklet_was_edited() {
+    let mut pipeline = Pipeline::on(program(&two_maps("k")));
+    pipeline.apply(MapFusion::of("add", "scale")).expect("a fusion");
+    pipeline.apply(Vectorization::default()).expect("a vectorization");
+    let chain = crate::Chain::from_json(&pipeline.chain().to_json().expect("JSON")).expect("a chain");
+    let edited = program(&two_maps("k").replace("2 * x", "3 * x"));
+    let replayed = chain.replay(edited, &crate::Registry::standard()).expect("a replay");
+    let text = sdfg::text::print(replayed.program());
+    assert!(text.contains("3 * x") && text.contains("schedule(simd)"), "{text}");
+    let other = two_maps("k").replace("map add", "map sum").replace("add.", "sum.");
+    let other = program(&other);
+    let error = chain.replay(other, &crate::Registry::standard()).expect_err("another label").to_string();
+    assert!(error.starts_with("step 1 (MapFusion): the program `p` has no `p/s/add`"), "{error}");
+}
