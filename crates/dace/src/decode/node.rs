@@ -135,7 +135,11 @@ impl Decoder<'_> {
             if self.allow_external && name == "code_global" {
                 foreign.global = text.to_owned();
             } else if !text.trim().is_empty() {
-                let message = format!("`{name}` holds C++ code, which is not supported");
+                let only = match name {
+                    "code_global" => "compiled only if you allow it (`--allow-external`)",
+                    _ => "not supported",
+                };
+                let message = format!("`{name}` holds C++ code, which is {only}");
                 return Err(self.log.error(Code::ForeignCode, place, message));
             }
         }
