@@ -27,9 +27,8 @@ pub(crate) struct Transforms {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg match gemm.sdft\n  sdfg match gemm.sdft MapFusion")]
 pub(crate) struct Match {
-    /// The program; `-` is the standard input.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
+    #[command(flatten)]
+    program: Program,
     /// The transformation; without it, the places at which each of them applies.
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -44,9 +43,8 @@ pub(crate) struct Match {
                         sdfg transform p.sdft MapFusion --at add --at scale -o fused.sdft"
 )]
 pub(crate) struct Transform {
-    /// The program; `-` is the standard input.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
+    #[command(flatten)]
+    program: Program,
     /// The transformation.
     #[arg(value_name = "NAME")]
     name: String,
@@ -70,9 +68,8 @@ pub(crate) struct Transform {
 #[derive(Args)]
 #[command(after_help = "Example:\n  sdfg simplify gemm.sdfg -o gemm.sdft")]
 pub(crate) struct Simplify {
-    /// The program; `-` is the standard input.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
+    #[command(flatten)]
+    program: Program,
     /// Stop after so many applications, to find one that goes wrong.
     #[arg(long, value_name = "COUNT")]
     fuel: Option<usize>,
@@ -92,8 +89,8 @@ pub(crate) struct ChainCommand {
 enum Action {
     /// Apply a chain to a program and print the result as text.
     Apply {
-        /// The program; `-` is the standard input.
-        program: String,
+        #[command(flatten)]
+        program: Program,
         /// The chain.
         chain: String,
         /// Apply only the first steps.
@@ -115,6 +112,22 @@ enum Action {
         /// The second chain.
         second: String,
     },
+}
+
+#[derive(Args)]
+struct Program {
+    /// The program; `-` is the standard input.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
+    #[arg(long)]
+    allow_external: bool,
+}
+
+impl Program {
+    fn read(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
+        Ok(Source::read(&self.program, self.allow_external)?.validated(terminal)?.sdfg().clone())
+    }
 }
 
 #[derive(Args)]
@@ -198,7 +211,7 @@ fn pattern(transformation: &dyn Transformation) -> String {
 
 impl Match {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let program = read(&self.program, terminal)?;
+        let program = self.program.read(terminal)?;
         let mut out = String::new();
         match &self.name {
             Some(name) => {
@@ -253,7 +266,7 @@ impl Transform {
             }
             Some(_) | None => None,
         };
-        let mut pipeline = Pipeline::on(read(&self.program, terminal)?);
+        let mut pipeline = Pipeline::on(self.program.read(terminal)?);
         let application = pipeline.apply(Step { transformation, at }).map_err(|error| refused(&error))?;
         if self.explain {
             terminal.message(&explained(application));
@@ -277,7 +290,7 @@ fn explained(application: &Application) -> String {
 impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
-        let mut program = read(&self.program, terminal)?;
+        let mut program = self.program.read(terminal)?;
         let counts = simplify(&mut program, &Registry::standard(), self.fuel);
         let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };
@@ -293,7 +306,7 @@ impl ChainCommand {
                 Destination::new(output.as_deref()).check()?;
                 let chain = Chain::load(chain).map_err(wrong_chain)?;
                 let chain = chain.cut(steps.unwrap_or(chain.len()));
-                let program = read(program, terminal)?;
+                let program = program.read(terminal)?;
                 let replayed = chain.replay(program, &Registry::standard()).map_err(wrong_chain)?;
                 finish(replayed, output.as_deref())
             }
@@ -316,10 +329,6 @@ impl ChainCommand {
             }
         }
     }
-}
-
-fn read(path: &str, terminal: Terminal) -> Result<Sdfg, Failure> {
-    Ok(Source::read(path, true)?.validated(terminal)?.sdfg().clone())
 }
 
 /// Validates and writes the program of a pipeline.

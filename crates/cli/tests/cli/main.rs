@@ -15,6 +15,7 @@ mod profile;
 mod programs;
 mod refusals;
 mod strategy;
+mod transform;
 mod usage;
 
 use std::ffi::OsStr;
