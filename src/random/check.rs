@@ -129,7 +129,15 @@ fn on_program<T>(
     seed: u64,
     check: impl FnOnce(&Validated, Sizes, &mut Rng) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {
-    let source_text = generate(seed);
+    on_text(seed, generate(seed), check)
+}
+
+/// As [`on_program`], for a program that was generated already.
+pub(super) fn on_text<T>(
+    seed: u64,
+    source_text: String,
+    check: impl FnOnce(&Validated, Sizes, &mut Rng) -> Result<T, String>,
+) -> Result<T, Box<Failure>> {
     let mut rng = Rng::new(seed ^ 0x5eed);
     let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
     validated(&source_text)

@@ -11,9 +11,9 @@ use sdfg_transforms::{
     Chain, Match, Pipeline, Registry, TransformError, Transformation, apply, places, simplify,
 };
 
-use super::check::{Failure, difference, interpret, validated};
+use super::check::{Failure, difference, interpret, on_text};
 use super::generate::generate;
-use super::inputs::{Sizes, inputs};
+use super::inputs::inputs;
 use super::rewritable::rewritable;
 use super::rng::Rng;
 
@@ -214,13 +214,9 @@ fn on_program<T>(
 ) -> Result<T, Box<Failure>> {
     // Programs of all kinds, and those that transformations look for.
     let source_text = if seed.is_multiple_of(2) { generate(seed) } else { rewritable(seed) };
-    let mut rng = Rng::new(seed ^ 0x5eed);
-    let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
-    let outcome = validated(&source_text).and_then(|program| {
-        let arguments = inputs(program.sdfg(), sizes, &mut rng);
-        let expected = interpret(&program, arguments.clone(), Order::Fixed)?;
-        let case = Case { program: program.sdfg().clone(), arguments, expected, seed };
-        check(&case, &mut rng)
-    });
-    outcome.map_err(|what| Box::new(Failure { seed, sizes, what, source_text }))
+    on_text(seed, source_text, |program, sizes, rng| {
+        let arguments = inputs(program.sdfg(), sizes, rng);
+        let expected = interpret(program, arguments.clone(), Order::Fixed)?;
+        check(&Case { program: program.sdfg().clone(), arguments, expected, seed }, rng)
+    })
 }

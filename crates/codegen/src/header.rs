@@ -167,7 +167,7 @@ fn describe(argument: &Argument) -> String {
 }
 
 /// The C type of one lane.
-const fn c_type(ty: ScalarType) -> &'static str {
+pub(crate) const fn c_type(ty: ScalarType) -> &'static str {
     match ty {
         ScalarType::Bool => "bool",
         ScalarType::I8 => "int8_t",

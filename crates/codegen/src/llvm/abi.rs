@@ -18,7 +18,7 @@ use super::function::{Base, Function, Returns};
 use super::multiversion::Called;
 use super::stream::Type;
 use crate::interface::{Argument, EntryPoint, Interface, Status};
-use crate::plan::{Allocation, Buffer, BufferId, Captured, PassedAs, QueueOwner};
+use crate::plan::{Allocation, Buffer, BufferId, Captured, PassedAs};
 
 /// Fields of the handle.
 const ERROR: u32 = 0;
@@ -33,30 +33,12 @@ const BUFFERS: u32 = 4;
 const QUEUE_BYTES: i64 = 16;
 
 impl<'ctx> Emitter<'ctx> {
-    /// Buffers with memory of their own in the handle, in order of their fields.
-    fn persistent_buffers(&self) -> impl Iterator<Item = BufferId> {
-        let plan = self.plan;
-        plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
-            Allocation::Persistent | Allocation::Queues { owner: QueueOwner::Handle, .. } => {
-                Some(BufferId(index as u32))
-            }
-            Allocation::Argument(_)
-            | Allocation::Handle
-            | Allocation::Stack
-            | Allocation::Thread
-            | Allocation::Dynamic
-            | Allocation::Queues { owner: QueueOwner::Statements | QueueOwner::Caller, .. }
-            | Allocation::Reference(_)
-            | Allocation::Constant(_) => None,
-        })
-    }
-
     fn handle_type(&self) -> StructType<'ctx> {
         let mut fields: Vec<BasicTypeEnum<'ctx>> =
             vec![self.pointer().into(), self.i32().into(), self.i32().into()];
         let memory = BasicTypeEnum::from(self.memory_type());
         fields.push(memory);
-        fields.extend(self.persistent_buffers().map(|_| memory));
+        fields.extend(self.plan.persistent_buffers().map(|_| memory));
         if self.plan.checked {
             fields.push(self.context.i8_type().array_type(MESSAGE).into());
         }
@@ -193,7 +175,7 @@ impl<'ctx> Emitter<'ctx> {
         let given = f.builder.build_is_not_null(f.handle.get(), "")?;
         f.when(given, || {
             f.free(f.load_pointer(f.arena_field(0)?)?)?;
-            for (index, buffer) in self.persistent_buffers().enumerate() {
+            for (index, buffer) in self.plan.persistent_buffers().enumerate() {
                 let address = f.load_pointer(f.memory_field(BUFFERS + index as u32, 0)?)?;
                 if f.is_stream(buffer) { f.close_stream(address)? } else { f.free(address)? }
             }
@@ -256,7 +238,7 @@ impl<'ctx> Emitter<'ctx> {
         }
         f.refuse_overlaps()?;
         let queues = f.receive_queues()?;
-        for (index, buffer) in self.persistent_buffers().enumerate() {
+        for (index, buffer) in self.plan.persistent_buffers().enumerate() {
             f.bind_persistent(buffer, BUFFERS + index as u32)?;
         }
         f.bind_arena()?;
@@ -400,12 +382,12 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Position of a checked program's message in the handle.
     pub(super) fn message_address(&self) -> Emit<PointerValue<'ctx>> {
-        self.handle_field(BUFFERS + self.emitter.persistent_buffers().count() as u32)
+        self.handle_field(BUFFERS + self.emitter.plan.persistent_buffers().count() as u32)
     }
 
     /// Position of the version number in the handle, for programs with several versions.
     pub(super) fn version_field(&self) -> Emit<PointerValue<'ctx>> {
-        let behind = self.emitter.persistent_buffers().count() + usize::from(self.emitter.plan.checked);
+        let behind = self.emitter.plan.persistent_buffers().count() + usize::from(self.emitter.plan.checked);
         self.handle_field(BUFFERS + behind as u32)
     }
 
@@ -586,7 +568,7 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// Closes persistent streams after a run that failed, in the middle of whatever it did with them.
     fn forget_streams(&self) -> Emit<()> {
-        let buffers: Vec<BufferId> = self.emitter.persistent_buffers().collect();
+        let buffers: Vec<BufferId> = self.emitter.plan.persistent_buffers().collect();
         if !buffers.iter().any(|buffer| self.is_stream(*buffer)) {
             return Ok(());
         }

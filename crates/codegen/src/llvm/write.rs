@@ -6,14 +6,14 @@ use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
-use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
+use sdfg::tasklet::TypedExpressionCode;
 
 use super::check::Access;
 use super::emitter::Emit;
 use super::function::Function;
 use super::memory::ElementAddress;
 use super::value::{Lane, Lanes};
-use crate::plan::{Realisation, Resolved, identity};
+use crate::plan::{Realisation, Resolved, identity, operation};
 
 impl<'ctx> Function<'_, 'ctx> {
     /// Writes `value` to `place`.
@@ -293,26 +293,6 @@ impl<'ctx> Function<'_, 'ctx> {
             value.ok_or_else(|| self.emitter.defect("an accumulator's resolution has no identity"))?;
         let lanes = vec![self.constant_lane(value)?; usize::from(element.lanes())];
         Ok(Lanes { ty: element.lane(), lanes })
-    }
-}
-
-/// The operation that a resolution is, if it is one.
-fn operation(resolution: &ConflictResolution) -> Option<BinaryOperation> {
-    match resolution {
-        ConflictResolution::Sum => Some(BinaryOperation::Add),
-        ConflictResolution::Product => Some(BinaryOperation::Multiply),
-        ConflictResolution::Min => Some(BinaryOperation::Minimum),
-        ConflictResolution::Max => Some(BinaryOperation::Maximum),
-        ConflictResolution::BitAnd => Some(BinaryOperation::BitAnd),
-        ConflictResolution::BitOr => Some(BinaryOperation::BitOr),
-        ConflictResolution::BitXor => Some(BinaryOperation::BitXor),
-        ConflictResolution::And
-        | ConflictResolution::Or
-        | ConflictResolution::Xor
-        | ConflictResolution::MinLocation
-        | ConflictResolution::MaxLocation
-        | ConflictResolution::Replace
-        | ConflictResolution::Custom(_) => None,
     }
 }
 

@@ -3,7 +3,26 @@
 use super::program::{PassedAs, Plan};
 use crate::interface::{Access, Argument, ArgumentKind, Interface, InterfaceError};
 
+use super::buffer::{Allocation, BufferId, QueueOwner};
+
 impl Plan {
+    /// Buffers with memory of their own in the handle, in order of their fields.
+    pub(crate) fn persistent_buffers(&self) -> impl Iterator<Item = BufferId> {
+        self.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
+            Allocation::Persistent | Allocation::Queues { owner: QueueOwner::Handle, .. } => {
+                Some(BufferId(index as u32))
+            }
+            Allocation::Argument(_)
+            | Allocation::Handle
+            | Allocation::Stack
+            | Allocation::Thread
+            | Allocation::Dynamic
+            | Allocation::Queues { owner: QueueOwner::Statements | QueueOwner::Caller, .. }
+            | Allocation::Reference(_)
+            | Allocation::Constant(_) => None,
+        })
+    }
+
     /// The calling interface of the compiled program: containers, then symbols, in signature order.
     ///
     /// # Errors

@@ -56,4 +56,4 @@ pub use vector::{Fold, LaneAccess, Vector, VectorCompute};
 pub use verify::PlanError;
 pub use walk::{Touch, touches};
 pub(crate) use walk::{any_statement, touches_of_scalar};
-pub use write::{Realisation, Resolved, identity};
+pub use write::{Realisation, Resolved, identity, operation};

@@ -2,9 +2,9 @@
 
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
-use sdfg::tasklet::TypedExpressionCode;
 use sdfg::tasklet::UnaryOperation;
 use sdfg::tasklet::arith::{cast, unary};
+use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
 use sdfg::value::Value;
 
 use super::buffer::BufferId;
@@ -46,6 +46,26 @@ impl Resolved {
             }
             Resolved::Store | Resolved::Combine { realisation: Realisation::Plain, .. } => {}
         }
+    }
+}
+
+/// The operation that a resolution is, if it is one.
+pub fn operation(resolution: &ConflictResolution) -> Option<BinaryOperation> {
+    match resolution {
+        ConflictResolution::Sum => Some(BinaryOperation::Add),
+        ConflictResolution::Product => Some(BinaryOperation::Multiply),
+        ConflictResolution::Min => Some(BinaryOperation::Minimum),
+        ConflictResolution::Max => Some(BinaryOperation::Maximum),
+        ConflictResolution::BitAnd => Some(BinaryOperation::BitAnd),
+        ConflictResolution::BitOr => Some(BinaryOperation::BitOr),
+        ConflictResolution::BitXor => Some(BinaryOperation::BitXor),
+        ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
     }
 }
 

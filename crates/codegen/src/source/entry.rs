@@ -8,7 +8,7 @@ use super::function::{Base, Function, Returns};
 use super::program::Program;
 use super::tasklet::unsupported;
 use crate::interface::{EntryPoint, Interface, Status};
-use crate::plan::{Allocation, Argument, BufferId, Captured, PassedAs, QueueOwner};
+use crate::plan::{Allocation, Argument, BufferId, Captured, PassedAs};
 
 impl Program<'_> {
     /// Writes every function of the program.
@@ -32,24 +32,6 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Buffers with memory of their own in the handle.
-    fn persistent(&self) -> impl Iterator<Item = BufferId> {
-        let plan = self.plan;
-        plan.buffers.iter().enumerate().filter_map(|(index, buffer)| match buffer.allocation {
-            Allocation::Persistent | Allocation::Queues { owner: QueueOwner::Handle, .. } => {
-                Some(BufferId(index as u32))
-            }
-            Allocation::Argument(_)
-            | Allocation::Handle
-            | Allocation::Stack
-            | Allocation::Thread
-            | Allocation::Dynamic
-            | Allocation::Queues { .. }
-            | Allocation::Reference(_)
-            | Allocation::Constant(_) => None,
-        })
-    }
-
     /// The definition of the handle.
     pub(super) fn handle(&self) -> String {
         let name = &self.plan.name;
@@ -59,7 +41,7 @@ impl Program<'_> {
         if !self.plan.slots.is_empty() {
             text.push_str("    char *arena;\n    int64_t arena_bytes;\n");
         }
-        for id in self.persistent() {
+        for id in self.plan.persistent_buffers() {
             let name = self.names.buffer(id);
             text.push_str(&format!("    void *{name};\n    int64_t {name}_bytes;\n"));
         }
@@ -219,7 +201,7 @@ impl Program<'_> {
         if !self.plan.slots.is_empty() {
             text.push_str("    free(handle->arena);\n");
         }
-        for id in self.persistent() {
+        for id in self.plan.persistent_buffers() {
             let name = self.names.buffer(id);
             text.push_str(&if self.is_stream(id) {
                 format!("    sdfg_stream_close((sdfg_stream *)handle->{name});\n")
@@ -304,7 +286,7 @@ impl Program<'_> {
         }
         self.refuse_overlaps(&mut f)?;
         self.receive_queues(&mut f)?;
-        for id in self.persistent() {
+        for id in self.plan.persistent_buffers() {
             self.bind_persistent(&mut f, id)?;
         }
         self.bind_arena(&mut f)?;

@@ -3,13 +3,13 @@
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
-use sdfg::tasklet::{BinaryOperation, TypedExpressionCode};
+use sdfg::tasklet::TypedExpressionCode;
 
 use super::error::{Print, defect};
 use super::function::{Base, Function, Lanes};
 use super::text::{Code, Precedence};
 use super::types::lane_type;
-use crate::plan::{BufferId, Location, Realisation, Resolved, Stride, Strided, identity};
+use crate::plan::{BufferId, Location, Realisation, Resolved, Stride, Strided, identity, operation};
 
 /// An element of memory.
 #[derive(Clone, Debug)]
@@ -362,26 +362,6 @@ fn compound(resolution: &ConflictResolution, ty: ScalarType) -> Option<&'static 
         ConflictResolution::Min
         | ConflictResolution::Max
         | ConflictResolution::And
-        | ConflictResolution::Or
-        | ConflictResolution::Xor
-        | ConflictResolution::MinLocation
-        | ConflictResolution::MaxLocation
-        | ConflictResolution::Replace
-        | ConflictResolution::Custom(_) => None,
-    }
-}
-
-/// The operation that a resolution is, if it is one.
-fn operation(resolution: &ConflictResolution) -> Option<BinaryOperation> {
-    match resolution {
-        ConflictResolution::Sum => Some(BinaryOperation::Add),
-        ConflictResolution::Product => Some(BinaryOperation::Multiply),
-        ConflictResolution::Min => Some(BinaryOperation::Minimum),
-        ConflictResolution::Max => Some(BinaryOperation::Maximum),
-        ConflictResolution::BitAnd => Some(BinaryOperation::BitAnd),
-        ConflictResolution::BitOr => Some(BinaryOperation::BitOr),
-        ConflictResolution::BitXor => Some(BinaryOperation::BitXor),
-        ConflictResolution::And
         | ConflictResolution::Or
         | ConflictResolution::Xor
         | ConflictResolution::MinLocation

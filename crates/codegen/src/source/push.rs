@@ -87,8 +87,8 @@ impl Function<'_, '_> {
                 let place = places.get_mut(*met).filter(|place| place.connector == connector);
                 let place = place.ok_or_else(|| defect("pushes are met out of order"))?;
                 *met += 1;
-                let (mut variable, flag) = (place.value.clone(), place.is_reached.clone());
-                self.assign_flagged(names, (&mut variable, &flag), value, is_free);
+                let held = (place.value.clone(), place.is_reached.clone());
+                self.assign_flagged(names, held, value, is_free);
                 Ok(())
             }
             Held::InQueues(queues) => {

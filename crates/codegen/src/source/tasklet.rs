@@ -323,8 +323,8 @@ impl Function<'_, '_> {
                     None => self.assign(&mut output.value, &value),
                     Some(flag) => {
                         let is_free = is_free && output.is_single;
-                        let mut variable = output.value.clone();
-                        self.assign_flagged(names, (&mut variable, &flag), &value, is_free);
+                        let variable = output.value.clone();
+                        self.assign_flagged(names, (variable, flag), &value, is_free);
                     }
                 }
                 Ok(())
@@ -426,18 +426,18 @@ impl Function<'_, '_> {
     pub(super) fn assign_flagged(
         &mut self,
         names: &mut Names<'_>,
-        (variable, flag): (&mut Variable, &str),
+        (mut variable, flag): (Variable, String),
         value: &Lanes,
         is_free: bool,
     ) {
         let Some(branch) = &mut names.branch else {
-            self.assign(variable, value);
+            self.assign(&mut variable, value);
             return self.line(format!("{flag} = true;"));
         };
-        branch.flags.insert(flag.to_owned());
+        branch.flags.insert(flag);
         match (variable.lanes.as_slice(), value.lanes.as_slice()) {
             ([name], [code]) if is_free => branch.before.push(format!("{name} = {};", code.text)),
-            _ => self.assign(variable, value),
+            _ => self.assign(&mut variable, value),
         }
     }
 

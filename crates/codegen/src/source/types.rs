@@ -3,45 +3,16 @@
 use sdfg::dtype::{ElementType, ScalarType};
 
 use super::program::Program;
+use crate::header::c_type;
 
 /// The type of a value.
 pub(super) const fn value_type(ty: ScalarType) -> &'static str {
-    match ty {
-        ScalarType::Bool => "bool",
-        ScalarType::I8 => "int8_t",
-        ScalarType::I16 => "int16_t",
-        ScalarType::I32 => "int32_t",
-        ScalarType::I64 => "int64_t",
-        ScalarType::U8 => "uint8_t",
-        ScalarType::U16 => "uint16_t",
-        ScalarType::U32 => "uint32_t",
-        ScalarType::U64 => "uint64_t",
-        ScalarType::F16 => "sdfg_f16",
-        ScalarType::F32 => "float",
-        ScalarType::F64 => "double",
-        ScalarType::Complex64 => "sdfg_complex64",
-        ScalarType::Complex128 => "sdfg_complex128",
-    }
+    if matches!(ty, ScalarType::F16) { "sdfg_f16" } else { c_type(ty) }
 }
 
 /// The type of one lane in memory. Any byte but 0 is a true `bool` there.
 pub(super) const fn lane_type(ty: ScalarType) -> &'static str {
-    match ty {
-        ScalarType::Bool => "uint8_t",
-        ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::F16
-        | ScalarType::F32
-        | ScalarType::F64
-        | ScalarType::Complex64
-        | ScalarType::Complex128 => value_type(ty),
-    }
+    if matches!(ty, ScalarType::Bool) { "uint8_t" } else { value_type(ty) }
 }
 
 impl Program<'_> {

@@ -155,21 +155,19 @@ pub(super) fn is_free(value: &TypedExpression) -> bool {
 
 /// Whether loops count a local variable that is mentioned nowhere but in them.
 pub(super) fn is_only_counted(body: &[TypedStatement], number: usize) -> bool {
+    let is_it =
+        |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
     body.iter().all(|statement| match statement {
         TypedStatement::For { local, begin, end, step, .. } if local.index() == number => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
             ![begin, end, step].into_iter().any(|bound| reads(bound, &is_it))
         }
         TypedStatement::For { body, begin, end, step, .. } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
             ![begin, end, step].into_iter().any(|bound| reads(bound, &is_it)) && is_only_counted(body, number)
         }
         TypedStatement::If { condition, then, otherwise } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
             !reads(condition, &is_it) && is_only_counted(then, number) && is_only_counted(otherwise, number)
         }
         TypedStatement::While { condition, body } => {
-            let is_it = |kind: &TypedExpressionKind| matches!(kind, TypedExpressionKind::Local(id) if id.index() == number);
             !reads(condition, &is_it) && is_only_counted(body, number)
         }
         TypedStatement::Local { .. }

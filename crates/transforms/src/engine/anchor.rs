@@ -42,8 +42,17 @@ impl Anchor {
         program: &Sdfg,
         transformation: &dyn Transformation,
     ) -> Result<Match, TransformError> {
+        self.resolve_among(program, transformation, &places(program, transformation))
+    }
+
+    /// As [`resolve`](Anchor::resolve), where the places of the pattern are known.
+    pub(super) fn resolve_among(
+        &self,
+        program: &Sdfg,
+        transformation: &dyn Transformation,
+        all: &[Match],
+    ) -> Result<Match, TransformError> {
         let name = transformation.metadata().name;
-        let all = places(program, transformation);
         let mut fitting: Vec<&Match> = match self {
             Anchor::Number(number) => {
                 let found = all.get(*number).cloned();

@@ -53,8 +53,9 @@ impl Pipeline {
     /// If it does not match at the place, or refuses it. The program is then unchanged.
     pub fn apply(&mut self, step: impl Into<Step>) -> Result<&Application, TransformError> {
         let Step { transformation, at } = step.into();
-        let found = at.resolve(&self.program, transformation.as_ref())?;
-        self.apply_at(transformation.as_ref(), &found)
+        let all = places(&self.program, transformation.as_ref());
+        let found = at.resolve_among(&self.program, transformation.as_ref(), &all)?;
+        self.apply_among(transformation.as_ref(), &found, &all)
     }
 
     /// Applies a transformation at a match.
@@ -66,8 +67,16 @@ impl Pipeline {
         transformation: &dyn Transformation,
         found: &Match,
     ) -> Result<&Application, TransformError> {
-        let all = places(&self.program, transformation);
-        let anchor = Anchor::of(&self.program, found, &all);
+        self.apply_among(transformation, found, &places(&self.program, transformation))
+    }
+
+    fn apply_among(
+        &mut self,
+        transformation: &dyn Transformation,
+        found: &Match,
+        all: &[Match],
+    ) -> Result<&Application, TransformError> {
+        let anchor = Anchor::of(&self.program, found, all);
         let before = Snapshot::of(&self.program);
         let application = apply(&mut self.program, transformation, found)?;
         let step = ChainStep {

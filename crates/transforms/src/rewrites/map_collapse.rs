@@ -39,12 +39,6 @@ impl Transformation for MapCollapse {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (outer, inner) = nested_maps::maps(site)?;
-        if let Some(param) = inner.params.iter().find(|param| outer.params.contains(param)) {
-            return Err(Refusal::structure(
-                site.label(1),
-                format!("has the parameter `{param}` of the outer map"),
-            ));
-        }
         if inner.schedule.kind() != ScheduleKind::Default && inner.schedule != outer.schedule {
             return Err(Refusal::structure(site.label(1), "has another schedule than the outer map"));
         }
@@ -54,12 +48,8 @@ impl Transformation for MapCollapse {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, outer, inner) = (found.state(), found.node(0), found.node(1));
-        let graph = editor.state(state)?;
-        let (NodeKind::MapEntry(first), NodeKind::MapEntry(second)) =
-            (&graph.node(outer).kind, &graph.node(inner).kind)
-        else {
-            return Err(EditError::NoNode(inner));
-        };
+        let [first, second] = [outer, inner].map(|entry| nested_maps::entry_map(editor, state, entry));
+        let (first, second) = (first?, second?);
         let map = Map {
             params: [first.params.clone(), second.params.clone()].concat(),
             ranges: Subset([first.ranges.0.clone(), second.ranges.0.clone()].concat()),

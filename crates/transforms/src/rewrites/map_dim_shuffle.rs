@@ -8,7 +8,7 @@ use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -92,9 +92,7 @@ impl Transformation for MapDimShuffle {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
-        let NodeKind::MapEntry(map) = editor.state(state)?.node(entry).kind.clone() else {
-            return Err(EditError::NoNode(entry));
-        };
+        let map = nested_maps::entry_map(editor, state, entry)?;
         if let Ok(map) = self.shuffled(&map) {
             editor.replace_node(state, entry, NodeKind::MapEntry(map))?;
         }

@@ -79,9 +79,7 @@ pub(super) fn expand(
     let (state, entry) = (found.state(), found.node(0));
     let graph = editor.state(state)?;
     let label = graph.node(entry).label.clone();
-    let NodeKind::MapEntry(map) = graph.node(entry).kind.clone() else {
-        return Err(EditError::WrongKind { label, found: "node", expected: "map entries" });
-    };
+    let map = nested_maps::entry_map(editor, state, entry)?;
     let tree = sdfg::analysis::ScopeTree::of(graph);
     let exit = graph.exit_of(entry);
     let inside: BTreeSet<_> =

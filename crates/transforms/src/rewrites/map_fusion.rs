@@ -76,11 +76,8 @@ impl Transformation for MapFusion {
         let Some(first) = graph.node(found.node(0)).kind.exit_of() else {
             return Err(EditError::NoNode(found.node(0)));
         };
-        let (NodeKind::MapEntry(map), NodeKind::MapEntry(other)) =
-            (graph.node(first).kind.clone(), graph.node(second).kind.clone())
-        else {
-            return Err(EditError::NoNode(second));
-        };
+        let map = nested_maps::entry_map(editor, state, first)?;
+        let other = nested_maps::entry_map(editor, state, second)?;
         let label = graph.node(first).label.clone();
         let container = graph.node(between).kind.container();
         let fused = editor.derived_label(state, &label, "fused")?;

@@ -41,24 +41,14 @@ impl Transformation for MapInterchange {
         nested_maps::independent(&inner.ranges, &outer.params)?;
         // The ranges of the outer map are to be evaluated inside of the inner one.
         nested_maps::independent(&outer.ranges, &inner.params)?;
-        if let Some(param) = inner.params.iter().find(|param| outer.params.contains(param)) {
-            return Err(Refusal::structure(
-                site.label(1),
-                format!("has the parameter `{param}` of the outer map"),
-            ));
-        }
         nested_maps::no_declared_memlets(site, &[site.found.node(0), site.found.node(1)])?;
         Ok(Evidence::of_structure())
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, outer, inner) = (found.state(), found.node(0), found.node(1));
-        let graph = editor.state(state)?;
-        let (NodeKind::MapEntry(first), NodeKind::MapEntry(second)) =
-            (graph.node(outer).kind.clone(), graph.node(inner).kind.clone())
-        else {
-            return Err(EditError::NoNode(inner));
-        };
+        let [first, second] = [outer, inner].map(|entry| nested_maps::entry_map(editor, state, entry));
+        let (first, second) = (first?, second?);
         let outside = nested_maps::fitted(first.schedule.clone(), second.params.len());
         let inside = nested_maps::fitted(second.schedule.clone(), first.params.len());
         editor.replace_node(state, outer, NodeKind::MapEntry(Map { schedule: outside, ..second }))?;

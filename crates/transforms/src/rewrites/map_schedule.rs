@@ -4,7 +4,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeKind, Schedule};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -77,9 +77,7 @@ impl Transformation for MapSchedule {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
-        let NodeKind::MapEntry(mut map) = editor.state(state)?.node(entry).kind.clone() else {
-            return Err(EditError::NoNode(entry));
-        };
+        let mut map = nested_maps::entry_map(editor, state, entry)?;
         if let Ok(schedule) = self.chosen() {
             map.schedule = schedule;
             editor.replace_node(state, entry, NodeKind::MapEntry(map))?;

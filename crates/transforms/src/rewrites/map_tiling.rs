@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::symbols::bound_symbols;
+use sdfg::analysis::symbols::{bound_symbols, symbol_types_in};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Map, NodeKind, Schedule};
 use sdfg::subset::{Range, Subset};
@@ -132,8 +132,10 @@ impl Transformation for MapTiling {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (map, state, entry) = (site.map(0)?, site.state(), site.found.node(0));
         let mut evidence = Evidence::default();
-        let known = site.known_in(site.scopes().scope_of(entry));
-        let tiled = self.tiled(map, &known, &mut evidence)?;
+        let tree = site.scopes();
+        let scope = tree.scope_of(entry);
+        let tiled = self.tiled(map, &site.known_in(scope), &mut evidence)?;
+        let in_scope = symbol_types_in(site.sdfg, state, &tree, scope);
         let bound = bound_symbols(state, entry);
         for Tiled { at, size, .. } in &tiled {
             let range = &map.ranges.0[*at];
@@ -141,12 +143,6 @@ impl Transformation for MapTiling {
             if let Some(parameter) = size.free_symbols().into_iter().find(|symbol| bound.contains(symbol)) {
                 return Err(Refusal::DependsOn { range: size.to_string(), parameter });
             }
-            let in_scope = sdfg::analysis::symbols::symbol_types_in(
-                site.sdfg,
-                state,
-                &site.scopes(),
-                site.scopes().scope_of(entry),
-            );
             if let Some(symbol) = size.free_symbols().iter().find(|symbol| !in_scope.contains_key(*symbol)) {
                 let reason = format!("`{symbol}` is no symbol here");
                 return Err(Refusal::Parameter { parameter: "tile_sizes", reason });
@@ -159,9 +155,7 @@ impl Transformation for MapTiling {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
         let label = editor.state(state)?.node(entry).label.clone();
-        let NodeKind::MapEntry(map) = editor.state(state)?.node(entry).kind.clone() else {
-            return Err(EditError::NoNode(entry));
-        };
+        let map = nested_maps::entry_map(editor, state, entry)?;
         let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
         let known = sdfg::analysis::symbol_facts_at(editor.sdfg(), state, tree.scope_of(entry));
         let Ok(tiled) = self.tiled(&map, &known, &mut Evidence::default()) else {

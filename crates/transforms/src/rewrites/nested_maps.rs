@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::ir::{Map, NodeId, Schedule, Team};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{Map, NodeId, NodeKind, Schedule, StateId, Team};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;
 
@@ -15,8 +16,8 @@ pub(super) fn pattern() -> Pattern {
     Pattern::path([("outer", NodeClass::MapEntry), ("inner", NodeClass::MapEntry)])
 }
 
-/// The two maps of a match of [`pattern`], if the outer one contains the inner one alone, and no data gives the inner one
-/// symbols.
+/// The two maps of a match of [`pattern`], if the outer one contains the inner one alone, their parameters have different names,
+/// and no data gives them symbols.
 pub(super) fn maps<'p>(site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
     let (outer, inner) = (site.found.node(0), site.found.node(1));
     let state = site.state();
@@ -39,7 +40,22 @@ pub(super) fn maps<'p>(site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
             return Err(Refusal::structure(site.label(at), format!("gets `{symbol}` from data")));
         }
     }
-    Ok((site.map(0)?, site.map(1)?))
+    let (first, second) = (site.map(0)?, site.map(1)?);
+    if let Some(param) = second.params.iter().find(|param| first.params.contains(param)) {
+        return Err(Refusal::structure(
+            site.label(1),
+            format!("has the parameter `{param}` of the outer map"),
+        ));
+    }
+    Ok((first, second))
+}
+
+/// The map of an entry.
+pub(super) fn entry_map(editor: &Editor<'_>, state: StateId, entry: NodeId) -> Result<Map, EditError> {
+    match editor.state(state)?.get_node(entry).map(|node| &node.kind) {
+        Some(NodeKind::MapEntry(map)) => Ok(map.clone()),
+        Some(_) | None => Err(EditError::NoNode(entry)),
+    }
 }
 
 /// Refuses ranges that depend on one of some parameters.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{NodeKind, ScheduleKind};
+use sdfg::ir::ScheduleKind;
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -71,9 +71,7 @@ impl Transformation for TrivialMapElimination {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
-        let NodeKind::MapEntry(map) = editor.state(state)?.node(entry).kind.clone() else {
-            return Err(EditError::NoNode(entry));
-        };
+        let map = nested_maps::entry_map(editor, state, entry)?;
         // A range may use earlier parameters, which have their values by then.
         let mut values: BTreeMap<Symbol, Expr> = BTreeMap::new();
         for (param, range) in map.params.iter().zip(&map.ranges.0) {

@@ -86,9 +86,7 @@ impl Transformation for Vectorization {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
-        let NodeKind::MapEntry(mut map) = editor.state(state)?.node(entry).kind.clone() else {
-            return Err(EditError::NoNode(entry));
-        };
+        let mut map = nested_maps::entry_map(editor, state, entry)?;
         if map.params.len() > 1 {
             map_expansion::expand(editor, found, map.params.len() - 1, Some(Schedule::Simd))?;
         } else {
