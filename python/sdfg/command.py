@@ -15,6 +15,7 @@ import sysconfig
 import tempfile
 import warnings
 
+from .front_end import FrontEnd
 from .program import Program, _thread_count
 
 # What was compiled before in this process, by a hash of all that it depends on: the loaded library, its description, and what the command
@@ -77,7 +78,7 @@ def compile(
         *["--no-cache"] * (not cache),
     ]
     with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
-        path, text = _source(program, folder)
+        path, text, front_end = _source(program, folder)
         command = _command()
         # Sources of external tasklets are files that may change.
         key = _content(command, options, path, text) if cache and not allow_external else None
@@ -92,7 +93,7 @@ def compile(
     code, description, message = made
     if message:
         warnings.warn(message, CompileWarning, stacklevel=2)
-    return Program(code, description, threads=threads, fixed=specialize)
+    return Program(code, description, threads=threads, fixed=specialize, front_end=front_end)
 
 
 def load(folder, *, threads=None, specialize=None):
@@ -129,19 +130,18 @@ def _content(command, options, path, text):
 
 
 def _source(program, folder):
-    """The path for the command, and what it gets as its standard input."""
-    if hasattr(program, "to_sdfg"):
-        program = program.to_sdfg()
-    if hasattr(program, "save") and hasattr(program, "name"):
-        path = os.path.join(folder, f"{program.name}.sdfg")
-        program.save(path)
-        return path, None
+    """The path for the command, what it gets as its standard input, and what the front end of a DaCe program knows of arguments."""
+    graph = program.to_sdfg() if hasattr(program, "to_sdfg") else program
+    if hasattr(graph, "save") and hasattr(graph, "name"):
+        path = os.path.join(folder, f"{graph.name}.sdfg")
+        graph.save(path)
+        return path, None, FrontEnd(program, graph)
     if isinstance(program, str) and "\n" in program:
-        return "-", program
+        return "-", program, FrontEnd()
     if isinstance(program, (str, os.PathLike)):
         path = os.fspath(program)
         # `-` would be the standard input.
-        return (os.path.join(os.curdir, path) if path == "-" else path), None
+        return (os.path.join(os.curdir, path) if path == "-" else path), None, FrontEnd()
     raise TypeError(
         f"a program is a path, a DaCe SDFG, a function with @dace.program or a text of several lines, not {type(program).__name__}"
     )

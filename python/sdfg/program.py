@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from .argument import Array, Scalar
+from .front_end import FrontEnd
 from .structure import flattened
 
 # The version of the description that this package reads.
@@ -45,12 +46,13 @@ class _Instance:
 class Program:
     """A compiled program, a function of its arguments by name. `sdfg.compile` and `sdfg.load` make it."""
 
-    def __init__(self, code, description, *, threads=None, fixed=None):
+    def __init__(self, code, description, *, threads=None, fixed=None, front_end=None):
         """`code` is the loaded library. It stays loaded for good: unloading it could take along an OpenMP runtime whose threads are waiting."""
         if description.get("sdfg_interface") != _VERSION:
             raise ValueError(f"the description of the program is not of version {_VERSION}: compile it again")
         #: The name of the program.
         self.name = description["program"]
+        self._front_end = front_end or FrontEnd()
         #: Values of the symbols that it was compiled for.
         self._fixed = dict(fixed or {})
         self._statuses = {status["code"]: status for status in description["statuses"]}
@@ -86,10 +88,10 @@ class Program:
         """Runs the program; the result is what it returns, in `__return` containers of its own.
 
         Arrays are NumPy arrays, which the program reads and writes where they are; numbers and symbols are Python's or NumPy's numbers.
-        Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members.
+        Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. A program
+        that was a function with `@dace.program` also takes arguments by position, and takes the values of its closure itself.
         """
-        if positional:
-            raise TypeError(f"{self.name} takes its arguments by name: {self}")
+        arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self._arguments.keys())
         if not arguments.keys() <= self._arguments.keys():
             arguments = self._without_fixed(flattened(arguments, self._arguments))
         symbols = self._bind(arguments)

@@ -45,6 +45,38 @@ class Compile(unittest.TestCase):
         self.computes(sdfg.compile(Graph(), level=0))
         self.computes(sdfg.compile(Function(), level=0))
 
+    def test_functions_have_positions_and_a_closure(self):
+        around = {"x": numpy.ones(3), "other": numpy.zeros(1)}
+
+        class Graph:
+            name, arg_names = "mine", ["a", "y"]
+
+            def save(self, path):
+                pathlib.Path(path).write_text(AXPY)
+
+        class Function:
+            def to_sdfg(self):
+                return Graph()
+
+            def __sdfg_closure__(self):
+                return around
+
+        f, y = sdfg.compile(Function(), level=0), numpy.ones(3)
+        f(2.0, y)
+        self.assertEqual(y.tolist(), [3.0] * 3)
+        # The closure is that of the time of the call, unless the caller gives another value.
+        around["x"] = 2 * numpy.ones(3)
+        f(1.0, y=y)
+        self.assertEqual(y.tolist(), [5.0] * 3)
+        f(1.0, y, x=numpy.zeros(3))
+        self.assertEqual(y.tolist(), [5.0] * 3)
+        with self.assertRaisesRegex(TypeError, "takes 2 arguments by position, not 3: a, y"):
+            f(1.0, y, y)
+        with self.assertRaisesRegex(TypeError, "was given a by position and by name"):
+            f(1.0, a=1.0, y=y)
+        with self.assertRaisesRegex(TypeError, "without x"):
+            sdfg.compile(Graph(), level=0)(1.0, y)
+
     def test_options_are_those_of_the_command(self):
         self.computes(sdfg.compile(AXPY, level=1, float_mode="strict", threads=2, reproducible=True, cache=False))
         for options, message in [
