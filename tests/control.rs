@@ -112,8 +112,10 @@ fn lowered_and_raised_programs_mean_the_same() {
 fn example_programs_come_back_as_they_were() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     let mut loops = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let folders = [folder.join("polybench"), folder];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    for path in files {
         let name = path.display().to_string();
         let mut original = text::parse(&name, &std::fs::read_to_string(&path).unwrap()).unwrap();
         let mut changed = original.clone();

@@ -2,6 +2,7 @@
 
 mod control;
 mod linear_algebra;
+pub mod polybench;
 mod stencils;
 mod streams;
 
