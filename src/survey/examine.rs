@@ -4,12 +4,13 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use sdfg::interpret::Arguments;
+use sdfg::path::ElementPath;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::lower::{LowerError, Target, lower, refusals};
+use sdfg_codegen::lower::{Target, lower, refusals};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_dace::Form;
-use sdfg_library::{BuiltIn, expand};
+use sdfg_library::{BuiltIn, expand_all};
 
 use super::inputs::search;
 use super::{Obstacle, Stage, Verdict};
@@ -98,21 +99,38 @@ impl Examination<'_> {
 
     /// Compiles at every level. A refusal is one that `check` told of, or a fault.
     fn compile(&mut self, program: &Validated) -> Vec<(OptLevel, ObjectCode)> {
+        let refused = |path: &ElementPath, message: String, code: &str| {
+            Obstacle::new(Stage::Check, Verdict::Refused, format!("{path}: {message}")).with_code(code)
+        };
+        let expanded = match expand_all(program.sdfg(), &BuiltIn) {
+            Ok(expanded) => expanded.into_owned(),
+            Err(failed) => {
+                for error in &failed {
+                    self.meets(refused(&error.path, error.kind.to_string(), error.kind.code()));
+                }
+                return Vec::new();
+            }
+        };
         (self.reached)(Stage::Compile);
-        let told = refusals(program, &Target::cpu());
+        let expanded = match validate(expanded) {
+            Ok(expanded) => expanded,
+            Err(rejected) => {
+                self.fails(Stage::Compile, format!("expanded: {rejected}"));
+                return Vec::new();
+            }
+        };
+        let told = refusals(&expanded, &Target::cpu());
         let mut objects = Vec::new();
         for level in LEVELS {
-            match object(program, level) {
+            match object(&expanded, level) {
                 Ok(object) => objects.push((level, object)),
-                Err(Refused::Target(_)) if !told.is_empty() => {
+                Err(message) if told.iter().any(|refusal| message.contains(refusal.lacks.code())) => {
                     for refusal in &told {
-                        let message = format!("{}: {}", refusal.path, refusal.message());
-                        let obstacle = Obstacle::new(Stage::Check, Verdict::Refused, message);
-                        self.meets(obstacle.with_code(refusal.lacks.code()));
+                        self.meets(refused(&refusal.path, refusal.message(), refusal.lacks.code()));
                     }
                     return objects;
                 }
-                Err(Refused::Target(message) | Refused::Other(message)) => {
+                Err(message) => {
                     let message = format!("accepted by check, refused at level {level}: {message}");
                     self.fails(Stage::Compile, message);
                     return objects;
@@ -181,22 +199,9 @@ impl Examination<'_> {
     }
 }
 
-/// Why there is no object code.
-enum Refused {
-    /// The target lacks something.
-    Target(String),
-    Other(String),
-}
-
-fn object(program: &Validated, level: OptLevel) -> Result<ObjectCode, Refused> {
-    let other = |error: String| Refused::Other(error);
-    let expanded = expand(program.sdfg(), &BuiltIn).map_err(|error| other(error.to_string()))?;
-    let expanded = validate(expanded).map_err(|rejected| other(format!("expanded: {rejected}")))?;
+/// The object code of a program without library nodes.
+fn object(expanded: &Validated, level: OptLevel) -> Result<ObjectCode, String> {
     let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
-    let plan = match lower(&expanded, &options.target(), &options.lowering()) {
-        Ok(plan) => plan,
-        Err(error @ LowerError::Refused(_)) => return Err(Refused::Target(error.to_string())),
-        Err(error) => return Err(other(error.to_string())),
-    };
-    llvm::compile(&plan, &options).map_err(|error| other(error.to_string()))
+    let plan = lower(expanded, &options.target(), &options.lowering()).map_err(|error| error.to_string())?;
+    llvm::compile(&plan, &options).map_err(|error| error.to_string())
 }

@@ -1,14 +1,19 @@
 //! `sdfg check`: reports all errors of programs at once.
 
+use std::borrow::Cow;
+
 use clap::{Args, ValueEnum};
 use sdfg::diagnostic::Diagnostic;
 use sdfg::diagnostic::wire::Report;
-use sdfg::validate::validate;
+use sdfg::interpret::{Interpreter, ResolveError};
+use sdfg::validate::{Validated, validate};
 use sdfg_codegen::lower::{Refusal, Target, refusals};
 use sdfg_dace::Finding;
+use sdfg_library::{BuiltIn, ExpandError, expand_all};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -29,6 +34,8 @@ pub(crate) struct Check {
     /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
+    #[command(flatten)]
+    retarget: RetargetOption,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -48,22 +55,23 @@ impl Check {
         let mut unread = Vec::new();
         for path in &self.programs {
             let source = match Source::read(path, self.allow_external) {
-                Ok(source) => source,
+                Ok(source) => source.retargeted(self.retarget),
                 Err(failure) => {
                     unread.push(failure);
                     continue;
                 }
             };
-            let (found, told, refused) = diagnose(&source);
-            let errors = found.iter().filter(|finding| finding.is_error()).count();
-            let refusals = told.iter().filter(|finding| finding.is_error).count();
-            let warnings = found.len() - errors + told.len() - refusals + refused.len();
-            let errors = errors + refusals;
+            let Findings { graph: found, file: told, refused, changes } = diagnose(&source);
+            changes.iter().for_each(|change| terminal.note(&format!("{}: {change}", source.name)));
+            let errors = found.iter().filter(|finding| finding.is_error()).count()
+                + told.iter().filter(|finding| finding.is_error).count()
+                + refused.iter().filter(|finding| finding.is_error).count();
+            let warnings = found.len() + told.len() + refused.len() - errors;
             faulty += usize::from(errors > 0 || (self.deny_warnings && warnings > 0));
             rendered.push_str(&source.render_told(&told));
             reports.extend(told.iter().map(report));
-            rendered.push_str(&source.render_refused(&refused));
-            reports.extend(refused.iter().map(of_refusal));
+            refused.iter().for_each(|finding| rendered.push_str(&finding.render(&source.name)));
+            reports.extend(refused.iter().map(Refused::report));
             rendered.push_str(&source.render(&found, terminal));
             reports.extend(source.pinpoint(found).iter().map(Report::from));
             summary.push_str(&format!("{}: {}\n", source.name, counted(errors, warnings)));
@@ -100,20 +108,128 @@ impl Check {
     }
 }
 
-/// Diagnostics of a program: its errors, unsupported or ignored parts of a DaCe file, and for a valid program
-/// the refusals of native code.
-fn diagnose(source: &Source) -> (Vec<Diagnostic>, Vec<Finding>, Vec<Refusal>) {
-    let (graph, told) = match source.import() {
-        Some(Ok(import)) => (Ok(import.sdfg), import.report.findings),
-        Some(Err(refused)) => return (Vec::new(), refused.report.findings, Vec::new()),
-        None => (source.diagnosed(), Vec::new()),
+/// Everything that is known about a program.
+#[derive(Default)]
+struct Findings {
+    /// Errors and warnings of the graph.
+    graph: Vec<Diagnostic>,
+    /// Unsupported and ignored parts of a DaCe file.
+    file: Vec<Finding>,
+    /// Nodes and constructs that other commands refuse.
+    refused: Vec<Refused>,
+    /// Changes for another machine.
+    changes: Vec<String>,
+}
+
+/// A refusal of another command, which the command reports with the same code.
+struct Refused {
+    code: &'static str,
+    /// Whether every command refuses the program that needs this part of it.
+    is_error: bool,
+    path: String,
+    message: String,
+    help: Option<&'static str>,
+}
+
+/// Reads and validates a program, and tries its expansion and lowering.
+fn diagnose(source: &Source) -> Findings {
+    let mut findings = Findings::default();
+    let graph = match source.import() {
+        Some(Ok(import)) => {
+            findings.file = import.report.findings;
+            Ok(import.sdfg)
+        }
+        Some(Err(refused)) => {
+            findings.file = refused.report.findings;
+            return findings;
+        }
+        None => source.diagnosed(),
     };
-    let (found, refused) = match graph.map(validate) {
-        Err(syntax) => (syntax, Vec::new()),
-        Ok(Ok(validated)) => (validated.warnings().to_vec(), refusals(&validated, &Target::cpu())),
-        Ok(Err(rejected)) => (rejected.diagnostics, Vec::new()),
+    let graph = graph.map(|mut sdfg| {
+        findings.changes = source.retarget(&mut sdfg);
+        sdfg
+    });
+    match graph.map(validate) {
+        Err(syntax) => findings.graph = syntax,
+        Ok(Err(rejected)) => findings.graph = rejected.diagnostics,
+        Ok(Ok(validated)) => {
+            findings.graph = validated.warnings().to_vec();
+            findings.refused = refused(&validated);
+        }
+    }
+    findings
+}
+
+/// Refusals of the interpreter and of native code.
+fn refused(program: &Validated) -> Vec<Refused> {
+    let expanded = match expand_all(program.sdfg(), &BuiltIn) {
+        Ok(expanded) => expanded,
+        Err(failed) => return failed.iter().map(of_node).collect(),
     };
-    (found, told, refused)
+    let mut found = Vec::new();
+    if let Err(ResolveError::Unsupported { path, what }) = Interpreter::new(program) {
+        let message = format!("the interpreter does not support {what}");
+        let help = Some("native code runs it: `sdfg run`");
+        found.push(Refused { code: INTERPRETED, is_error: false, path: path.to_string(), message, help });
+    }
+    let told = match expanded {
+        Cow::Borrowed(_) => refusals(program, &Target::cpu()),
+        // Tests show that expansions are valid.
+        Cow::Owned(expanded) => {
+            validate(expanded).map_or_else(|_| Vec::new(), |expanded| refusals(&expanded, &Target::cpu()))
+        }
+    };
+    found.extend(told.iter().map(of_refusal));
+    found
+}
+
+/// Code of refusals of the interpreter.
+pub(crate) const INTERPRETED: &str = "I001";
+
+fn of_node(error: &ExpandError) -> Refused {
+    Refused {
+        code: error.kind.code(),
+        is_error: true,
+        path: error.path.to_string(),
+        message: error.kind.to_string(),
+        help: None,
+    }
+}
+
+fn of_refusal(refusal: &Refusal) -> Refused {
+    Refused {
+        code: refusal.lacks.code(),
+        is_error: false,
+        path: refusal.path.to_string(),
+        message: refusal.message(),
+        help: Some(refusal.lacks.help()),
+    }
+}
+
+impl Refused {
+    fn severity(&self) -> &'static str {
+        if self.is_error { "error" } else { "warning" }
+    }
+
+    /// For people, with the name of the file.
+    fn render(&self, file: &str) -> String {
+        format!("{}[{}]: {file}: {}: {}\n", self.severity(), self.code, self.path, self.message)
+    }
+
+    /// As tools read it.
+    fn report(&self) -> Report {
+        Report {
+            code: self.code,
+            severity: self.severity(),
+            message: self.message.clone(),
+            path: self.path.clone(),
+            location: None,
+            excerpt: None,
+            notes: Vec::new(),
+            suggestion: self.help.map(str::to_owned),
+            related: Vec::new(),
+        }
+    }
 }
 
 /// A finding about a file of DaCe's as tools read it.
@@ -127,21 +243,6 @@ fn report(finding: &Finding) -> Report {
         excerpt: None,
         notes: Vec::new(),
         suggestion: None,
-        related: Vec::new(),
-    }
-}
-
-/// A refusal to come as tools read it.
-fn of_refusal(refusal: &Refusal) -> Report {
-    Report {
-        code: refusal.lacks.code(),
-        severity: "warning",
-        message: refusal.message(),
-        path: refusal.path.to_string(),
-        location: None,
-        excerpt: None,
-        notes: Vec::new(),
-        suggestion: Some(refusal.lacks.help().to_owned()),
         related: Vec::new(),
     }
 }

@@ -178,7 +178,8 @@ impl Compile {
 
     /// The program. What debuggers could not show the lines of, JSON and the standard input, is written beside the output in the text form.
     fn source(&self, terminal: Terminal) -> Result<Source, Failure> {
-        let source = Source::read(&self.program, self.native.allow_external())?;
+        let source =
+            Source::read(&self.program, self.native.allow_external())?.retargeted(self.native.retarget());
         if !self.debug || source.has_lines() {
             return Ok(source);
         }

@@ -3,6 +3,7 @@
 use clap::Args;
 use sdfg::diagnostic::pages::{self, Entry, Group};
 
+use crate::check::INTERPRETED;
 use crate::failure::Failure;
 use crate::output;
 
@@ -31,9 +32,21 @@ impl Explain {
     }
 }
 
+/// The page of what the interpreter refuses.
+const INTERPRETER: Entry = Entry {
+    name: INTERPRETED,
+    title: "the interpreter does not support a construct",
+    why: "The interpreter runs the graph as it is. A few constructs that native code resolves while it is lowered have no \
+          meaning there yet. The message names the construct.",
+    action: "Run native code, or rewrite the construct as the message says.",
+    example: None,
+};
+
 /// Codes that neither reading nor validation give out.
-fn others() -> [(&'static str, Vec<Entry>); 2] {
+fn others() -> [(&'static str, Vec<Entry>); 4] {
     [
+        ("Library nodes", sdfg_library::PAGES.to_vec()),
+        ("Interpreter", vec![INTERPRETER]),
         ("Targets", sdfg_codegen::lower::PAGES.to_vec()),
         ("Files of DaCe's", sdfg_dace::Code::ALL.iter().map(|code| code.page()).collect()),
     ]
@@ -47,7 +60,7 @@ fn groups<'a>(others: &'a [(&'static str, Vec<Entry>)]) -> Vec<Group<'a>> {
 fn unknown(wanted: &str, all: &[Entry]) -> Failure {
     const MOST: usize = 5;
     let lower = wanted.to_lowercase();
-    let number = lower.trim_start_matches(['v', 'p', 't', 'd', 'e']);
+    let number = lower.trim_start_matches(['v', 'p', 't', 'd', 'e', 'l', 'i']);
     let matches = |entry: &&Entry| {
         let name = entry.name.to_lowercase();
         let is_start =

@@ -15,6 +15,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use crate::data::{SymbolValue, check_extents, check_symbols};
 use crate::failure::Failure;
 use crate::output;
+use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 use costs::{Table, Values, shown};
@@ -38,11 +39,14 @@ pub(crate) struct Info {
     /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
+    #[command(flatten)]
+    retarget: RetargetOption,
 }
 
 impl Info {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let validated = Source::read(&self.program, self.allow_external)?.validated(terminal)?;
+        let source = Source::read(&self.program, self.allow_external)?.retargeted(self.retarget);
+        let validated = source.validated(terminal)?;
         let values = self.values(validated.sdfg())?;
         let mut text = String::new();
         describe(&mut text, validated.sdfg(), &values, 0);

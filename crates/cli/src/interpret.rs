@@ -14,6 +14,7 @@ use crate::crash::{Running, report_signals};
 use crate::data::{DataOptions, RunData, with_dumps};
 use crate::failure::Failure;
 use crate::native::brings_code;
+use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -50,6 +51,8 @@ pub(crate) struct Interpret {
     /// permissions.
     #[arg(long)]
     allow_external: bool,
+    #[command(flatten)]
+    retarget: RetargetOption,
     /// Expands library nodes first, as `run --blas` does, and makes the calls. Without, each is computed as its operation means.
     #[command(flatten)]
     blas: BlasOption,
@@ -77,7 +80,7 @@ impl FromStr for RunOrder {
 impl Interpret {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         self.data.spare(&self.program)?;
-        let source = Source::read(&self.program, self.allow_external)?;
+        let source = Source::read(&self.program, self.allow_external)?.retargeted(self.retarget);
         let validated = source.validated(terminal)?;
         if !self.allow_external && calls_c(validated.sdfg()) {
             return Err(brings_code());

@@ -17,6 +17,7 @@ mod native;
 mod output;
 mod print;
 mod profile;
+mod retarget;
 mod run;
 mod source;
 mod strategy;

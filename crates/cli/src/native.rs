@@ -23,6 +23,7 @@ use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, wi
 use crate::failure::{Failure, did_you_mean};
 use crate::interpret::calls_c;
 use crate::output::unwritten;
+use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -73,6 +74,8 @@ pub(crate) struct NativeOptions {
     #[arg(long)]
     allow_external: bool,
     #[command(flatten)]
+    retarget: RetargetOption,
+    #[command(flatten)]
     blas: BlasOption,
 }
 
@@ -118,6 +121,10 @@ pub(crate) struct Lowered {
 impl NativeOptions {
     pub(crate) fn threads(&self) -> Option<NonZeroU32> {
         self.threads
+    }
+
+    pub(crate) fn retarget(&self) -> RetargetOption {
+        self.retarget
     }
 
     pub(crate) fn allow_external(&self) -> bool {

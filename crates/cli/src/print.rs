@@ -10,6 +10,7 @@ use sdfg_library::expand;
 use crate::blas::BlasOption;
 use crate::failure::Failure;
 use crate::output::Destination;
+use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -49,6 +50,8 @@ pub(crate) struct Print {
     /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
+    #[command(flatten)]
+    retarget: RetargetOption,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -73,7 +76,7 @@ impl Print {
                 .help("add --expand: as they are, library nodes call nothing"));
         }
         Destination::new(self.output.as_deref()).check()?;
-        let source = Source::read(&self.program, self.allow_external)?;
+        let source = Source::read(&self.program, self.allow_external)?.retargeted(self.retarget);
         // Control flow is rewritten in right programs only; so it is for DaCe.
         let rewrites = self.lower_loops || self.raise_loops || self.format == Format::Dace;
         let mut sdfg =

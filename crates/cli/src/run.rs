@@ -43,7 +43,8 @@ impl Run {
         self.profile.spare(&self.program, self.data.written_files())?;
         let instrumentation = self.profile.instrumentation()?;
         let lowering = LowerOptions { instrumentation, ..LowerOptions::default() };
-        let source = Source::read(&self.program, self.native.allow_external())?;
+        let source =
+            Source::read(&self.program, self.native.allow_external())?.retargeted(self.native.retarget());
         let (exposed, lowered) = self.native.lower(&source, &lowering, &self.data, terminal)?;
         self.native.consent(&lowered)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;

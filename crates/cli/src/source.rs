@@ -7,10 +7,10 @@ use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
-use sdfg_codegen::lower::Refusal;
 use sdfg_dace::{Finding, Import, Refused};
 
 use crate::failure::Failure;
+use crate::retarget::RetargetOption;
 use crate::terminal::Terminal;
 
 /// The name of the standard input.
@@ -33,6 +33,8 @@ pub(crate) struct Source {
     content: Content,
     /// Whether C++ code of DaCe's files becomes external tasklets.
     allow_external: bool,
+    /// Whether the program gets the schedules and storages of another machine.
+    retarget: RetargetOption,
 }
 
 /// The form of a program, determined by its content.
@@ -71,7 +73,12 @@ impl Source {
             return Err(too_large());
         }
         if sdfg_dace::is_dace(&bytes) {
-            return Ok(Source { name, content: Content::Dace(bytes), allow_external });
+            return Ok(Source {
+                name,
+                content: Content::Dace(bytes),
+                allow_external,
+                retarget: RetargetOption::default(),
+            });
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
@@ -82,12 +89,22 @@ impl Source {
         // No text program begins with a brace.
         let is_json = text.trim_start().starts_with('{');
         let content = if is_json { Content::Json(text) } else { Content::Text(text) };
-        Ok(Source { name, content, allow_external })
+        Ok(Source { name, content, allow_external, retarget: RetargetOption::default() })
+    }
+
+    /// The same program for another machine.
+    pub(crate) fn retargeted(self, retarget: RetargetOption) -> Self {
+        Source { retarget, ..self }
     }
 
     /// A program in the text form that was written to a file.
     pub(crate) fn from_text(name: String, text: String) -> Self {
-        Source { name, content: Content::Text(text), allow_external: false }
+        Source {
+            name,
+            content: Content::Text(text),
+            allow_external: false,
+            retarget: RetargetOption::default(),
+        }
     }
 
     /// Whether the lines of the file are those of the program.
@@ -101,6 +118,11 @@ impl Source {
         Some(self.read_dace(bytes))
     }
 
+    /// Changes a program that was read as the command line asks, and returns one line for each change.
+    pub(crate) fn retarget(&self, sdfg: &mut Sdfg) -> Vec<String> {
+        self.retarget.apply(sdfg).iter().map(ToString::to_string).collect()
+    }
+
     fn read_dace(&self, bytes: &[u8]) -> Result<Import, Refused> {
         let allow_external = self.allow_external;
         sdfg_dace::read(bytes, &sdfg_dace::Options { allow_external, ..Default::default() })
@@ -108,6 +130,13 @@ impl Source {
 
     /// The graph, which may still be wrong.
     pub(crate) fn parse(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
+        let mut sdfg = self.as_written(terminal)?;
+        self.retarget(&mut sdfg).iter().for_each(|change| terminal.note(change));
+        Ok(sdfg)
+    }
+
+    /// The graph as the file has it.
+    fn as_written(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
         match &self.content {
             Content::Json(text) => json::parse(text).map_err(|error| Failure::program(error).at(&self.name)),
             Content::Text(text) => text::parse(&self.name, text).map_err(|errors| {
@@ -164,15 +193,6 @@ impl Source {
             format!("{severity}[{}]: {}: {}: {}\n", finding.code, self.name, finding.path, finding.message)
         };
         told.iter().map(line).collect()
-    }
-
-    /// Refusals of native code for the program, each with the name of the file.
-    pub(crate) fn render_refused(&self, refused: &[Refusal]) -> String {
-        let line = |refusal: &Refusal| {
-            let (code, path) = (refusal.lacks.code(), &refusal.path);
-            format!("warning[{code}]: {}: {path}: {}\n", self.name, refusal.message())
-        };
-        refused.iter().map(line).collect()
     }
 
     /// Findings with carets under the source.

@@ -235,7 +235,7 @@ pub struct Interface {
 pub enum InterfaceError {
     /// The program's name cannot name C functions.
     #[error(
-        "`{name}` cannot name a C function: expected a letter, then letters, digits or underscores, and no keyword of C or C++"
+        "`{name}` cannot name a C function: expected a letter, then letters, digits or underscores, no keyword of C or C++ and not `main`; give it another name, on the command line with `--name` (T005)"
     )]
     Name {
         /// The name.
@@ -243,7 +243,7 @@ pub enum InterfaceError {
     },
     /// The program would export a function that its code or its libraries call.
     #[error(
-        "program `{name}` would export `{symbol}`, which is a function that compiled code or its libraries call: give it another name (`--name` on the command line)"
+        "program `{name}` would export `{symbol}`, which is a function that compiled code or its libraries call: give it another name, on the command line with `--name` (T005)"
     )]
     Reserved {
         /// The program.

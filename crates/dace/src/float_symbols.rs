@@ -249,19 +249,9 @@ fn assignment(
         reads.extend(part.own_name().filter(|name| containers.contains_key(*name)).map(str::to_owned));
         part
     });
-    let node = |label: &str, kind| Node {
-        label: label.to_owned(),
-        kind,
-        inputs: IndexMap::new(),
-        outputs: IndexMap::new(),
-        path: path.clone(),
-    };
-    let access = |data: &str| node(data, NodeKind::Access { data: data.to_owned(), setzero: false });
-    let (code, language) = (format!("__out = {value}"), "Python".to_owned());
-    let mut tasklet =
-        node("assign", NodeKind::Tasklet { code, language, is_pythonic: false, foreign: Foreign::default() });
+    let access = |data: &str| access(data, path);
+    let mut tasklet = computed(&value.to_string(), path);
     tasklet.inputs = reads.iter().map(|name| (name.clone(), None)).collect();
-    tasklet.outputs = IndexMap::from([("__out".to_owned(), None)]);
     let mut state = State { nodes: vec![tasklet, access(name)], edges: Vec::new() };
     state.edges.push(edge((0, Some("__out")), (1, None), name, path));
     for read in reads {
@@ -269,6 +259,29 @@ fn assignment(
         state.edges.push(edge((state.nodes.len() - 1, None), (0, Some(&read)), &read, path));
     }
     state
+}
+
+/// A tasklet that writes a value to its output `__out`.
+pub(crate) fn computed(value: &str, path: &Path) -> Node {
+    let (code, language) = (format!("__out = {value}"), "Python".to_owned());
+    Node {
+        label: "assign".to_owned(),
+        kind: NodeKind::Tasklet { code, language, is_pythonic: false, foreign: Foreign::default() },
+        inputs: IndexMap::new(),
+        outputs: IndexMap::from([("__out".to_owned(), None)]),
+        path: path.clone(),
+    }
+}
+
+/// An access node.
+pub(crate) fn access(data: &str, path: &Path) -> Node {
+    Node {
+        label: data.to_owned(),
+        kind: NodeKind::Access { data: data.to_owned(), setzero: false },
+        inputs: IndexMap::new(),
+        outputs: IndexMap::new(),
+        path: path.clone(),
+    }
 }
 
 /// A read of an element as the code of a tasklet has it that is given the whole container.
@@ -295,7 +308,7 @@ fn element(part: Expression, containers: &IndexMap<String, Descriptor>) -> Expre
 }
 
 /// An edge that moves all of a container.
-fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data: &str, path: &Path) -> Edge {
+pub(crate) fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data: &str, path: &Path) -> Edge {
     Edge {
         src: src.0,
         src_connector: src.1.map(str::to_owned),
@@ -370,14 +383,7 @@ fn library_code(properties: &IndexMap<String, Json>) -> &str {
 fn pass(state: &mut State, node: usize, connector: &str, data: &str) {
     let scopes = scopes_around(state, node);
     let path = state.nodes[node].path.clone();
-    let access = Node {
-        label: data.to_owned(),
-        kind: NodeKind::Access { data: data.to_owned(), setzero: false },
-        inputs: IndexMap::new(),
-        outputs: IndexMap::new(),
-        path: path.clone(),
-    };
-    state.nodes.push(access);
+    state.nodes.push(access(data, &path));
     let mut from = (state.nodes.len() - 1, None);
     for entry in scopes.into_iter().rev() {
         let name = format!("{data}_{}", state.edges.len());

@@ -16,6 +16,7 @@ mod lift;
 mod lower;
 mod model;
 mod report;
+mod sizing_scalars;
 mod structures;
 mod text;
 mod wire;
@@ -101,6 +102,7 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
     structures::flatten(&mut decoded.program, log)?;
     float_symbols::to_scalars(&mut decoded.program, log)?;
+    sizing_scalars::to_symbols(&mut decoded.program);
     let mut sdfg = lower::lower(&decoded, options, log)?;
     lower::sequential::order(&mut sdfg, log);
     if options.raise {

@@ -1,5 +1,6 @@
 //! Tests of constructs in DaCe's files: each in its smallest graph, with the values that the graph computes.
 
+mod functions;
 mod graph;
 mod hazards;
 mod scopes;

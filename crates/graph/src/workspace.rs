@@ -2,7 +2,6 @@
 //! any version.
 
 pub use crate::analysis::changed_parts::TouchedParts;
-pub use crate::analysis::connectors::control_environment_of;
 pub use crate::analysis::known::{Sizes, enter_scope};
 pub use crate::analysis::memlet_path::{inner_segments, outer_segments};
 pub use crate::analysis::symbols::defined::loop_symbol;

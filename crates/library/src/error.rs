@@ -5,7 +5,7 @@ use sdfg::path::ElementPath;
 
 /// A node that could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {kind}")]
+#[error("{path}: {kind} ({})", .kind.code())]
 pub struct ExpandError {
     /// The node.
     pub path: Box<ElementPath>,
@@ -179,6 +179,37 @@ pub enum ExpandErrorKind {
         /// The error.
         reason: String,
     },
+}
+
+impl ExpandErrorKind {
+    /// A stable name, as findings of validation have them. [`PAGES`](crate::PAGES) explains each.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            ExpandErrorKind::UnknownOperation { .. } => "L001",
+            ExpandErrorKind::UnknownProperty { .. }
+            | ExpandErrorKind::Property { .. }
+            | ExpandErrorKind::Factor { .. }
+            | ExpandErrorKind::UnknownExpansion { .. }
+            | ExpandErrorKind::Identity { .. } => "L002",
+            ExpandErrorKind::Outputs { .. }
+            | ExpandErrorKind::MissingConnector { .. }
+            | ExpandErrorKind::UnknownConnector { .. }
+            | ExpandErrorKind::Unconnected { .. }
+            | ExpandErrorKind::TwoMemories { .. }
+            | ExpandErrorKind::Stream { .. }
+            | ExpandErrorKind::ReduceEdges => "L003",
+            ExpandErrorKind::Element { .. }
+            | ExpandErrorKind::Rank { .. }
+            | ExpandErrorKind::Shapes { .. }
+            | ExpandErrorKind::ReduceShape { .. }
+            | ExpandErrorKind::NoSuchAxis { .. } => "L004",
+            ExpandErrorKind::NoCall { .. }
+            | ExpandErrorKind::Memory { .. }
+            | ExpandErrorKind::OutputResolution
+            | ExpandErrorKind::Edit(_)
+            | ExpandErrorKind::Template { .. } => "L005",
+        }
+    }
 }
 
 fn listed(known: &[String]) -> String {

@@ -1,5 +1,7 @@
 //! Replaces every reduction and library node of a graph, including those inside nested SDFGs.
 
+use std::borrow::Cow;
+
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, StateId};
 use sdfg::path::ElementPath;
@@ -28,6 +30,38 @@ pub fn expand_library_nodes(sdfg: &Sdfg, registry: &dyn Registry) -> Result<Sdfg
     expanded(sdfg, Expander { registry, reductions: false })
 }
 
+/// As [`expand()`], with every node that has no expansion instead of the first one. A program without such nodes
+/// is returned as it is, so that callers need not validate it again.
+///
+/// # Errors
+/// All nodes that have no expansion, in order of states and nodes, at least one.
+pub fn expand_all<'s>(sdfg: &'s Sdfg, registry: &dyn Registry) -> Result<Cow<'s, Sdfg>, Vec<ExpandError>> {
+    if !has_nodes_to_expand(sdfg) {
+        return Ok(Cow::Borrowed(sdfg));
+    }
+    let mut failed = Vec::new();
+    let done = expanded_as_far(sdfg, Expander { registry, reductions: true }, &mut failed);
+    failed.extend(done.as_ref().err().cloned());
+    match done {
+        Ok(expanded) if failed.is_empty() => Ok(Cow::Owned(expanded)),
+        Ok(_) | Err(_) => Err(failed),
+    }
+}
+
+/// Whether a program or a nested SDFG of it has reductions or library nodes.
+fn has_nodes_to_expand(sdfg: &Sdfg) -> bool {
+    sdfg.states().flat_map(|(_, state)| state.nodes()).any(|(_, node)| match &node.kind {
+        NodeKind::Reduce(_) | NodeKind::Library(_) => true,
+        NodeKind::Nested(call) => has_nodes_to_expand(&call.sdfg),
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapEntry(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeEntry(_)
+        | NodeKind::ConsumeExit(_) => false,
+    })
+}
+
 /// Replacement of nodes.
 #[derive(Clone, Copy)]
 struct Expander<'r> {
@@ -37,10 +71,27 @@ struct Expander<'r> {
 }
 
 fn expanded(sdfg: &Sdfg, expander: Expander<'_>) -> Result<Sdfg, ExpandError> {
+    let mut failed = Vec::new();
+    let expanded = expanded_as_far(sdfg, expander, &mut failed)?;
+    match failed.into_iter().next() {
+        None => Ok(expanded),
+        Some(first) => Err(first),
+    }
+}
+
+/// Replaces the nodes that have an expansion, and keeps the others.
+///
+/// # Errors
+/// An edit that cannot be made.
+fn expanded_as_far(
+    sdfg: &Sdfg,
+    expander: Expander<'_>,
+    failed: &mut Vec<ExpandError>,
+) -> Result<Sdfg, ExpandError> {
     let mut expanded = sdfg.clone();
     let mut editor = Editor::new(&mut expanded);
     let path = ElementPath::sdfg(&sdfg.name);
-    expand_in_place(&mut editor, expander, &path)?;
+    expand_in_place(&mut editor, expander, &path, failed)?;
     let whole = |refusal| {
         let kind = ExpandErrorKind::Edit(Box::new(refusal));
         ExpandError { path: Box::new(path.clone()), kind }
@@ -53,13 +104,14 @@ fn expand_in_place(
     editor: &mut Editor<'_>,
     expander: Expander<'_>,
     path: &ElementPath,
+    failed: &mut Vec<ExpandError>,
 ) -> Result<(), ExpandError> {
     let states: Vec<StateId> = editor.sdfg().states().map(|(id, _)| id).collect();
     for state in states {
         let path = path.enter(&editor.sdfg().state(state).label);
         let nodes: Vec<NodeId> = editor.sdfg().state(state).nodes().map(|(id, _)| id).collect();
         for node in nodes {
-            expand_node(editor, state, node, expander, &path)?;
+            expand_node(editor, (state, node), expander, &path, failed)?;
         }
     }
     Ok(())
@@ -67,10 +119,10 @@ fn expand_in_place(
 
 fn expand_node(
     editor: &mut Editor<'_>,
-    state: StateId,
-    node: NodeId,
+    (state, node): (StateId, NodeId),
     expander: Expander<'_>,
     path: &ElementPath,
+    failed: &mut Vec<ExpandError>,
 ) -> Result<(), ExpandError> {
     let sdfg = editor.sdfg();
     let path = path.enter(&sdfg.state(state).node(node).label);
@@ -78,7 +130,13 @@ fn expand_node(
     let edited = |refusal| fail(ExpandErrorKind::Edit(Box::new(refusal)));
     match &sdfg.state(state).node(node).kind {
         NodeKind::Reduce(reduce) if expander.reductions => {
-            let nested = reduce::expand(sdfg, sdfg.state(state), node, reduce).map_err(fail)?;
+            let nested = match reduce::expand(sdfg, sdfg.state(state), node, reduce) {
+                Ok(nested) => nested,
+                Err(kind) => {
+                    failed.push(fail(kind));
+                    return Ok(());
+                }
+            };
             let connector = |_: Option<&str>, direction| {
                 Some(if direction == Direction::In { reduce::INPUT } else { reduce::OUTPUT }.to_owned())
             };
@@ -91,13 +149,19 @@ fn expand_node(
             // The path has a label for the program, and two for each node and call.
             let is_nested = path.labels().len() > 3;
             let context = Context { sdfg, state: sdfg.state(state), node, is_nested };
-            let nested = expander.registry.expand(library, context).map_err(fail)?;
+            let nested = match expander.registry.expand(library, context) {
+                Ok(nested) => nested,
+                Err(kind) => {
+                    failed.push(fail(kind));
+                    return Ok(());
+                }
+            };
             combine_inside(editor, state, node)
                 .and_then(|()| editor.replace_node(state, node, call(nested)))
                 .map_err(edited)?;
-            expand_called(editor, state, node, expander, &path)
+            expand_called(editor, (state, node), expander, &path, failed)
         }
-        NodeKind::Nested(_) => expand_called(editor, state, node, expander, &path),
+        NodeKind::Nested(_) => expand_called(editor, (state, node), expander, &path, failed),
         NodeKind::Access(_)
         | NodeKind::Tasklet(_)
         | NodeKind::MapEntry(_)
@@ -115,12 +179,12 @@ fn call(nested: NestedSdfg) -> NodeKind {
 /// Expands what a node calls.
 fn expand_called(
     editor: &mut Editor<'_>,
-    state: StateId,
-    node: NodeId,
+    (state, node): (StateId, NodeId),
     expander: Expander<'_>,
     path: &ElementPath,
+    failed: &mut Vec<ExpandError>,
 ) -> Result<(), ExpandError> {
-    let inside = editor.within(state, node, |inside| Ok(expand_in_place(inside, expander, path)));
+    let inside = editor.within(state, node, |inside| Ok(expand_in_place(inside, expander, path, failed)));
     inside.map_err(|refusal| {
         let kind = ExpandErrorKind::Edit(Box::new(refusal));
         ExpandError { path: Box::new(path.clone()), kind }

@@ -17,6 +17,7 @@ mod fourier;
 mod lapack;
 mod operand;
 mod operation;
+mod pages;
 mod properties;
 mod reduce;
 mod registry;
@@ -30,6 +31,7 @@ mod values;
 
 pub use blas::Blas;
 pub use error::{ExpandError, ExpandErrorKind};
-pub use expand::{expand, expand_library_nodes};
+pub use expand::{expand, expand_all, expand_library_nodes};
 pub use operation::operations;
+pub use pages::PAGES;
 pub use registry::{BuiltIn, Context, Pure, Registry};

@@ -317,7 +317,7 @@ impl Libraries for BuiltIn {
         inputs: &[LibraryOperand],
         outputs: &mut [LibraryOperand],
     ) -> Result<(), String> {
-        let text = |error: ExpandErrorKind| error.to_string();
+        let text = |error: ExpandErrorKind| format!("{error} ({})", error.code());
         let signature = Signature::of_values(node, inputs, outputs).map_err(text)?;
         let meaning = understand(node, &signature).map_err(text)?;
         let results = meaning.compute(Values { inputs, outputs })?;

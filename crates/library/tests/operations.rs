@@ -464,3 +464,50 @@ fn factors_depend_on_scopes() {
         assert_eq!(found, [0.0, 0.0, 22.0, 33.0, 88.0, 110.0]);
     }
 }
+
+/// Each page of a code has a node that is refused with it, and one that is not refused.
+#[test]
+fn the_pages_of_codes_show_them() {
+    let codes = |source: &str| {
+        let parsed = sdfg::text::parse("p.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let validated = sdfg::validate::validate(parsed).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let failed = sdfg_library::expand_all(validated.sdfg(), &sdfg_library::BuiltIn).err();
+        failed.unwrap_or_default().iter().map(|error| error.kind.code()).collect::<Vec<_>>()
+    };
+    for page in sdfg_library::PAGES {
+        let Some(sdfg::diagnostic::pages::Example::Programs { bad, good }) = page.example else { continue };
+        assert_eq!(codes(bad), [page.name], "{bad}");
+        assert_eq!(codes(good), [""; 0], "{good}");
+    }
+}
+
+#[test]
+fn every_node_without_an_expansion_is_told() {
+    let text = "sdfg p {
+  array A: f64[3, 3]
+  state main {
+    access A
+    access B = A
+    library n: Convolution (_inp) -> (_out) {}
+    library m: Transpose (_inp) -> (_out) { alfa = 2 }
+    A -> n._inp
+    n._out -> B
+    B -> m._inp
+    access C = A
+    m._out -> C
+  }
+}
+";
+    let parsed = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let failed = sdfg_library::expand_all(&parsed, &sdfg_library::BuiltIn).unwrap_err();
+    let told: Vec<String> = failed.iter().map(ToString::to_string).collect();
+    assert!(told[0].starts_with("p/main/n: the operation `Convolution` is not known"), "{told:?}");
+    assert!(
+        told[1].contains("p/main/m: the property `alfa` is none of") && told[1].ends_with("(L002)"),
+        "{told:?}"
+    );
+    assert_eq!(told.len(), 2);
+    // The interface for one error gives the first.
+    let first = sdfg_library::expand(&parsed, &sdfg_library::BuiltIn).unwrap_err();
+    assert_eq!(first, failed[0]);
+}

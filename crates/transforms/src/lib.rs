@@ -1,4 +1,5 @@
-//! Graph transformations (paper, section 4.1 and Appendices B and D), chains of them, and the strategy search over SDFGs.
+//! Graph transformations (paper, section 4.1 and Appendices B and D), chains of them,
+//! retargeting to another machine, and the strategy search over SDFGs.
 //!
 //! A [`Transformation`] is a pattern, a check that refuses with a reason, and an edit of the graph. A [`Pipeline`] applies
 //! transformations to a program and records them in a [`Chain`], which is replayed on other versions of the program.
@@ -32,6 +33,7 @@
 
 mod engine;
 pub mod pattern;
+pub mod retarget;
 pub mod rewrites;
 pub mod strategy;
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use sdfg_graph::analysis::{TaskletConnectors, control_environment};
+use sdfg_graph::analysis::{TaskletConnectors, control_environment, control_environment_of};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Excerpt};
 use sdfg_graph::ir::{
     BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, Tasklet, TaskletBody, TransitionId, Volume,
 };
-use sdfg_graph::workspace::{control_environment_of, did_you_mean};
+use sdfg_graph::workspace::did_you_mean;
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::syntax::{Expression, ExpressionKind, Span, names_in};
 use sdfg_language::tasklet::{

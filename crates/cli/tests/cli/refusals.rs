@@ -100,6 +100,110 @@ fn programs_that_cannot_be_read_beside_others() {
     assert_eq!(found[0]["location"]["line"], 6);
 }
 
+/// A product whose node has the given operation, connectors and properties.
+fn product(node: &str, connector: &str, shape: &str) -> String {
+    format!(
+        "sdfg p {{
+  array A: f64[2, 3]
+  array B: f64[{shape}]
+  array C: f64[2, 4]
+  state s {{
+    access A
+    access B
+    access C
+    library n: {node}
+    A -> n.{connector}
+    B -> n._b
+    n._c -> C
+  }}
+}}"
+    )
+}
+
+/// `check` tells of library nodes that every command refuses, with the code of the refusal.
+#[test]
+fn library_nodes_that_no_command_carries_out() {
+    let bench = Bench::new();
+    for (node, connector, shape, code, message) in [
+        ("ONNXSum (_a, _b) -> (_c) {}", "_a", "3, 4", "L001", "the operation `ONNXSum` is not known"),
+        ("MatMul (_a, _b) -> (_c) { alfa = 2 }", "_a", "3, 4", "L002", "the property `alfa`"),
+        ("MatMul (_x, _b) -> (_c) {}", "_x", "3, 4", "L003", "`_a` is missing"),
+        ("MatMul (_a, _b) -> (_c) {}", "_a", "5, 4", "L004", "the shapes do not fit"),
+    ] {
+        bench.file("p.sdft", product(node, connector, shape));
+        let checked = bench.run(&["check", "p.sdft"]);
+        checked.fails(1, &[&format!("error[{code}]: p.sdft: p/s/n: "), message]);
+        assert_eq!(checked.stdout, "p.sdft: 1 error\n");
+        for command in ["interpret", "run"] {
+            bench.run(&[command, "p.sdft"]).fails(1, &[code, message]);
+        }
+        bench.run(&["compile", "p.sdft", "-o", "out.so"]).fails(1, &[code, message]);
+        bench.run(&["explain", code]).prints(&[code, "Remedy"]);
+        let list = bench.run(&["check", "--format", "json", "p.sdft"]);
+        let found: serde_json::Value = serde_json::from_str(&list.stdout).expect("the findings are JSON");
+        assert_eq!((&found[0]["code"], &found[0]["path"]), (&code.into(), &"p/s/n".into()));
+    }
+}
+
+/// `check` warns of programs that native code refuses, with the code of the refusal.
+#[test]
+fn programs_that_native_code_refuses() {
+    let bench = Bench::new();
+    bench.file("main.sdft", DOUBLE.replace("sdfg twofold", "sdfg main"));
+    let checked = bench.run(&["check", "main.sdft"]);
+    assert_eq!(checked.stdout, "main.sdft: 1 warning\n");
+    assert!(checked.stderr.contains("warning[T005]: main.sdft: main: ") && checked.stderr.contains("--name"));
+    bench.run(&["compile", "main.sdft", "-o", "out.so"]).fails(1, &["T005", "--name"]);
+    bench.run(&["run", "main.sdft", "--set", "N=3"]).fails(1, &["T005", "--name"]);
+    bench.run(&["interpret", "main.sdft", "--set", "N=3"]).prints(&["B"]);
+    bench.run(&["run", "main.sdft", "--set", "N=3", "--name", "twice"]).prints(&["B"]);
+    bench.file(
+        "queues.sdft",
+        "sdfg p {
+  stream S: f64[2]
+  array A: f64[2]
+  state s {
+    access S
+    access A
+    tasklet t (x) -> (o) { o = x }
+    S -> t.x: S[1] volume(1)
+    t.o -> A: A[0]
+  }
+}",
+    );
+    let checked = bench.run(&["check", "queues.sdft"]);
+    assert_eq!(checked.stdout, "queues.sdft: 1 warning\n");
+    assert!(
+        checked.stderr.contains("warning[T004]: queues.sdft: p: an argument that is an array of streams")
+    );
+    bench.run(&["compile", "queues.sdft", "-o", "out.so"]).fails(1, &["T004", "array of streams"]);
+    assert_eq!(bench.files(), ["main.sdft", "queues.sdft"]);
+}
+
+/// Programs for accelerators run on the CPU if the user asks for it, and each change is told.
+#[test]
+fn programs_for_accelerators_may_run_on_the_cpu() {
+    let bench = Bench::new();
+    bench
+        .file("gpu.sdft", DOUBLE.replace("map all [i = 0:N] {", "map all [i = 0:N] schedule(fpga_device) {"));
+    let refused = bench.run(&["check", "gpu.sdft"]);
+    assert_eq!(refused.stdout, "gpu.sdft: 1 warning\n");
+    bench.run(&["run", "gpu.sdft", "--set", "N=3"]).fails(1, &["T001"]);
+    let change = "twofold/main/all: schedule fpga_device becomes default";
+    let checked = bench.run(&["check", "gpu.sdft", "--retarget", "cpu"]);
+    assert_eq!(checked.stdout, "gpu.sdft: ok\n");
+    assert!(checked.stderr.contains(&format!("note: gpu.sdft: {change}")), "{checked:?}");
+    for command in ["run", "interpret"] {
+        let ran = bench.run(&[command, "gpu.sdft", "--set", "N=3", "--retarget", "cpu"]);
+        ran.prints(&["B: f64[3]"]);
+        assert!(ran.stderr.contains(change), "{ran:?}");
+    }
+    bench.run(&["compile", "gpu.sdft", "-o", "out.so", "--retarget=cpu"]).prints(&[]);
+    let printed = bench.run(&["print", "gpu.sdft", "--retarget=cpu"]);
+    assert!(!printed.stdout.contains("fpga"), "{printed:?}");
+    bench.run(&["check", "gpu.sdft", "--retarget", "tpu"]).fails(2, &["cpu"]);
+}
+
 /// Of several files, each finding says whose it is.
 #[test]
 fn refusals_of_files_of_dace_name_the_file() {

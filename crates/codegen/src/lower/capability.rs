@@ -1,4 +1,5 @@
-//! Requirements of a program that a target does not meet, found before lowering starts.
+//! Requirements of a program that a target does not meet, found before lowering starts, and refusals of
+//! lowering itself in the same form.
 
 use std::fmt;
 
@@ -25,6 +26,10 @@ pub enum Capability {
     Files,
     /// Lanes that can run a scope of schedule `simd`, and why none can.
     Lanes(VectorRefusal),
+    /// A construct that lowering does not support.
+    Construct,
+    /// A name that native code can export.
+    Name,
 }
 
 impl Capability {
@@ -34,13 +39,18 @@ impl Capability {
             Capability::Level(_) => "T001",
             Capability::Space(_) | Capability::Files => "T002",
             Capability::Lanes(_) => "T003",
+            Capability::Construct => "T004",
+            Capability::Name => "T005",
         }
     }
 
     /// A remedy.
     pub const fn help(&self) -> &'static str {
         match self {
-            Capability::Level(_) | Capability::Space(_) | Capability::Files => "`sdfg interpret` runs it",
+            Capability::Level(_) | Capability::Space(_) | Capability::Files | Capability::Construct => {
+                "`sdfg interpret` runs it"
+            }
+            Capability::Name => "give the program another name, on the command line with `--name`",
             Capability::Lanes(_) => "`sequential` runs one iteration after the other",
         }
     }
@@ -53,6 +63,8 @@ impl fmt::Display for Capability {
             Capability::Space(space) => write!(f, "memory `{space}`"),
             Capability::Files => f.write_str("containers in files"),
             Capability::Lanes(_) => f.write_str("lanes that can run it"),
+            Capability::Construct => f.write_str("such construct"),
+            Capability::Name => f.write_str("such name"),
         }
     }
 }
@@ -77,6 +89,8 @@ impl Refusal {
             Capability::Lanes(reason) => {
                 format!("{} is a promise that cannot be kept: {reason}", self.what)
             }
+            Capability::Construct => format!("{} is not supported in native code", self.what),
+            Capability::Name => self.what.clone(),
             lacks @ (Capability::Level(_) | Capability::Space(_) | Capability::Files) => {
                 format!("{} is not supported in native code: a {} has no {lacks}", self.what, self.target)
             }
@@ -93,18 +107,46 @@ impl fmt::Display for Refusal {
 
 /// Everything in a program that a target does not run, in the order of its elements.
 ///
-/// What scopes of schedule `simd` access is known to lowering alone. If nothing else is refused, a program with such scopes is lowered
-/// to find out; nodes that have not been expanded end that.
+/// Lowering alone knows the elements that scopes of schedule `simd` access, and constructs that it does not support. If nothing else
+/// is refused, the program is lowered to find out; nodes that have not been expanded end that. Lowering stops at the first construct
+/// that it does not support.
 pub fn refusals(program: &Validated, target: &Target) -> Vec<Refusal> {
     let mut search = Search::new(program.sdfg(), target);
     search.sdfg(program.sdfg());
-    if search.has_lanes && search.found.is_empty() {
-        return match super::lower(program, target, &LowerOptions::default()) {
-            Err(LowerError::Refused(refused)) => refused,
-            Ok(_) | Err(_) => Vec::new(),
-        };
+    if !search.found.is_empty() {
+        return search.found;
     }
-    search.found
+    let refusal = |lacks, what, path: Option<ElementPath>| {
+        let path = path.unwrap_or_else(|| ElementPath::sdfg(&program.sdfg().name));
+        vec![Refusal { lacks, target: target.name, what, path }]
+    };
+    match super::statements(program.sdfg(), target, &LowerOptions::default()) {
+        Ok(lowering) => match lowering.plan.interface() {
+            Ok(_) => Vec::new(),
+            Err(error) => {
+                let message = error.to_string();
+                let message = message.strip_suffix(" (T005)").unwrap_or(&message);
+                refusal(Capability::Name, message.to_owned(), None)
+            }
+        },
+        Err(LowerError::Refused(refused)) => refused,
+        Err(LowerError::Unsupported { what, path }) => {
+            refusal(Capability::Construct, what, path.parse().ok())
+        }
+        Err(LowerError::UnknownSize { container, size, path }) => {
+            let what = format!(
+                "the transient `{container}`, whose size `{size}` is not known when its memory is needed,"
+            );
+            refusal(Capability::Construct, what, path.parse().ok())
+        }
+        // Types were checked by validation, and the others are defects of the compiler.
+        Err(
+            LowerError::Unexpanded { .. }
+            | LowerError::Types { .. }
+            | LowerError::Broken(_)
+            | LowerError::Invalid { .. },
+        ) => Vec::new(),
+    }
 }
 
 /// Missing capabilities that the graph alone reveals, independent of sizes and indices.
@@ -119,13 +161,11 @@ struct Search<'g> {
     target: &'g Target,
     calls: Vec<(StateId, NodeId)>,
     found: Vec<Refusal>,
-    /// Whether it has scopes of schedule `simd`.
-    has_lanes: bool,
 }
 
 impl<'g> Search<'g> {
     fn new(root: &'g Sdfg, target: &'g Target) -> Self {
-        Search { root, target, calls: Vec::new(), found: Vec::new(), has_lanes: false }
+        Search { root, target, calls: Vec::new(), found: Vec::new() }
     }
 
     fn sdfg(&mut self, sdfg: &'g Sdfg) {
@@ -173,7 +213,7 @@ impl<'g> Search<'g> {
 
     /// The missing capability for the schedule of a scope.
     fn lacks_schedule(
-        &mut self,
+        &self,
         schedule: &Schedule,
         (sdfg, state): (&Sdfg, &State),
         tree: &mut Option<ScopeTree>,
@@ -186,7 +226,6 @@ impl<'g> Search<'g> {
         if *schedule != Schedule::Simd {
             return None;
         }
-        self.has_lanes = true;
         let tree = tree.get_or_insert_with(|| ScopeTree::of(state));
         structure(sdfg, state, tree, entry).err().map(Capability::Lanes)
     }

@@ -9,7 +9,7 @@ use crate::plan::PlanError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LowerError {
     /// The target or this version of the compiler does not support a construct.
-    #[error("{path}: {what} is not supported in native code; `sdfg interpret` runs it")]
+    #[error("{path}: {what} is not supported in native code (T004); `sdfg interpret` runs it")]
     Unsupported {
         /// The construct, as a noun phrase.
         what: String,
@@ -41,7 +41,7 @@ pub enum LowerError {
     },
     /// The size of a transient is not known where its memory has to be allocated.
     #[error(
-        "{path}: the size `{size}` of transient `{container}` is not known when its memory is needed; use it in one state, or let its shape use only symbols that do not change"
+        "{path}: the size `{size}` of transient `{container}` is not known when its memory is needed (T004); use it in one state, or let its shape use only symbols that do not change"
     )]
     UnknownSize {
         /// The transient.

@@ -83,25 +83,30 @@ use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, SymbolAr
 /// [`LowerError::Refused`] with everything that the target lacks, before anything is lowered where the graph alone tells it; other [`LowerError`]s for constructs that
 /// lowering does not support and for nodes that are not expanded.
 pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Result<Plan, LowerError> {
-    let sdfg = program.sdfg();
-    let refused = lacking(sdfg, target);
+    let refused = lacking(program.sdfg(), target);
     if !refused.is_empty() {
         return Err(LowerError::Refused(refused));
     }
-    let mut lowering = Lowering::new(sdfg, target, options);
-    let mut frame = lowering.outermost(sdfg)?;
-    let timer = lowering.timer(TimerKind::Program, &frame.path.to_string());
-    let body = lowering.call(&mut frame, Vec::new())?;
-    lowering.plan.body = timed(timer, body);
-    if !lowering.refused.is_empty() {
-        return Err(LowerError::Refused(lowering.refused));
-    }
-    let Lowering { mut plan, storages, .. } = lowering;
+    let Lowering { mut plan, storages, .. } = statements(program.sdfg(), target, options)?;
     vector::finish(&mut plan);
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
     capture(&mut plan);
     plan.verified().map_err(LowerError::Broken)
+}
+
+/// The statements of a program, without memory for its buffers. Every refusal of lowering is known then.
+fn statements<'g>(
+    sdfg: &'g Sdfg,
+    target: &'g Target,
+    options: &'g LowerOptions,
+) -> Result<Lowering<'g>, LowerError> {
+    let mut lowering = Lowering::new(sdfg, target, options);
+    let mut frame = lowering.outermost(sdfg)?;
+    let timer = lowering.timer(TimerKind::Program, &frame.path.to_string());
+    let body = lowering.call(&mut frame, Vec::new())?;
+    lowering.plan.body = timed(timer, body);
+    if lowering.refused.is_empty() { Ok(lowering) } else { Err(LowerError::Refused(lowering.refused)) }
 }
 
 /// A plan under construction.

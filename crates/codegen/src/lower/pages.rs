@@ -4,7 +4,7 @@
 use sdfg::diagnostic::pages::{Entry, Example};
 
 /// Pages of `sdfg explain` for each code of a [`Capability`](super::Capability), in order of names.
-pub const PAGES: [Entry; 3] = [
+pub const PAGES: [Entry; 5] = [
     Entry {
         name: "T001",
         title: "the target has no hardware for a schedule",
@@ -42,6 +42,32 @@ pub const PAGES: [Entry; 3] = [
         example: Some(Example::Programs {
             bad: include_str!("../../filetests/explain/t003_wrong.sdft"),
             good: include_str!("../../filetests/explain/t003_right.sdft"),
+        }),
+    },
+    Entry {
+        name: "T004",
+        title: "lowering does not support a construct",
+        why: "A few valid constructs have no native code yet: arrays of streams as arguments, references that nodes set \
+              which wait for each other, views whose extents are not known to be those of their elements, and \
+              transients whose size is not known where their memory is needed. The message names the construct.",
+        action: "Rewrite the construct: pass each stream by itself, use one view for each layout, or let sizes use \
+                 symbols that do not change. `sdfg interpret` runs the program as it is.",
+        example: Some(Example::Programs {
+            bad: include_str!("../../filetests/explain/t004_wrong.sdft"),
+            good: include_str!("../../filetests/explain/t004_right.sdft"),
+        }),
+    },
+    Entry {
+        name: "T005",
+        title: "native code cannot export the name of the program",
+        why: "A library exports functions with the name of the program. The name must be one of C, and no function \
+              that compiled code, its libraries or the caller need: a library that exports `main` or `exp` changes \
+              the meaning of calls elsewhere.",
+        action: "Give the program another name. `--name` of `sdfg compile` and `sdfg run` does so without a change of \
+                 the file.",
+        example: Some(Example::Programs {
+            bad: include_str!("../../filetests/explain/t005_wrong.sdft"),
+            good: include_str!("../../filetests/explain/t005_right.sdft"),
         }),
     },
 ];

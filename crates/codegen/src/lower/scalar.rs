@@ -1,6 +1,6 @@
 //! Conditions and symbol values: typed expressions over symbols and containers.
 
-use sdfg::analysis::control_environment;
+use sdfg::analysis::control_environment_of;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{EdgeId, State};
 use sdfg::subset::Range;
@@ -44,10 +44,8 @@ impl<'g> Lowering<'g> {
             environment.add_symbol(name, ty);
         }
         let (mut bindings, mut checks) = (Vec::new(), Vec::new());
-        for (name, connector) in control_environment(sdfg, std::iter::empty()).connectors() {
-            if !names.contains(name) {
-                continue;
-            }
+        let named = control_environment_of(sdfg, std::iter::empty(), &|name| names.contains(name));
+        for (name, connector) in named.connectors() {
             let bound = sdfg.find_container(name).and_then(|id| frame.containers.get(&id)).cloned();
             let bound = bound.ok_or_else(|| LowerError::Unsupported {
                 what: format!("`{name}` before it is bound"),

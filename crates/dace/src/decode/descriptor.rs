@@ -245,6 +245,9 @@ impl Decoder<'_> {
             "CPU_Pinned" => Storage::CpuPinned,
             "GPU_Global" => Storage::GpuGlobal,
             "GPU_Shared" => Storage::GpuShared,
+            "FPGA_Global" => Storage::FpgaGlobal,
+            "FPGA_Local" | "FPGA_ShiftRegister" => Storage::FpgaLocal,
+            "FPGA_Registers" => Storage::FpgaRegister,
             other => {
                 let message = format!("the storage `{other}` is not supported");
                 return Err(self.log.error(Code::Descriptor, &attributes.place, message));

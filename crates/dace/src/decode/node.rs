@@ -99,6 +99,13 @@ impl Decoder<'_> {
         name: &str,
     ) -> Result<IndexMap<String, Option<Dtype>>, Failed> {
         let place = attributes.place.at(name);
+        if let Some(Value::List(_)) = attributes.get(name) {
+            let message = format!(
+                "`{name}` is a list, as versions of DaCe before 0.10 wrote it; such files are not supported: make the \
+                 graph again with a later version"
+            );
+            return Err(self.log.error(Code::Malformed, &place, message));
+        }
         let pairs = attributes.pairs(name)?.into_iter();
         pairs.map(|(key, value)| Ok((key.to_owned(), self.connector_type(value, &place.at(key))?))).collect()
     }
@@ -169,8 +176,9 @@ impl Decoder<'_> {
             "CPU_Multicore" | "CPU_Persistent" => ScheduleKind::CpuMulticore,
             "Unrolled" => ScheduleKind::Unrolled,
             "MPI" => ScheduleKind::Mpi,
-            "GPU_Device" => ScheduleKind::GpuGrid,
-            "GPU_ThreadBlock" => ScheduleKind::GpuBlock,
+            "GPU_Device" | "GPU_Default" => ScheduleKind::GpuGrid,
+            "GPU_ThreadBlock" | "GPU_ThreadBlock_Dynamic" => ScheduleKind::GpuBlock,
+            "FPGA_Device" => ScheduleKind::FpgaDevice,
             other => {
                 let message = format!("the schedule `{other}` is not supported");
                 return Err(self.log.error(Code::Node, &attributes.place, message));

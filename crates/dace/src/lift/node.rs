@@ -267,11 +267,35 @@ pub(super) fn number(expression: &Expression) -> Option<Json> {
         ExpressionKind::Integer(value) => Json::Integer(i64::try_from(*value).ok()?),
         ExpressionKind::Float(value) => Json::Float(value.value()),
         ExpressionKind::Bool(value) => Json::Bool(*value),
-        ExpressionKind::Unary { op: UnaryOp::Negate, operand } => match number(operand)? {
-            Json::Integer(value) => Json::Integer(-value),
-            Json::Float(value) => Json::Float(-value),
-            Json::Null | Json::Bool(_) | Json::Text(_) | Json::List(_) | Json::Object(_) => return None,
+        ExpressionKind::Unary { op: UnaryOp::Negate, operand } => match &operand.kind {
+            // The magnitude of the least integer is no integer of 64 bits.
+            ExpressionKind::Integer(value) => Json::Integer(0_i64.checked_sub_unsigned(*value)?),
+            _ => match number(operand)? {
+                Json::Integer(value) => Json::Integer(value.checked_neg()?),
+                Json::Float(value) => Json::Float(-value),
+                Json::Null | Json::Bool(_) | Json::Text(_) | Json::List(_) | Json::Object(_) => return None,
+            },
         },
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use sdfg::syntax::parse_expression;
+
+    use super::number;
+    use crate::wire::Json;
+
+    #[test]
+    fn numbers_are_literals_with_a_sign() {
+        let integer = |text: &str| match number(&parse_expression(text).unwrap()) {
+            Some(Json::Integer(value)) => Some(value),
+            _ => None,
+        };
+        assert_eq!(integer("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(integer("-(-3)"), Some(3));
+        assert_eq!(integer("9223372036854775808"), None);
+        assert_eq!(integer("-9223372036854775809"), None);
+    }
 }

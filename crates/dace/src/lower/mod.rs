@@ -191,6 +191,15 @@ impl<'a> SdfgLowering<'a> {
                 let message = format!("`{scalar}` stands in an index, size or bound, and {what}");
                 Err(self.log().error(Code::Symbol, &self.sdfg.name, message))
             };
+            let sized = self.sdfg.arguments().find(|(_, argument)| {
+                argument.shape().iter().any(|extent| extent.free_symbols().contains(&value))
+            });
+            if let Some((_, argument)) = sized {
+                let argument = &argument.name;
+                return refuse(&format!(
+                    "sizes the argument `{argument}`, whose size is that at the call, and the program writes it: copy it to a transient first"
+                ));
+            }
             let lane = self.sdfg.container(id).element.lane();
             if !lane.is_integer() && lane != ScalarType::Bool {
                 return refuse("is no integer");

@@ -105,7 +105,7 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
             if let Some(plain) = name.strip_prefix("__").filter(|plain| OPERATORS.contains(plain)) {
                 return spelled(Expression::call(plain, arguments), structs);
             }
-            match operator(name, &arguments) {
+            match operator(name.strip_prefix("dace.").unwrap_or(name), &arguments) {
                 Some(kind) => Expression { kind, span },
                 None => {
                     // The tasklet language knows `dace.math` by itself.

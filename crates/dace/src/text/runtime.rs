@@ -2,7 +2,8 @@
 //! language.
 //!
 //! The formulas follow the definitions in `dace/math.h` and in the C standard. Functions that the tasklet
-//! language has by the same name are not listed here.
+//! language has by the same name are not listed here. `docs/generated/dace-functions.md` lists the functions that
+//! graphs call, with those that are not read.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,23 @@ const FORMULAS: &[(&str, &str)] = &[
     // An integer; DaCe's has 32 bits.
     ("ifloor", "lambda x: int64(floor(x))"),
     ("sgn", "lambda x: int32(sign(x))"),
+    ("int_floor_ni", "lambda x, y: x // y"),
+    ("exp10", "lambda x: 10.0 ** x"),
+    ("rsqrt", "lambda x: 1.0 / sqrt(x)"),
+    ("labs", "lambda x: abs(x)"),
+    ("llabs", "lambda x: abs(x)"),
+    // C++'s functions of floats and complex numbers.
+    ("norm", "lambda z: real(z) * real(z) + imag(z) * imag(z)"),
+    ("polar", "lambda r, t: complex(r * cos(t), r * sin(t))"),
+    ("complex64", "lambda x, y: complex(float32(x), float32(y))"),
+    ("complex128", "lambda x, y: complex(float64(x), float64(y))"),
+    ("clamp", "lambda x, a, b: a if x < a else (b if b < x else x)"),
+    ("isgreater", "lambda x, y: x > y"),
+    ("isgreaterequal", "lambda x, y: x >= y"),
+    ("isless", "lambda x, y: x < y"),
+    ("islessequal", "lambda x, y: x <= y"),
+    ("islessgreater", "lambda x, y: x < y or x > y"),
+    ("isunordered", "lambda x, y: isnan(x) or isnan(y)"),
     ("heaviside", "lambda x: 1 if x > 0 else 0"),
     ("ldexp", "lambda x, n: x * exp2(float64(n))"),
     ("scalbn", "lambda x, n: x * exp2(float64(n))"),
@@ -29,6 +47,7 @@ const FORMULAS: &[(&str, &str)] = &[
     ("__dace_sign", "lambda x, y: abs(x) if y >= 0 else -abs(x)"),
     // Remainders, whose names tell the language since version 2.
     ("PyMod", "lambda x, y: py_mod(x, y)"),
+    ("floor_mod", "lambda x, y: py_mod(x, y)"),
     ("FtnModulo", "lambda x, y: py_mod(x, y)"),
     ("Modulo", "lambda x, y: py_mod(x, y)"),
     ("Modulo_float", "lambda x, y: py_mod(x, y)"),
@@ -59,6 +78,12 @@ const FORMULAS: &[(&str, &str)] = &[
     ("LessThan", "lambda x, y: x <= y"),
     ("StrictGreaterThan", "lambda x, y: x > y"),
     ("GreaterThan", "lambda x, y: x >= y"),
+    ("NotEq", "lambda x, y: x != y"),
+    ("LtE", "lambda x, y: x <= y"),
+    ("GtE", "lambda x, y: x >= y"),
+    ("Is", "lambda x, y: x == y"),
+    ("IsNot", "lambda x, y: x != y"),
+    ("Heaviside", "lambda x: heaviside(x, 0.5)"),
     ("Equality", "lambda x, y: x == y"),
     ("Unequality", "lambda x, y: x != y"),
 ];

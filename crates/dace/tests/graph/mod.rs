@@ -2,6 +2,7 @@
 
 use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::ir::Sdfg;
+use sdfg::symbolic::Expr;
 use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
@@ -98,7 +99,9 @@ pub(crate) fn run(sdfg: &Sdfg, inputs: &[(&str, &[f64])], output: &str) -> Vec<f
         for (number, place) in numbers.iter().zip(bytes.chunks_mut(lane.size())) {
             cast(Value::F64(*number), lane).write(place);
         }
-        let shape = container.shape().iter().map(|extent| extent.as_int().unwrap()).collect();
+        // An extent that is a symbol is that of the only dimension, which gives the symbol its value.
+        let extent = |extent: &Expr| extent.as_int().unwrap_or(numbers.len() as i64);
+        let shape = container.shape().iter().map(extent).collect();
         arguments.set(*name, Tensor::from_bytes(container.element, shape, bytes).unwrap());
     }
     let result = Interpreter::new(&program).unwrap().run(&mut arguments, &Options::default());

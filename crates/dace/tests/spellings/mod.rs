@@ -107,5 +107,88 @@ fn functions_of_the_runtime_are_formulas() {
         [0.0, 3.0]
     );
     assert_eq!(computed("a = __dace_sign(z, y)\nb = lrint(z)", "float64", &[2.5], -0.5), [-2.5, 2.0]);
+    assert_eq!(computed("a = norm(z)\nb = imag(polar(y, 0.0))", "complex128", &[3.0, 4.0], 2.0), [25.0, 0.0]);
+    assert_eq!(
+        computed("a = clamp(z, y, 1.0)\nb = imag(dace.complex128(y, z))", "float64", &[2.5], 0.5),
+        [1.0, 2.5]
+    );
+    assert_eq!(
+        computed("a = isunordered(z, y)\nb = islessgreater(z, y)", "float64", &[2.5], 0.5),
+        [0.0, 1.0]
+    );
+    assert_eq!(computed("a = floor_mod(z, y)\nb = exp10(y)", "float64", &[-2.5], 2.0), [1.5, 100.0]);
     assert_eq!(computed("a = scalbn(z, 2)\nb = dace.cmath.exp(y)", "float64", &[2.5], 0.0), [10.0, 1.0]);
+}
+
+#[test]
+fn files_of_the_first_versions_are_refused_by_name() {
+    let graph = Graph::new().array("A", "float64", &["1"]);
+    let old = json!({"type": "Tasklet", "label": "t", "attributes": {
+        "code": {"string_data": "o = 1.0", "language": "Python"},
+        "in_connectors": [], "out_connectors": ["o"]}});
+    let document = graph
+        .nodes(vec![old, access("A")])
+        .edges(vec![edge(0, "o", 1, "", memlet("A", "0:0", "1"))])
+        .document();
+    let refused =
+        sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default()).unwrap_err();
+    let told = refused.to_string();
+    assert!(told.contains("`in_connectors` is a list") && told.contains("before 0.10"), "{told}");
+}
+
+/// The size of `A` is the value of `K` at the call. The graph reads `K` in a size, as data and between states.
+#[test]
+fn a_scalar_sizes_an_argument() {
+    let graph = Graph::new()
+        .with("K", super::graph::scalar("int32"))
+        .array("A", "float64", &["K"])
+        .next()
+        .nodes(vec![access("K"), tasklet("o = k + K + n", &["k"], &["o"]), access("A")])
+        .edges(vec![
+            edge(0, "", 1, "k", memlet("K", "0:0", "1")),
+            edge(1, "o", 2, "", memlet("A", "K - 1:K - 1", "1")),
+        ]);
+    let mut document = graph.document();
+    assign(&mut document, 0, json!({"n": "K + K[0]"}));
+    let sdfg = read(document.to_string().as_bytes());
+    assert_eq!(run(&sdfg, &[("A", &[0.0; 3])], "A"), [0.0, 0.0, 12.0]);
+    assert!(sdfg.find_container("K").is_none());
+}
+
+#[test]
+fn a_scalar_that_sizes_an_argument_and_is_written_is_named() {
+    let graph = Graph::new()
+        .with("K", super::graph::scalar("int64"))
+        .array("A", "float64", &["K"])
+        .nodes(vec![tasklet("o = 1", &[], &["o"]), access("K"), tasklet("o = 1.0", &[], &["o"]), access("A")])
+        .edges(vec![
+            edge(0, "o", 1, "", memlet("K", "0:0", "1")),
+            edge(2, "o", 3, "", memlet("A", "0:0", "1")),
+        ]);
+    let document = graph.document().to_string();
+    let refused = sdfg_dace::read(document.as_bytes(), &sdfg_dace::Options::default()).unwrap_err();
+    let told = refused.to_string();
+    assert!(told.contains("`K` stands in an index, size or bound, and sizes the argument `A`"), "{told}");
+    assert!(!told.contains("__value_of"), "{told}");
+}
+
+#[test]
+fn headers_of_dace_are_refused_before_anything_is_compiled() {
+    let code = |code: &str| json!({"string_data": code, "language": "CPP"});
+    let foreign = json!({"type": "Tasklet", "label": "t", "attributes": {
+        "code": code("for (int i = 0; i < 2; ++i) { o[i] = 1; }"),
+        "in_connectors": {}, "out_connectors": {"o": null}}});
+    let graph = Graph::new()
+        .array("A", "float64", &["2"])
+        .nodes(vec![foreign, access("A")])
+        .edges(vec![edge(0, "o", 1, "", memlet("A", "0:1", "2"))]);
+    let mut document = graph.document();
+    let options = sdfg_dace::Options { allow_external: true, ..Default::default() };
+    document["attributes"]["global_code"] =
+        json!({"frame": code("#include <cmath>\n#include \"vector.h\"\n")});
+    assert!(sdfg_dace::read(document.to_string().as_bytes(), &options).is_ok());
+    document["attributes"]["global_code"] =
+        json!({"frame": code("#include <cmath>\n# include \"dace/vectorizable_math.h\"\n")});
+    let refused = sdfg_dace::read(document.to_string().as_bytes(), &options).unwrap_err();
+    assert!(refused.to_string().contains("`dace/vectorizable_math.h`"), "{refused}");
 }

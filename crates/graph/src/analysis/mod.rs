@@ -70,7 +70,7 @@ mod uses;
 pub use accesses::AccessSets;
 pub use binding::{bound_alias, bound_dimensions, connector_edges};
 pub use changed_parts::ChangedParts;
-pub use connectors::{TaskletConnectors, control_environment};
+pub use connectors::{TaskletConnectors, control_environment, control_environment_of};
 pub use control_graph::ControlGraph;
 pub use cost::{Cost, Costs};
 pub use device::{Device, device_in, device_of};

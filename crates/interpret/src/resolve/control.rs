@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sdfg_graph::analysis::{ScopeTree, control_environment};
+use sdfg_graph::analysis::{ScopeTree, control_environment_of};
 use sdfg_graph::diagnostic::{Element, ElementPath};
 use sdfg_graph::ir::{Block, BlockId, BlockKind, RegionId, StateId, TransitionId};
 use sdfg_language::syntax::Expression;
-use sdfg_language::tasklet::{CompiledCode, ConnectorKind, Dialect, Environment, typecheck_expression};
+use sdfg_language::tasklet::{CompiledCode, ConnectorKind, Dialect, typecheck_expression};
 
 use super::super::program::{
     AccessId, AccessPlace, BlockCode, BlockForm, ContainerRead, ExpressionCode, LoopCode, Memory, Procedure,
@@ -144,14 +144,7 @@ impl Resolver {
     ) -> Result<ExpressionCode, ResolveError> {
         let names = expression.names();
         let types = context.visible_symbols(&names);
-        let all = control_environment(context.sdfg, types);
-        let mut environment = Environment::new();
-        for (name, ty) in all.symbols() {
-            environment.add_symbol(name, ty);
-        }
-        for (name, connector) in all.connectors().filter(|(name, _)| names.contains(name)) {
-            environment.add_connector(name, *connector);
-        }
+        let environment = control_environment_of(context.sdfg, types, &|name| names.contains(name));
         let code = typecheck_expression(expression, Dialect::Python, &environment)
             .map_err(|errors| ResolveError::Code { path: Box::new(path.clone()), errors })?;
         let site = Arc::new(path.clone());

@@ -84,6 +84,11 @@ impl Unit {
             }
             return;
         }
+        let all_globals = globals.iter();
+        for (place, header) in all_globals.filter_map(|(place, code)| Some((place, header_of_dace(code)?))) {
+            let message = format!("it includes DaCe's header `{header}`, which does not exist here");
+            log.error(Code::ForeignCode, place, message);
+        }
         let mut text = format!("#line 1 \"generated\"\n{PRELUDE}\n");
         let all = globals.values().chain(functions.values().map(|function| &function.code));
         if all.into_iter().any(|code| code.contains("std")) {
@@ -99,6 +104,15 @@ impl Unit {
         functions.values().for_each(|function| text.push_str(&function.text));
         give(sdfg, &text);
     }
+}
+
+/// The header of DaCe that code includes, if there is one.
+fn header_of_dace(code: &str) -> Option<&str> {
+    code.lines().find_map(|line| {
+        let header = line.trim().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim();
+        let header = header.trim_start_matches(['"', '<']).split(['"', '>']).next()?;
+        header.starts_with("dace/").then_some(header)
+    })
 }
 
 /// Gives the external tasklets of a graph, and of those in it, the source of their functions.
