@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 mod engine;
-mod loops;
 pub mod pattern;
 pub mod retarget;
 pub mod rewrites;
@@ -40,6 +39,6 @@ pub mod strategy;
 
 pub use engine::{
     Anchor, Application, Chain, ChainError, Claim, Evidence, Fact, Group, Match, Matched, Metadata,
-    Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables, TransformError,
-    Transformation, apply, matches, matches_with, places, simplify,
+    Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, TransformError,
+    Transformation, apply, matches, places, simplify,
 };

@@ -145,7 +145,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    pub(super) fn bind_one(
+    fn bind_one(
         &mut self,
         state: StateId,
         id: ContainerId,

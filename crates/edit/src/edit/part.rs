@@ -47,12 +47,9 @@ impl Editor<'_> {
 
     /// Removes a container that nothing uses any more.
     pub(super) fn take_container(&mut self, id: ContainerId) {
-        let Some(before) = self.sdfg().get_container(id).cloned() else { return };
+        let before = self.sdfg().get_container(id).cloned();
         self.forget_names();
-        self.sizes();
-        let at = self.at();
-        self.pending.container_removed(&at, &before);
-        self.change(Undo::Part(Box::new(Part::Container(id, Some(before))))).remove_container(id);
+        self.put_part(Part::Container(id, before)).remove_container(id);
     }
 
     /// Declares a symbol, or with no type takes its declaration back.
