@@ -23,19 +23,63 @@ pub(super) fn rewritable(seed: u64) -> String {
         let _ = writeln!(text, "  {transient}array {name}: f64[N, N]");
     }
     let mut defined: BTreeSet<usize> = (0..FIRST_TRANSIENT).collect();
-    for number in 0..1 + rng.below(4) {
-        let mut state = State::default();
+    let count = 1 + rng.below(4);
+    let kinds: Vec<Kind> = (0..count).map(|_| Kind::random(&mut rng)).collect();
+    let mut last = None;
+    for (number, kind) in kinds.iter().enumerate() {
+        let mut state =
+            State { row: (*kind == Kind::Rows).then(|| format!("k{number}")), last, ..State::default() };
         for _ in 0..1 + rng.below(4) {
             state.operation(&mut rng, &mut defined);
         }
-        let _ = writeln!(text, "  state s{number} {{\n{}{}  }}", state.nodes, state.edges);
+        let body = format!("  state s{number} {{\n{}{}  }}\n", state.nodes, state.edges);
+        let _ = match kind {
+            Kind::State => write!(text, "{body}"),
+            Kind::Rows => write!(text, "  for l{number}: k{number} = 0:N {{\n{body}  }}\n"),
+            Kind::Numbers => write!(text, "  for l{number}: k{number} = 0:3 {{\n{body}  }}\n"),
+        };
+        last = state.last;
+        if let Some(next) = kinds.get(number + 1)
+            && rng.chance(25)
+        {
+            let label = if *next == Kind::State { "s" } else { "l" };
+            let _ = writeln!(text, "  -> {label}{} with (w{number} = N - 1)", number + 1);
+            last = Some(number);
+        }
     }
     text + "}\n"
+}
+
+/// Control flow around a state.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// None.
+    State,
+    /// A loop over the rows of all matrices.
+    Rows,
+    /// A loop over numbers that nothing reads.
+    Numbers,
+}
+
+impl Kind {
+    fn random(rng: &mut Rng) -> Self {
+        match rng.below(10) {
+            0 | 1 => Kind::Rows,
+            2 => Kind::Numbers,
+            _ => Kind::State,
+        }
+    }
 }
 
 /// A state under construction.
 #[derive(Default)]
 struct State {
+    /// The symbol of the loop over rows around the state.
+    row: Option<String>,
+    /// Containers that the state defines.
+    new: BTreeSet<usize>,
+    /// The number of a symbol with the value `N - 1`.
+    last: Option<usize>,
     nodes: String,
     edges: String,
     /// Label of the access node of each container that the state uses.
@@ -61,16 +105,25 @@ impl State {
         let source = latest.unwrap_or_else(|| rng.pick(&choices));
         let arguments: Vec<usize> = choices.iter().copied().filter(|at| *at < FIRST_TRANSIENT).collect();
         let other = if rng.chance(70) { rng.pick(&arguments) } else { rng.pick(&choices) };
+        // In a loop over rows, other rows of what the loop defines are not defined yet.
+        let is_new = |at: usize| self.row.is_some() && self.new.contains(&at);
+        let (is_new_source, is_new_other) = (is_new(source), is_new(other));
+        if !defined.contains(&target) {
+            self.new.insert(target);
+        }
         let from = self.label(source);
         let number = self.operations;
         self.operations += 1;
-        if rng.chance(25) {
+        if !is_new_source && rng.chance(25) {
             let to = self.label(target);
+            self.new.remove(&target);
             let _ = writeln!(self.edges, "    {from} -> {to}");
         } else {
             let second = (rng.chance(40) && other != source).then(|| (other, self.label(other)));
             let to = self.label(target);
-            self.map(rng, number, (source, from), second, (target, to));
+            let is_defined = defined.contains(&target);
+            let is_new = [is_new_source, is_new_other];
+            self.map(rng, number, (source, from), second, (target, to, is_defined), is_new);
         }
         self.latest = Some(target);
         defined.insert(target);
@@ -90,27 +143,45 @@ impl State {
         number: usize,
         (source, from): (usize, String),
         second: Option<(usize, String)>,
-        (target, to): (usize, String),
+        (target, to, is_defined): (usize, String, bool),
+        is_new: [bool; 2],
     ) {
-        let pair = if rng.chance(60) { ["i", "j"] } else { ["r", "c"] };
+        let row = self.row.clone();
+        let mut pair = if rng.chance(60) { ["i", "j"] } else { ["r", "c"] };
+        if let Some(row) = &row {
+            pair[0] = row;
+        }
         let [i, j] = pair;
         let name = |at: usize| CONTAINERS[at];
-        let read = self.index(rng, pair);
-        let other = self.index(rng, pair);
-        let write = if rng.chance(85) { format!("{i}, {j}") } else { format!("{j}, {i}") };
+        let own = format!("{i}, {j}");
+        let read = if is_new[0] { own.clone() } else { self.index(rng, pair) };
+        let other = if is_new[1] { own.clone() } else { self.index(rng, pair) };
+        let is_plain = row.is_some() && !is_defined;
+        let write = if is_plain || rng.chance(85) { own } else { format!("{j}, {i}") };
+        // A resolution combines with what is there.
+        let sums = is_defined && rng.chance(20);
+        let write = if sums && rng.chance(60) { format!("{i}, 0") } else { write };
+        let resolution = if sums { " wcr(sum)" } else { "" };
         let second = second.map(|(at, label)| (name(at), label));
         let inputs = if second.is_some() { "x, z" } else { "x" };
         let value = if second.is_some() { "x + 0.5 * z" } else { "0.5 * x - 1.0" };
         let (m, t, k) = (format!("m{number}"), format!("t{number}"), format!("k{number}"));
-        let form = if rng.chance(65) { 3 } else { rng.below(3) };
-        let (inner, depth) = if form == 3 { (&m, "") } else { (&k, "  ") };
+        let form = if row.is_some() {
+            4
+        } else if rng.chance(65) {
+            3
+        } else {
+            rng.below(3)
+        };
+        let (inner, depth) = if form >= 3 { (&m, "") } else { (&k, "  ") };
         let mut body = format!("      {depth}tasklet {t} ({inputs}) -> (y) {{ y = {value} }}\n");
         let _ = writeln!(body, "      {depth}{inner}.p -> {t}.x: {}[{read}]", name(source));
         if let Some((at, _)) = &second {
             let _ = writeln!(body, "      {depth}{inner}.s -> {t}.z: {at}[{other}]");
         }
-        let _ = writeln!(body, "      {depth}{t}.y -> {inner}.q: {}[{write}]", name(target));
+        let _ = writeln!(body, "      {depth}{t}.y -> {inner}.q: {}[{write}]{resolution}", name(target));
         let ranges = |first: &str, last: &str| match form {
+            4 => (format!("{last} = 0:N"), None),
             3 => (format!("{i} = 0:N, {j} = 0:N"), None),
             2 => (format!("{i} = 0:N, {j} = 0:N"), Some("one = 0:1".to_owned())),
             1 => (format!("{first} = 0:N"), Some(format!("{last} = N - 1:-1:-1"))),
@@ -141,7 +212,10 @@ impl State {
     fn index(&self, rng: &mut Rng, [i, j]: [&str; 2]) -> String {
         match rng.below(10) {
             0 => format!("{j}, {i}"),
-            1 => format!("{i}, N - 1 - {j}"),
+            1 => match self.last {
+                Some(number) => format!("{i}, w{number} - {j}"),
+                None => format!("{i}, N - 1 - {j}"),
+            },
             2 => format!("{i}, 0"),
             3 => format!("min({i} + 1, N - 1), {j}"),
             _ => format!("{i}, {j}"),

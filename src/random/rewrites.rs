@@ -6,7 +6,10 @@ use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Order};
 use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
-use sdfg_transforms::rewrites::{LocalStorage, MapDimShuffle, MapExpansion, MapSchedule, MapTiling, Size};
+use sdfg_transforms::rewrites::{
+    LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit, MapTiling, Size,
+    StripMining,
+};
 use sdfg_transforms::{
     Chain, Match, Pipeline, Registry, TransformError, Transformation, apply, places, simplify,
 };
@@ -144,6 +147,9 @@ fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(MapExpansion { dimensions: 2 }),
         Box::new(MapDimShuffle::default()),
         Box::new(LocalStorage::of_output("")),
+        Box::new(LoopPeeling { count: 2 }),
+        Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
+        Box::new(StripMining { dimension: 1, size: Size::from(2) }),
         Box::new(MapSchedule::new("sequential")),
         Box::new(MapSchedule::new("cpu_multicore")),
     ]);

@@ -37,6 +37,7 @@ Commands:
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench edit        Measure series of edits in states of up to 100,000 nodes
+  bench transforms  Measure simplification and matching on graphs of up to 10,000 nodes
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]
@@ -95,11 +96,12 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["edit"] => jobs::example("sdfg", "bench_edit", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
+            ["transforms"] => jobs::example("sdfg-transforms", "bench_transforms", &[]),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `edit`, `interpret` and `strategy`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `edit`, `interpret`, `strategy` and `transforms`"
                 )
             }
         },

@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Pipeline, Registry, Site, Step, TransformError, Transformation,
-    places, simplify,
+    Anchor, Application, Chain, ChainError, Pipeline, Registry, Site, Step, Tables, TransformError,
+    Transformation, places, simplify,
 };
 use serde_json::{Map, Value};
 
@@ -216,7 +216,7 @@ impl Match {
         match &self.name {
             Some(name) => {
                 let transformation = self.parameters.make(name)?;
-                each_match(&program, transformation.as_ref(), true, &mut out);
+                each_match(&program, transformation.as_ref(), &Tables::new(), true, &mut out);
                 if out.is_empty() {
                     out = format!(
                         "{name} matches nowhere: its pattern is {}\n",
@@ -225,8 +225,9 @@ impl Match {
                 }
             }
             None => {
+                let tables = Tables::new();
                 for transformation in Registry::standard().defaults() {
-                    each_match(&program, transformation.as_ref(), false, &mut out);
+                    each_match(&program, transformation.as_ref(), &tables, false, &mut out);
                 }
                 if out.is_empty() {
                     out.push_str("no transformation applies with its default parameters\n");
@@ -238,16 +239,20 @@ impl Match {
 }
 
 /// Writes a line for each place of a transformation; those that it refuses only if asked for.
-fn each_match(program: &Sdfg, transformation: &dyn Transformation, refused: bool, out: &mut String) {
+fn each_match(
+    program: &Sdfg,
+    transformation: &dyn Transformation,
+    tables: &Tables,
+    refused: bool,
+    out: &mut String,
+) {
     let name = transformation.metadata().name;
     for found in places(program, transformation) {
-        let paths: Vec<String> = found.paths(program).iter().map(ToString::to_string).collect();
-        let Some(site) = Site::of(program, &found) else { continue };
+        let Some(site) = Site::of(program, &found, tables) else { continue };
+        let at = || found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         match transformation.check(&site) {
-            Ok(_) => out.push_str(&format!("{name} at {}\n", paths.join(", "))),
-            Err(reason) if refused => {
-                out.push_str(&format!("{name} at {}: refused: {reason}\n", paths.join(", ")))
-            }
+            Ok(_) => out.push_str(&format!("{name} at {}\n", at())),
+            Err(reason) if refused => out.push_str(&format!("{name} at {}: refused: {reason}\n", at())),
             Err(_) => {}
         }
     }

@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod loops;
 pub mod pattern;
 pub mod retarget;
 pub mod rewrites;
@@ -39,6 +40,6 @@ pub mod strategy;
 
 pub use engine::{
     Anchor, Application, Chain, ChainError, Claim, Evidence, Fact, Group, Match, Matched, Metadata,
-    Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, TransformError,
-    Transformation, apply, matches, places, simplify,
+    Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables, TransformError,
+    Transformation, apply, matches, matches_with, places, simplify,
 };

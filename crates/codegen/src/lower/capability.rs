@@ -13,7 +13,6 @@ use super::options::LowerOptions;
 use super::space::asked;
 use super::target::Target;
 use super::vector::{VectorRefusal, structure};
-use super::{Purpose, statements};
 use crate::plan::{LevelKind, Space};
 
 /// Capabilities that a target may lack.
@@ -121,7 +120,7 @@ pub fn refusals(program: &Validated, target: &Target) -> Vec<Refusal> {
         let path = path.unwrap_or_else(|| ElementPath::sdfg(&program.sdfg().name));
         vec![Refusal { lacks, target: target.name, what, path }]
     };
-    match statements(program.sdfg(), target, &LowerOptions::default(), Purpose::Refusals) {
+    match super::statements(program.sdfg(), target, &LowerOptions::default()) {
         Ok(lowering) => match lowering.plan.interface() {
             Ok(_) => Vec::new(),
             Err(error) => {

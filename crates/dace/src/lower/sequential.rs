@@ -6,16 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{ScopeTree, is_leaf, owning_scopes};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, BlockKind, ConflictResolution, ContainerId, Edge, EdgeId, Lifetime, Loop, Map, NodeId, NodeKind,
-    RegionId, Schedule, Sdfg, State, StateId,
+    Access, ConflictResolution, ContainerId, Edge, EdgeId, Map, NodeId, NodeKind, Schedule, Sdfg, State,
+    StateId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 
 use super::races::is_moved;
 use crate::report::{Code, Log};
@@ -42,7 +40,7 @@ fn order_in(editor: &mut Editor<'_>, log: &Log) {
     for state in states {
         for entry in dependent(editor.sdfg(), state, &mut known) {
             let label = editor.sdfg().state(state).node(entry).label.clone();
-            if editor.attempt(|editor| to_loops(editor, state, entry)).is_err() {
+            if editor.map_to_loops(state, entry).is_err() {
                 let message =
                     format!("iterations of `{label}` may depend on each other, and their order is not kept");
                 log.note(Code::Approximated, &editor.sdfg().name, message);
@@ -217,64 +215,4 @@ impl<'g> Iterations<'g> {
 fn is_call(graph: &State, edge: EdgeId) -> bool {
     let edge = graph.edge(edge);
     [edge.src, edge.dst].into_iter().any(|node| matches!(graph.node(node).kind, NodeKind::Nested(_)))
-}
-
-/// Puts a map scope into a nested SDFG, and loops over its parameters into the place of the map.
-fn to_loops(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result<(), EditError> {
-    let sdfg = editor.sdfg();
-    let own = owning_scopes(sdfg).into_iter().filter(|(_, owner)| *owner == (state, entry));
-    let own: Vec<String> = own.map(|(id, _)| sdfg.container(id).name.clone()).collect();
-    let graph = sdfg.state(state);
-    let NodeKind::MapEntry(map) = graph.node(entry).kind.clone() else { return Ok(()) };
-    let label = graph.node(entry).label.clone();
-    let placeholder = sdfg.body();
-    let headers =
-        map.params.iter().zip(&map.ranges.0).map(|(param, range)| header(param, range, placeholder));
-    let headers = headers.collect::<Option<Vec<Loop>>>();
-    // What data gives a value is known only where the scope begins.
-    let Some(headers) = headers.filter(|_| bound_symbols(graph, entry) == map.params) else {
-        return Err(EditError::NoNode(entry));
-    };
-    let call = editor.derived_label(state, &label, "in_order")?;
-    let call = editor.wrap_in_nested(state, &BTreeSet::from([entry]), &call)?;
-    editor.within(state, call, |inner| {
-        // Each iteration has those for itself.
-        for id in own.iter().filter_map(|name| inner.sdfg().find_container(name)).collect::<Vec<_>>() {
-            let container = inner.sdfg().container(id);
-            if container.transient && !container.is_alias() {
-                inner.change_container(id, |container| container.lifetime = Lifetime::State)?;
-            }
-        }
-        let body = inner.sdfg().blocks().find_map(|(block, found)| match found.kind {
-            BlockKind::State(id) => Some((block, id)),
-            _ => None,
-        });
-        let (mut block, id) = body.ok_or(EditError::NoNode(call))?;
-        for (param, header) in map.params.iter().zip(headers).rev() {
-            let label = inner.derived_block_label(&label, param.as_str());
-            block = inner.wrap_in_loop(block, &label, header)?;
-        }
-        let entry = inner.find(id, &label).ok_or(EditError::NoNode(entry))?;
-        let itself = Subset(map.params.iter().map(|param| Range::index(param.clone())).collect());
-        let kind = NodeKind::MapEntry(Map { ranges: itself, ..map });
-        inner.replace_node(id, entry, kind)?;
-        inner.unwrap_map(id, entry)
-    })
-}
-
-/// A loop over a parameter; `None` if its direction is not known.
-fn header(param: &Symbol, range: &Range, body: RegionId) -> Option<Loop> {
-    let step = range.step.as_int().filter(|step| *step != 0)?;
-    let symbol = || Expression::name(param.as_str());
-    let (goes_on, moves) =
-        if step > 0 { (CompareOp::Less, BinaryOp::Add) } else { (CompareOp::Greater, BinaryOp::Subtract) };
-    Some(Loop {
-        symbol: Some(param.clone()),
-        init: Some(range.begin.to_expression()?),
-        condition: Expression::compare(goes_on, symbol(), range.end.to_expression()?),
-        update: Some(Expression::binary(moves, symbol(), Expression::integer(step.abs()))),
-        test_after: false,
-        unroll: false,
-        body,
-    })
 }

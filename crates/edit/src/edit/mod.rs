@@ -19,6 +19,7 @@ mod inline;
 mod journal;
 mod label;
 mod local;
+mod map_loops;
 mod names;
 mod nested;
 mod node;
@@ -26,12 +27,14 @@ mod part;
 mod pending;
 mod primitive;
 mod propagate_pending;
+mod regions;
 mod rename;
 mod scope;
 mod snapshot;
 mod states;
 mod subgraph;
 mod substitute;
+mod touched;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +48,7 @@ pub use local::Cover;
 use sdfg_graph::ir::{Edge, EdgeId, NodeId, State};
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::atomically;
+pub use touched::{TouchedAt, TouchedPart};
 
 fn expect_node(state: &State, node: NodeId) -> Result<&sdfg_graph::ir::Node, EditError> {
     state.get_node(node).ok_or(EditError::NoNode(node))

@@ -145,7 +145,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    fn bind_one(
+    pub(super) fn bind_one(
         &mut self,
         state: StateId,
         id: ContainerId,

@@ -47,9 +47,12 @@ impl Editor<'_> {
 
     /// Removes a container that nothing uses any more.
     pub(super) fn take_container(&mut self, id: ContainerId) {
-        let before = self.sdfg().get_container(id).cloned();
+        let Some(before) = self.sdfg().get_container(id).cloned() else { return };
         self.forget_names();
-        self.put_part(Part::Container(id, before)).remove_container(id);
+        self.sizes();
+        let at = self.at();
+        self.pending.container_removed(&at, &before);
+        self.change(Undo::Part(Box::new(Part::Container(id, Some(before))))).remove_container(id);
     }
 
     /// Declares a symbol, or with no type takes its declaration back.

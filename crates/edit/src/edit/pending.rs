@@ -7,7 +7,7 @@ use sdfg_graph::ir::{
     BlockId, Container, ContainerId, Edge, NodeId, RegionId, Sdfg, State, StateId, Transition, TransitionId,
 };
 use sdfg_graph::workspace::{Part, Sizes};
-use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::symbolic::Symbol;
 
 use super::journal::Path;
 
@@ -108,8 +108,13 @@ impl Pending {
     /// A container is added: most shapes are made of symbols that others have, too.
     pub(super) fn container_added(&mut self, path: &Path, container: &Container) {
         let of = self.of(path);
-        let is_known = |symbol: &Symbol| of.known.as_ref().is_some_and(|known| known.has(symbol));
-        of.is_known_old |= !container.shape().iter().flat_map(Expr::free_symbols).all(|s| is_known(&s));
+        of.is_known_old |= !of.known.as_mut().is_some_and(|known| known.followed_new(container.shape()));
+    }
+
+    /// A container that nothing uses is removed: most shapes are made of symbols that others have, too.
+    pub(super) fn container_removed(&mut self, path: &Path, container: &Container) {
+        let of = self.of(path);
+        of.is_known_old |= !of.known.as_mut().is_some_and(|known| known.followed_removed(container.shape()));
     }
 
     /// Facts about symbols, if `find_out` was called before or now.

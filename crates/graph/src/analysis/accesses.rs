@@ -178,6 +178,9 @@ pub fn consume_condition_reads(sdfg: &Sdfg, state: &State, entry: Option<NodeId>
 /// For each view and reference that some state binds, the containers that it is bound to.
 pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
+    if !sdfg.containers().any(|(_, container)| container.is_alias()) {
+        return targets;
+    }
     for (_, state) in sdfg.states() {
         for (alias, target) in state.edges().filter_map(|(edge, _)| bound_alias(state, edge)) {
             targets.entry(alias).or_default().insert(target.container);

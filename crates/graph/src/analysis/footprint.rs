@@ -14,7 +14,7 @@ use sdfg_language::syntax::subscripted_names;
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
 use super::known::{SymbolFacts, enter_scope};
-use super::memlet_path::{is_leaf, memlet_root};
+use super::memlet_path::{is_leaf, leaf_edges, memlet_root};
 use super::scope_tree::ScopeTree;
 use super::symbols::{assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{
@@ -87,6 +87,23 @@ impl Footprint {
             found.add_edge(&place, edge, None);
         }
         found.read_all(sdfg, consume_condition_reads(sdfg, graph, None));
+        found
+    }
+
+    /// Accesses of the leaves of some edges of a state, each carried out to the top of the state. `tree` contains its scopes.
+    pub fn of_edges(
+        sdfg: &Sdfg,
+        places: &SymbolFacts,
+        tree: Arc<ScopeTree>,
+        state: StateId,
+        edges: impl IntoIterator<Item = EdgeId>,
+    ) -> Self {
+        let graph = sdfg.state(state);
+        let place = StateContext { sdfg, state, graph, tree, known: places.in_state(sdfg, state) };
+        let mut found = Footprint::default();
+        for leaf in edges.into_iter().flat_map(|edge| leaf_edges(graph, edge)) {
+            found.add_edge(&place, leaf, None);
+        }
         found
     }
 
@@ -168,14 +185,15 @@ struct StateContext<'a> {
     sdfg: &'a Sdfg,
     state: StateId,
     graph: &'a State,
-    tree: ScopeTree,
+    tree: Arc<ScopeTree>,
     known: Arc<Assumptions>,
 }
 
 impl<'a> StateContext<'a> {
     fn of(sdfg: &'a Sdfg, places: &SymbolFacts, state: StateId) -> Self {
         let graph = sdfg.state(state);
-        StateContext { sdfg, state, graph, tree: ScopeTree::of(graph), known: places.in_state(sdfg, state) }
+        let tree = Arc::new(ScopeTree::of(graph));
+        StateContext { sdfg, state, graph, tree, known: places.in_state(sdfg, state) }
     }
 
     /// Elements that an access at an edge names in all iterations of the surrounding scopes, up to those of

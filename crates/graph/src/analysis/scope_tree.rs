@@ -96,6 +96,26 @@ impl ScopeTree {
         std::iter::successors(scope, |entry| self.scope_of(*entry)).take(self.n_nodes)
     }
 
+    /// Follows the removal of a node. The contents of a removed scope lie in the scope around it. Nodes that are removed
+    /// leave other nodes where they are; for other edits, the tree is computed again.
+    pub fn forget(&mut self, node: NodeId) {
+        let around = self.scope_of(node);
+        let inner = self.children.remove(&Some(node)).unwrap_or_default();
+        for id in &inner {
+            self.scopes[id.index()] = around;
+        }
+        if let Some(siblings) = self.children.get_mut(&around)
+            && let Some(at) = siblings.iter().position(|id| *id == node)
+        {
+            siblings.splice(at..=at, inner);
+            self.n_nodes = self.n_nodes.saturating_sub(1);
+        }
+        if let Some(scope) = self.scopes.get_mut(node.index()) {
+            *scope = None;
+        }
+        self.exits.remove(&node);
+    }
+
     /// Number of scopes around a node.
     pub fn depth(&self, node: NodeId) -> usize {
         self.enclosing(node).count()

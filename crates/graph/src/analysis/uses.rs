@@ -26,13 +26,16 @@
 //! assert!(uses.of(transient).iter().any(|found| matches!(found, Use::Memlet(..))));
 //! ```
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accesses::{block_expressions, containers_in};
+use crate::ir::ids::Id;
 use crate::ir::{BlockId, Consume, ContainerId, EdgeId, NodeId, NodeKind, Sdfg, StateId, TransitionId};
 
-/// A place at which a program uses a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A place at which a program uses a container. Places are ordered by state, of each state nodes before memlets; those of
+/// control flow come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
     /// An access node.
     Access(StateId, NodeId),
@@ -54,78 +57,157 @@ impl Use {
             Use::Block(_) | Use::Transition(_) => None,
         }
     }
+
+    /// The position in the order of places: the state, the kind, and the element.
+    fn position(self) -> (usize, u8, usize) {
+        match self {
+            Use::Access(state, node) => (state.index(), 0, 2 * node.index()),
+            Use::Condition(state, node) => (state.index(), 0, 2 * node.index() + 1),
+            Use::Memlet(state, edge) => (state.index(), 1, edge.index()),
+            Use::Block(block) => (usize::MAX, 0, block.index()),
+            Use::Transition(transition) => (usize::MAX, 1, transition.index()),
+        }
+    }
+}
+
+impl PartialOrd for Use {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Use {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.position().cmp(&other.position())
+    }
 }
 
 /// The uses of all containers of one SDFG. What a called SDFG does with its own is at the memlets of the call.
+///
+/// [`update`](Uses::update) follows an edit in time that depends on the edited element alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    uses: BTreeMap<ContainerId, Vec<Use>>,
-    accessed: BTreeMap<ContainerId, BTreeSet<StateId>>,
+    uses: BTreeMap<ContainerId, BTreeSet<Use>>,
+    /// The containers at each place that uses any.
+    at: BTreeMap<Use, BTreeSet<ContainerId>>,
 }
 
 impl Uses {
     /// The uses of an SDFG.
     pub fn of_program(sdfg: &Sdfg) -> Self {
         let mut found = Uses::default();
-        for (id, state) in sdfg.states() {
-            for (node, content) in state.nodes() {
-                match &content.kind {
-                    NodeKind::Access(container) => {
-                        found.add(*container, Use::Access(id, node));
-                        found.accessed.entry(*container).or_default().insert(id);
-                    }
-                    NodeKind::ConsumeEntry(Consume { condition: Some(condition), .. }) => {
-                        found.add_all(containers_in(sdfg, condition), Use::Condition(id, node));
-                    }
-                    NodeKind::Tasklet(_)
-                    | NodeKind::MapEntry(_)
-                    | NodeKind::MapExit(_)
-                    | NodeKind::ConsumeEntry(_)
-                    | NodeKind::ConsumeExit(_)
-                    | NodeKind::Nested(_)
-                    | NodeKind::Reduce(_)
-                    | NodeKind::Library(_) => {}
-                }
-            }
-            for (edge, content) in state.edges() {
-                let containers = content.memlet.accesses().map(|access| access.container);
-                found.add_all(containers.collect(), Use::Memlet(id, edge));
-            }
+        for (id, _) in sdfg.states() {
+            found.update_state(sdfg, id);
         }
-        for (id, block) in sdfg.blocks() {
-            let read = block_expressions(&block.kind).into_iter();
-            found.add_all(read.flat_map(|value| containers_in(sdfg, value)).collect(), Use::Block(id));
+        for (id, _) in sdfg.blocks() {
+            found.update(sdfg, Use::Block(id));
         }
-        for (id, transition) in sdfg.transitions() {
-            let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-            let read = values.flat_map(|value| containers_in(sdfg, value)).collect();
-            found.add_all(read, Use::Transition(id));
+        for (id, _) in sdfg.transitions() {
+            found.update(sdfg, Use::Transition(id));
         }
         found
     }
 
-    fn add(&mut self, container: ContainerId, place: Use) {
-        self.uses.entry(container).or_default().push(place);
+    /// Follows a change of a place, which may be new or gone.
+    pub fn update(&mut self, sdfg: &Sdfg, place: Use) {
+        self.forget(place);
+        let used = used_at(sdfg, place);
+        if used.is_empty() {
+            return;
+        }
+        for container in &used {
+            self.uses.entry(*container).or_default().insert(place);
+        }
+        self.at.insert(place, used);
     }
 
-    fn add_all(&mut self, containers: BTreeSet<ContainerId>, place: Use) {
-        containers.into_iter().for_each(|container| self.add(container, place));
+    /// Follows a change of all that is in a state, which may be new or gone.
+    pub fn update_state(&mut self, sdfg: &Sdfg, state: StateId) {
+        let first = Use::Access(state, NodeId::from_index(0));
+        let own = self.at.range(first..).map(|(place, _)| *place);
+        let known: Vec<Use> = own.take_while(|place| place.state() == Some(state)).collect();
+        known.into_iter().for_each(|place| self.forget(place));
+        let Some(graph) = sdfg.get_state(state) else { return };
+        for (node, content) in graph.nodes() {
+            match &content.kind {
+                NodeKind::Access(_) => self.update(sdfg, Use::Access(state, node)),
+                NodeKind::ConsumeEntry(_) => self.update(sdfg, Use::Condition(state, node)),
+                NodeKind::Tasklet(_)
+                | NodeKind::MapEntry(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Nested(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => {}
+            }
+        }
+        for (edge, _) in graph.edges() {
+            self.update(sdfg, Use::Memlet(state, edge));
+        }
+    }
+
+    fn forget(&mut self, place: Use) {
+        for container in self.at.remove(&place).into_iter().flatten() {
+            if let Some(places) = self.uses.get_mut(&container) {
+                places.remove(&place);
+                if places.is_empty() {
+                    self.uses.remove(&container);
+                }
+            }
+        }
     }
 
     /// The uses of a container: of each state its nodes and then its memlets, after them those of control flow.
-    pub fn of(&self, container: ContainerId) -> &[Use] {
-        self.uses.get(&container).map_or(&[], Vec::as_slice)
+    pub fn of(&self, container: ContainerId) -> &BTreeSet<Use> {
+        static NONE: BTreeSet<Use> = BTreeSet::new();
+        self.uses.get(&container).unwrap_or(&NONE)
+    }
+
+    /// The uses of a container in a state.
+    pub fn in_state(&self, container: ContainerId, state: StateId) -> impl Iterator<Item = Use> + '_ {
+        let first = Use::Access(state, NodeId::from_index(0));
+        self.of(container).range(first..).copied().take_while(move |place| place.state() == Some(state))
     }
 
     /// The states that have access nodes of a container.
-    pub fn states(&self, container: ContainerId) -> &BTreeSet<StateId> {
-        static NONE: BTreeSet<StateId> = BTreeSet::new();
-        self.accessed.get(&container).unwrap_or(&NONE)
+    pub fn states(&self, container: ContainerId) -> BTreeSet<StateId> {
+        let accesses = self.of(container).iter().filter_map(|place| match place {
+            Use::Access(state, _) => Some(*state),
+            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+        });
+        accesses.collect()
     }
 
     /// Whether conditions or assignments read a container.
     pub fn in_control_flow(&self, container: ContainerId) -> bool {
-        self.of(container).iter().any(|found| found.state().is_none())
+        self.of(container).last().is_some_and(|found| found.state().is_none())
+    }
+}
+
+/// The containers that a place uses; none if it is not there.
+fn used_at(sdfg: &Sdfg, place: Use) -> BTreeSet<ContainerId> {
+    let kind = |state, node| Some(&sdfg.get_state(state)?.get_node(node)?.kind);
+    match place {
+        Use::Access(state, node) => kind(state, node).and_then(NodeKind::container).into_iter().collect(),
+        Use::Memlet(state, edge) => {
+            let edge = sdfg.get_state(state).and_then(|graph| graph.get_edge(edge));
+            edge.into_iter().flat_map(|edge| edge.memlet.accesses().map(|access| access.container)).collect()
+        }
+        Use::Condition(state, node) => match kind(state, node) {
+            Some(NodeKind::ConsumeEntry(Consume { condition: Some(condition), .. })) => {
+                containers_in(sdfg, condition)
+            }
+            Some(_) | None => BTreeSet::new(),
+        },
+        Use::Block(id) => {
+            let expressions = sdfg.get_block(id).map(|block| block_expressions(&block.kind));
+            expressions.into_iter().flatten().flat_map(|value| containers_in(sdfg, value)).collect()
+        }
+        Use::Transition(id) => {
+            let Some(transition) = sdfg.get_transition(id) else { return BTreeSet::new() };
+            let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+            values.flat_map(|value| containers_in(sdfg, value)).collect()
+        }
     }
 }
 
@@ -157,13 +239,15 @@ mod tests {
         )
         .unwrap();
         let uses = Uses::of_program(&program);
-        let of = |name: &str| uses.of(program.find_container(name).unwrap());
-        let [Use::Access(s, _), Use::Memlet(at, edge), Use::Block(block)] = of("A") else {
+        let of = |name: &str| -> Vec<Use> {
+            uses.of(program.find_container(name).unwrap()).iter().copied().collect()
+        };
+        let [Use::Access(s, _), Use::Memlet(at, edge), Use::Block(block)] = &of("A")[..] else {
             panic!("{:?}", of("A"))
         };
         assert!(s == at && program.state(*at).get_edge(*edge).is_some());
         assert!(!program.block(*block).kind.regions().is_empty());
-        assert!(matches!(of("B"), [Use::Access(..), Use::Memlet(..), Use::Access(..)]), "{:?}", of("B"));
+        assert!(matches!(of("B")[..], [Use::Access(..), Use::Memlet(..), Use::Access(..)]), "{:?}", of("B"));
         assert!(of("C").is_empty());
         let id = |name: &str| program.find_container(name).unwrap();
         assert!(uses.in_control_flow(id("A")) && !uses.in_control_flow(id("B")));

@@ -3,7 +3,7 @@
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 
-use super::{Match, Site, TransformError, Transformation, places};
+use super::{Match, Site, Tables, TransformError, Transformation, places};
 
 /// Where a transformation is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,9 @@ impl Anchor {
             }
         };
         if fitting.len() > 1 {
+            let tables = Tables::new();
             let passes = |found: &&Match| {
-                Site::of(program, found).is_some_and(|site| transformation.check(&site).is_ok())
+                Site::of(program, found, &tables).is_some_and(|site| transformation.check(&site).is_ok())
             };
             let passing: Vec<&Match> = fitting.iter().copied().filter(|found| passes(found)).collect();
             fitting = if passing.is_empty() { fitting[..1].to_vec() } else { passing };

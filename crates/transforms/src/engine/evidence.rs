@@ -59,6 +59,17 @@ pub enum Claim {
     Equal(Expr, Expr),
     /// A range has exactly one value.
     OneValue(Range),
+    /// No two different values of a symbol in a range give two parts a common element.
+    Apart {
+        /// The symbol.
+        symbol: Symbol,
+        /// Its values.
+        range: Range,
+        /// A part.
+        first: Subset,
+        /// Another part.
+        second: Subset,
+    },
     /// No other part of the program uses the container.
     NoOtherUse,
 }
@@ -70,6 +81,9 @@ impl fmt::Display for Claim {
             Claim::Positive(value) => write!(f, "{value} > 0"),
             Claim::Equal(a, b) => write!(f, "{a} = {b}"),
             Claim::OneValue(range) => write!(f, "{range} has one value"),
+            Claim::Apart { symbol, range, first, second } => {
+                write!(f, "[{first}] and [{second}] are apart for different {symbol} in {range}")
+            }
             Claim::NoOtherUse => f.write_str("nothing else uses it"),
         }
     }
@@ -87,6 +101,19 @@ impl Claim {
             Claim::Positive(expr) => Some(number(expr)? > 0),
             Claim::Equal(a, b) => Some(number(a)? == number(b)?),
             Claim::OneValue(range) => Some(values(range, value)?.len() == 1),
+            Claim::Apart { symbol, range, first, second } => {
+                let at = |part: &Subset, number: i64| {
+                    elements(part, &|name: &Symbol| if name == symbol { Some(number) } else { value(name) })
+                };
+                let numbers = values(range, value)?;
+                let mut is_apart = true;
+                for one in &numbers {
+                    for other in numbers.iter().filter(|other| *other != one) {
+                        is_apart &= at(first, *one)?.is_disjoint(&at(second, *other)?);
+                    }
+                }
+                Some(is_apart)
+            }
             Claim::NoOtherUse => None,
         }
     }

@@ -1,13 +1,16 @@
 //! Matches of patterns in programs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use sdfg::analysis::{ScopeTree, symbol_facts_at};
-use sdfg::ir::{BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
+use sdfg::analysis::{
+    Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, Uses,
+};
+use sdfg::ir::{BlockId, BlockKind, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::Assumptions;
 
-use super::{Refusal, Transformation};
+use super::{Refusal, Tables, Transformation};
 use crate::pattern::{BlockClass, Host, NodeClass, Pattern, Shape, monomorphisms};
 
 /// A place at which a pattern occurs.
@@ -102,13 +105,14 @@ pub struct Site<'p> {
     pub sdfg: &'p Sdfg,
     /// The match.
     pub found: &'p Match,
+    tables: &'p Tables,
 }
 
 impl<'p> Site<'p> {
-    /// The match in a program that has it; `None` if the program has no such calls.
-    pub fn of(program: &'p Sdfg, found: &'p Match) -> Option<Self> {
+    /// The match in a program that has it; `None` if the program has no such calls. The tables are those of the program.
+    pub fn of(program: &'p Sdfg, found: &'p Match, tables: &'p Tables) -> Option<Self> {
         let place = ElementPlace { calls: found.calls.clone(), target: Target::Sdfg };
-        Some(Site { program, sdfg: place.sdfg(program)?, found })
+        Some(Site { program, sdfg: place.sdfg(program)?, found, tables })
     }
 
     /// The state of a match of nodes.
@@ -123,12 +127,72 @@ impl<'p> Site<'p> {
 
     /// What is known of symbols in a scope of the state; `None` is outside of all scopes.
     pub fn known_in(&self, scope: Option<NodeId>) -> Assumptions {
-        symbol_facts_at(self.sdfg, self.found.state(), scope)
+        self.facts().at(self.sdfg, self.found.state(), &self.scopes(), scope)
+    }
+
+    /// Facts about the symbols of the SDFG.
+    pub fn facts(&self) -> Arc<SymbolFacts> {
+        self.tables.facts(&self.found.calls, self.sdfg)
     }
 
     /// The scopes of the state.
-    pub fn scopes(&self) -> ScopeTree {
-        ScopeTree::of(self.state())
+    pub fn scopes(&self) -> Arc<ScopeTree> {
+        self.scopes_of(self.found.state())
+    }
+
+    /// The scopes of a state of the SDFG.
+    pub fn scopes_of(&self, state: StateId) -> Arc<ScopeTree> {
+        self.tables.scopes(&self.found.calls, self.sdfg, state)
+    }
+
+    /// The uses of the containers of the SDFG.
+    pub fn uses(&self) -> Arc<Uses> {
+        self.tables.uses(&self.found.calls, self.sdfg)
+    }
+
+    /// The control-flow graph of a region of the SDFG.
+    pub fn region_graph(&self, region: RegionId) -> Arc<RegionGraph> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.region_graph(self.sdfg, region))
+    }
+
+    /// Live containers of the SDFG.
+    pub fn liveness(&self) -> Arc<Liveness> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.liveness(self.sdfg))
+    }
+
+    /// Assignments of symbols that reach each step of control of the SDFG.
+    pub fn reaching_symbols(&self) -> Arc<ReachingSymbols> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.reaching_symbols(self.sdfg))
+    }
+
+    /// Writes that reach each read of the SDFG.
+    pub fn reaching_definitions(&self) -> Arc<ReachingDefinitions> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.reaching_definitions(self.sdfg))
+    }
+
+    /// The nodes in the scope of an entry and in the scopes inside it, with the exit.
+    pub fn nodes_within(&self, entry: NodeId) -> Vec<NodeId> {
+        let tree = self.scopes();
+        let mut found = Vec::new();
+        let mut waiting = vec![entry];
+        while let Some(scope) = waiting.pop() {
+            for node in tree.children(Some(scope)) {
+                found.push(*node);
+                waiting.extend(tree.exit_of(*node).map(|_| *node));
+            }
+        }
+        found.extend(self.state().exit_of(entry));
+        found
+    }
+
+    /// The edges in the scope of an entry and in the scopes inside it, in order of their ids.
+    pub fn edges_within(&self, entry: NodeId) -> Vec<EdgeId> {
+        let state = self.state();
+        let mut found: Vec<EdgeId> =
+            self.nodes_within(entry).into_iter().flat_map(|node| state.in_edges(node)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The map at a position.
@@ -185,8 +249,8 @@ pub fn places(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match>
 }
 
 /// Whether the elements of a match are still there, and still what the pattern asks for.
-pub(super) fn holds(program: &Sdfg, transformation: &dyn Transformation, found: &Match) -> bool {
-    let Some(site) = Site::of(program, found) else { return false };
+pub(super) fn holds(transformation: &dyn Transformation, site: &Site<'_>) -> bool {
+    let found = site.found;
     match (&transformation.pattern(), &found.elements) {
         (Pattern::Nodes { nodes, edges }, Matched::Nodes(state, matched)) => {
             let Some(graph) = site.sdfg.get_state(*state) else { return false };

@@ -10,6 +10,7 @@ mod pipeline;
 mod refusal;
 mod registry;
 mod simplify;
+mod tables;
 mod transformation;
 
 pub use anchor::{Anchor, Step};
@@ -19,8 +20,9 @@ pub use evidence::{Claim, Evidence, Fact};
 pub(crate) use found::state_of;
 pub use found::{Match, Matched, Site, places};
 pub use metadata::{Group, Metadata, Parameter, ParameterError, Soundness};
-pub use pipeline::{Application, Pipeline, apply, matches};
+pub use pipeline::{Application, Pipeline, apply, matches, matches_with};
 pub use refusal::Refusal;
 pub use registry::Registry;
 pub use simplify::simplify;
+pub use tables::Tables;
 pub use transformation::Transformation;

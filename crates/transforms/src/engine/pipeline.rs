@@ -7,7 +7,7 @@ use sdfg::validate::{Validated, validate};
 
 use super::chain::{Chain, ChainStep};
 use super::found::holds;
-use super::{Anchor, Evidence, Match, Refusal, Site, Step, TransformError, Transformation, places};
+use super::{Anchor, Evidence, Match, Refusal, Site, Step, Tables, TransformError, Transformation, places};
 
 /// A program with the transformations that were applied to it.
 #[derive(Debug)]
@@ -130,8 +130,14 @@ impl Pipeline {
 
 /// The matches of a transformation that pass its check.
 pub fn matches(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
-    let passes =
-        |found: &Match| Site::of(program, found).is_some_and(|site| transformation.check(&site).is_ok());
+    matches_with(program, transformation, &Tables::new())
+}
+
+/// As [`matches`], with the tables of the program: for the matches of many transformations.
+pub fn matches_with(program: &Sdfg, transformation: &dyn Transformation, tables: &Tables) -> Vec<Match> {
+    let passes = |found: &Match| {
+        Site::of(program, found, tables).is_some_and(|site| transformation.check(&site).is_ok())
+    };
     places(program, transformation).into_iter().filter(passes).collect()
 }
 
@@ -148,7 +154,9 @@ pub fn apply(
     let at = found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let refused = |refusal| TransformError::Refused { name, at: at.clone(), refusal: Box::new(refusal) };
     let gone = || refused(Refusal::structure(name, "matches here no more: the program was changed"));
-    let site = Site::of(program, found).filter(|_| holds(program, transformation, found)).ok_or_else(gone)?;
+    let tables = Tables::new();
+    let site = Site::of(program, found, &tables).filter(|site| holds(transformation, site));
+    let site = site.ok_or_else(gone)?;
     let evidence = transformation.check(&site).map_err(refused)?;
     let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
     Ok(Application { name, at, changes: edited, evidence })
@@ -162,6 +170,30 @@ fn edit(
     let mut editor = Editor::new(program);
     within(&mut editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
     editor.commit()
+}
+
+/// Checks and applies a transformation at a match, as a part of a series of edits. The tables are those of the program and follow
+/// the edits. Gives whether it was applied; otherwise nothing is changed.
+pub(super) fn apply_in_series(
+    editor: &mut Editor<'_>,
+    transformation: &dyn Transformation,
+    found: &Match,
+    tables: &mut Tables,
+) -> bool {
+    let site = Site::of(editor.sdfg(), found, tables).filter(|site| holds(transformation, site));
+    if site.is_none_or(|site| transformation.check(&site).is_err()) {
+        return false;
+    }
+    let before = editor.position();
+    let edits = |editor: &mut Editor<'_>| {
+        within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))
+    };
+    if editor.attempt(edits).is_err() {
+        return false;
+    }
+    editor.propagate_pending();
+    tables.follow(editor.sdfg(), editor.touched_since(before));
+    true
 }
 
 /// Edits the SDFG behind some calls.

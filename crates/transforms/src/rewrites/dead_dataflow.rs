@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::{Use, Uses};
+use sdfg::analysis::Use;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerKind, Flow, NodeId, NodeKind, ScheduleKind, State, TaskletBody};
+use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, ScheduleKind, Sdfg, State, TaskletBody};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -55,12 +55,19 @@ impl Transformation for DeadDataflowElimination {
                 return Err(Refusal::container(name, "is a stream, a view or a reference"));
             }
         }
-        for used in Uses::of_program(site.sdfg).of(id) {
+        let dead = dead_nodes(site, node)?;
+        for used in site.uses().of(id) {
             let is_read = match *used {
                 Use::Access(..) => false,
                 Use::Memlet(state, edge) => {
                     let memlet = &site.sdfg.state(state).edge(edge).memlet;
-                    memlet.read_access().is_some_and(|access| access.container == id)
+                    // A conflict resolution reads what is there, unless it goes, too.
+                    let ends = site.sdfg.state(state).edge(edge);
+                    let goes =
+                        state == site.found.state() && (dead.contains(&ends.src) || dead.contains(&ends.dst));
+                    let combines = memlet.resolution().is_some() && !goes;
+                    memlet.write_access().is_some_and(|access| access.container == id && combines)
+                        || memlet.read_access().is_some_and(|access| access.container == id)
                         || matches!(&memlet.flow, Flow::Bind(access) if access.container == id)
                 }
                 Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
@@ -72,10 +79,8 @@ impl Transformation for DeadDataflowElimination {
                 });
             }
         }
-        let dead = dead_nodes(site, node)?;
-        if let Some((_, edge)) =
-            state.edges().find(|(_, edge)| dead.contains(&edge.src) && !dead.contains(&edge.dst))
-        {
+        let out = dead.iter().flat_map(|node| state.each_out_edge(*node));
+        if let Some((_, edge)) = out.into_iter().find(|(_, edge)| !dead.contains(&edge.dst)) {
             let label = &state.node(edge.src).label;
             return Err(Refusal::structure(
                 label,
@@ -103,7 +108,7 @@ impl Transformation for DeadDataflowElimination {
             editor.remove_node(state, node)?;
         }
         if let Some(container) = container
-            && Uses::of_program(editor.sdfg()).of(container).is_empty()
+            && !is_used(editor.sdfg(), container)
         {
             editor.remove_container(container)?;
         }
@@ -111,16 +116,22 @@ impl Transformation for DeadDataflowElimination {
     }
 }
 
+/// Whether a node accesses a container. Memlets name those that some node accesses, and nothing in control flow reads it.
+fn is_used(sdfg: &Sdfg, container: ContainerId) -> bool {
+    sdfg.states().any(|(_, state)| state.accesses_of(container).next().is_some())
+}
+
 /// The access node with all that computes it.
 fn dead_nodes(site: &Site<'_>, node: NodeId) -> Result<BTreeSet<NodeId>, Refusal> {
-    let (state, tree) = (site.state(), site.scopes());
+    let state = site.state();
     let mut dead = BTreeSet::from([node]);
     for (_, edge) in state.each_in_edge(node) {
         let source = edge.src;
         match state.node(source).kind.exit_of() {
-            Some(entry) => dead.extend(state.nodes().map(|(id, _)| id).filter(|id| {
-                *id == entry || *id == source || tree.enclosing(*id).any(|around| around == entry)
-            })),
+            Some(entry) => {
+                dead.insert(entry);
+                dead.extend(site.nodes_within(entry));
+            }
             None if state.node(source).kind.container().is_none() => {
                 dead.insert(source);
             }

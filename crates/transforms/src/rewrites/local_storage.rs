@@ -1,5 +1,6 @@
 //! [`LocalStorage`].
 
+use sdfg::analysis::Use;
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{Container, ContainerId, EdgeId, Flow, NodeId, State, Storage};
 use sdfg::subset::Subset;
@@ -115,49 +116,13 @@ impl Transformation for LocalStorage {
             let reason = format!("no part of `{}` passes between the maps in this direction", self.array);
             return Err(Refusal::Parameter { parameter: "array", reason });
         };
-        let container = site.sdfg.container(id);
-        if container.is_alias() {
-            return Err(Refusal::container(&container.name, "is a view or reference"));
-        }
-        let binds =
-            |edge: &sdfg::ir::Edge| matches!(&edge.memlet.flow, Flow::Bind(access) if access.container == id);
-        if state.edges().any(|(_, edge)| binds(edge)) {
-            return Err(Refusal::container(&container.name, "has a view in this state"));
-        }
         if state.edge(chosen).memlet.resolution().is_some() {
             return Err(Refusal::container(
-                &container.name,
+                &site.sdfg.container(id).name,
                 "is written with a conflict resolution: use AccumulateTransient",
             ));
         }
-        let tree = site.scopes();
-        let shown = |subset: &Subset| format!("`{}[{subset}]`", container.name);
-        for (edge, content) in state.edges() {
-            let scope = tree.scope_of_edge(state, edge);
-            if !tree.enclosing_scope(scope).any(|around| around == outer) {
-                continue;
-            }
-            let is_written = content.memlet.write_access().filter(|access| access.container == id);
-            let is_read = content.memlet.read_access().filter(|access| access.container == id);
-            let conflict = match self.direction {
-                CopyDirection::In => is_written,
-                CopyDirection::Out => {
-                    let is_own = edge == chosen
-                        || tree.enclosing_scope(scope).any(|around| around == inner)
-                        || content.src == state.exit_of(inner).unwrap_or(inner);
-                    is_read.or(is_written.filter(|_| !is_own))
-                }
-            };
-            if let Some(access) = conflict {
-                let first = state.edge(chosen).memlet.accesses().next().map(|access| shown(access.subset()));
-                return Err(Refusal::Conflict {
-                    container: container.name.clone(),
-                    first: first.unwrap_or_default(),
-                    second: shown(access.subset()),
-                    reason: "may touch the same elements in one iteration of the outer map",
-                });
-            }
-        }
+        undisturbed(site, (outer, inner), (chosen, id), self.direction)?;
         Ok(Evidence::of_structure())
     }
 
@@ -178,4 +143,53 @@ impl Transformation for LocalStorage {
         editor.add_local_copy(state, edge, &local, Storage::Default, Cover::Exact)?;
         Ok(())
     }
+}
+
+/// Refuses a container of which other parts of an iteration of the outer map touch what is copied, or that has a view.
+pub(super) fn undisturbed(
+    site: &Site<'_>,
+    (outer, inner): (NodeId, NodeId),
+    (chosen, id): (EdgeId, ContainerId),
+    direction: CopyDirection,
+) -> Result<(), Refusal> {
+    let state = site.state();
+    let container = site.sdfg.container(id);
+    if container.is_alias() {
+        return Err(Refusal::container(&container.name, "is a view or reference"));
+    }
+    let binds = |used: Use| match used {
+        Use::Memlet(_, edge) => {
+            matches!(&state.edge(edge).memlet.flow, Flow::Bind(access) if access.container == id)
+        }
+        Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+    };
+    if site.uses().in_state(id, site.found.state()).any(binds) {
+        return Err(Refusal::container(&container.name, "has a view in this state"));
+    }
+    let tree = site.scopes();
+    let shown = |subset: &Subset| format!("`{}[{subset}]`", container.name);
+    for edge in site.edges_within(outer) {
+        let (scope, content) = (tree.scope_of_edge(state, edge), state.edge(edge));
+        let is_written = content.memlet.write_access().filter(|access| access.container == id);
+        let is_read = content.memlet.read_access().filter(|access| access.container == id);
+        let conflict = match direction {
+            CopyDirection::In => is_written,
+            CopyDirection::Out => {
+                let is_own = edge == chosen
+                    || tree.enclosing_scope(scope).any(|around| around == inner)
+                    || content.src == state.exit_of(inner).unwrap_or(inner);
+                is_read.or(is_written.filter(|_| !is_own))
+            }
+        };
+        if let Some(access) = conflict {
+            let first = state.edge(chosen).memlet.accesses().next().map(|access| shown(access.subset()));
+            return Err(Refusal::Conflict {
+                container: container.name.clone(),
+                first: first.unwrap_or_default(),
+                second: shown(access.subset()),
+                reason: "may touch the same elements in one iteration of the outer map",
+            });
+        }
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{Use, Uses, consumed_by};
+use sdfg::analysis::{Use, consumed_by};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, State, Volume,
@@ -194,7 +194,7 @@ impl Pair {
             return Err(Refusal::container(name, "outlives the program"));
         }
         let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
-        for used in Uses::of_program(site.sdfg).of(self.container) {
+        for used in site.uses().of(self.container) {
             match *used {
                 Use::Access(of, node) if (of, node) == (site.found.state(), self.between) => {}
                 Use::Memlet(of, _) if of == site.found.state() => {}
@@ -306,22 +306,16 @@ fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
 
 /// Containers that a scope touches, and whether it writes them.
 fn touched(site: &Site<'_>, state: &State, entry: NodeId) -> BTreeMap<ContainerId, bool> {
-    let tree = site.scopes();
     let mut found = BTreeMap::new();
-    for (edge, content) in state.edges() {
-        let scope = tree.scope_of_edge(state, edge);
-        if !tree.enclosing_scope(scope).any(|around| around == entry) {
-            continue;
-        }
+    for edge in site.edges_within(entry) {
+        let content = state.edge(edge);
         for access in content.memlet.accesses() {
             let writes = content.memlet.write_access().is_some_and(|to| to.container == access.container);
             *found.entry(access.container).or_insert(false) |= writes;
         }
     }
-    for (node, content) in state.nodes() {
-        if let Some(container) = content.kind.container()
-            && tree.enclosing(node).any(|around| around == entry)
-        {
+    for node in site.nodes_within(entry) {
+        if let Some(container) = state.node(node).kind.container() {
             found.entry(container).or_insert(false);
         }
     }

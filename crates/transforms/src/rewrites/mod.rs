@@ -3,42 +3,69 @@
 //! A file contains the type with its parameters, its description, check and edit, and tests. The documentation of the type is
 //! its page: when it applies, why it is sound, and the program before and after.
 
+mod accumulate_transient;
 mod dead_dataflow;
+mod dead_state;
 mod inline_sdfg;
+mod iterations;
 mod local_storage;
+mod loop_peeling;
+mod loop_to_map;
+mod loop_unroll;
 mod map_collapse;
 mod map_dim_shuffle;
 mod map_expansion;
+mod map_fission;
 mod map_fusion;
 mod map_interchange;
 mod map_schedule;
+mod map_split;
 mod map_tiling;
+mod map_to_for_loop;
+mod map_unroll;
+mod move_loop_into_map;
 mod nest_sdfg;
 mod nested_maps;
 mod redundant_array;
+mod redundant_second_array;
 mod sizes;
 mod state_elimination;
 mod state_fusion;
+mod strip_mining;
+mod symbol_propagation;
 #[cfg(test)]
 mod tests;
 mod trivial_map;
 mod vectorization;
 
+pub use accumulate_transient::AccumulateTransient;
 pub use dead_dataflow::DeadDataflowElimination;
+pub use dead_state::DeadStateElimination;
 pub use inline_sdfg::InlineSdfg;
 pub use local_storage::LocalStorage;
+pub use loop_peeling::LoopPeeling;
+pub use loop_to_map::LoopToMap;
+pub use loop_unroll::LoopUnroll;
 pub use map_collapse::MapCollapse;
 pub use map_dim_shuffle::MapDimShuffle;
 pub use map_expansion::MapExpansion;
+pub use map_fission::MapFission;
 pub use map_fusion::MapFusion;
 pub use map_interchange::MapInterchange;
 pub use map_schedule::MapSchedule;
+pub use map_split::MapSplit;
 pub use map_tiling::MapTiling;
+pub use map_to_for_loop::MapToForLoop;
+pub use map_unroll::MapUnroll;
+pub use move_loop_into_map::MoveLoopIntoMap;
 pub use nest_sdfg::NestSdfg;
 pub use redundant_array::RedundantArray;
+pub use redundant_second_array::RedundantSecondArray;
 pub use sizes::Size;
 pub use state_elimination::StateElimination;
 pub use state_fusion::StateFusion;
+pub use strip_mining::StripMining;
+pub use symbol_propagation::SymbolPropagation;
 pub use trivial_map::TrivialMapElimination;
 pub use vectorization::Vectorization;
 
@@ -46,20 +73,33 @@ use crate::engine::Registry;
 
 /// Adds all transformations of this crate to a registry.
 pub(crate) fn register(registry: &mut Registry) {
+    registry.register::<AccumulateTransient>();
     registry.register::<DeadDataflowElimination>();
+    registry.register::<DeadStateElimination>();
     registry.register::<InlineSdfg>();
     registry.register::<LocalStorage>();
+    registry.register::<LoopPeeling>();
+    registry.register::<LoopToMap>();
+    registry.register::<LoopUnroll>();
     registry.register::<MapCollapse>();
     registry.register::<MapDimShuffle>();
     registry.register::<MapExpansion>();
+    registry.register::<MapFission>();
     registry.register::<MapFusion>();
     registry.register::<MapInterchange>();
     registry.register::<MapSchedule>();
+    registry.register::<MapSplit>();
     registry.register::<MapTiling>();
+    registry.register::<MapToForLoop>();
+    registry.register::<MapUnroll>();
+    registry.register::<MoveLoopIntoMap>();
     registry.register::<NestSdfg>();
     registry.register::<RedundantArray>();
+    registry.register::<RedundantSecondArray>();
     registry.register::<StateElimination>();
     registry.register::<StateFusion>();
+    registry.register::<StripMining>();
+    registry.register::<SymbolPropagation>();
     registry.register::<TrivialMapElimination>();
     registry.register::<Vectorization>();
 }

@@ -1,6 +1,6 @@
 //! [`RedundantArray`].
 
-use sdfg::analysis::{Footprint, Use, Uses};
+use sdfg::analysis::{Footprint, Use};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Memlet};
 use sdfg::subset::Subset;
@@ -52,8 +52,8 @@ impl Transformation for RedundantArray {
         let (source, target) = (site.sdfg.container(from), site.sdfg.container(to));
         alike(source, target)?;
         let mut evidence = Evidence::default();
-        let uses = Uses::of_program(site.sdfg);
-        let others = |used: &Use, own: &dyn Fn(EdgeId) -> bool, node| match *used {
+        let uses = site.uses();
+        let others = |used: Use, own: &dyn Fn(EdgeId) -> bool, node| match used {
             Use::Access(state, other) => (state, other) != (site.found.state(), node),
             Use::Memlet(state, edge) => state != site.found.state() || !own(edge),
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
@@ -64,22 +64,26 @@ impl Transformation for RedundantArray {
         };
         // All memlets of the transient in this state belong to its only access node.
         let is_alias = |edge: EdgeId| matches!(state.edge(edge).memlet.flow, Flow::Bind(_));
-        if uses.of(from).iter().any(|used| others(used, &|edge| !is_alias(edge), from_node)) {
+        if uses.of(from).iter().any(|used| others(*used, &|edge| !is_alias(edge), from_node)) {
             return Err(elsewhere(source));
         }
         evidence.note(&source.name, Claim::NoOtherUse);
-        let here = uses.of(to).iter().filter(|used| used.state() == Some(site.found.state()));
         let is_own = |edge: EdgeId| {
             !is_alias(edge)
                 && (edge == *copy
                     || state.edge(edge).memlet.write_access().is_none_or(|access| access.container != to))
         };
-        if here.clone().any(|used| others(used, &is_own, to_node)) {
+        if uses.in_state(to, site.found.state()).any(|used| others(used, &is_own, to_node)) {
             return Err(elsewhere(target));
         }
-        let is_bound =
-            |edge: &Edge| matches!(&edge.memlet.flow, Flow::Bind(access) if access.container == to);
-        if site.sdfg.states().any(|(_, graph)| graph.edges().any(|(_, edge)| is_bound(edge))) {
+        let is_bound = |used: &Use| match *used {
+            Use::Memlet(state, edge) => {
+                let flow = &site.sdfg.state(state).edge(edge).memlet.flow;
+                matches!(flow, Flow::Bind(access) if access.container == to)
+            }
+            Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+        };
+        if uses.of(to).iter().any(is_bound) {
             return Err(Refusal::container(&target.name, "has a view or reference"));
         }
         if let Some((_, edge)) = state.each_in_edge(from_node).find(|(_, edge)| !moves_plainly(&edge.memlet))
@@ -91,7 +95,9 @@ impl Transformation for RedundantArray {
             ));
         }
         let whole = Subset::full(source.shape());
-        let footprint = Footprint::of_state(site.sdfg, site.found.state());
+        // All that writes the transient leads to its only access node.
+        let (into, id) = (state.in_edges(from_node), site.found.state());
+        let footprint = Footprint::of_edges(site.sdfg, &site.facts(), site.scopes(), id, into);
         let known = site.known_in(None);
         let (_, writes) = footprint.of_container(from);
         let covering = writes.iter().find(|part| {
@@ -127,7 +133,7 @@ impl Transformation for RedundantArray {
 }
 
 /// The containers of an edge that copies one as a whole to the other.
-fn whole_copy(site: &Site<'_>, edge: &Edge) -> Result<(ContainerId, ContainerId), Refusal> {
+pub(super) fn whole_copy(site: &Site<'_>, edge: &Edge) -> Result<(ContainerId, ContainerId), Refusal> {
     let Flow::Copy { from, to, resolution: None } = &edge.memlet.flow else {
         return Err(Refusal::structure(site.label(0), "is not simply copied to the array"));
     };
@@ -141,7 +147,7 @@ fn whole_copy(site: &Site<'_>, edge: &Edge) -> Result<(ContainerId, ContainerId)
 }
 
 /// Whether a container can take the place of another one.
-fn alike(from: &Container, to: &Container) -> Result<(), Refusal> {
+pub(super) fn alike(from: &Container, to: &Container) -> Result<(), Refusal> {
     let is_plain = |container: &Container| match container.kind {
         ContainerKind::Scalar | ContainerKind::Array(_) => true,
         ContainerKind::Stream { .. } | ContainerKind::View(_) | ContainerKind::Reference(_) => false,

@@ -13,15 +13,19 @@ use replacement::Replacements;
 use sdfg_graph::analysis::symbols::{
     UNDECLARED_SYMBOL, assigned_symbols, free_symbols, free_symbols_of_state,
 };
+use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
-    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, Edge, NestedSdfg, NodeId,
-    NodeKind, Sdfg, State, StateId, TransitionId,
+    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, Edge, EdgeId, NestedSdfg,
+    NodeId, NodeKind, Sdfg, State, StateId, TransitionId,
 };
 use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::syntax::Expression;
 pub(super) use tasklet::{names_of, rename_in_tasklet};
 
+use super::copies::copy_into;
 use super::editor::Editor;
 use super::rename::{values_of, values_of_mut};
+use super::subgraph::contents;
 use super::{EditError, names};
 
 impl Editor<'_> {
@@ -80,14 +84,41 @@ impl Editor<'_> {
         values: &BTreeMap<Symbol, Expr>,
     ) -> Result<(), EditError> {
         let found = self.state(state)?;
-        if let Some(entry) = entry {
-            super::expect_entry(found, entry)?;
-        }
         let replacements = Replacements::new(self.sdfg(), values);
         no_containers(self.sdfg(), &replacements)?;
-        let changed = state::substituted(self.sdfg(), found, entry, &replacements, &BTreeSet::new())?;
-        self.adopt(state, &changed);
+        let Some(entry) = entry else {
+            let changed = state::substituted(self.sdfg(), found, None, &replacements, &BTreeSet::new())?;
+            self.adopt(state, &changed);
+            return Ok(());
+        };
+        super::expect_entry(found, entry)?;
+        // The scope alone is copied: a state may be much larger.
+        let part = ScopeCopy::of(self, state, entry);
+        let root = part.nodes.iter().find(|(_, original)| **original == entry).map(|(copy, _)| *copy);
+        let changed = state::substituted(self.sdfg(), &part.state, root, &replacements, &BTreeSet::new())?;
+        self.adopt_part(state, &part, &changed);
         Ok(())
+    }
+
+    /// A copy of a state with symbols replaced by expressions.
+    pub(super) fn substituted_state(
+        &self,
+        state: StateId,
+        values: &BTreeMap<Symbol, Expr>,
+    ) -> Result<State, EditError> {
+        let replacements = Replacements::new(self.sdfg(), values);
+        no_containers(self.sdfg(), &replacements)?;
+        state::substituted(self.sdfg(), self.state(state)?, None, &replacements, &BTreeSet::new())
+    }
+
+    /// Replaces symbols by expressions in a condition or value at a block with this label.
+    pub(super) fn replace_in_expression(
+        &self,
+        value: &mut Expression,
+        values: &BTreeMap<Symbol, Expr>,
+        label: &str,
+    ) -> Result<(), EditError> {
+        Replacements::new(self.sdfg(), values).control(self.sdfg(), value, label)
     }
 
     /// Gives a symbol another name, where it is declared, assigned and used. Parameters of scopes that have the old name
@@ -193,6 +224,32 @@ impl Editor<'_> {
         }
     }
 
+    /// As [`adopt`](Editor::adopt), for a copy of a scope.
+    fn adopt_part(&mut self, id: StateId, part: &ScopeCopy, changed: &State) {
+        for (edge, found) in
+            changed.edges().filter(|(edge, found)| !is_same_edge(part.state.edge(*edge), found))
+        {
+            let Some(original) = part.edges.get(&edge).copied() else { continue };
+            let before = self.graph(id).edge(original).clone();
+            let (src, dst) = (found.src_connector.clone(), found.dst_connector.clone());
+            if (&src, &dst) != (&before.src_connector, &before.dst_connector) {
+                // Its nodes stay, so that no cycle is closed.
+                let _ = self.move_edge(id, original, (before.src, src), (before.dst, dst));
+            }
+            if before.memlet != found.memlet {
+                self.put_memlet(id, original, found.memlet.clone());
+            }
+        }
+        for (node, found) in changed.nodes() {
+            if is_same_kind(&part.state.node(node).kind, &found.kind) {
+                continue;
+            }
+            if let Some(original) = part.nodes.get(&node).copied() {
+                self.set_node(id, original, found.clone());
+            }
+        }
+    }
+
     fn replace_in_control(&mut self, replacements: &Replacements) -> Result<(), EditError> {
         for id in blocks(self.sdfg()) {
             let sdfg = self.sdfg();
@@ -219,6 +276,34 @@ impl Editor<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A copy of a scope in a state of its own.
+struct ScopeCopy {
+    state: State,
+    /// The original of each node and edge.
+    nodes: BTreeMap<NodeId, NodeId>,
+    edges: BTreeMap<EdgeId, EdgeId>,
+}
+
+impl ScopeCopy {
+    fn of(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Self {
+        let mut originals = contents(editor, state, entry);
+        originals.insert(entry);
+        let graph = editor.graph(state);
+        originals.extend(graph.exit_of(entry));
+        let mut copy = State::new(&graph.label);
+        let copies = copy_into(&mut copy, originals.iter().map(|id| (*id, graph.node(*id).clone())));
+        let mut edges = BTreeMap::new();
+        for id in originals.iter().filter(|id| **id != entry).flat_map(|id| graph.in_edges(*id)) {
+            let edge = graph.edge(id);
+            if let (Some(src), Some(dst)) = (copies.get(&edge.src), copies.get(&edge.dst)) {
+                edges.insert(copy.add_edge(Edge { src: *src, dst: *dst, ..edge.clone() }), id);
+            }
+        }
+        let nodes = copies.into_iter().map(|(original, copy)| (copy, original)).collect();
+        ScopeCopy { state: copy, nodes, edges }
     }
 }
 

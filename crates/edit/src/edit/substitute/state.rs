@@ -51,8 +51,13 @@ fn scopes(
     avoid: &BTreeSet<Symbol>,
 ) -> BTreeMap<Option<NodeId>, Replacements> {
     let mut active = BTreeMap::from([(root, replacements.clone())]);
-    let mut taken: BTreeSet<String> = names::used(sdfg);
-    taken.extend(replacements.inserted().iter().chain(avoid).map(|symbol| symbol.as_str().to_owned()));
+    // Names are looked up when a binder needs a new one, which is seldom.
+    let mut taken: Option<BTreeSet<String>> = None;
+    let all_taken = || {
+        let mut taken = names::used(sdfg);
+        taken.extend(replacements.inserted().iter().chain(avoid).map(|symbol| symbol.as_str().to_owned()));
+        taken
+    };
     for entry in tree.entries() {
         let Some(outside) = active.get(&tree.scope_of(entry)).filter(|_| root != Some(entry)) else {
             continue;
@@ -63,7 +68,8 @@ fn scopes(
         }
         for symbol in bound_symbols(state, entry) {
             if (inside.inserted().contains(&symbol) || avoid.contains(&symbol))
-                && let Ok(new) = Symbol::new(&names::fresh(symbol.as_str(), &mut taken))
+                && let Ok(new) =
+                    Symbol::new(&names::fresh(symbol.as_str(), taken.get_or_insert_with(all_taken)))
             {
                 rename_binder(state, entry, &symbol, &new);
                 inside.rename(symbol, new);

@@ -1,0 +1,165 @@
+//! Side tables for checks: analyses of a program and of the SDFGs that it calls, each computed when a check first asks for it.
+//!
+//! Many matches are checked with the same tables. A driver that edits between checks tells the tables of the touched parts,
+//! so that a table costs what changed and not what the program is long.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sdfg::analysis::{Analyses, ScopeTree, SymbolFacts, Use, Uses};
+use sdfg::edit::{TouchedAt, TouchedPart};
+use sdfg::ir::{NodeId, Sdfg, StateId};
+use sdfg::path::{ElementPlace, Target};
+
+/// The calls that lead from a program to an SDFG.
+type Calls = Vec<(StateId, NodeId)>;
+
+/// The tables of a program.
+#[derive(Debug, Default)]
+pub struct Tables(RefCell<BTreeMap<Calls, OfSdfg>>);
+
+/// The tables of one SDFG.
+#[derive(Debug, Default)]
+struct OfSdfg {
+    uses: Option<Arc<Uses>>,
+    facts: Option<Arc<SymbolFacts>>,
+    scopes: BTreeMap<StateId, Arc<ScopeTree>>,
+    /// Tables that no edit leaves as they are; they drop out of date by themselves.
+    others: Analyses,
+}
+
+impl Tables {
+    /// No tables yet.
+    pub fn new() -> Self {
+        Tables::default()
+    }
+
+    fn of<T>(&self, calls: &[(StateId, NodeId)], look: impl FnOnce(&mut OfSdfg) -> T) -> T {
+        let mut tables = self.0.borrow_mut();
+        match tables.get_mut(calls) {
+            Some(found) => look(found),
+            None => look(tables.entry(calls.to_vec()).or_default()),
+        }
+    }
+
+    /// The uses of the containers of an SDFG behind some calls.
+    pub(super) fn uses(&self, calls: &[(StateId, NodeId)], sdfg: &Sdfg) -> Arc<Uses> {
+        self.of(calls, |of| of.uses.get_or_insert_with(|| Arc::new(Uses::of_program(sdfg))).clone())
+    }
+
+    /// Facts about the symbols of an SDFG behind some calls.
+    pub(super) fn facts(&self, calls: &[(StateId, NodeId)], sdfg: &Sdfg) -> Arc<SymbolFacts> {
+        self.of(calls, |of| of.facts.get_or_insert_with(|| Arc::new(SymbolFacts::of(sdfg))).clone())
+    }
+
+    /// The scopes of a state of an SDFG behind some calls.
+    pub(super) fn scopes(&self, calls: &[(StateId, NodeId)], sdfg: &Sdfg, state: StateId) -> Arc<ScopeTree> {
+        let tree = || Arc::new(ScopeTree::of(sdfg.state(state)));
+        self.of(calls, |of| of.scopes.entry(state).or_insert_with(tree).clone())
+    }
+
+    /// Other analyses of an SDFG behind some calls.
+    pub(super) fn analyses<T>(
+        &self,
+        calls: &[(StateId, NodeId)],
+        look: impl FnOnce(&mut Analyses) -> T,
+    ) -> T {
+        self.of(calls, |of| look(&mut of.others))
+    }
+
+    /// Follows edits of a program.
+    pub(super) fn follow<'e>(&mut self, program: &Sdfg, touched: impl IntoIterator<Item = TouchedAt<'e>>) {
+        let tables = self.0.get_mut();
+        for (calls, part) in touched {
+            forget_calls(tables, calls, part);
+            let Some(of) = tables.get_mut(calls) else { continue };
+            let place = ElementPlace { calls: calls.to_vec(), target: Target::Sdfg };
+            match place.sdfg(program) {
+                Some(sdfg) => of.follow(sdfg, part),
+                None => *of = OfSdfg::default(),
+            }
+        }
+    }
+
+    /// Whether the tables are those of the program: for tests of [`follow`](Tables::follow).
+    pub(super) fn are_of(&self, program: &Sdfg) -> bool {
+        self.0.borrow().iter().all(|(calls, of)| {
+            let place = ElementPlace { calls: calls.clone(), target: Target::Sdfg };
+            place.sdfg(program).is_none_or(|sdfg| of.are_of(sdfg))
+        })
+    }
+}
+
+/// Drops the tables of SDFGs that a touched node called.
+fn forget_calls(tables: &mut BTreeMap<Calls, OfSdfg>, calls: &[(StateId, NodeId)], part: TouchedPart) {
+    let is_gone = |call: &(StateId, NodeId)| match part {
+        TouchedPart::Node(state, node) => *call == (state, node),
+        TouchedPart::State(state) => call.0 == state,
+        TouchedPart::Edge(..)
+        | TouchedPart::Block(_)
+        | TouchedPart::Transition(_)
+        | TouchedPart::Container(_)
+        | TouchedPart::Other => false,
+    };
+    if tables.len() > 1 && matches!(part, TouchedPart::Node(..) | TouchedPart::State(_)) {
+        tables.retain(|path, _| !path.strip_prefix(calls).and_then(<[_]>::first).is_some_and(is_gone));
+    }
+}
+
+impl OfSdfg {
+    fn follow(&mut self, sdfg: &Sdfg, part: TouchedPart) {
+        let uses = self.uses.as_mut().map(Arc::make_mut);
+        match part {
+            TouchedPart::Node(state, node) => {
+                if let Some(uses) = uses {
+                    uses.update(sdfg, Use::Access(state, node));
+                    uses.update(sdfg, Use::Condition(state, node));
+                }
+                let is_there = sdfg.get_state(state).is_some_and(|graph| graph.get_node(node).is_some());
+                if is_there {
+                    // A new node, or a scope whose symbols are others.
+                    self.scopes.remove(&state);
+                } else if let Some(tree) = self.scopes.get_mut(&state) {
+                    Arc::make_mut(tree).forget(node);
+                }
+            }
+            TouchedPart::Edge(state, edge) => {
+                if let Some(uses) = uses {
+                    uses.update(sdfg, Use::Memlet(state, edge));
+                }
+            }
+            TouchedPart::State(state) => {
+                if let Some(uses) = uses {
+                    uses.update_state(sdfg, state);
+                }
+                self.scopes.remove(&state);
+            }
+            TouchedPart::Block(block) => {
+                if let Some(uses) = uses {
+                    uses.update(sdfg, Use::Block(block));
+                }
+                self.facts = None;
+            }
+            TouchedPart::Transition(transition) => {
+                if let Some(uses) = uses {
+                    uses.update(sdfg, Use::Transition(transition));
+                }
+                self.facts = None;
+            }
+            // Facts from the sizes of containers hold of every run of the program as it was.
+            TouchedPart::Container(_) => {}
+            TouchedPart::Other => self.facts = None,
+        }
+    }
+
+    fn are_of(&self, sdfg: &Sdfg) -> bool {
+        let uses = self.uses.as_ref().is_none_or(|uses| **uses == Uses::of_program(sdfg));
+        let scopes = self.scopes.iter().all(|(state, tree)| {
+            let Some(graph) = sdfg.get_state(*state) else { return true };
+            let fresh = ScopeTree::of(graph);
+            graph.nodes().all(|(node, _)| fresh.scope_of(node) == tree.scope_of(node))
+        });
+        uses && scopes
+    }
+}

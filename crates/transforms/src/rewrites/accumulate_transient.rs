@@ -1,0 +1,169 @@
+//! [`AccumulateTransient`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::leaf_edges;
+use sdfg::edit::{Cover, EditError, Editor};
+use sdfg::ir::{
+    Access, ConflictResolution, Connector, ContainerId, Edge, EdgeId, Map, Memlet, Node, NodeId, NodeKind,
+    State, StateId, Storage, Tasklet, TaskletBody,
+};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tasklet::{Code, Dialect};
+use serde::{Deserialize, Serialize};
+
+use super::local_storage::{self, CopyDirection};
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Combines what an inner map writes with a conflict resolution in a transient of the outer map's iteration, and the transient
+/// with the container once.
+///
+/// The transient begins with the neutral element: 0 for sums, 1 for products. It applies if all writes of the inner map have
+/// the same of these resolutions, and nothing else in an iteration of the outer map accesses the container. The editor refuses
+/// parts that it cannot tell exactly.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccumulateTransient {
+    /// The container; empty takes the first that passes.
+    pub array: String,
+}
+
+static METADATA: Metadata = Metadata {
+    name: "AccumulateTransient",
+    group: Group::Data,
+    summary: "Combines what an inner map writes with a conflict resolution in a transient first.",
+    source: "DaCe, AccumulateTransient; paper, section 6.2",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("accumulate_transient.rs"),
+    parameters: &[Parameter {
+        name: "array",
+        ty: "name of a container",
+        default: Some("\"\""),
+        summary: "The container; empty takes the first that passes between the maps.",
+    }],
+};
+
+anchored!(AccumulateTransient);
+
+/// The element that changes nothing, as code.
+fn neutral(resolution: &ConflictResolution) -> Option<&'static str> {
+    match resolution {
+        ConflictResolution::Sum => Some("0"),
+        ConflictResolution::Product => Some("1"),
+        ConflictResolution::Min
+        | ConflictResolution::Max
+        | ConflictResolution::And
+        | ConflictResolution::Or
+        | ConflictResolution::Xor
+        | ConflictResolution::BitAnd
+        | ConflictResolution::BitOr
+        | ConflictResolution::BitXor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
+    }
+}
+
+impl AccumulateTransient {
+    /// The edge from the inner exit to the outer one that brings the container, with the neutral element.
+    fn edge(
+        &self,
+        sdfg: &sdfg::ir::Sdfg,
+        state: &State,
+        (outer, inner): (NodeId, NodeId),
+    ) -> Option<(EdgeId, ContainerId, &'static str)> {
+        let (src, dst) = (state.exit_of(inner)?, state.exit_of(outer)?);
+        state.each_out_edge(src).filter(|(_, edge)| edge.dst == dst).find_map(|(id, edge)| {
+            let access = edge.memlet.write_access().filter(|access| !access.is_queue())?;
+            let name = &sdfg.container(access.container).name;
+            if !self.array.is_empty() && *name != self.array {
+                return None;
+            }
+            let leaves = leaf_edges(state, id);
+            let mut resolutions = leaves.iter().map(|leaf| state.edge(*leaf).memlet.resolution());
+            let first = resolutions.next()??;
+            let neutral = neutral(first)?;
+            resolutions.all(|other| other == Some(first)).then_some((id, access.container, neutral))
+        })
+    }
+}
+
+impl Transformation for AccumulateTransient {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("outer", NodeClass::MapEntry), ("inner", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, outer, inner) = (site.state(), site.found.node(0), site.found.node(1));
+        let Some((chosen, id, _)) = self.edge(site.sdfg, state, (outer, inner)) else {
+            let reason = format!("the inner map sums up or multiplies no part of `{}`", self.array);
+            return Err(Refusal::Parameter { parameter: "array", reason });
+        };
+        local_storage::undisturbed(site, (outer, inner), (chosen, id), CopyDirection::Out)?;
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, outer, inner) = (found.state(), found.node(0), found.node(1));
+        let Some((edge, container, neutral)) = self.edge(editor.sdfg(), editor.state(state)?, (outer, inner))
+        else {
+            return Err(EditError::NoNode(inner));
+        };
+        let origin = editor.sdfg().container(container).name.clone();
+        let name = editor.derived_container_name(&origin, "sum");
+        let (local, node) = editor.add_local_copy(state, edge, &name, Storage::Default, Cover::Exact)?;
+        let begun = fill(editor, state, (outer, node), local, neutral)?;
+        editor.add_order(state, begun, inner)
+    }
+}
+
+/// Writes a value to all elements of a transient at the beginning of a scope. Gives the access node that holds them.
+fn fill(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    (scope, like): (NodeId, NodeId),
+    container: ContainerId,
+    value: &str,
+) -> Result<NodeId, EditError> {
+    let origin = editor.state(state)?.node(like).label.clone();
+    let shape = editor.sdfg().container(container).shape().to_vec();
+    let label = editor.derived_label(state, &origin, "begin")?;
+    let access = editor.add_node(state, Node { label, kind: NodeKind::Access(container), loc: None })?;
+    let Ok(code) = Code::parse(&format!("y = {value}"), Dialect::Python) else {
+        return Err(EditError::NoNode(like));
+    };
+    let tasklet =
+        Tasklet { inputs: Vec::new(), outputs: vec![Connector::new("y")], body: TaskletBody::Code(code) };
+    let label = editor.derived_label(state, &origin, "neutral")?;
+    let tasklet = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })?;
+    let mut params = Vec::new();
+    for at in 0..shape.len() {
+        let name = editor.derived_container_name(&format!("i{at}"), "element");
+        params.push(Symbol::of(&name));
+    }
+    let element: Vec<Expr> = params.iter().cloned().map(Expr::symbol).collect();
+    let to = Access::elements(container, Subset::element(&element));
+    let edge = Edge {
+        src: tasklet,
+        src_connector: Some("y".to_owned()),
+        dst: access,
+        dst_connector: None,
+        memlet: Memlet::write(to),
+        loc: None,
+    };
+    editor.add_edge(state, edge)?;
+    editor.add_order(state, scope, tasklet)?;
+    if !params.is_empty() {
+        let ranges = shape.into_iter().map(|extent| Range::new(Expr::zero(), extent)).collect();
+        let label = editor.derived_label(state, &origin, "fill")?;
+        editor.wrap_in_map(state, &BTreeSet::from([tasklet]), &label, Map::new(params, Subset(ranges)))?;
+    }
+    Ok(access)
+}

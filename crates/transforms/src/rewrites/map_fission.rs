@@ -1,0 +1,135 @@
+//! [`MapFission`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{NodeId, State};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described, map_split};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Splits a map into one for each part of its contents: parts are joined by no edge.
+///
+/// It applies to maps with several such parts, that touch no stream and get no symbol from data, if no transient of an
+/// iteration is used by two parts. Iterations of maps are concurrent and parts of an iteration have no order, so the maps
+/// need none.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapFission {}
+
+static METADATA: Metadata = Metadata {
+    name: "MapFission",
+    group: Group::Map,
+    summary: "Splits a map into one for each part of its contents.",
+    source: "DaCe, MapFission",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_fission.rs"),
+    parameters: &[],
+};
+
+anchored!(MapFission);
+
+/// The parts of the nodes directly in a scope, in order of their first nodes.
+fn parts(state: &State, inside: &BTreeSet<NodeId>) -> Vec<BTreeSet<NodeId>> {
+    let mut left = inside.clone();
+    let mut found = Vec::new();
+    while let Some(first) = left.pop_first() {
+        let mut part = BTreeSet::from([first]);
+        let mut waiting = vec![first];
+        while let Some(node) = waiting.pop() {
+            let out = state.each_out_edge(node).map(|(_, edge)| edge.dst);
+            let into = state.each_in_edge(node).map(|(_, edge)| edge.src);
+            let scope = state.exit_of(node).into_iter().chain(state.node(node).kind.exit_of());
+            let next: Vec<NodeId> = out.chain(into).chain(scope).filter(|next| left.contains(next)).collect();
+            for node in next {
+                if left.remove(&node) {
+                    part.insert(node);
+                    waiting.push(node);
+                }
+            }
+        }
+        found.push(part);
+    }
+    found
+}
+
+/// The nodes of the scope of the match, with those of inner scopes, without its exit.
+fn inside(site: &Site<'_>) -> BTreeSet<NodeId> {
+    let entry = site.found.node(0);
+    let exit = site.state().exit_of(entry);
+    site.nodes_within(entry).into_iter().filter(|node| Some(*node) != exit).collect()
+}
+
+impl Transformation for MapFission {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        map_split::copyable(site)?;
+        let (state, entry) = (site.state(), site.found.node(0));
+        let parts = parts(state, &inside(site));
+        if parts.len() < 2 {
+            return Err(Refusal::structure(site.label(0), "has contents of one part"));
+        }
+        let own = sdfg::analysis::owning_scopes(site.sdfg);
+        let mut users: BTreeMap<_, usize> = BTreeMap::new();
+        for (at, part) in parts.iter().enumerate() {
+            for container in part.iter().filter_map(|node| state.node(*node).kind.container()) {
+                let is_own = own.get(&container) == Some(&(site.found.state(), entry));
+                if is_own && users.insert(container, at).is_some_and(|other| other != at) {
+                    let name = &site.sdfg.container(container).name;
+                    return Err(Refusal::container(name, "belongs to an iteration, and two parts use it"));
+                }
+            }
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        loop {
+            // The first part stays; the others move to a copy, of which the same is done.
+            let split = |editor: &Editor<'_>, scope: NodeId| -> Result<Vec<BTreeSet<NodeId>>, EditError> {
+                let graph = editor.state(state)?;
+                let tree = sdfg::analysis::ScopeTree::of(graph);
+                let exit = graph.exit_of(scope);
+                let is_inside = |node: &NodeId| {
+                    Some(*node) != exit && tree.enclosing(*node).any(|around| around == scope)
+                };
+                let nodes = graph.nodes().map(|(node, _)| node).filter(is_inside).collect();
+                Ok(parts(graph, &nodes))
+            };
+            let own = split(editor, entry)?;
+            let [.., last] = own.as_slice() else { return Err(EditError::NoNode(entry)) };
+            if own.len() < 2 {
+                return Ok(());
+            }
+            let copy = editor.copy_scope(state, entry)?;
+            let last = last.clone();
+            for other in split(editor, copy)?.iter().take(own.len() - 1) {
+                remove(editor, state, other)?;
+            }
+            remove(editor, state, &last)?;
+        }
+    }
+}
+
+/// Removes nodes, of a scope with its entry.
+fn remove(
+    editor: &mut Editor<'_>,
+    state: sdfg::ir::StateId,
+    nodes: &BTreeSet<NodeId>,
+) -> Result<(), EditError> {
+    for node in nodes {
+        if editor.state(state)?.get_node(*node).is_some() {
+            editor.remove_node(state, *node)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! [`MapSplit`].
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{Map, NodeId, NodeKind, StateId};
+use sdfg::subset::Range;
+use sdfg::symbolic::{Expr, Sign, Symbol};
+use serde::{Deserialize, Serialize};
+
+use super::{Size, anchored, described, nested_maps};
+use crate::engine::{
+    Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation,
+};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Splits the range of a map in two: a map over the first iterations of a dimension, and one over the others.
+///
+/// Borders of stencils are peeled so. It applies to maps of one dimension or several, with steps of a known sign, that touch no
+/// stream and get no symbol from data. Each iteration is in exactly one of the maps: a range `b:e:s` becomes
+/// `b:min(b + s*count, e):s` and `b + s*count:e:s`. Iterations of maps are concurrent, so the two maps need no order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapSplit {
+    /// Number of iterations of the dimension in the first map.
+    pub count: Size,
+    /// The dimension, from 0.
+    pub dimension: usize,
+}
+
+impl Default for MapSplit {
+    fn default() -> Self {
+        MapSplit { count: Size::from(1), dimension: 0 }
+    }
+}
+
+static METADATA: Metadata = Metadata {
+    name: "MapSplit",
+    group: Group::Map,
+    summary: "Splits the range of a map in two.",
+    source: "DaCe, MapSplit; paper, section 6.2",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_split.rs"),
+    parameters: &[
+        Parameter {
+            name: "count",
+            ty: "integer or expression",
+            default: Some("1"),
+            summary: "Number of iterations of the dimension in the first map.",
+        },
+        Parameter { name: "dimension", ty: "integer", default: Some("0"), summary: "The dimension, from 0." },
+    ],
+};
+
+anchored!(MapSplit);
+
+/// Refuses scopes that cannot be copied: those with streams, symbols from data or declared memlets.
+pub(super) fn copyable(site: &Site<'_>) -> Result<(), Refusal> {
+    let (state, entry) = (site.state(), site.found.node(0));
+    let map = site.map(0)?;
+    if sdfg::analysis::symbols::bound_symbols(state, entry) != map.params {
+        return Err(Refusal::structure(site.label(0), "gets symbols from data"));
+    }
+    for edge in site.edges_within(entry) {
+        for access in state.edge(edge).memlet.accesses() {
+            let container = site.sdfg.container(access.container);
+            if container.is_stream() || container.is_alias() {
+                return Err(Refusal::container(&container.name, "is a stream, a view or a reference"));
+            }
+        }
+    }
+    nested_maps::no_declared_memlets(site, &[entry])
+}
+
+/// The two parts of a range.
+fn parts(range: &Range, count: &Expr, ascends: bool) -> [Range; 2] {
+    let middle = &range.begin + &(&range.step * count);
+    let end = if ascends { Expr::min(&middle, &range.end) } else { Expr::max(&middle, &range.end) };
+    [Range { end, ..range.clone() }, Range { begin: middle, ..range.clone() }]
+}
+
+impl MapSplit {
+    fn ascends(&self, range: &Range, known: &sdfg::symbolic::Assumptions) -> Option<bool> {
+        match range.step.sign(known) {
+            Sign::Positive => Some(true),
+            Sign::Negative => Some(false),
+            Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => None,
+        }
+    }
+}
+
+impl Transformation for MapSplit {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let map = site.map(0)?;
+        let Some((param, range)) = map.params.iter().zip(&map.ranges.0).nth(self.dimension) else {
+            let reason = format!("the map has {} dimensions", map.params.len());
+            return Err(Refusal::Parameter { parameter: "dimension", reason });
+        };
+        copyable(site)?;
+        let (tree, Size(count)) = (site.scopes(), &self.count);
+        let scope = tree.scope_of(site.found.node(0));
+        let known = site.known_in(scope);
+        let in_scope = sdfg::analysis::symbols::symbol_types_in(site.sdfg, site.state(), &tree, scope);
+        let unknown = |symbol: &Symbol| map.params.contains(symbol) || !in_scope.contains_key(symbol);
+        if let Some(symbol) = count.free_symbols().iter().find(|symbol| unknown(symbol)) {
+            let reason = format!("`{symbol}` is no symbol outside of the map");
+            return Err(Refusal::Parameter { parameter: "count", reason });
+        }
+        // A negative count would give the second map iterations that the first one does not have.
+        if !count.is_nonnegative(&known).is_proved() {
+            let reason = format!("it is not proved that {count} is not negative");
+            return Err(Refusal::Parameter { parameter: "count", reason });
+        }
+        if self.ascends(range, &known).is_none() || !range.tile.is_one() {
+            let needed = format!("the step {} is positive, or that it is negative", range.step);
+            return Err(Refusal::Unproved { about: param.to_string(), needed });
+        }
+        let mut evidence = Evidence::default();
+        evidence.note(param.as_str(), Claim::Positive(count + &Expr::one()));
+        Ok(evidence)
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let map = nested_maps::entry_map(editor, state, entry)?;
+        let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
+        let known = sdfg::analysis::symbol_facts_at(editor.sdfg(), state, tree.scope_of(entry));
+        let range = map.ranges.0.get(self.dimension).ok_or(EditError::NoNode(entry))?;
+        let ascends = self.ascends(range, &known).ok_or(EditError::NoNode(entry))?;
+        let [first, second] = parts(range, &self.count.0, ascends);
+        let copy = editor.copy_scope(state, entry)?;
+        set_range(editor, (state, entry), &map, self.dimension, first)?;
+        set_range(editor, (state, copy), &map, self.dimension, second)
+    }
+}
+
+fn set_range(
+    editor: &mut Editor<'_>,
+    (state, entry): (StateId, NodeId),
+    map: &Map,
+    dimension: usize,
+    range: Range,
+) -> Result<(), EditError> {
+    let mut map = map.clone();
+    if let Some(own) = map.ranges.0.get_mut(dimension) {
+        *own = range;
+    }
+    editor.replace_node(state, entry, NodeKind::MapEntry(map)).map(|_| ())
+}

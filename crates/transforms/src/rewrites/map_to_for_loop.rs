@@ -1,0 +1,81 @@
+//! [`MapToForLoop`].
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::ScheduleKind;
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Runs the iterations of a map in order: the map becomes loops in a nested SDFG.
+///
+/// Iterations of maps are concurrent by meaning, so the order of the loops is one of theirs. It applies to maps of the host
+/// whose steps are numbers, outside of consume scopes. A map that touches a stream is refused: an iteration may wait for an
+/// element that a later one pushes, and a loop would wait for ever.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapToForLoop {}
+
+static METADATA: Metadata = Metadata {
+    name: "MapToForLoop",
+    group: Group::ControlFlow,
+    summary: "Runs the iterations of a map in order, by loops.",
+    source: "paper, Table 4 and Appendix B.4",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_to_for_loop.rs"),
+    parameters: &[],
+};
+
+anchored!(MapToForLoop);
+
+impl Transformation for MapToForLoop {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (map, state) = (site.map(0)?, site.state());
+        match map.schedule.kind() {
+            ScheduleKind::Default
+            | ScheduleKind::Sequential
+            | ScheduleKind::Unrolled
+            | ScheduleKind::Simd
+            | ScheduleKind::CpuMulticore => {}
+            ScheduleKind::GpuGrid
+            | ScheduleKind::GpuBlock
+            | ScheduleKind::FpgaDevice
+            | ScheduleKind::FpgaReplicated
+            | ScheduleKind::Mpi => {
+                return Err(Refusal::structure(
+                    site.label(0),
+                    "has a schedule that brings its contents to a device",
+                ));
+            }
+        }
+        for (param, range) in map.params.iter().zip(&map.ranges.0) {
+            if range.step.as_int().is_none_or(|step| step == 0) || !range.tile.is_one() {
+                let needed = format!("the step of {range} is a number");
+                return Err(Refusal::Unproved { about: param.to_string(), needed });
+            }
+        }
+        for edge in site.edges_within(site.found.node(0)) {
+            let streams =
+                state.edge(edge).memlet.accesses().map(|access| site.sdfg.container(access.container));
+            if let Some(stream) = streams.into_iter().find(|container| container.is_stream()) {
+                return Err(Refusal::container(
+                    &stream.name,
+                    "is a stream: an iteration may wait for what a later one pushes",
+                ));
+            }
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        editor.map_to_loops(found.state(), found.node(0)).map(|_| ())
+    }
+}

@@ -1,0 +1,109 @@
+//! [`MapUnroll`].
+
+use std::collections::BTreeMap;
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::Map;
+use sdfg::symbolic::Expr;
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described, map_split, nested_maps};
+use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Writes the iterations of a map out, one copy of its contents for each.
+///
+/// It applies to maps over ranges of numbers, with at least one and at most `limit` iterations, that touch no stream and get no
+/// symbol from data. Transients of an iteration have copies. Iterations of maps are concurrent, so copies need no order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapUnroll {
+    /// Largest number of iterations to write out.
+    pub limit: i64,
+}
+
+impl Default for MapUnroll {
+    fn default() -> Self {
+        MapUnroll { limit: 16 }
+    }
+}
+
+static METADATA: Metadata = Metadata {
+    name: "MapUnroll",
+    group: Group::Map,
+    summary: "Writes the iterations of a map over numbers out.",
+    source: "DaCe, MapUnroll",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("map_unroll.rs"),
+    parameters: &[Parameter {
+        name: "limit",
+        ty: "integer",
+        default: Some("16"),
+        summary: "Largest number of iterations to write out.",
+    }],
+};
+
+anchored!(MapUnroll);
+
+impl MapUnroll {
+    /// The values of the parameters in each iteration; `None` if a range is none of numbers, or there are too many.
+    fn points(&self, map: &Map) -> Option<Vec<Vec<i64>>> {
+        let mut points = vec![Vec::new()];
+        for range in &map.ranges.0 {
+            let numbers = [&range.begin, &range.end, &range.step, &range.tile].map(Expr::as_int);
+            let [Some(begin), Some(end), Some(step), Some(1)] = numbers else { return None };
+            let goes_on = |at: &i64| if step > 0 { *at < end } else { step < 0 && *at > end };
+            let values = std::iter::successors(Some(begin), |at| at.checked_add(step)).take_while(goes_on);
+            let limit = usize::try_from(self.limit).ok()?;
+            let values: Vec<i64> = values.take(limit + 1).collect();
+            let longer = |point: Vec<i64>| {
+                let values = values.clone();
+                values.into_iter().map(move |value| [point.clone(), vec![value]].concat())
+            };
+            points = points.into_iter().flat_map(longer).collect();
+            if points.len() > limit {
+                return None;
+            }
+        }
+        Some(points)
+    }
+}
+
+impl Transformation for MapUnroll {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let map = site.map(0)?;
+        let points = self.points(map).unwrap_or_default();
+        if points.is_empty() {
+            let reason = format!("[{}] has no number of iterations between 1 and {}", map.ranges, self.limit);
+            return Err(Refusal::Parameter { parameter: "limit", reason });
+        }
+        map_split::copyable(site)?;
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let map = nested_maps::entry_map(editor, state, entry)?;
+        let points = self.points(&map).unwrap_or_default();
+        let Some((last, others)) = points.split_last() else { return Err(EditError::NoNode(entry)) };
+        let mut scopes = Vec::new();
+        for point in others {
+            scopes.push((editor.copy_scope(state, entry)?, point));
+        }
+        scopes.push((entry, last));
+        for (scope, point) in scopes {
+            let values = map.params.iter().cloned().zip(point.iter().map(|value| Expr::int(*value)));
+            let values: BTreeMap<_, _> = values.collect();
+            editor.substitute_in_scope(state, Some(scope), &values)?;
+            editor.unwrap_map(state, scope)?;
+        }
+        Ok(())
+    }
+}

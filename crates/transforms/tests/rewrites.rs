@@ -1,0 +1,335 @@
+//! Applications and refusals of transformations whose results are checked in the interpreter. A refusal that is about meaning
+//! comes with a rewrite that is forced, and wrong.
+
+use sdfg::edit::Editor;
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Expr;
+use sdfg::tensor::Tensor;
+use sdfg::validate::validate;
+use sdfg_transforms::rewrites::{
+    AccumulateTransient, DeadDataflowElimination, DeadStateElimination, MapFission, MapSplit, MapTiling,
+    MapUnroll, RedundantSecondArray, Size, StripMining, SymbolPropagation,
+};
+use sdfg_transforms::{Match, Transformation, apply, places};
+
+fn parsed(text: &str) -> Sdfg {
+    sdfg::text::parse("rewrites.sdft", text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"))
+}
+
+/// A program over vectors `A`, `B`, `C` of `N` elements.
+fn program(contents: &str) -> Sdfg {
+    parsed(&format!(
+        "sdfg p {{\n symbol N: i64\n array A: f64[N]\n array B: f64[N]\n array C: f64[N]\n{contents}\n}}"
+    ))
+}
+
+fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments, String> {
+    let valid = validate(program.clone()).map_err(|rejected| format!("{:?}", rejected.diagnostics))?;
+    let mut interpreter = Interpreter::new(&valid).map_err(|error| error.to_string())?;
+    let mut arguments = Arguments::new().with_symbol("N", n);
+    for (seed, name) in ["A", "B", "C"].into_iter().enumerate() {
+        let values: Vec<f64> = (0..n).map(|i| ((i * 7 + seed as i64 * 3) % 5 - 2) as f64).collect();
+        arguments.set(name, Tensor::vector(&values));
+    }
+    interpreter
+        .run(&mut arguments, &Options { order, ..Options::default() })
+        .map_err(|error| error.to_string())?;
+    Ok(arguments)
+}
+
+/// The first difference in results.
+fn difference(before: &Sdfg, after: &Sdfg) -> Option<String> {
+    for n in [1, 4, 7] {
+        let expected = results(before, n, Order::Fixed).unwrap_or_else(|error| panic!("{error}"));
+        for order in [Order::Fixed, Order::Random(1), Order::Random(2)] {
+            match results(after, n, order) {
+                Ok(found) if expected.tensors().all(|(name, tensor)| found.get(name) == Some(tensor)) => {}
+                Ok(_) => return Some(format!("results differ for N = {n} in {order:?}")),
+                Err(error) => return Some(error),
+            }
+        }
+    }
+    None
+}
+
+fn first_match(program: &Sdfg, transformation: &dyn Transformation) -> Match {
+    places(program, transformation).into_iter().next().expect("a match")
+}
+
+/// Applies a transformation at the first match; the results stay.
+fn applies(before: &Sdfg, transformation: &dyn Transformation) -> String {
+    let mut after = before.clone();
+    let found = first_match(before, transformation);
+    apply(&mut after, transformation, &found).unwrap_or_else(|error| panic!("{error}"));
+    let text = sdfg::text::print(&after);
+    let what = difference(before, &after);
+    assert!(what.is_none(), "{what:?}\n{text}");
+    text
+}
+
+/// The reason for which a transformation refuses the first match.
+fn refuses(before: &Sdfg, transformation: &dyn Transformation) -> String {
+    let found = first_match(before, transformation);
+    apply(&mut before.clone(), transformation, &found).expect_err("a refusal").to_string()
+}
+
+/// As [`refuses`]; the rewrite is wrong if it is forced.
+fn refuses_rightly(before: &Sdfg, transformation: &dyn Transformation) -> String {
+    let found = first_match(before, transformation);
+    let mut forced = before.clone();
+    let mut editor = Editor::new(&mut forced);
+    let edits = match transformation.apply(&mut editor, &found) {
+        Ok(()) => editor.commit().is_ok(),
+        Err(_) => {
+            drop(editor);
+            false
+        }
+    };
+    assert!(!edits || difference(before, &forced).is_some(), "the forced rewrite is right");
+    refuses(before, transformation)
+}
+
+/// A map over `range` with a tasklet from `A` to `B`.
+fn map(range: &str) -> Sdfg {
+    program(&format!(
+        "state s {{
+  access A
+  access B
+  map m [i = {range}] {{
+    tasklet t (x) -> (y) {{ y = 2 * x + i }}
+    m.A -> t.x: A[i]
+    t.y -> m.B: B[i]
+  }}
+  A -> m.A
+  m.B -> B
+}}"
+    ))
+}
+
+#[test]
+fn maps_are_split_at_any_count_that_is_not_negative() {
+    for range in ["0:N", "N - 1:-1:-1", "0:N:2"] {
+        for count in [0, 1, 3, 100] {
+            applies(&map(range), &MapSplit { count: Size::from(count), dimension: 0 });
+        }
+        applies(&map(range), &MapSplit { count: Size(Expr::sym("N")), dimension: 0 });
+    }
+    let negative = MapSplit { count: Size::from(-1), dimension: 0 };
+    assert!(refuses_rightly(&map("0:N"), &negative).contains("not negative"));
+    let inner = MapSplit { count: Size(Expr::sym("i")), dimension: 0 };
+    assert!(refuses(&map("0:N"), &inner).contains("no symbol outside"));
+}
+
+#[test]
+fn strips_cover_a_dimension() {
+    let text = applies(&map("0:N"), &StripMining { dimension: 0, size: Size::from(3) });
+    assert!(text.contains("0:N:3"), "{text}");
+    assert!(
+        refuses(&map("0:N"), &StripMining { dimension: 1, size: Size::from(3) }).contains("1 dimensions")
+    );
+    assert!(refuses_rightly(&map("0:N"), &MapTiling::new([-2])).contains("greater than 0"));
+}
+
+#[test]
+fn iterations_of_a_map_over_numbers_are_written_out() {
+    let text = applies(&map("0:1"), &MapUnroll::default());
+    assert!(!text.contains("map "), "{text}");
+    let private = program(
+        "transient scalar T: f64
+state s {
+  access B
+  map m [i = 0:1, j = 0:3] {
+    access T
+    tasklet t () -> (y) { y = i + j }
+    tasklet u (x) -> (y) { y = x }
+    t.y -> T: T
+    T -> u.x: T
+    u.y -> m.B: B[0] wcr(sum)
+  }
+  m.B -> B
+}",
+    );
+    let text = applies(&private, &MapUnroll::default());
+    assert_eq!(text.matches("transient scalar").count(), 3, "{text}");
+    assert!(refuses(&map("0:N"), &MapUnroll::default()).contains("no number of iterations"));
+    assert!(refuses(&map("0:0"), &MapUnroll::default()).contains("no number of iterations"));
+}
+
+#[test]
+fn maps_of_several_parts_are_split_into_maps() {
+    let two = program(
+        "state s {
+  access A
+  access B
+  access C
+  map m [i = 0:N] {
+    tasklet t (x) -> (y) { y = 2 * x }
+    tasklet u (x) -> (y) { y = x + 1 }
+    m.A -> t.x: A[i]
+    t.y -> m.B: B[i]
+    m.A -> u.x: A[N - 1 - i]
+    u.y -> m.C: C[i]
+  }
+  A -> m.A
+  m.B -> B
+  m.C -> C
+}",
+    );
+    let text = applies(&two, &MapFission::default());
+    assert_eq!(text.matches("map ").count(), 2, "{text}");
+    assert!(refuses(&map("0:N"), &MapFission::default()).contains("one part"));
+}
+
+/// Rows of `A`, taken as a matrix of `N` by 4, are combined in `B`; `other` is another tasklet in the outer map.
+fn combined(resolution: &str, other: &str) -> Sdfg {
+    program(&format!(
+        "state s {{
+  access A
+  access B
+  access C
+  map m [i = 0:N] {{
+    map k [j = 0:4] {{
+      tasklet t (x) -> (y) {{ y = x + j }}
+      k.A -> t.x: A[i]
+      t.y -> k.B: B[i // 2] wcr({resolution})
+    }}
+    m.A -> k.A
+    k.B -> m.B
+    {other}
+  }}
+  A -> m.A
+  m.B -> B
+  m.C -> C
+}}"
+    ))
+}
+
+#[test]
+fn sums_and_products_begin_with_the_neutral_element() {
+    let transformation = AccumulateTransient::default();
+    let other = "tasklet u () -> (y) { y = i }\n    u.y -> m.C: C[i]";
+    for resolution in ["sum", "product"] {
+        let text = applies(&combined(resolution, other), &transformation);
+        assert!(text.contains("transient array B_sum0"), "{text}");
+    }
+    // Of these resolutions no element is neutral for all types.
+    for resolution in ["max", "lambda old, new: 2 * old - new"] {
+        let message = refuses_rightly(&combined(resolution, other), &transformation);
+        assert!(message.contains("sums up or multiplies no part"), "{message}");
+    }
+}
+
+/// `A` is copied to `T`, and a map reads `T[index]` and writes `target`.
+fn copied(target: &str, index: &str) -> Sdfg {
+    program(&format!(
+        "transient array T: f64[N]
+state s {{
+  access A
+  access T
+  access W = {target}
+  map m [i = 0:N] {{
+    tasklet t (x) -> (y) {{ y = 2 * x }}
+    m.T -> t.x: T[{index}]
+    t.y -> m.W: {target}[i]
+  }}
+  A -> T
+  T -> m.T
+  m.W -> W
+}}"
+    ))
+}
+
+#[test]
+fn copies_that_are_only_read_are_not_made() {
+    let transformation = RedundantSecondArray::default();
+    let text = applies(&copied("B", "N - 1 - i"), &transformation);
+    assert!(!text.contains("array T"), "{text}");
+    // The copy is needed: the map overwrites what it reads.
+    let message = refuses_rightly(&copied("A", "N - 1 - i"), &transformation);
+    assert!(message.contains("`A` is used elsewhere"), "{message}");
+}
+
+/// A transient that is written, and then combined with another value.
+#[test]
+fn what_a_resolution_combines_with_is_not_dead() {
+    let state = |number: usize, resolution: &str| {
+        format!(
+            "state s{number} {{
+  access A
+  access T
+  tasklet t (x) -> (y) {{ y = x }}
+  A -> t.x: A[0]
+  t.y -> T: T[0]{resolution}
+}}"
+        )
+    };
+    let text = format!("transient array T: f64[1]\n{}\n{}", state(0, ""), state(1, " wcr(sum)"));
+    let before = program(&text);
+    let transformation = DeadDataflowElimination::default();
+    let all = places(&before, &transformation);
+    let at = |state: &str| {
+        let is_there = |found: &&Match| {
+            found.paths(&before).iter().any(|path| path.to_string() == format!("p/{state}/T"))
+        };
+        all.iter().find(is_there).expect("a match")
+    };
+    let message = apply(&mut before.clone(), &transformation, at("s0")).expect_err("a refusal").to_string();
+    assert!(message.contains("it is read"), "{message}");
+    let mut after = before.clone();
+    apply(&mut after, &transformation, at("s1")).expect("an application");
+    assert!(difference(&before, &after).is_none());
+}
+
+/// A state that reads `A[k]`, behind transitions that set `k`.
+fn with_symbol(transitions: &str) -> Sdfg {
+    program(&format!(
+        "state one {{}}
+{transitions}
+state two {{
+  access A
+  access B
+  tasklet t (x) -> (y) {{ y = x }}
+  A -> t.x: A[k]
+  t.y -> B: B[0]
+}}"
+    ))
+}
+
+#[test]
+fn values_of_symbols_that_are_set_once_are_propagated() {
+    let transformation = SymbolPropagation::default();
+    for value in ["0", "N - 1", "N // 2"] {
+        let text = applies(&with_symbol(&format!("-> two with (k = {value})")), &transformation);
+        assert!(!text.contains("k ="), "{text}");
+    }
+    let twice = with_symbol("-> two if N > 3 with (k = 0)\n-> two with (k = N - 1)");
+    assert!(refuses_rightly(&twice, &transformation).contains("nothing else sets it"));
+}
+
+#[test]
+fn blocks_that_never_run_are_removed() {
+    let branch = |condition: &str| {
+        program(&format!(
+            "if q: {condition} {{
+  state s {{
+    access A
+    access B
+    A -> B
+  }}
+}}"
+        ))
+    };
+    for condition in ["N < 0", "1 > 2", "not (N >= 0)", "False"] {
+        let text = applies(&branch(condition), &DeadStateElimination::default());
+        assert!(!text.contains("A -> B"), "{text}");
+    }
+    // This block runs for some sizes.
+    let alive = branch("N > 3");
+    assert!(refuses(&alive, &DeadStateElimination::default()).contains("may all be taken"));
+    let mut forced = alive.clone();
+    let mut editor = Editor::new(&mut forced);
+    let block = editor.sdfg().find_block("s").expect("a block");
+    editor.remove_block(block).expect("a removal");
+    assert!(editor.commit().is_err() || difference(&alive, &forced).is_some());
+}
