@@ -13,6 +13,7 @@ use super::options::LowerOptions;
 use super::space::asked;
 use super::target::Target;
 use super::vector::{VectorRefusal, structure};
+use super::{Purpose, statements};
 use crate::plan::{LevelKind, Space};
 
 /// Capabilities that a target may lack.
@@ -120,7 +121,7 @@ pub fn refusals(program: &Validated, target: &Target) -> Vec<Refusal> {
         let path = path.unwrap_or_else(|| ElementPath::sdfg(&program.sdfg().name));
         vec![Refusal { lacks, target: target.name, what, path }]
     };
-    match super::statements(program.sdfg(), target, &LowerOptions::default()) {
+    match statements(program.sdfg(), target, &LowerOptions::default(), Purpose::Refusals) {
         Ok(lowering) => match lowering.plan.interface() {
             Ok(_) => Vec::new(),
             Err(error) => {

@@ -12,12 +12,12 @@ use sdfg::ir::{
 };
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
-use super::Lowering;
 use super::buffer_view::BufferView;
 use super::call_frame::{CallFrame, DeferredTransient};
 use super::control::assigned_symbols;
 use super::error::LowerError;
 use super::scalar::less;
+use super::{Lowering, Purpose};
 use crate::plan::{Allocation, Buffer, BufferId, If, QueueOwner, Statement};
 
 /// Shape of a buffer in its own dimensions.
@@ -224,7 +224,7 @@ impl<'g> Lowering<'g> {
         let buffers: Vec<(ContainerId, BufferId)> =
             sdfg.containers().filter_map(|(id, _)| Some((id, in_arena(id)?))).collect();
         // Where one block is all that there is, the call says as much.
-        if buffers.is_empty() || sdfg.blocks().nth(1).is_none() {
+        if self.purpose == Purpose::Refusals || buffers.is_empty() || sdfg.blocks().nth(1).is_none() {
             return;
         }
         let (liveness, uses) = (frame.analyses.liveness(sdfg), frame.analyses.uses(sdfg));

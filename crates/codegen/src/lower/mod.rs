@@ -87,7 +87,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     if !refused.is_empty() {
         return Err(LowerError::Refused(refused));
     }
-    let Lowering { mut plan, storages, .. } = statements(program.sdfg(), target, options)?;
+    let Lowering { mut plan, storages, .. } = statements(program.sdfg(), target, options, Purpose::Code)?;
     vector::finish(&mut plan);
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
@@ -100,8 +100,10 @@ fn statements<'g>(
     sdfg: &'g Sdfg,
     target: &'g Target,
     options: &'g LowerOptions,
+    purpose: Purpose,
 ) -> Result<Lowering<'g>, LowerError> {
     let mut lowering = Lowering::new(sdfg, target, options);
+    lowering.purpose = purpose;
     let mut frame = lowering.outermost(sdfg)?;
     let timer = lowering.timer(TimerKind::Program, &frame.path.to_string());
     let body = lowering.call(&mut frame, Vec::new())?;
@@ -109,9 +111,19 @@ fn statements<'g>(
     if lowering.refused.is_empty() { Ok(lowering) } else { Err(LowerError::Refused(lowering.refused)) }
 }
 
+/// The use of a lowered program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Its code, whose buffers get memory.
+    Code,
+    /// Its refusals, which depend on no memory: lifetimes are not searched for.
+    Refusals,
+}
+
 /// A plan under construction.
 struct Lowering<'g> {
     plan: Plan,
+    purpose: Purpose,
     target: &'g Target,
     options: &'g LowerOptions,
     /// Number of requests of each name.
@@ -152,6 +164,7 @@ impl<'g> Lowering<'g> {
         };
         Lowering {
             plan,
+            purpose: Purpose::Code,
             target,
             options,
             names: BTreeMap::new(),
