@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from .argument import Array, Scalar
+from .field import takes_fields, unpacked
 from .front_end import FrontEnd
 from .structure import flattened
 
@@ -58,6 +59,7 @@ class Program:
         self._statuses = {status["code"]: status for status in description["statuses"]}
         arguments = [_argument(each, index) for index, each in enumerate(description["arguments"])]
         self._arguments = {argument.name: argument for argument in arguments}
+        self._takes_fields = takes_fields(self._arguments)
         self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
         self._scalars = [argument for argument in arguments if isinstance(argument, Scalar) and not argument.is_symbol]
         self._symbols = [argument for argument in arguments if isinstance(argument, Scalar) and argument.is_symbol]
@@ -88,10 +90,13 @@ class Program:
         """Runs the program; the result is what it returns, in `__return` containers of its own.
 
         Arrays are NumPy arrays, which the program reads and writes where they are; numbers and symbols are Python's or NumPy's numbers.
-        Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. A program
-        that was a function with `@dace.program` also takes arguments by position, and takes the values of its closure itself.
+        Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. Programs
+        of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
+        its closure itself.
         """
         arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self._arguments.keys())
+        if self._takes_fields:
+            arguments = unpacked(arguments, self._arguments)
         if not arguments.keys() <= self._arguments.keys():
             arguments = self._without_fixed(flattened(arguments, self._arguments))
         symbols = self._bind(arguments)
