@@ -43,6 +43,7 @@ def compile(
     checked=False,
     may_overlap=(),
     allow_external=False,
+    retarget=None,
     cache=True,
 ):
     """Compiles a program and loads it.
@@ -59,6 +60,7 @@ def compile(
     - checked: accesses out of bounds and reads of what was never written end a call with a RunError.
     - may_overlap: names of arguments of which any two may be given memory that overlaps.
     - allow_external: the program may bring C and C++ code and libraries of its own, which may do whatever you may.
+    - retarget: "cpu" gives schedules and storages of GPUs and FPGAs those of the CPU; the changes are the text of a CompileWarning.
     - cache: whether compiled code is kept, and taken if it is there.
 
     What the command warns of is a CompileWarning, what it refuses a CompileError.
@@ -75,6 +77,7 @@ def compile(
         *["--checked"] * bool(checked),
         *(f"--may-overlap={name}" for name in may_overlap),
         *["--allow-external"] * bool(allow_external),
+        *(f"--retarget={machine}" for machine in [retarget] if machine is not None),
         *["--no-cache"] * (not cache),
     ]
     with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:

@@ -77,6 +77,14 @@ class Compile(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "without x"):
             sdfg.compile(Graph(), level=0)(1.0, y)
 
+    def test_programs_for_gpus_are_retargeted(self):
+        program = AXPY.replace("map m [i = 0:N]", "map m [i = 0:N] schedule(gpu_grid)")
+        with self.assertRaisesRegex(sdfg.CompileError, "gpu_grid"):
+            sdfg.compile(program, level=0)
+        with self.assertWarnsRegex(sdfg.CompileWarning, "gpu_grid"):
+            f = sdfg.compile(program, level=0, retarget="cpu")
+        self.computes(f)
+
     def test_options_are_those_of_the_command(self):
         self.computes(sdfg.compile(AXPY, level=1, float_mode="strict", threads=2, reproducible=True, cache=False))
         for options, message in [
@@ -84,6 +92,7 @@ class Compile(unittest.TestCase):
             ({"cpu": "no-such"}, "`no-such` is not a processor"),
             ({"specialize": {"M": 1}}, "M"),
             ({"may_overlap": ["z"]}, "z"),
+            ({"retarget": "gpu"}, "invalid value 'gpu'"),
         ]:
             with self.assertRaisesRegex(sdfg.CompileError, message):
                 sdfg.compile(AXPY, **options)
