@@ -147,6 +147,7 @@ fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(MapExpansion { dimensions: 2 }),
         Box::new(MapDimShuffle::default()),
         Box::new(LocalStorage::of_output("")),
+        Box::new(MapTiling::in_parts([2, 3])),
         Box::new(LoopPeeling { count: 2 }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),

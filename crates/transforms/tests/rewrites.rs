@@ -132,6 +132,18 @@ fn strips_cover_a_dimension() {
 }
 
 #[test]
+fn maps_are_tiled_in_a_number_of_parts() {
+    for range in ["0:N", "N - 1:-1:-1", "0:N:2", "1:N"] {
+        for parts in [1, 2, 3, 10] {
+            applies(&map(range), &MapTiling::in_parts([parts]));
+        }
+        let text = applies(&map(range), &MapTiling::in_parts([Size(&Expr::sym("N") + &Expr::one())]));
+        assert!(text.contains("0:N + 1"), "{text}");
+    }
+    assert!(refuses(&map("0:N"), &MapTiling::in_parts([-1])).contains("greater than 0"));
+}
+
+#[test]
 fn iterations_of_a_map_over_numbers_are_written_out() {
     let text = applies(&map("0:1"), &MapUnroll::default());
     assert!(!text.contains("map "), "{text}");

@@ -20,6 +20,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// It applies to maps whose tiled ranges depend on no parameter of the map. Tiles need not divide the ranges: the last one is
 /// shorter. The map keeps its label, the new one around it gets the schedule. Every iteration is in exactly one tile:
 /// a range `b:e:s` in tiles of `t` becomes `b:e:s*t` outside and `k:min(k + s*t, e):s` inside.
+///
+/// Instead of sizes, `parts` gives the number of tiles of a dimension, as strategies do: of `n` iterations in `c` parts, part `k`
+/// begins with iteration `k*n // c`. Parts differ in at most one iteration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapTiling {
@@ -27,6 +30,8 @@ pub struct MapTiling {
     pub tile_sizes: Vec<Size>,
     /// Whether the sizes are known to divide the ranges. Then the inner ranges have no minimum.
     pub divides_evenly: bool,
+    /// Number of tiles in each dimension, from the first, which goes before a size; 0 leaves a dimension to `tile_sizes`.
+    pub parts: Vec<Size>,
 }
 
 impl Default for MapTiling {
@@ -56,6 +61,12 @@ static METADATA: Metadata = Metadata {
             default: Some("false"),
             summary: "Whether the sizes are proved to divide the ranges, so that no tile is shorter.",
         },
+        Parameter {
+            name: "parts",
+            ty: "list of integers or expressions",
+            default: Some("[]"),
+            summary: "Number of tiles in each dimension, before its size; 0 leaves a dimension to `tile_sizes`.",
+        },
     ],
 };
 
@@ -69,26 +80,40 @@ struct Tiled {
     size: Expr,
     /// Whether the range ascends.
     ascends: bool,
+    /// Whether `size` is the number of tiles instead.
+    is_count: bool,
 }
 
 impl MapTiling {
     /// Tiles of these sizes.
     pub fn new<S: Into<Size>>(tile_sizes: impl IntoIterator<Item = S>) -> Self {
-        MapTiling { tile_sizes: tile_sizes.into_iter().map(Into::into).collect(), divides_evenly: false }
+        let tile_sizes = tile_sizes.into_iter().map(Into::into).collect();
+        MapTiling { tile_sizes, divides_evenly: false, parts: Vec::new() }
+    }
+
+    /// This many tiles in each dimension.
+    pub fn in_parts<S: Into<Size>>(parts: impl IntoIterator<Item = S>) -> Self {
+        let parts = parts.into_iter().map(Into::into).collect();
+        MapTiling { tile_sizes: Vec::new(), divides_evenly: false, parts }
     }
 
     /// The dimensions to tile, with the facts that this relies on.
     fn tiled(&self, map: &Map, known: &Assumptions, evidence: &mut Evidence) -> Result<Vec<Tiled>, Refusal> {
         let wrong = |reason| Refusal::Parameter { parameter: "tile_sizes", reason };
-        if self.tile_sizes.len() > map.params.len() {
-            let (sizes, count) = (self.tile_sizes.len(), map.params.len());
+        let sizes = self.tile_sizes.len().max(self.parts.len());
+        if sizes > map.params.len() {
+            let count = map.params.len();
             return Err(wrong(format!("there are {sizes} sizes, and the map has {count} dimensions")));
         }
         let mut tiled = Vec::new();
-        for (at, Size(size)) in self.tile_sizes.iter().enumerate() {
-            if size.is_zero() {
-                continue;
-            }
+        for at in 0..sizes {
+            let chosen =
+                |sizes: &[Size]| sizes.get(at).map(|Size(size)| size.clone()).filter(|size| !size.is_zero());
+            let (size, is_count) = match (chosen(&self.tile_sizes), chosen(&self.parts)) {
+                (None, None) => continue,
+                (Some(size), None) => (size, false),
+                (_, Some(count)) => (count, true),
+            };
             let (param, range) = (&map.params[at], &map.ranges.0[at]);
             if size.sign(known) != Sign::Positive {
                 return Err(wrong(format!("it is not proved that {size} is greater than 0")));
@@ -105,15 +130,15 @@ impl MapTiling {
             if !range.tile.is_one() {
                 return Err(Refusal::structure(param.as_str(), "has a range of tiles"));
             }
-            if self.divides_evenly {
-                let rest = range.steps().modulo(size);
+            if self.divides_evenly && !is_count {
+                let rest = range.steps().modulo(&size);
                 if !rest.is_zero() {
                     let needed = format!("{size} divides {}", range.steps());
                     return Err(Refusal::Unproved { about: param.to_string(), needed });
                 }
                 evidence.note(param.as_str(), Claim::Equal(rest, Expr::zero()));
             }
-            tiled.push(Tiled { at, size: size.clone(), ascends });
+            tiled.push(Tiled { at, size, ascends, is_count });
         }
         if tiled.is_empty() {
             return Err(wrong("no dimension is tiled".to_owned()));
@@ -162,10 +187,23 @@ impl Transformation for MapTiling {
             return Err(EditError::NoNode(entry));
         };
         let (mut params, mut ranges, mut inner) = (Vec::new(), Vec::new(), map.clone());
-        for Tiled { at, size, ascends } in tiled {
+        for Tiled { at, size, ascends, is_count } in tiled {
             let range = &map.ranges.0[at];
             let name = editor.derived_container_name(map.params[at].as_str(), "tile");
             let tile = Symbol::of(&fresh(&name, &params));
+            if is_count {
+                // Part `k` of `c` begins with iteration `k*n // c`.
+                let iteration = |part: &Expr| {
+                    let first = (part * &range.steps()).floor_div(&size);
+                    &range.begin + &(&range.step * &first)
+                };
+                let part = Expr::symbol(tile.clone());
+                let end = iteration(&(&part + &Expr::one()));
+                inner.ranges.0[at] = Range { begin: iteration(&part), end, ..range.clone() };
+                ranges.push(Range::new(Expr::zero(), size));
+                params.push(tile);
+                continue;
+            }
             let (first, stride) = (Expr::symbol(tile.clone()), &range.step * &size);
             let end = &first + &stride;
             let end = match (self.divides_evenly, ascends) {
