@@ -56,7 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // 4. Compile, and load into this process. The header is for callers in C, of the same code linked to a library.
     let object = sdfg_codegen::compile(&program, &CompileOptions::default())?;
     let library = Library::load(&object)?;
-    println!("{} bytes of object code, which a C program calls as\n", object.bytes().len());
+    println!(
+        "{} bytes of object code, which a C program calls as\n",
+        object.files().iter().map(Vec::len).sum::<usize>()
+    );
     let header = c_header(object.interface());
     let run = header.lines().skip_while(|line| !line.starts_with("int32_t laplace_run"));
     run.take_while(|line| !line.is_empty()).for_each(|line| println!("  {line}"));

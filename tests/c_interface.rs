@@ -252,6 +252,23 @@ fn overlapping_arguments() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "overlaps");
 }
 
+/// Twelve arrays that are written make more pairs than are compared one by one.
+#[test]
+fn overlaps_of_many_arguments() {
+    let names: Vec<String> = (0..12).map(|number| format!("A{number:02}")).collect();
+    let mut text = "sdfg many {\n  symbol N: i64\n  array R: i64[N]\n".to_owned();
+    let mut state = "  state s {\n".to_owned();
+    for name in &names {
+        text.push_str(&format!("  array {name}: i64[N]\n"));
+        state.push_str(&format!(
+            "    access {name}\n    access R{name} = R\n    R{name} -> {name}: R[0:N] -> {name}[0:N]\n"
+        ));
+    }
+    let program =
+        sdfg::text::parse("many.sdft", &format!("{text}{state}  }}\n}}\n")).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "many_overlaps");
+}
+
 /// `B` is `A` backwards, then each element of `C` added up from `A` and `B`, then the first of `A` is read again after one of `C` was written.
 const MOVING: &str = "\
 sdfg moving {

@@ -74,7 +74,7 @@ fn print_hashes(name: &str, program: &Validated) {
             print_hash(&format!("{name} {level} {kind}"), ir.as_bytes());
         }
         let object = llvm::compile(&plan, &options).expect("it compiles");
-        print_hash(&format!("{name} {level} object"), object.bytes());
+        print_hash(&format!("{name} {level} object"), &object.files().concat());
     }
 }
 

@@ -87,8 +87,7 @@ impl Interpret {
         }
         let exposed = with_dumps(validated, &self.data)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
-        let expanded =
-            self.blas.is_given().then(|| self.blas.expanded(exposed.program.sdfg())).transpose()?;
+        let expanded = self.blas.is_given().then(|| self.blas.expanded(&exposed.program)).transpose()?;
         let program = expanded.as_ref().unwrap_or(&exposed.program);
         let mut interpreter = Interpreter::new(program).map_err(Failure::program)?;
         // SAFETY: without --allow-external, the program names no functions but those of a BLAS that the user asked for. With it, the

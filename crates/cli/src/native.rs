@@ -147,7 +147,7 @@ impl NativeOptions {
         }
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
-        let expanded = self.blas.expanded(exposed.program.sdfg())?;
+        let expanded = self.blas.expanded(&exposed.program)?;
         let overlapping = self.overlapping(expanded.sdfg())?;
         let LowerOptions { instrumentation, debug, apart, .. } = lowering.clone();
         let lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };

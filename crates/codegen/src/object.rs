@@ -1,4 +1,4 @@
-//! Compiled code before loading or linking: one object file and its external requirements.
+//! Compiled code before loading or linking: object files and their external requirements.
 //!
 //! In-process loading and linking to a file both start from this type, with or without LLVM.
 
@@ -10,14 +10,14 @@ use sdfg_runtime::Sanitizer;
 
 use crate::interface::Interface;
 
-/// A relocatable object file of the host's format, with the interface of the program in it.
+/// Relocatable object files of the host's format, with the interface of the program in them.
 ///
 /// The bytes are a function of the program and the compile options alone. The parts cannot be changed from outside: what is
 /// known of the code ([`ObjectCode::hazard`]) would be true of another.
 #[derive(Clone, Debug)]
 pub struct ObjectCode {
     pub(crate) interface: Interface,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) files: Vec<Vec<u8>>,
     pub(crate) requirements: Requirements,
     pub(crate) hazard: Option<Hazard>,
 }
@@ -28,12 +28,21 @@ impl ObjectCode {
         &self.interface
     }
 
-    /// The object file.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The object files: one, or several of a large program, which call each other.
+    pub fn files(&self) -> &[Vec<u8>] {
+        &self.files
     }
 
-    /// Requirements of the code that the object does not contain.
+    /// The name of each object file with its bytes.
+    pub(crate) fn named_files(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let name = self.interface.name();
+        self.files.iter().enumerate().map(move |(number, bytes)| {
+            let name = if number == 0 { name.to_owned() } else { format!("{name}.{number}") };
+            (name, bytes.as_slice())
+        })
+    }
+
+    /// Requirements of the code that the objects do not contain.
     pub fn requirements(&self) -> &Requirements {
         &self.requirements
     }

@@ -20,7 +20,7 @@ const PROFILE: u8 = 8;
 const PROCESSOR: u8 = 16;
 
 /// Magic bytes of an object in the cache; a change of the layout below changes them.
-pub(super) const MAGIC: &[u8] = b"sdfg object 1\n";
+pub(super) const MAGIC: &[u8] = b"sdfg object 2\n";
 
 /// After so long, nobody writes a file any more.
 pub(super) const ABANDONED: Duration = Duration::from_secs(3600);
@@ -35,7 +35,7 @@ impl Cache {
     /// As [`llvm::compile`].
     pub fn compile(&self, plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, LlvmError> {
         let path = self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?));
-        if let Some((needs, bytes)) = read(&path) {
+        if let Some((needs, files)) = read(&path) {
             let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
             let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
             let externals = plan.externals.clone();
@@ -53,7 +53,7 @@ impl Cache {
                 source_cache: Some(self.folder.clone()),
             };
             let hazard = Some(Hazard::UnknownProgram);
-            return Ok(ObjectCode { interface: plan.interface()?, bytes, requirements, hazard });
+            return Ok(ObjectCode { interface: plan.interface()?, files, requirements, hazard });
         }
         let mut object = llvm::compile(plan, options)?;
         object.requirements.source_cache = Some(self.folder.clone());
@@ -72,7 +72,10 @@ impl Cache {
                 | (u8::from(profile) * PROFILE)
                 | (u8::from(processor) * PROCESSOR),
         ];
-        payload.extend_from_slice(&object.bytes);
+        for file in &object.files {
+            payload.extend_from_slice(&(file.len() as u64).to_le_bytes());
+            payload.extend_from_slice(file);
+        }
         put(&self.folder, path, &[MAGIC, &Sha256::digest(&payload), &payload])?;
         self.trim(LIMIT)
     }
@@ -99,16 +102,25 @@ impl Cache {
     }
 }
 
-/// The requirements of the object in a file, and the object; `None` if it is missing or damaged.
-fn read(path: &Path) -> Option<(u8, Vec<u8>)> {
+/// The requirements of the objects in a file, and the objects; `None` if it is missing or damaged.
+fn read(path: &Path) -> Option<(u8, Vec<Vec<u8>>)> {
     let bytes = std::fs::read(path).ok()?;
     let (hash, payload) = bytes.strip_prefix(MAGIC)?.split_at_checked(Sha256::output_size())?;
     if Sha256::digest(payload).as_slice() != hash {
         return None;
     }
-    let (needs, object) = payload.split_first()?;
+    let (needs, mut rest) = payload.split_first()?;
+    let mut files = Vec::new();
+    while let Some((length, behind)) = rest.split_first_chunk() {
+        let (file, behind) = behind.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        files.push(file.to_vec());
+        rest = behind;
+    }
+    if files.is_empty() || !rest.is_empty() {
+        return None;
+    }
     count_as_used(path);
-    Some((*needs, object.to_vec()))
+    Some((*needs, files))
 }
 
 /// A hash of everything that the object of a plan depends on.

@@ -51,17 +51,21 @@ fn what_was_compiled_is_taken() {
     let [file] = &files(&cache)[..] else { panic!("one object") };
     // What is taken is what lies there: a change that is whole is believed.
     let mut payload = vec![0];
+    payload.extend_from_slice(&11_u64.to_le_bytes());
     payload.extend_from_slice(b"other bytes");
     let changed = [MAGIC, Sha256::digest(&payload).as_slice(), &payload].concat();
     std::fs::write(file, changed).unwrap();
     let second = cache.compile(&plan, &quick()).unwrap();
-    assert_eq!((second.bytes.as_slice(), second.requirements.openmp), (&b"other bytes"[..], false));
+    assert_eq!(
+        (second.files.as_slice(), second.requirements.openmp),
+        (&[b"other bytes".to_vec()][..], false)
+    );
     assert!(first.requirements.openmp && first.interface == second.interface);
     // What is not whole is not.
     let whole = std::fs::read(file).unwrap();
     for length in [0, 5, MAGIC.len() + 7, whole.len() - 1] {
         std::fs::write(file, &whole[..length]).unwrap();
-        assert_eq!(cache.compile(&plan, &quick()).unwrap().bytes, first.bytes);
+        assert_eq!(cache.compile(&plan, &quick()).unwrap().files, first.files);
     }
     assert_eq!(cache.contents().unwrap().objects, 1);
     assert_eq!(cache.clear().unwrap().objects, 1);
@@ -117,7 +121,7 @@ fn versions_are_kept() {
     let several = versions(&[llvm::Level::V2, llvm::Level::V3]);
     let first = cache.compile(&plan(PROGRAM), &several).unwrap();
     let second = cache.compile(&plan(PROGRAM), &several).unwrap();
-    assert!(second.requirements.processor && first.bytes == second.bytes);
+    assert!(second.requirements.processor && first.files == second.files);
     cache.compile(&plan(PROGRAM), &versions(&[llvm::Level::V2, llvm::Level::V4])).unwrap();
     assert_eq!(cache.contents().unwrap().objects, 2);
 }
@@ -156,7 +160,7 @@ fn everything_counts_but_the_name() {
 fn a_folder_that_cannot_be_used_changes_nothing() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let cache = Cache::in_folder(file.path());
-    assert!(!cache.compile(&plan(PROGRAM), &quick()).unwrap().bytes.is_empty());
+    assert!(!cache.compile(&plan(PROGRAM), &quick()).unwrap().files.is_empty());
     assert!(cache.contents().is_err());
 }
 
@@ -196,12 +200,12 @@ fn what_killed_writers_leave_is_counted_and_cleared() {
 fn many_threads_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::in_folder(folder.path());
-    let expected = llvm::compile(&plan(PROGRAM), &quick()).unwrap().bytes;
+    let expected = llvm::compile(&plan(PROGRAM), &quick()).unwrap().files;
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    assert_eq!(cache.compile(&plan(PROGRAM), &quick()).unwrap().bytes, expected);
+                    assert_eq!(cache.compile(&plan(PROGRAM), &quick()).unwrap().files, expected);
                     cache.clear().unwrap();
                 }
             });

@@ -44,7 +44,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
         .file_name()
         .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
     let linker = Linker::find()?;
-    let input = object_file(object.interface.name(), &object.bytes)?;
+    let inputs = program_files(object)?;
     let result = Output::new(path)?;
 
     let mut command = linker.command();
@@ -65,7 +65,7 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
             command.args(is_complete.then_some(["-z", "defs"]).into_iter().flatten()).arg("--as-needed");
         }
     }
-    command.arg("-o").arg(result.temporary()).arg(input.path());
+    command.arg("-o").arg(result.temporary()).args(inputs.iter().map(NamedTempFile::path));
     let runtime = runtime_files(object)?;
     command.args(runtime.iter().map(NamedTempFile::path));
     let externals = Externals::prepare(&object.requirements, Form::Object)?;
@@ -111,12 +111,12 @@ pub fn shared_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
 /// # Errors
 /// As [`shared_library`].
 pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
-    if object.requirements.runtime_objects().next().is_none() {
-        return Ok(object.bytes.clone());
+    if let ([only], None) = (object.files(), object.requirements.runtime_objects().next()) {
+        return Ok(only.clone());
     }
     let failed = |source| LinkError::Write { path: "an object in the temporary folder".into(), source };
     let linker = Linker::find()?;
-    let input = object_file(object.interface.name(), &object.bytes)?;
+    let inputs = program_files(object)?;
     let runtime = runtime_files(object)?;
     let output = tempfile::Builder::new().prefix("sdfg-").suffix(".o").tempfile().map_err(failed)?;
     let mut command = linker.command();
@@ -124,7 +124,7 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
     if linker.flavour == Flavour::Driver {
         command.arg("-nostdlib");
     }
-    command.arg("-o").arg(output.path()).arg(input.path());
+    command.arg("-o").arg(output.path()).args(inputs.iter().map(NamedTempFile::path));
     command.args(runtime.iter().map(NamedTempFile::path));
     linker::run(&linker.program, command)?;
     std::fs::read(output.path()).map_err(failed)
@@ -137,11 +137,10 @@ pub fn relocatable(object: &ObjectCode) -> Result<Vec<u8>, LinkError> {
 pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError> {
     let failed = |source| LinkError::Write { path: path.to_owned(), source };
     let externals = Externals::prepare(&object.requirements, Form::Object)?;
-    let mut members = vec![NewArchiveMember::new(
-        object.bytes.as_slice(),
-        &DEFAULT_OBJECT_READER,
-        format!("{}.o", object.interface.name()),
-    )];
+    let mut members = Vec::new();
+    for (name, bytes) in object.named_files() {
+        members.push(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("{name}.o")));
+    }
     for (name, bytes) in object.requirements.runtime_objects() {
         members.push(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("sdfg-{name}.o")));
     }
@@ -152,6 +151,11 @@ pub fn static_library(object: &ObjectCode, path: &Path) -> Result<(), LinkError>
     let mut bytes = Cursor::new(Vec::new());
     write_archive_to_stream(&mut bytes, &members, ArchiveKind::Gnu, false, None).map_err(failed)?;
     write_file(path, bytes.get_ref())
+}
+
+/// The objects of a program, as files.
+fn program_files(object: &ObjectCode) -> Result<Vec<NamedTempFile>, LinkError> {
+    object.named_files().map(|(name, bytes)| object_file(&name, bytes)).collect()
 }
 
 /// The objects of this project's runtime that a program needs, as files.

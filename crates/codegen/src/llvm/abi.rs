@@ -29,9 +29,6 @@ const ARENA: u32 = 3;
 /// The first of the fields that hold address and size in bytes of a persistent buffer.
 const BUFFERS: u32 = 4;
 
-/// Bytes of what a caller passes for a stream: the address of the elements and their number.
-const QUEUE_BYTES: i64 = 16;
-
 impl<'ctx> Emitter<'ctx> {
     fn handle_type(&self) -> StructType<'ctx> {
         let mut fields: Vec<BasicTypeEnum<'ctx>> =
@@ -437,42 +434,6 @@ impl<'ctx> Function<'_, 'ctx> {
             _ => return Err(self.emitter.defect(format!("an argument of {element} is no pointer"))),
         };
         self.bind_buffer(buffer, Base::Fixed(pointer));
-        Ok(())
-    }
-
-    /// Ends the run if memory that the program writes is also that of another argument: the code is made for memory that
-    /// does not overlap where nothing else is said.
-    fn refuse_overlaps(&self) -> Emit<()> {
-        let mut spans = Vec::new();
-        for argument in self.emitter.plan.arguments.iter().filter(|argument| !argument.by_value) {
-            let Buffer { element, size, .. } = self.emitter.plan.buffer(argument.buffer);
-            let i64 = self.emitter.i64();
-            let begin = self.builder.build_ptr_to_int(self.base(argument.buffer)?, i64, "")?;
-            let bytes = if argument.kind == PassedAs::Queue {
-                self.emitter.constant(QUEUE_BYTES)
-            } else {
-                let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
-                self.byte_size(*element, count)?
-            };
-            let end = self.builder.build_int_add(begin, bytes, "")?;
-            spans.push((argument, begin, end));
-        }
-        for (at, (first, begin, end)) in spans.iter().enumerate() {
-            for (second, other_begin, other_end) in
-                spans.iter().skip(at + 1).filter(|(second, ..)| first.written || second.written)
-            {
-                let both = [first.buffer, second.buffer];
-                if both.iter().all(|buffer| self.emitter.plan.overlapping.contains(buffer)) {
-                    continue;
-                }
-                let (both_begin, both_end) =
-                    (self.larger(*begin, *other_begin)?, self.smaller(*end, *other_end)?);
-                let meet = self.compare(IntPredicate::SLT, both_begin, both_end)?;
-                let text =
-                    format!("`{}` and `{}` overlap, and one of them is written", first.name, second.name);
-                self.fail_if(meet, Status::InvalidArgument, &text)?;
-            }
-        }
         Ok(())
     }
 

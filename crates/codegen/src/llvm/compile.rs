@@ -1,24 +1,36 @@
 //! Compiles a plan to LLVM IR, assembly text or an object file.
 
+use std::num::NonZeroUsize;
+
 use inkwell::context::Context;
 
 use super::emitter::Emitter;
 use super::error::LlvmError;
 use super::machine::Machine;
 use super::options::CompileOptions;
+use super::parts::{Cut, is_large};
 use crate::interface::Interface;
 use crate::object::{Hazard, ObjectCode, Requirements};
 use crate::plan::Plan;
 
-/// Compiles `plan` to an object file.
+/// Compiles `plan` to object files: one, or several for a large program, which the available cores compile side by side. The
+/// objects do not depend on the number of cores.
 ///
 /// # Errors
 /// [`LlvmError`] when the plan asks for what this back end cannot do, or LLVM does not know the processor.
 pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, LlvmError> {
+    compile_with(plan, options, std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
+
+/// As [`compile`], on up to so many threads.
+pub(super) fn compile_with(
+    plan: &Plan,
+    options: &CompileOptions,
+    threads: NonZeroUsize,
+) -> Result<ObjectCode, LlvmError> {
     let interface = plan.interface()?;
     with_module(plan, options, &interface, |machine, emitter| {
-        machine.optimise(&emitter.module)?;
-        let bytes = machine.object(&emitter.module)?;
+        let files = object_files(machine, emitter, options, threads)?;
         let requirements = Requirements {
             openmp: emitter.uses_openmp(),
             runtime: emitter.uses_runtime(),
@@ -31,11 +43,34 @@ pub fn compile(plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, Llvm
             source_cache: None,
         };
         let hazard = Some(Hazard::UnknownProgram);
-        Ok(ObjectCode { interface: interface.clone(), bytes, requirements, hazard })
+        Ok(ObjectCode { interface: interface.clone(), files, requirements, hazard })
     })
 }
 
-/// The LLVM IR of `plan`, as text: as it was emitted, or after optimisation.
+/// The object files of a module.
+fn object_files(
+    machine: &Machine,
+    emitter: &Emitter<'_>,
+    options: &CompileOptions,
+    threads: NonZeroUsize,
+) -> Result<Vec<Vec<u8>>, LlvmError> {
+    let module = &emitter.module;
+    // The runtimes of sanitizers know of modules, which they are told once for each.
+    if options.sanitizer.is_some() || !is_large(module) {
+        machine.optimise(module)?;
+        return Ok(vec![machine.object(module)?]);
+    }
+    machine.optimise_program(module)?;
+    match Cut::of(module, &emitter.plan.name) {
+        Some(cut) => cut.compile(options, threads),
+        None => {
+            machine.optimise_part(module)?;
+            Ok(vec![machine.object(module)?])
+        }
+    }
+}
+
+/// The LLVM IR of `plan`, as text: as it was emitted, or after optimisation. Also that of a large program is one module.
 ///
 /// # Errors
 /// As [`compile`].
@@ -48,7 +83,7 @@ pub fn llvm_ir(plan: &Plan, options: &CompileOptions, optimised: bool) -> Result
     })
 }
 
-/// The assembly text of `plan`.
+/// The assembly text of `plan`. Also that of a large program is one text.
 ///
 /// # Errors
 /// As [`compile`].

@@ -236,10 +236,15 @@ impl<'e, 'ctx> Function<'e, 'ctx> {
 
     /// Ends the run with `status`; nothing may be written after it in this block.
     pub(super) fn fail(&self, status: Status, text: &str) -> Emit<()> {
+        self.fail_with(status, self.emitter.text(text))
+    }
+
+    /// As [`Function::fail`], with the address of a text that lives as long as the code.
+    pub(super) fn fail_with(&self, status: Status, text: PointerValue<'ctx>) -> Emit<()> {
         self.fallible.set(true);
         let code = self.emitter.i32().const_int(status.code() as u64, false);
         self.builder.build_store(self.status, code)?;
-        self.set_error(self.emitter.text(text), code)?;
+        self.set_error(text, code)?;
         self.jump(self.exit)
     }
 

@@ -16,7 +16,7 @@ use super::joined_pointers::forbid_vectorisation;
 use super::level::Level;
 use super::multiply_add::form_multiply_adds;
 use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};
-use super::passes::passes;
+use super::passes::{Passes, passes};
 use super::process;
 use super::processor::{check_features, check_name};
 use super::sanitizer;
@@ -95,6 +95,29 @@ impl Machine {
         module.set_data_layout(&self.target.get_target_data().get_data_layout());
     }
 
+    /// Runs the passes of the optimisation level that look at the program as a whole over `module`.
+    pub(super) fn optimise_program(&self, module: &Module<'_>) -> Result<(), LlvmError> {
+        match passes(self.level).and_then(|passes| passes.program) {
+            // Functions that are declared in another module keep what is known of them.
+            Some(program) => self.run_passes(module, &format!("{program},cgscc(function-attrs)")),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the passes that follow [`Machine::optimise_program`] over `module`, a part of the program.
+    pub(super) fn optimise_part(&self, module: &Module<'_>) -> Result<(), LlvmError> {
+        // Copies of helpers and texts that this part does not use.
+        self.run_passes(module, "globaldce")?;
+        match passes(self.level) {
+            None => self.run_passes(module, "default<O0>")?,
+            Some(passes) => {
+                self.run_passes(module, &passes.before)?;
+                self.optimise_loops(module, passes)?;
+            }
+        }
+        self.form_multiply_adds(module)
+    }
+
     /// Runs the passes of the optimisation level over `module`, then those of the sanitizer.
     pub(super) fn optimise(&self, module: &Module<'_>) -> Result<(), LlvmError> {
         match passes(self.level) {
@@ -105,18 +128,25 @@ impl Machine {
                 self.run_passes(module, &list)?;
             }
             Some(passes) => {
-                self.run_passes(module, &passes.before)?;
-                let after = match forbid_vectorisation(module)? {
-                    0 => passes.after,
-                    _ => passes.after_without_reuse(),
-                };
-                self.run_passes(module, &after)?;
+                self.run_passes(module, &passes.until_vectorisation())?;
+                self.optimise_loops(module, passes)?;
             }
         }
-        if self.level == OptLevel::Quick {
-            form_multiply_adds(module)?;
-        }
+        self.form_multiply_adds(module)?;
         self.sanitizer.map_or(Ok(()), |sanitizer| self.run_passes(module, sanitizer::passes(sanitizer)))
+    }
+
+    /// Vectorises, where nothing forbids it, and runs the passes after that.
+    fn optimise_loops(&self, module: &Module<'_>, passes: Passes) -> Result<(), LlvmError> {
+        let after = match forbid_vectorisation(module)? {
+            0 => passes.after,
+            _ => passes.after_without_reuse(),
+        };
+        self.run_passes(module, &after)
+    }
+
+    fn form_multiply_adds(&self, module: &Module<'_>) -> Result<(), LlvmError> {
+        if self.level == OptLevel::Quick { form_multiply_adds(module) } else { Ok(()) }
     }
 
     /// Runs the passes named by `passes` (the syntax of `opt -passes`) over `module`.

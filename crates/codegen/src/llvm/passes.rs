@@ -1,8 +1,9 @@
-//! Pass lists of the optimisation levels, in two parts: before and after loop vectorisation.
+//! Pass lists of the optimisation levels, in three parts: passes over the whole program, and those before and after
+//! loop vectorisation.
 //!
 //! The lists are LLVM's own (`opt -passes='default<O2>' -print-pipeline-passes`), written out because LLVM
-//! cannot stop in the middle of a pipeline. Between the parts, [`joined_pointers`](super::joined_pointers) inspects the loops
-//! that are about to be vectorised. Passes for constructs that no program has are omitted: coroutines,
+//! cannot stop in the middle of a pipeline. After the first part, [`parts`](super::parts) may distribute the module over several.
+//! After the second, [`joined_pointers`](super::joined_pointers) inspects the loops that are about to be vectorised. Passes for constructs that no program has are omitted: coroutines,
 //! profiles, annotations, LLVM's own OpenMP runtime, and loop distribution.
 //!
 //! The lists differ from LLVM's in one option. Before vectorisation, `simplifycfg` does not sink common
@@ -11,9 +12,11 @@
 
 use super::options::OptLevel;
 
-/// A pass list in two parts.
+/// A pass list in three parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passes {
+    /// Passes that carry constants and facts between functions, if the level has any.
+    pub(super) program: Option<String>,
     /// Passes that prepare loops.
     pub(super) before: String,
     /// Vectorisation, and what follows it.
@@ -55,7 +58,8 @@ pub(super) fn passes(level: OptLevel) -> Option<Passes> {
         OptLevel::O0 => None,
         OptLevel::Quick => Some(quick()),
         OptLevel::O1 | OptLevel::O2 | OptLevel::O3 => {
-            Some(Passes { before: before_vectorisation(level), after: from_vectorisation(level) })
+            let program = Some(of_program(level));
+            Some(Passes { program, before: before_vectorisation(level), after: from_vectorisation(level) })
         }
     }
 }
@@ -72,18 +76,24 @@ fn quick() -> Passes {
         loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>))";
     let after = "function<eager-inv>(loop-vectorize<interleave-forced-only>,early-cse,\
         instcombine<no-verify-fixpoint>,simplifycfg)";
-    Passes { before: before.to_owned(), after: after.to_owned() }
+    Passes { program: None, before: before.to_owned(), after: after.to_owned() }
+}
+
+fn of_program(level: OptLevel) -> String {
+    let split_calls = if level == OptLevel::O3 { ",callsite-splitting" } else { "" };
+    format!(
+        "forceattrs,inferattrs,function<eager-inv>(lower-expect,{SIMPLIFY_FIRST},sroa<modify-cfg>,early-cse<>{split_calls}),\
+         ipsccp,called-value-propagation,globalopt"
+    )
 }
 
 fn before_vectorisation(level: OptLevel) -> String {
     let best = level == OptLevel::O3;
-    let split_calls = if best { ",callsite-splitting" } else { "" };
     let promote_arguments = if best { "argpromotion," } else { "" };
     let reduce_branches = if best { "chr," } else { "" };
     let of_functions = if level == OptLevel::O1 { simplification_of_o1() } else { simplification(best) };
     format!(
-        "forceattrs,inferattrs,function<eager-inv>(lower-expect,{SIMPLIFY_FIRST},sroa<modify-cfg>,early-cse<>{split_calls}),\
-         ipsccp,called-value-propagation,globalopt,function<eager-inv>(mem2reg,{COMBINE},{SIMPLIFY}),always-inline,{ANALYSES},\
+        "function<eager-inv>(mem2reg,{COMBINE},{SIMPLIFY}),always-inline,{ANALYSES},\
          cgscc(devirt<4>(inline,function-attrs<skip-non-recursive-function-attrs>,{promote_arguments}\
          function<eager-inv;no-rerun>({of_functions}),function-attrs,function(require<should-not-run-function-passes>))),\
          deadargelim,globalopt,globaldce,elim-avail-extern,rpo-function-attrs,recompute-globalsaa,\
@@ -130,6 +140,14 @@ fn from_vectorisation(level: OptLevel) -> String {
 }
 
 impl Passes {
+    /// The first two parts.
+    pub(super) fn until_vectorisation(&self) -> String {
+        match &self.program {
+            Some(program) => format!("{program},{}", self.before),
+            None => self.before.clone(),
+        }
+    }
+
     /// The second part without the pass that takes loaded values from the iteration before, which asks the analysis of dependences, too.
     pub(super) fn after_without_reuse(&self) -> String {
         self.after.replace("loop-load-elim,", "")

@@ -119,7 +119,9 @@ impl JitCode {
         .map_err(&defect)?;
         add(generator);
 
-        code.add_object(&object.bytes)?;
+        for bytes in &object.files {
+            code.add_object(bytes)?;
+        }
         for (_, bytes) in object.requirements.runtime_objects() {
             code.add_object(bytes)?;
         }

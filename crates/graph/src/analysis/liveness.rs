@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_graph::{ControlGraph, ControlStep, begin, containers_read};
-use super::fixpoint::solve_backward;
+use super::fixpoint::{Fact, solve_backward};
 use super::state_effects::{Containers, StateEffects};
+use crate::ir::ids::Id;
 use crate::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId, TransitionId};
 
 /// Live containers at each point.
@@ -28,12 +29,18 @@ impl Liveness {
         let containers = Containers::of(sdfg);
         let effects: BTreeMap<StateId, StateEffects> =
             sdfg.states().map(|(id, _)| (id, StateEffects::of(sdfg, id, &containers))).collect();
-        let mut after = solve_backward(&graph, live_after_call(sdfg), |step, after| {
-            live_before(sdfg, &containers, &effects, step, after)
-        });
-        let before: Vec<BTreeSet<ContainerId>> = (0..graph.len())
-            .map(|at| live_before(sdfg, &containers, &effects, graph.steps()[at], &after[at]))
+        let changes: BTreeMap<ControlStep, Change> = graph
+            .steps()
+            .iter()
+            .map(|step| (*step, Change::of(sdfg, &containers, &effects, *step)))
             .collect();
+        let live_before = |step: ControlStep, after: &Live| match changes.get(&step) {
+            Some(change) => change.before(after),
+            None => after.clone(),
+        };
+        let after = solve_backward(&graph, Live::of(live_after_call(sdfg)), live_before);
+        let before: Vec<BTreeSet<ContainerId>> =
+            (0..graph.len()).map(|at| live_before(graph.steps()[at], &after[at]).containers()).collect();
         let mut liveness =
             Liveness { before: BTreeMap::new(), after: BTreeMap::new(), along: BTreeMap::new() };
         for (block, _) in sdfg.blocks() {
@@ -41,12 +48,12 @@ impl Liveness {
             liveness.before.insert(block, first.map(|at| before[at].clone()).unwrap_or_default());
             // A jump has nothing to try after it: what holds after it is what holds where it leads.
             let done = graph.number(ControlStep::Done(block)).map(|at| before[at].clone());
-            let jump = graph.number(ControlStep::Jump(block)).map(|at| after[at].clone());
+            let jump = graph.number(ControlStep::Jump(block)).map(|at| after[at].containers());
             liveness.after.insert(block, done.or(jump).unwrap_or_default());
         }
         for (id, _) in sdfg.transitions() {
             let taken = graph.number(ControlStep::Take(id));
-            liveness.along.insert(id, taken.map(|at| std::mem::take(&mut after[at])).unwrap_or_default());
+            liveness.along.insert(id, taken.map(|at| after[at].containers()).unwrap_or_default());
         }
         liveness
     }
@@ -70,25 +77,86 @@ impl Liveness {
     }
 }
 
-fn live_before(
-    sdfg: &Sdfg,
-    containers: &Containers,
-    effects: &BTreeMap<StateId, StateEffects>,
-    step: ControlStep,
-    after: &BTreeSet<ContainerId>,
-) -> BTreeSet<ContainerId> {
-    let mut live = after.clone();
-    if let ControlStep::State(block) = step
-        && let BlockKind::State(state) = sdfg.block(block).kind
-        && let Some(effects) = effects.get(&state)
-    {
-        live.retain(|container| !effects.overwritten.contains(container));
-        let seen = effects.reads.iter().filter(|read| read.sees_before).map(|read| read.container);
-        live.extend(seen.filter(|container| containers.lasts(*container)));
+/// Containers of one SDFG, a bit for each: the worklist visits each step several times, with hundreds of containers in large
+/// programs.
+#[derive(Clone, Debug, Default)]
+struct Live(Vec<u64>);
+
+impl Live {
+    fn of(containers: impl IntoIterator<Item = ContainerId>) -> Self {
+        let mut live = Live::default();
+        containers.into_iter().for_each(|container| live.insert(container));
+        live
     }
-    let read = containers_read(sdfg, step);
-    live.extend(read.iter().flat_map(|container| containers.named_by(*container)));
-    live
+
+    fn insert(&mut self, container: ContainerId) {
+        let (word, bit) = (container.index() / 64, container.index() % 64);
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
+    }
+
+    fn containers(&self) -> BTreeSet<ContainerId> {
+        let bits = self.0.iter().enumerate().flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| 64 * word + bit)
+        });
+        bits.map(ContainerId::from_index).collect()
+    }
+}
+
+impl Fact for Live {
+    fn join(&mut self, other: &Self) -> bool {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        let mut changed = false;
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            changed |= more & !*word != 0;
+            *word |= more;
+        }
+        changed
+    }
+}
+
+/// The change of liveness over one step, backwards.
+struct Change {
+    overwritten: Live,
+    read: Live,
+}
+
+impl Change {
+    fn of(
+        sdfg: &Sdfg,
+        containers: &Containers,
+        effects: &BTreeMap<StateId, StateEffects>,
+        step: ControlStep,
+    ) -> Self {
+        let read = containers_read(sdfg, step);
+        let mut change = Change {
+            overwritten: Live::default(),
+            read: Live::of(read.iter().flat_map(|container| containers.named_by(*container))),
+        };
+        if let ControlStep::State(block) = step
+            && let BlockKind::State(state) = sdfg.block(block).kind
+            && let Some(effects) = effects.get(&state)
+        {
+            change.overwritten = Live::of(effects.overwritten.iter().copied());
+            let seen = effects.reads.iter().filter(|read| read.sees_before).map(|read| read.container);
+            let lasting = seen.filter(|container| containers.lasts(*container));
+            lasting.for_each(|container| change.read.insert(container));
+        }
+        change
+    }
+
+    fn before(&self, after: &Live) -> Live {
+        let mut live = after.clone();
+        for (word, overwritten) in live.0.iter_mut().zip(&self.overwritten.0) {
+            *word &= !overwritten;
+        }
+        live.join(&self.read);
+        live
+    }
 }
 
 /// Containers that the caller, or the next call, may read.

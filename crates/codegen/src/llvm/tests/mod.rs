@@ -5,6 +5,7 @@ mod calls;
 mod control;
 mod files;
 mod parallel;
+mod parts;
 mod plans;
 mod quick;
 mod references;
