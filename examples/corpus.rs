@@ -5,7 +5,7 @@
 //! select the graphs whose path contains one of them. Each graph runs in a separate process, so a crash
 //! counts as one failure. The command prints a line for each graph, a table for each variant, and the totals.
 //! The exit status tells whether any graph failed. `--table FILE` writes the outcome of each program and
-//! variant as a table with reasons; equal outcomes give equal tables.
+//! variant as a table with reasons; equal outcomes give equal tables. It keeps the page's part about surveys.
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -61,13 +61,19 @@ fn main() -> ExitCode {
     let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
     let Ok(outcomes) = run_all(&folder, &chosen, &engines) else { return ExitCode::FAILURE };
     if let Some(path) = table
-        && let Err(error) = std::fs::write(&path, coverage(&outcomes))
+        && let Err(error) = std::fs::write(&path, coverage(&outcomes) + &surveys(&path))
     {
         say(format_args!("{}: {error}", path.display())).ok();
         return ExitCode::from(2);
     }
     let none_failed = outcomes.iter().all(|(.., outcome)| !matches!(outcome, Outcome::Failed(_)));
     if none_failed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The part of the table's page that surveys fill by hand.
+fn surveys(page: &Path) -> String {
+    let old = std::fs::read_to_string(page).unwrap_or_default();
+    old.find("\n## Surveys").map(|at| old[at..].to_owned()).unwrap_or_default()
 }
 
 /// Prints a line.

@@ -8,6 +8,7 @@
 use std::num::NonZeroU32;
 
 use sdfg::interpret::Arguments;
+use sdfg_codegen::NativeExternals;
 use sdfg_codegen::load::{Call, CallError, Library, LoadError, PreparedCall};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
@@ -20,6 +21,12 @@ use sdfg_codegen::source::{CCompiler, SourceOptions};
 pub fn load(object: &ObjectCode) -> Result<Library, LoadError> {
     // SAFETY: sources of tests have no constructors, and BLAS libraries may be loaded by any process.
     unsafe { Library::load_external(object) }
+}
+
+/// Functions of external tasklets, for the interpreter.
+pub fn externals() -> NativeExternals {
+    // SAFETY: see the head of this file; a survey asks its user first (`--allow-external`).
+    unsafe { NativeExternals::new(None) }
 }
 
 /// A compiler of C, on a machine that has it.

@@ -131,7 +131,7 @@ fn needs(line: &Json) -> Option<&'static str> {
             codes.contains(&text("code")) || words.iter().any(|word| text("message").contains(word))
         })
     };
-    if found(&["`GPU_", "`FPGA_", "`Snitch", "`SVE_", "SystemVerilog"], &["T001", "T002"]) {
+    if found(&["of an accelerator", "SystemVerilog"], &["T001", "T002"]) {
         Some("accelerator")
     } else if found(&["callback", "called back"], &[]) {
         Some("callback")

@@ -6,6 +6,7 @@ use std::path::Path;
 use sdfg::interpret::Arguments;
 use sdfg::path::ElementPath;
 use sdfg::validate::{Validated, validate};
+use sdfg_codegen::interface::Interface;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::{Target, lower, refusals};
 use sdfg_codegen::object::ObjectCode;
@@ -79,7 +80,12 @@ impl Examination<'_> {
             }
         };
         (self.reached)(Stage::Check);
-        let program = match validate(import.sdfg) {
+        let mut sdfg = import.sdfg;
+        // Callers choose the names of the functions that they get (`--name`).
+        if Interface::new(&sdfg.name, Vec::new()).is_err() {
+            "graph".clone_into(&mut sdfg.name);
+        }
+        let program = match validate(sdfg) {
             Ok(program) => program,
             Err(rejected) => {
                 for found in rejected.diagnostics.iter().filter(|found| found.is_error()) {
@@ -93,7 +99,7 @@ impl Examination<'_> {
         let objects = self.compile(&program);
         self.write(&program, &options);
         if effort.interpret {
-            self.compare(&program, &objects);
+            self.compare(&program, &objects, effort.allow_external);
         }
     }
 
@@ -169,9 +175,9 @@ impl Examination<'_> {
     }
 
     /// Runs the interpreter and native code on the same inputs and compares every argument.
-    fn compare(&mut self, program: &Validated, objects: &[(OptLevel, ObjectCode)]) {
+    fn compare(&mut self, program: &Validated, objects: &[(OptLevel, ObjectCode)], allow_external: bool) {
         (self.reached)(Stage::Interpret);
-        let fitting = match search(program) {
+        let fitting = match search(program, allow_external) {
             Ok(fitting) => fitting,
             Err(trap) => {
                 return self.meets(Obstacle::new(

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind};
-use sdfg::ir::Sdfg;
+use sdfg::interpret::{Arguments, Externals, Interpreter, Options, RunError, TrapKind};
+use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
@@ -17,19 +17,24 @@ use sdfg::value::Value;
 use sdfg_library::BuiltIn;
 
 use crate::random::Rng;
+use crate::trusted;
 
 /// Runs for one graph.
 const RUNS: usize = 600;
 /// Recipes that are tried after a trap that depends on sizes and indices only in rare programs.
-const TRIES_OF_OTHERS: usize = 12;
+const TRIES_OF_OTHERS: usize = 60;
+/// Recipes that may reach the limit of steps.
+const LONG_TRIES: usize = 3;
 /// Growths of sizes within one recipe: programs with many arrays and constant bounds need some for each dimension.
 const GROWTHS: usize = 80;
 /// The most steps of the interpreter for one recipe.
 const STEPS: u64 = 4_000_000;
+/// The most steps for the recipe with the smallest sizes that needed more, if no other one fits: sizes may be constants.
+const LAST_STEPS: u64 = 40_000_000;
 /// The largest size that a growth leads to.
 const LARGEST: i64 = 600;
 /// The most elements of one argument.
-const MOST_ELEMENTS: i64 = 1 << 21;
+const MOST_ELEMENTS: i64 = 1 << 23;
 
 /// Values of the symbols in the shapes of arguments.
 #[derive(Clone, Copy)]
@@ -54,12 +59,13 @@ enum Indices {
 const SIZES: [Sizes; 10] = [
     Sizes::Same(8),
     Sizes::Ascending(6),
+    // Iterations do not meet where there is one.
+    Sizes::Same(1),
+    Sizes::Same(2),
     Sizes::Same(16),
     Sizes::Same(4),
     Sizes::Same(32),
     Sizes::Ascending(20),
-    Sizes::Same(1),
-    Sizes::Same(2),
     Sizes::Same(64),
     Sizes::Same(128),
 ];
@@ -71,6 +77,8 @@ const INDICES: [Indices; 6] = [
     Indices::Same(1),
     Indices::Same(2),
 ];
+/// Elements of arrays of numbers: pseudo-random, or all the same, for filters that count on a certain number.
+const FILLS: [Option<f64>; 3] = [None, Some(40.0), Some(0.0)];
 /// Values of symbols that are in no shape, and of integer scalars; `None` is the smallest size.
 /// Negative ones stand for arrays that count from below zero.
 const NUMBERS: [Option<i64>; 6] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12)];
@@ -81,6 +89,7 @@ struct Recipe {
     indices: Indices,
     symbols: Option<i64>,
     scalars: Option<i64>,
+    fill: Option<f64>,
 }
 
 impl Recipe {
@@ -92,34 +101,60 @@ impl Recipe {
     }
 }
 
-/// Every recipe, those first that differ least from the first one.
-fn recipes() -> Vec<Recipe> {
-    let mut all = Vec::new();
-    for (a, sizes) in SIZES.into_iter().enumerate() {
-        for (b, indices) in INDICES.into_iter().enumerate() {
-            for (c, symbols) in NUMBERS.into_iter().enumerate() {
-                for (d, scalars) in NUMBERS.into_iter().enumerate() {
-                    all.push((a + b + c + d, Recipe { sizes, indices, symbols, scalars }));
-                }
-            }
-        }
-    }
-    all.sort_by_key(|(distance, _)| *distance);
-    all.into_iter().map(|(_, recipe)| recipe).collect()
+/// The part of a list of choices that makes a difference: all of it, or the first one.
+fn choices<T>(all: &[T], makes_a_difference: bool) -> impl Iterator<Item = (usize, &T)> {
+    all.iter().take(if makes_a_difference { all.len() } else { 1 }).enumerate()
 }
 
 /// The arguments of a graph that values are looked for.
 struct Signature<'a> {
     sdfg: &'a Sdfg,
-    /// Symbols in extents and strides of arguments.
+    /// Symbols in extents and strides of containers.
     sizes: BTreeSet<Symbol>,
 }
 
 impl<'a> Signature<'a> {
+    /// Every recipe that gives other arguments than those before, those first that differ least from the first one.
+    fn recipes(&self) -> Vec<Recipe> {
+        let of_integers = |container: &&Container| {
+            let lane = container.element.lane();
+            !(lane.is_float() || lane.is_complex() || lane == ScalarType::Bool)
+        };
+        let arguments = || self.sdfg.arguments().map(|(_, container)| container);
+        let is_scalar = |container: &Container| container.shape().iter().all(Expr::is_one);
+        let has_indices = arguments().filter(of_integers).any(|container| !is_scalar(container));
+        let has_scalars = arguments().filter(of_integers).any(is_scalar);
+        let has_numbers = arguments().any(|container| !of_integers(&container));
+        let has_symbols = self.sdfg.symbols().any(|(symbol, _)| !self.sizes.contains(symbol));
+        let has_sizes = !self.sizes.is_empty() || has_indices || has_symbols || has_scalars;
+        let mut all = Vec::new();
+        for (a, sizes) in choices(&SIZES, has_sizes) {
+            for (b, indices) in choices(&INDICES, has_indices) {
+                for (c, symbols) in choices(&NUMBERS, has_symbols) {
+                    for (d, scalars) in choices(&NUMBERS, has_scalars) {
+                        for (e, fill) in choices(&FILLS, has_numbers) {
+                            let recipe = Recipe {
+                                sizes: *sizes,
+                                indices: *indices,
+                                symbols: *symbols,
+                                scalars: *scalars,
+                                fill: *fill,
+                            };
+                            all.push((a + b + c + d + 2 * e, recipe));
+                        }
+                    }
+                }
+            }
+        }
+        all.sort_by_key(|(distance, _)| *distance);
+        all.into_iter().map(|(_, recipe)| recipe).collect()
+    }
+
     fn of(sdfg: &'a Sdfg) -> Self {
-        let extents = sdfg.arguments().flat_map(|(_, container)| container.shape());
+        // Transients have their sizes, too: indices into them are other symbols.
+        let extents = sdfg.containers().flat_map(|(_, container)| container.shape());
         let strides = sdfg
-            .arguments()
+            .containers()
             .filter_map(|(_, container)| container.kind.layout())
             .flat_map(|layout| &layout.strides);
         let sizes = extents.chain(strides).flat_map(Expr::free_symbols).collect();
@@ -164,10 +199,12 @@ impl<'a> Signature<'a> {
             }
             let lane = container.element.lane();
             let mut bytes = Vec::new();
+            let shift = rng.below(4096) as i64;
             for position in 0..count {
                 for _ in 0..container.element.lanes() {
                     let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
-                        element(&mut rng, lane)
+                        // An odd factor permutes the parts: which element is the largest, say, is not open.
+                        element(shift + position.wrapping_mul(40_503), lane, recipe.fill)
                     } else if count == 1 {
                         cast(Value::I64(recipe.scalars.unwrap_or(smallest)), lane)
                     } else {
@@ -232,9 +269,9 @@ fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Rng) -> i64 {
     }
 }
 
-/// A small dyadic number above zero, so that roots, logarithms and quotients have values.
-fn element(rng: &mut Rng, ty: ScalarType) -> Value {
-    let number = (rng.below(24) as f64 + 4.0) / 16.0;
+/// Part `n` of 4096 as a small number above zero, so that roots, logarithms and quotients have values, or the given one.
+fn element(n: i64, ty: ScalarType, fill: Option<f64>) -> Value {
+    let number = fill.unwrap_or_else(|| 0.25 + 1.5 * n.rem_euclid(4096) as f64 / 4096.0);
     match ty.kind() {
         ScalarKind::Bool => Value::Bool(number > 0.75),
         ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Float | ScalarKind::Complex => {
@@ -249,24 +286,33 @@ pub(super) struct Fitting {
     pub(super) after: Arguments,
 }
 
-/// Searches for inputs of a program.
+/// Searches for inputs of a program, whose external tasklets are run if that is allowed.
 ///
 /// # Errors
 /// The trap or the refusal of the first recipe, if none fits.
-pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
+pub(super) fn search(program: &Validated, allow_external: bool) -> Result<Fitting, String> {
     let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
     let signature = Signature::of(program.sdfg());
+    let externals = trusted::externals();
     let options = Options {
         step_limit: Some(STEPS),
         memory_limit: 1 << 30,
         libraries: Some(&BuiltIn),
+        externals: allow_external.then_some(&externals as &dyn Externals),
         ..Options::default()
     };
     let (mut first, mut others, mut runs) = (None, 0, 0);
-    for recipe in recipes() {
-        let mut grown = BTreeMap::new();
+    let (mut longest, mut long): (Option<(i64, Arguments)>, usize) = (None, 0);
+    // Sizes that an earlier recipe found to be needed.
+    let mut known: BTreeMap<(i64, bool), BTreeMap<Symbol, i64>> = BTreeMap::new();
+    for recipe in signature.recipes() {
+        let sizes = (recipe.smallest(), matches!(recipe.sizes, Sizes::Same(_)));
+        let mut grown = known.get(&sizes).cloned().unwrap_or_default();
         for _ in 0..=GROWTHS {
-            let Some(before) = signature.arguments(recipe, &grown) else { break };
+            let Some(before) = signature.arguments(recipe, &grown) else {
+                grown.clear();
+                break;
+            };
             runs += 1;
             let mut after = before.clone();
             let error = match interpreter.run(&mut after, &options) {
@@ -275,6 +321,14 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
             };
             first.get_or_insert_with(|| error.to_string());
             let RunError::Trap(trap) = error else { break };
+            if matches!(trap.kind, TrapKind::StepLimit { .. }) {
+                let smallest = recipe.smallest();
+                if longest.as_ref().is_none_or(|(other, _)| smallest < *other) {
+                    longest = Some((smallest, before));
+                }
+                long += 1;
+                break;
+            }
             let TrapKind::OutOfBounds { container, index, shape } = &trap.kind else {
                 let depends_on_sizes = matches!(
                     trap.kind,
@@ -286,11 +340,20 @@ pub(super) fn search(program: &Validated) -> Result<Fitting, String> {
                 break;
             };
             if !signature.grow((container, index, shape), recipe, &mut grown) {
+                grown.clear();
                 break;
             }
         }
-        if runs > RUNS || others > TRIES_OF_OTHERS {
+        known.insert(sizes, grown);
+        if runs > RUNS || others > TRIES_OF_OTHERS || long > LONG_TRIES {
             break;
+        }
+    }
+    if let Some((_, before)) = longest {
+        let mut after = before.clone();
+        let options = Options { step_limit: Some(LAST_STEPS), ..options };
+        if interpreter.run(&mut after, &options).is_ok() {
+            return Ok(Fitting { before, after });
         }
     }
     Err(first.unwrap_or_else(|| {

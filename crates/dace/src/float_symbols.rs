@@ -5,14 +5,17 @@
 //! lowering: its assignments become states with a tasklet, code that names it gets a connector, and nested
 //! SDFGs receive it as an argument.
 
+mod bindings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Lifetime, Port, Storage};
 use sdfg::symbolic::Expr;
-use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, parse_expression};
 
+use self::bindings::{Binding, VIEWS};
 use crate::model::{
     Block, BlockKind, Descriptor, DescriptorKind, Dtype, Edge, Foreign, InterstateEdge, Memlet, Node,
     NodeKind, Program, Region, State,
@@ -38,7 +41,15 @@ pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed>
         program.containers.insert(name.clone(), scalar(dtype.clone(), assigned.contains(name)));
     }
     let names: BTreeSet<&str> = floats.keys().map(String::as_str).collect();
-    region(&mut program.body, &program.containers, &names, log)
+    let known = Known { bindings: bindings::of(program), containers: &program.containers };
+    region(&mut program.body, &known, &names, log)
+}
+
+/// The declarations of a program.
+struct Known<'a> {
+    containers: &'a IndexMap<String, Descriptor>,
+    /// For each view that has the same meaning everywhere, the edge that binds it.
+    bindings: BTreeMap<String, Binding>,
 }
 
 /// Names in conditions, values and code of a region.
@@ -182,33 +193,28 @@ fn type_of(value: &Expression, program: &Program, floats: &BTreeMap<String, Dtyp
 }
 
 /// Changes the states and edges of a region.
-fn region(
-    found: &mut Region,
-    containers: &IndexMap<String, Descriptor>,
-    floats: &BTreeSet<&str>,
-    log: &Log,
-) -> Result<(), Failed> {
+fn region(found: &mut Region, known: &Known<'_>, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Failed> {
     for block in &mut found.blocks {
         match &mut block.kind {
             BlockKind::State(found) => state(found, floats, log)?,
-            BlockKind::Loop(repeated) => region(&mut repeated.body, containers, floats, log)?,
+            BlockKind::Loop(repeated) => region(&mut repeated.body, known, floats, log)?,
             BlockKind::Conditional(branches) => {
                 for (_, part) in branches {
-                    region(part, containers, floats, log)?;
+                    region(part, known, floats, log)?;
                 }
             }
-            BlockKind::Group { body, .. } => region(body, containers, floats, log)?,
+            BlockKind::Group { body, .. } => region(body, known, floats, log)?,
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
         }
     }
     for at in 0..found.edges.len() {
-        split(found, at, containers, floats);
+        split(found, at, known, floats);
     }
     Ok(())
 }
 
 /// Makes states of the assignments of an edge to scalars; what comes between them stays on edges.
-fn split(region: &mut Region, at: usize, containers: &IndexMap<String, Descriptor>, floats: &BTreeSet<&str>) {
+fn split(region: &mut Region, at: usize, known: &Known<'_>, floats: &BTreeSet<&str>) {
     let edge = &mut region.edges[at];
     if !edge.assignments.iter().any(|(name, _)| floats.contains(name.as_str())) {
         return;
@@ -222,7 +228,7 @@ fn split(region: &mut Region, at: usize, containers: &IndexMap<String, Descripto
             continue;
         }
         let block = region.blocks.len();
-        let kind = BlockKind::State(assignment(&name, &value, containers, &Path::from(path.as_str())));
+        let kind = BlockKind::State(assignment(&name, &value, known, &Path::from(path.as_str())));
         region.blocks.push(Block { label: format!("assign_{name}"), kind });
         region.edges[current].dst = block;
         current = region.edges.len();
@@ -237,12 +243,8 @@ fn split(region: &mut Region, at: usize, containers: &IndexMap<String, Descripto
 }
 
 /// A state that computes a scalar.
-fn assignment(
-    name: &str,
-    value: &Expression,
-    containers: &IndexMap<String, Descriptor>,
-    path: &Path,
-) -> State {
+fn assignment(name: &str, value: &Expression, known: &Known<'_>, path: &Path) -> State {
+    let containers = known.containers;
     let mut reads: BTreeSet<String> = BTreeSet::new();
     let value = map_expression(value.clone(), &mut |part| {
         let part = element(part, containers);
@@ -255,8 +257,19 @@ fn assignment(
     let mut state = State { nodes: vec![tasklet, access(name)], edges: Vec::new() };
     state.edges.push(edge((0, Some("__out")), (1, None), name, path));
     for read in reads {
-        state.nodes.push(access(&read));
-        state.edges.push(edge((state.nodes.len() - 1, None), (0, Some(&read)), &read, path));
+        let mut source = access(&read);
+        let at = state.nodes.len();
+        state.edges.push(edge((at, None), (0, Some(&read)), &read, path));
+        let Some(binding) = known.bindings.get(&read) else {
+            state.nodes.push(source);
+            continue;
+        };
+        source.inputs.insert(VIEWS.to_owned(), None);
+        state.nodes.extend([source, access(&binding.target)]);
+        state.edges.push(Edge {
+            memlet: binding.memlet.clone(),
+            ..edge((at + 1, None), (at, Some(VIEWS)), &binding.target, path)
+        });
     }
     state
 }
@@ -333,9 +346,14 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
             }
             NodeKind::Nested { program, mapping } => {
                 to_scalars(program, log)?;
+                let mut constants = Vec::new();
                 for (name, value) in mapping.iter() {
                     let is_scalar = program.containers.get(name).is_some_and(|found| !found.transient);
                     if !is_scalar || node.inputs.contains_key(name) {
+                        continue;
+                    }
+                    if let Some(value) = constant(value) {
+                        constants.push((name.clone(), value));
                         continue;
                     }
                     if !floats.contains(value.as_str()) {
@@ -345,6 +363,9 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
                         return Err(log.error(Code::Symbol, &node.path, message));
                     }
                     wanted.push((at, name.clone(), value.clone()));
+                }
+                for (name, value) in constants {
+                    begin_with(program, &name, &value, &node.path);
                 }
             }
             NodeKind::Access { .. }
@@ -358,6 +379,31 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
         pass(state, at, &connector, &data);
     }
     Ok(())
+}
+
+/// The value of a text that names nothing.
+fn constant(text: &str) -> Option<Expression> {
+    parse_expression(text).ok().filter(|value| value.names().is_empty())
+}
+
+/// Lets a program set one of its scalars when it begins, instead of getting it from its caller.
+fn begin_with(program: &mut Program, name: &str, value: &Expression, path: &Path) {
+    if let Some(scalar) = program.containers.get_mut(name) {
+        scalar.transient = true;
+    }
+    let known = Known { bindings: BTreeMap::new(), containers: &program.containers };
+    let kind = BlockKind::State(assignment(name, value, &known, path));
+    let first = program.body.blocks.len();
+    program.body.blocks.push(Block { label: format!("assign_{name}"), kind });
+    if let Some(start) = program.body.start.replace(first) {
+        program.body.edges.push(InterstateEdge {
+            src: first,
+            dst: start,
+            condition: None,
+            assignments: Vec::new(),
+            path: path.to_string(),
+        });
+    }
 }
 
 /// The scalars that the code of node number `at` names and has no connector for, with connectors of the same names.

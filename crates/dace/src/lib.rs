@@ -19,6 +19,7 @@ mod report;
 mod sizing_scalars;
 mod structures;
 mod text;
+mod vectors;
 mod wire;
 mod write;
 
@@ -101,6 +102,7 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     let document = wire::parse(&text).map_err(not_a_file)?;
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
     structures::flatten(&mut decoded.program, log)?;
+    vectors::to_numbers(&mut decoded.program);
     float_symbols::to_scalars(&mut decoded.program, log)?;
     sizing_scalars::to_symbols(&mut decoded.program);
     let mut sdfg = lower::lower(&decoded, options, log)?;

@@ -1,14 +1,15 @@
 //! Rule: cycles of transitions without an end.
 //!
-//! A cycle is an error if no path leaves it, or if its only exit is never taken after the first round:
-//! nothing in the cycle changes the operands of its conditions.
+//! A cycle is an error if no path leaves it. If its only exit is never taken after the first round, because
+//! nothing in the cycle changes the operands of its conditions, it is a warning: a caller's values may never
+//! lead into the cycle.
 
 use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::region_graph::{RegionGraph, tried_transitions};
 use sdfg_graph::analysis::symbols::assigned_symbols_of;
 use sdfg_graph::analysis::{AccessSets, reached};
-use sdfg_graph::diagnostic::{Code, Diagnostic};
+use sdfg_graph::diagnostic::{Code, Diagnostic, Severity};
 use sdfg_graph::ir::{BlockId, BlockKind, RegionId, Sdfg};
 use sdfg_graph::workspace::loop_symbol;
 
@@ -92,8 +93,11 @@ fn kept(program: &Program<'_>, graph: &RegionGraph, circle: &BTreeSet<BlockId>, 
         names.join(" or ")
     );
     let loc = sdfg.block(stays.dst).loc.as_ref();
-    let error = Diagnostic::error(Code::EndlessLoop, program.block_path(stays.dst), message).at(loc);
-    findings.push(error.suggest("assign it on a transition of the circle, or add a transition that leaves"));
+    let mut found = Diagnostic::error(Code::EndlessLoop, program.block_path(stays.dst), message).at(loc);
+    if !names.is_empty() {
+        found.severity = Severity::Warning;
+    }
+    findings.push(found.suggest("assign it on a transition of the circle, or add a transition that leaves"));
 }
 
 /// Whether a circle may change what a condition reads under a name.

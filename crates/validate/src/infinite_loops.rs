@@ -2,14 +2,17 @@
 //!
 //! A loop is an error if it does not end whenever it is entered. A `break` of the loop, a `return` in its
 //! body, and every change of an operand of the condition count as an exit, except changes of a counter.
+//! A condition whose operands all keep their values makes a warning: it may be false for every input that a
+//! caller has, and then nothing enters the loop.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use sdfg_graph::analysis::AccessSets;
 use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::analysis::symbols::assigned_symbols_of;
-use sdfg_graph::diagnostic::Code;
+use sdfg_graph::diagnostic::{Code, Severity};
 use sdfg_graph::ir::{BlockId, BlockKind, ContainerId, Loop, RegionId, Sdfg};
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::{CompareOp, Expression, ExpressionKind};
@@ -34,13 +37,16 @@ pub(super) fn check(program: &Program<'_>, findings: &mut Findings) {
                 endless(program.sdfg, repeated, &program.shared, &|| program.alias_targets())
         {
             let message = format!("`{}` never ends once it is entered: {reason}", block.label);
-            let error = program.block_error(Code::EndlessLoop, id, message);
-            findings.push(error.suggest("change what the condition reads, or leave the loop with `break`"));
+            let mut found = program.block_error(Code::EndlessLoop, id, message);
+            if reason.is_constant {
+                found.severity = Severity::Warning;
+            }
+            findings.push(found.suggest("change what the condition reads, or leave the loop with `break`"));
         }
     }
 }
 
-/// Whether the block is a loop that this check refuses, if no arguments share memory.
+/// Whether the block is a loop that this check reports, if no arguments share memory.
 pub fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
     match &sdfg.block(block).kind {
         BlockKind::Loop(repeated) => {
@@ -56,13 +62,32 @@ pub fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
     }
 }
 
+/// Why a loop goes on for ever once it is entered.
+struct Reason {
+    text: String,
+    /// Whether the condition has operands, and all of them keep their values.
+    is_constant: bool,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Reason { text, is_constant: false }
+    }
+}
+
 /// Why a loop without a way out in its body goes on for ever.
 fn endless<'t>(
     sdfg: &Sdfg,
     repeated: &Loop,
     shared: &Shared,
     aliases: &dyn Fn() -> &'t Targets,
-) -> Option<String> {
+) -> Option<Reason> {
     let condition = &repeated.condition;
     if holds(condition, &|_| None) == Some(false) {
         return None;
@@ -85,8 +110,11 @@ fn endless<'t>(
         }
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         return Some(match names.as_slice() {
-            [] => format!("`{condition}` is always true"),
-            names => format!("nothing in it changes {}, on which `{condition}` depends", names.join(" or ")),
+            [] => format!("`{condition}` is always true").into(),
+            names => Reason {
+                text: format!("nothing in it changes {}, on which `{condition}` depends", names.join(" or ")),
+                is_constant: true,
+            },
         });
     };
     let is_counter = |name: &str| name == counter.as_str();
@@ -105,12 +133,12 @@ fn endless<'t>(
     }
     let is_wide = is_wide(sdfg, counter);
     if is_wide && let Some(value) = repeating(repeated, counter, &steps) {
-        return Some(format!("after {shown}, `{counter}` is {value} again"));
+        return Some(format!("after {shown}, `{counter}` is {value} again").into());
     }
     let step = step(counter, &steps)?;
     if step == 0 {
         let verb = if steps.len() == 1 { "changes" } else { "together change" };
-        return Some(format!("{shown} {verb} nothing"));
+        return Some(format!("{shown} {verb} nothing").into());
     }
     // With large steps, too, the counter soon comes round to the other end of its values.
     if !is_wide || step.unsigned_abs() > u64::from(u32::MAX) {
@@ -135,7 +163,8 @@ fn endless<'t>(
             let init = number(repeated.init.as_ref()?, &|_| None)?;
             let distance = number(bound, &|_| None)?.checked_sub(init)?;
             let is_hit = distance.checked_rem(step)? == 0 && distance.checked_div(step)? >= 0;
-            return (!is_hit).then(|| format!("from {init} on, {shown} never makes `{condition}` false"));
+            return (!is_hit)
+                .then(|| format!("from {init} on, {shown} never makes `{condition}` false").into());
         }
         CompareOp::Less
         | CompareOp::LessEqual
@@ -144,7 +173,7 @@ fn endless<'t>(
         | CompareOp::Equal => return None,
     }
     let verb = if steps.len() == 1 { "leads" } else { "together lead" };
-    Some(format!("{shown} {verb} away from the end of `{condition}`"))
+    Some(format!("{shown} {verb} away from the end of `{condition}`").into())
 }
 
 /// The values that the body of a loop assigns to its counter, in order, if every iteration assigns them all: the

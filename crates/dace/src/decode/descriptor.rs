@@ -65,6 +65,17 @@ fn lane(record: &StructType) -> ScalarType {
     }
 }
 
+/// The end of a message about a schedule or a storage that has the name of an accelerator in front.
+pub(super) fn whose(name: &str) -> String {
+    const ACCELERATORS: [&str; 6] = ["GPU", "FPGA", "SoftHier", "Ascend", "Snitch", "SVE"];
+    match name.split_once('_') {
+        Some((owner, _)) if ACCELERATORS.contains(&owner) => {
+            format!(": it is one of an accelerator ({owner})")
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
 impl Decoder<'_> {
     /// An element type: a name, or an object for vectors, structs and what is not supported.
     pub(super) fn dtype(&self, value: Value<'_>, place: &Place<'_>) -> Result<Dtype, Failed> {
@@ -249,7 +260,7 @@ impl Decoder<'_> {
             "FPGA_Local" | "FPGA_ShiftRegister" => Storage::FpgaLocal,
             "FPGA_Registers" => Storage::FpgaRegister,
             other => {
-                let message = format!("the storage `{other}` is not supported");
+                let message = format!("the storage `{other}` is not supported{}", whose(other));
                 return Err(self.log.error(Code::Descriptor, &attributes.place, message));
             }
         })

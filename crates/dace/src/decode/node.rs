@@ -6,6 +6,7 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::blas::{factorization, library_node};
+use super::descriptor::whose;
 use super::{ANYWHERE, Decoder, mkl};
 use crate::model::{Consume, Dtype, Foreign, Map, Node, NodeKind, Program};
 use crate::report::{Code, Failed};
@@ -180,7 +181,7 @@ impl Decoder<'_> {
             "GPU_ThreadBlock" | "GPU_ThreadBlock_Dynamic" => ScheduleKind::GpuBlock,
             "FPGA_Device" => ScheduleKind::FpgaDevice,
             other => {
-                let message = format!("the schedule `{other}` is not supported");
+                let message = format!("the schedule `{other}` is not supported{}", whose(other));
                 return Err(self.log.error(Code::Node, &attributes.place, message));
             }
         })
@@ -231,16 +232,23 @@ impl Decoder<'_> {
         let fitting = Schedule::with(schedule, if is_of_gpu { of_block } else { of_team }).ok();
         let schedule = fitting.unwrap_or_else(|| schedule.into());
         // DaCe runs such a scope once in each thread, whatever its range says; the parameter is the number of the thread.
-        let ranges = match (&threads, params.len()) {
-            _ if !is_persistent => ranges,
-            (Some(threads), 1) => Subset(vec![Range::new(0, threads.clone())]),
-            _ => {
-                let message = "a scope with the schedule `CPU_Persistent` runs once in each thread; with one parameter and \
-                               a number of threads (`omp_num_threads`) it is a map";
-                return Err(self.log.error(Code::Node, place, message));
-            }
+        if !is_persistent {
+            return Ok(Map { params, ranges, schedule, is_persistent });
+        }
+        if params.len() != 1 {
+            let message = "a scope with the schedule `CPU_Persistent` runs once in each thread; with one parameter it is a map";
+            return Err(self.log.error(Code::Node, place, message));
+        }
+        let Some(threads) = threads else {
+            // The environment gives the number, which may be one. Maps inside share their iterations among the threads;
+            // here they have threads of their own.
+            let message = "a scope that each thread runs (`CPU_Persistent`) runs once, as with one thread: `omp_num_threads` \
+                           is not given";
+            self.log.note(Code::Approximated, place, message);
+            let (ranges, schedule) = (Subset(vec![Range::index(0)]), ScheduleKind::Sequential.into());
+            return Ok(Map { params, ranges, schedule, is_persistent: false });
         };
-        Ok(Map { params, ranges, schedule, is_persistent })
+        Ok(Map { params, ranges: Subset(vec![Range::new(0, threads)]), schedule, is_persistent })
     }
 
     /// Extents of the blocks of a GPU, innermost dimension first.

@@ -28,7 +28,8 @@ impl<'a> SdfgLowering<'a> {
             let Some(descriptor) = program.containers.get(name) else { continue };
             let id = self.declare(name, descriptor);
             let found = extents.and_then(|extents| extents.found.get(name));
-            let is_argument = extents.is_some() && !descriptor.transient;
+            // Callers pass memory with room for all elements, whatever the size of the file says.
+            let is_argument = !descriptor.transient;
             match &mut self.sdfg.container_mut(id).kind {
                 ContainerKind::Array(layout) if is_argument => extend(layout, found),
                 ContainerKind::View(layout) | ContainerKind::Reference(layout) => extend(layout, None),

@@ -2,8 +2,9 @@
 //!
 //! DaCe's fusion may replace a container that a nested SDFG writes on some paths only by a transient that is
 //! read on all paths. The program then computes with the previous contents of that memory. The same happens
-//! if it adds to an unwritten transient. In our graph, such elements are zero. DaCe also allocates a
-//! transient with the lifetime of a state for the whole call if several states use it.
+//! if it adds to an unwritten transient, and front ends leave reads of transients that nothing writes. In our
+//! graph, such elements are zero. DaCe also allocates a transient with the lifetime of a state for the whole
+//! call if several states use it.
 
 use std::collections::BTreeSet;
 
@@ -20,19 +21,30 @@ use super::SdfgLowering;
 use crate::report::Code;
 
 impl SdfgLowering<'_> {
-    /// Notes transients that are read and that nothing writes for sure as zero from the begin on.
+    /// Notes transients that are read and that nothing writes, or not for sure, as zero from the begin on.
     pub(super) fn zero_maybe_unwritten(&mut self) {
+        let read_between = memory_of_control_flow(&self.sdfg);
         let transients = self.sdfg.containers().filter(|(_, found)| {
             // A stream that nothing was pushed into is empty.
-            found.transient && !found.is_alias() && !matches!(found.kind, ContainerKind::Stream { .. })
+            let is_filled = found.constant.is_some() || found.is_alias();
+            found.transient && !is_filled && !matches!(found.kind, ContainerKind::Stream { .. })
         });
-        let unsure: Vec<ContainerId> = transients
+        let unsure: Vec<(ContainerId, &str)> = transients
             .map(|(id, _)| id)
-            .filter(|id| !self.zeroed.contains(id) && is_unsure(&self.sdfg, *id))
+            .filter(|id| !self.zeroed.contains(id))
+            .filter_map(|id| {
+                if is_unsure(&self.sdfg, id) {
+                    Some((id, "may be read where nothing wrote it; it is zero there"))
+                } else if is_unwritten(&self.sdfg, id, read_between.contains(&id)) {
+                    Some((id, "is read and nothing writes it; it is zero"))
+                } else {
+                    None
+                }
+            })
             .collect();
-        for id in unsure {
+        for (id, why) in unsure {
             let name = &self.sdfg.container(id).name;
-            let message = format!("`{name}` may be read where nothing wrote it; it is zero there");
+            let message = format!("`{name}` {why}");
             self.log().note(Code::Approximated, &self.sdfg.name, message);
             self.zeroed.insert(id);
         }
@@ -73,6 +85,26 @@ fn is_unsure(sdfg: &Sdfg, container: ContainerId) -> bool {
         }
     }
     is_written
+}
+
+/// Whether something reads a container, and nothing writes it or makes another name for it.
+fn is_unwritten(sdfg: &Sdfg, container: ContainerId, is_read_between: bool) -> bool {
+    let mut is_read = is_read_between;
+    for (_, state) in sdfg.states() {
+        for node in state.accesses_of(container) {
+            let moves = |edge: &EdgeId| state.edge(*edge).memlet.flow != Flow::Order;
+            if state.in_edges(node).iter().any(moves) {
+                return false;
+            }
+            for edge in state.out_edges(node).into_iter().filter(moves) {
+                if matches!(state.edge(edge).memlet.flow, Flow::Bind(_)) {
+                    return false;
+                }
+                is_read = true;
+            }
+        }
+    }
+    is_read
 }
 
 /// The edges that bring values to an edge, through the ends of scopes.

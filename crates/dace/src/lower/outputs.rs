@@ -3,13 +3,17 @@
 //! In DaCe, an output of several elements is a pointer into its container, and code may read through it. In
 //! our graph, an additional input provides the same elements. Inputs that are pointers are accessed when the
 //! code does so, so the code sees its own writes.
+//!
+//! The reverse occurs as well: code writes through the pointer of an input, and the output that leads to the same
+//! elements is never assigned. The writes then go to that output.
 
 use std::collections::BTreeSet;
 
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{Connector, Flow, Memlet, NodeKind};
 use sdfg::syntax::{
-    Expression, ExpressionKind, Name, Statement, StatementKind, visit_block, visit_bound_names,
+    AssignmentTarget, Expression, ExpressionKind, Name, Statement, StatementKind, visit_block,
+    visit_bound_names,
 };
 
 use super::SdfgLowering;
@@ -28,6 +32,7 @@ impl<'a> SdfgLowering<'a> {
         let model = graph.model;
         let node = &model.nodes[at];
         let outputs = || node.outputs.keys().filter(|output| !node.inputs.contains_key(*output));
+        let block = written_inputs(model, at, block);
         let mut block = written_out(block, &|name| outputs().any(|output| output == name));
         for output in outputs() {
             if !reads(&block, output) {
@@ -60,6 +65,68 @@ impl<'a> SdfgLowering<'a> {
         }
         block
     }
+}
+
+/// The block with the elements that it writes through inputs as elements of outputs: those that it never names and whose
+/// memlets are the same.
+fn written_inputs(model: &model::State, at: usize, mut block: Vec<Statement>) -> Vec<Statement> {
+    let node = &model.nodes[at];
+    let mut named = BTreeSet::new();
+    visit_block(&block, &mut |part| named.extend(part.own_name().map(str::to_owned)));
+    visit_bound_names(&block, &mut |name| {
+        named.insert(name.text.clone());
+    });
+    for input in node.inputs.keys().filter(|input| named.contains(*input)) {
+        let is = |connector: &Option<String>, name: &str| connector.as_deref() == Some(name);
+        let mut read = model.edges.iter().filter(|edge| edge.dst == at && is(&edge.dst_connector, input));
+        let (Some(read), None) = (read.next(), read.next()) else { continue };
+        let is_same = |output: &&String| {
+            let mut edges =
+                model.edges.iter().filter(|edge| edge.src == at && is(&edge.src_connector, output));
+            let (Some(write), None) = (edges.next(), edges.next()) else { return false };
+            let (read, write) = (&read.memlet, &write.memlet);
+            read.data.is_some()
+                && (&read.data, &read.subset) == (&write.data, &write.subset)
+                && write.resolution.is_none()
+                && !named.contains(*output)
+        };
+        if let Some(output) = node.outputs.keys().find(is_same) {
+            block = redirected(block, input, output);
+        }
+    }
+    block
+}
+
+/// The block with elements of `output` for the elements of `input` that it assigns.
+fn redirected(block: Vec<Statement>, input: &str, output: &str) -> Vec<Statement> {
+    let inner = |block| redirected(block, input, output);
+    let redirected = |statement: Statement| {
+        let to_output = |mut target: AssignmentTarget| {
+            if target.name.text == input && !target.indices.is_empty() {
+                output.clone_into(&mut target.name.text);
+            }
+            target
+        };
+        let kind = match statement.kind {
+            StatementKind::Assign { target, annotation, value } => {
+                StatementKind::Assign { target: to_output(target), annotation, value }
+            }
+            StatementKind::Augmented { target, op, value } => {
+                StatementKind::Augmented { target: to_output(target), op, value }
+            }
+            StatementKind::If { branches, otherwise } => StatementKind::If {
+                branches: branches.into_iter().map(|(condition, block)| (condition, inner(block))).collect(),
+                otherwise: inner(otherwise),
+            },
+            StatementKind::For { variable, begin, end, step, body } => {
+                StatementKind::For { variable, begin, end, step, body: inner(body) }
+            }
+            StatementKind::While { condition, body } => StatementKind::While { condition, body: inner(body) },
+            kind @ StatementKind::Pass => kind,
+        };
+        Statement { kind, ..statement }
+    };
+    block.into_iter().map(redirected).collect()
 }
 
 /// A block in which elements of outputs are assigned, instead of changed by what they are: `o[0] = o[0] + x`.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::dtype::ScalarType;
 use sdfg::ir::draft::DraftState;
 use sdfg::ir::{
     Access, AccessedPart, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Memlet, Node, NodeId,
@@ -200,6 +201,10 @@ impl<'a> SdfgLowering<'a> {
             }
             return Ok(());
         }
+        if self.is_unused_number(graph, edge, from) {
+            graph.join((src, None), (dst, None), Memlet::order());
+            return Ok(());
+        }
         let no_container = || {
             let message = "the memlet leads from no container to no container";
             self.log().error(Code::Memlet, &edge.path, message)
@@ -225,6 +230,37 @@ impl<'a> SdfgLowering<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether an edge brings a number that is no integer to a map that uses it nowhere: transformations leave such edges.
+    fn is_unused_number(&self, graph: &Graph<'a>, edge: &model::Edge, from: Option<End<'_>>) -> bool {
+        let (model::NodeKind::MapEntry(_), Some(name), Some(from)) =
+            (&graph.model.nodes[edge.dst].kind, edge.dst_connector.as_deref(), from)
+        else {
+            return false;
+        };
+        let lane = from.descriptor.dtype.element.lane();
+        if Port::parse(name).is_some() || lane.is_integer() || lane == ScalarType::Bool {
+            return false;
+        }
+        let is_named = |text: &str| {
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name)
+        };
+        let in_subset = |subset: &Subset| subset.free_symbols().iter().any(|symbol| symbol.as_str() == name);
+        let in_node = |node: &model::Node| match &node.kind {
+            model::NodeKind::Tasklet { code, .. } => is_named(code),
+            model::NodeKind::Nested { mapping, .. } => mapping.iter().any(|(_, value)| is_named(value)),
+            model::NodeKind::MapEntry(map) => in_subset(&map.ranges),
+            model::NodeKind::ConsumeEntry(_) | model::NodeKind::Library { .. } => true,
+            model::NodeKind::Access { .. }
+            | model::NodeKind::MapExit(_)
+            | model::NodeKind::ConsumeExit(_) => false,
+        };
+        let in_edge = |edge: &model::Edge| {
+            let subsets = [&edge.memlet.subset, &edge.memlet.other_subset];
+            subsets.into_iter().flatten().any(in_subset)
+        };
+        !graph.model.nodes.iter().any(in_node) && !graph.model.edges.iter().any(in_edge)
     }
 
     /// Access nodes, reductions and their like have no connectors here.

@@ -394,11 +394,58 @@ fn iterations_of_a_persistent_scope_are_its_threads() {
         let read = sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default());
         read.unwrap_err().report.to_string()
     };
-    let text = refusal(persistent(json!(0), one()));
-    assert!(text.contains("D104") || text.contains("CPU_Persistent"), "{text}");
     let inner = nested(Graph::new().array("b", "float64", &["1"]).document(), json!({}), &[], &["b"]);
     let text = refusal(persistent(json!(2), inner));
     assert!(text.contains("share the iterations"), "{text}");
+}
+
+/// The environment gives the number of threads, which may be one.
+#[test]
+fn a_persistent_scope_without_a_number_of_threads_runs_once() {
+    let one = tasklet("b = 1", &[], &["b"]);
+    let document = persistent(json!(0), one).to_string();
+    let import = sdfg_dace::read(document.as_bytes(), &sdfg_dace::Options::default()).unwrap();
+    assert!(import.report.to_string().contains("as with one thread"), "{}", import.report);
+    assert_eq!(graph::run(&import.sdfg, &[("o", &[1.0; 3])], "o"), [2.0, 1.0, 1.0]);
+    // A map inside shares its iterations among the threads: each runs once.
+    let inner = Graph::new()
+        .array("b", "float64", &["1"])
+        .nodes(vec![map("i", "0:4"), tasklet("b = 1", &[], &["b"]), end_of("0"), access("b")])
+        .edges(vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "b", 2, "IN_b", resolved(memlet("b", "0:0", "1"), "lambda a, b: a + b")),
+            edge(2, "OUT_b", 3, "", resolved(memlet("b", "0:0", "5"), "lambda a, b: a + b")),
+        ]);
+    let inner = nested(inner.document(), json!({}), &[], &["b"]);
+    let sdfg = graph::read(persistent(json!(0), inner).to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[1.0; 3])], "o"), [6.0, 1.0, 1.0]);
+}
+
+/// A number from data that the range of a map never uses.
+#[test]
+fn a_number_that_a_map_does_not_use_may_be_no_integer() {
+    let graph = |range: &str| {
+        Graph::new()
+            .array("c", "float64", &["1"])
+            .array("o", "float64", &["4"])
+            .nodes(vec![
+                access("c"),
+                map("i", range),
+                tasklet("b = i", &[], &["b"]),
+                end_of("1"),
+                access("o"),
+            ])
+            .edges(vec![
+                edge(0, "", 1, "n", memlet("c", "0:0", "1")),
+                edge(1, "", 2, "", json!({})),
+                edge(2, "b", 3, "IN_o", memlet("o", "i:i", "1")),
+                edge(3, "OUT_o", 4, "", memlet("o", "0:3", "4")),
+            ])
+    };
+    assert_eq!(graph("1:3").run(&[("c", &[0.5]), ("o", &[9.0; 4])], "o"), [9.0, 1.0, 2.0, 3.0]);
+    let sdfg = graph::read(graph("1:n").document().to_string().as_bytes());
+    let rejected = sdfg::validate::validate(sdfg).map(|_| ()).unwrap_err().to_string();
+    assert!(rejected.contains("a symbol is an integer"), "{rejected}");
 }
 
 #[test]
@@ -629,4 +676,26 @@ fn sequential_iterations_that_do_not_depend_on_each_other_stay_a_map() {
     assert!(graph("0:0; i:i", "0:0; i:i").contains("map m [t = 0:8:4] schedule(sequential)"));
     assert!(graph("1:1; 7 - i:7 - i", "0:0; i:i").contains("map m [t = 0:8:4] schedule(sequential)"));
     assert!(graph("0:0; 7 - i:7 - i", "0:0; i:i").contains("for \"m.t0\": t = 0:8:4"));
+}
+
+#[test]
+fn schedules_and_storages_of_accelerators_are_called_so() {
+    let mut entry = map("i", "0:3");
+    entry["attributes"]["schedule"] = "SoftHier_Device".into();
+    let local = json!({"type": "Array", "attributes": {
+        "dtype": "float64", "shape": ["4"], "transient": true, "storage": "SoftHier_TCDM"}});
+    let graph = Graph::new()
+        .with("t", local)
+        .nodes(vec![entry, tasklet("b = 1", &[], &["b"]), end_of("0"), access("t")])
+        .edges(vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "b", 2, "IN_t", memlet("t", "i:i", "1")),
+            edge(2, "OUT_t", 3, "", memlet("t", "0:3", "4")),
+        ]);
+    let read = sdfg_dace::read(graph.document().to_string().as_bytes(), &sdfg_dace::Options::default());
+    let text = read.unwrap_err().report.to_string();
+    assert!(
+        text.contains("`SoftHier_TCDM` is not supported: it is one of an accelerator (SoftHier)"),
+        "{text}"
+    );
 }

@@ -28,7 +28,8 @@ pub(super) const PAGES: &[Page] = &[
         code: Code::EndlessLoop,
         why: "The loop, or the cycle of transitions, does not end once it is entered. The operands of its \
               condition never change, or the counter moves away from the end, past it or back to its start, and \
-              there is no `break` or `return`.",
+              there is no `break` or `return`. If the operands never change and depend on the caller, it is a \
+              warning: with other values the loop is not entered.",
         action: "Change the operands of the condition, correct the step, or leave with `break`.",
         example: Example::Programs {
             bad: include_str!("../../../filetests/explain/v603_wrong.sdft"),
