@@ -10,6 +10,19 @@ process. ``docs/python.md`` of the project has the details.
 """
 
 from .command import CompileError, CompileWarning, compile, load
+from .graph import Graph, Match, TransformError, open, transformations
 from .program import Program, RunError
 
-__all__ = ["CompileError", "CompileWarning", "Program", "RunError", "compile", "load"]
+__all__ = [
+    "CompileError",
+    "CompileWarning",
+    "Graph",
+    "Match",
+    "Program",
+    "RunError",
+    "TransformError",
+    "compile",
+    "load",
+    "open",
+    "transformations",
+]

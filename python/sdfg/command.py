@@ -152,6 +152,11 @@ def _source(program, folder):
 
 def _run(command, arguments, text):
     """Runs the command; what it says when it succeeds."""
+    return _output(command, arguments, text, CompileError)[1]
+
+
+def _output(command, arguments, text, error):
+    """Runs the command; what it writes, and what it says."""
     try:
         done = subprocess.run(
             [command, "--color=never", *arguments],
@@ -160,12 +165,12 @@ def _run(command, arguments, text):
             encoding="utf-8",
             errors="replace",
         )
-    except OSError as error:
-        raise CompileError(f"cannot run the command {command}: {error}") from None
+    except OSError as reason:
+        raise CompileError(f"cannot run the command {command}: {reason}") from None
     message = done.stderr.strip()
     if done.returncode:
-        raise CompileError(message or f"the command {command} ended with status {done.returncode}")
-    return message
+        raise error(message or f"the command {command} ended with status {done.returncode}")
+    return done.stdout, message
 
 
 def _command():

@@ -1,9 +1,10 @@
 //! One graph through every stage.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, Externals, Options};
 use sdfg::path::ElementPath;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::interface::Interface;
@@ -12,8 +13,8 @@ use sdfg_codegen::lower::{Target, lower, refusals};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_dace::Form;
 use sdfg_library::{BuiltIn, expand_all};
+use sdfg_transforms::verify::search;
 
-use super::inputs::search;
 use super::{Obstacle, Stage, Verdict};
 use crate::corpus;
 use crate::trusted;
@@ -177,7 +178,13 @@ impl Examination<'_> {
     /// Runs the interpreter and native code on the same inputs and compares every argument.
     fn compare(&mut self, program: &Validated, objects: &[(OptLevel, ObjectCode)], allow_external: bool) {
         (self.reached)(Stage::Interpret);
-        let fitting = match search(program, allow_external) {
+        let externals = trusted::externals();
+        let options = Options {
+            libraries: Some(&BuiltIn),
+            externals: allow_external.then_some(&externals as &dyn Externals),
+            ..Options::default()
+        };
+        let fitting = match search(program, &BTreeMap::new(), &options) {
             Ok(fitting) => fitting,
             Err(trap) => {
                 return self.meets(Obstacle::new(

@@ -6,7 +6,6 @@
 
 mod causes;
 mod examine;
-mod inputs;
 mod process;
 
 use std::collections::hash_map::DefaultHasher;

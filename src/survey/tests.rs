@@ -59,7 +59,7 @@ fn strides_of_inputs_keep_elements_apart() {
       }
     }";
     let program = sdfg::validate::validate(sdfg::text::parse("p", text).unwrap()).unwrap();
-    let found = super::inputs::search(&program, false).unwrap();
+    let found = sdfg_transforms::verify::search(&program, &Default::default(), &Default::default()).unwrap();
     assert!(found.before.symbols().all(|(name, value)| name == "J" && value >= 3));
 }
 

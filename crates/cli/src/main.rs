@@ -23,6 +23,7 @@ mod source;
 mod strategy;
 mod terminal;
 mod transform;
+mod verify;
 
 use std::process::ExitCode;
 

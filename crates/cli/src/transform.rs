@@ -3,16 +3,18 @@
 use clap::{Args, Subcommand};
 use sdfg::ir::Sdfg;
 use sdfg::text;
+use sdfg_transforms::verify::Verifier;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Pipeline, Registry, Site, Step, Tables, TransformError,
-    Transformation, places, simplify,
+    Anchor, Application, Chain, ChainError, Pipeline, Registry, Site, Soundness, Step, Tables,
+    TransformError, Transformation, apply, places, simplify,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Destination, print};
 use crate::source::Source;
 use crate::terminal::Terminal;
+use crate::verify::Verification;
 
 /// List the transformations, or print the page of one.
 #[derive(Args)]
@@ -34,6 +36,9 @@ pub(crate) struct Match {
     name: Option<String>,
     #[command(flatten)]
     parameters: Parameters,
+    /// Print a JSON list of matches, with the reasons of refusals.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Apply a transformation to a program and print the result as text.
@@ -56,6 +61,8 @@ pub(crate) struct Transform {
     /// Print the changes and the facts that the transformation relied on.
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    verification: Verification,
     /// Write the step to this file, a chain of one step, or add it to the chain there.
     #[arg(long, value_name = "FILE")]
     record: Option<String>,
@@ -73,6 +80,8 @@ pub(crate) struct Simplify {
     /// Stop after so many applications, to find one that goes wrong.
     #[arg(long, value_name = "COUNT")]
     fuel: Option<usize>,
+    #[command(flatten)]
+    verification: Verification,
     /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
@@ -96,6 +105,8 @@ enum Action {
         /// Apply only the first steps.
         #[arg(long, value_name = "COUNT")]
         steps: Option<usize>,
+        #[command(flatten)]
+        verification: Verification,
         /// The output file; the default is the standard output.
         #[arg(long, short, value_name = "FILE")]
         output: Option<String>,
@@ -212,50 +223,73 @@ fn pattern(transformation: &dyn Transformation) -> String {
 impl Match {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let program = self.program.read(terminal)?;
-        let mut out = String::new();
-        match &self.name {
-            Some(name) => {
-                let transformation = self.parameters.make(name)?;
-                each_match(&program, transformation.as_ref(), &Tables::new(), true, &mut out);
-                if out.is_empty() {
-                    out = format!(
-                        "{name} matches nowhere: its pattern is {}\n",
-                        pattern(transformation.as_ref())
-                    );
-                }
-            }
+        let tables = Tables::new();
+        let found: Vec<Found> = match &self.name {
+            Some(name) => matches(&program, self.parameters.make(name)?.as_ref(), &tables, true),
             None => {
-                let tables = Tables::new();
-                for transformation in Registry::standard().defaults() {
-                    each_match(&program, transformation.as_ref(), &tables, false, &mut out);
-                }
-                if out.is_empty() {
-                    out.push_str("no transformation applies with its default parameters\n");
-                }
+                let all = Registry::standard().defaults().into_iter();
+                all.flat_map(|each| matches(&program, each.as_ref(), &tables, false)).collect()
             }
+        };
+        if self.json {
+            let list = Value::Array(found.iter().map(Found::to_json).collect());
+            return print(format!("{list:#}\n").as_bytes());
         }
-        print(out.as_bytes())
+        let lines: String = found.iter().map(|found| format!("{found}\n")).collect();
+        match &self.name {
+            Some(name) if found.is_empty() => {
+                let pattern = pattern(self.parameters.make(name)?.as_ref());
+                print(format!("{name} matches nowhere: its pattern is {pattern}\n").as_bytes())
+            }
+            None if found.is_empty() => print(b"no transformation applies with its default parameters\n"),
+            Some(_) | None => print(lines.as_bytes()),
+        }
     }
 }
 
-/// Writes a line for each place of a transformation; those that it refuses only if asked for.
-fn each_match(
+/// A match as it is printed.
+struct Found {
+    transformation: &'static str,
+    /// Paths of the elements.
+    at: Vec<String>,
+    /// The reason for which the transformation does not apply.
+    refused: Option<String>,
+}
+
+impl Found {
+    fn to_json(&self) -> Value {
+        let mut found = json!({"transformation": self.transformation, "at": self.at});
+        if let Some(reason) = &self.refused {
+            found["refused"] = json!(reason);
+        }
+        found
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}", self.transformation, self.at.join(", "))?;
+        self.refused.iter().try_for_each(|reason| write!(f, ": refused: {reason}"))
+    }
+}
+
+/// The matches of a transformation; those that it refuses only if asked for.
+fn matches(
     program: &Sdfg,
     transformation: &dyn Transformation,
     tables: &Tables,
     refused: bool,
-    out: &mut String,
-) {
-    let name = transformation.metadata().name;
-    for found in places(program, transformation) {
-        let Some(site) = Site::of(program, &found, tables) else { continue };
-        let at = || found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        match transformation.check(&site) {
-            Ok(_) => out.push_str(&format!("{name} at {}\n", at())),
-            Err(reason) if refused => out.push_str(&format!("{name} at {}: refused: {reason}\n", at())),
-            Err(_) => {}
-        }
-    }
+) -> Vec<Found> {
+    let shown = |found: &sdfg_transforms::Match| {
+        let site = Site::of(program, found, tables)?;
+        let reason = transformation.check(&site).err();
+        (refused || reason.is_none()).then(|| Found {
+            transformation: transformation.metadata().name,
+            at: found.paths(program).iter().map(ToString::to_string).collect(),
+            refused: reason.map(|reason| reason.to_string()),
+        })
+    };
+    places(program, transformation).iter().filter_map(shown).collect()
 }
 
 impl Transform {
@@ -271,10 +305,19 @@ impl Transform {
             }
             Some(_) | None => None,
         };
-        let mut pipeline = Pipeline::on(self.program.read(terminal)?);
+        let before = self.program.read(terminal)?;
+        let verifier = self.verification.of(&before)?;
+        let soundness = transformation.metadata().soundness;
+        let mut pipeline = Pipeline::on(before.clone());
         let application = pipeline.apply(Step { transformation, at }).map_err(|error| refused(&error))?;
         if self.explain {
             terminal.message(&explained(application));
+        }
+        let checked = verifier.map_or(Ok(()), |verifier| verifier.check(pipeline.program(), soundness));
+        if let Err(difference) = checked {
+            let same = self.parameters.make(&self.name)?;
+            let rewrite = |program: &mut Sdfg| anywhere(program, same.as_ref());
+            return Err(self.verification.wrong(&self.name, &difference, &before, soundness, &rewrite));
         }
         if let Some(file) = &self.record {
             let chain = recorded.unwrap_or_default().then(pipeline.chain());
@@ -296,7 +339,14 @@ impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
         let mut program = self.program.read(terminal)?;
+        let before = program.clone();
+        let verifier = self.verification.of(&before)?;
         let counts = simplify(&mut program, &Registry::standard(), self.fuel);
+        let exact = Soundness::Always;
+        if let Some(difference) = verifier.and_then(|verifier| verifier.check(&program, exact).err()) {
+            let simplified = |program: &mut Sdfg| !simplify(program, &Registry::standard(), None).is_empty();
+            return Err(self.verification.wrong("simplification", &difference, &before, exact, &simplified));
+        }
         let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };
         terminal.message(&format!("{told}\n"));
@@ -307,12 +357,17 @@ impl Simplify {
 impl ChainCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         match &self.action {
-            Action::Apply { program, chain, steps, output } => {
+            Action::Apply { program, chain, steps, verification, output } => {
                 Destination::new(output.as_deref()).check()?;
                 let chain = Chain::load(chain).map_err(wrong_chain)?;
                 let chain = chain.cut(steps.unwrap_or(chain.len()));
                 let program = program.read(terminal)?;
+                let verifier = verification.of(&program)?;
                 let replayed = chain.replay(program, &Registry::standard()).map_err(wrong_chain)?;
+                let replayed = match verifier {
+                    Some(verifier) => verified(&chain, replayed, &verifier, verification)?,
+                    None => replayed,
+                };
                 finish(replayed, output.as_deref())
             }
             Action::Show { chain } => {
@@ -334,6 +389,46 @@ impl ChainCommand {
             }
         }
     }
+}
+
+/// Checks the results after a chain. If they are wrong, finds the first step with other results.
+fn verified(
+    chain: &Chain,
+    mut replayed: Pipeline,
+    verifier: &Verifier<'_>,
+    verification: &Verification,
+) -> Result<Pipeline, Failure> {
+    let steps = chain.transformations(&Registry::standard()).map_err(wrong_chain)?;
+    let soundness = |count: usize| {
+        let all = steps[..count].iter().map(|step| step.metadata().soundness);
+        all.max().unwrap_or(Soundness::Always)
+    };
+    let Err(mut difference) = verifier.check(replayed.program(), soundness(steps.len())) else {
+        return Ok(replayed);
+    };
+    for (at, step) in steps.iter().enumerate().rev() {
+        replayed.undo().map_err(|error| refused(&error))?;
+        match verifier.check(replayed.program(), soundness(at)) {
+            Err(earlier) => difference = earlier,
+            Ok(()) => {
+                let what = format!("step {} ({})", at + 1, step.metadata().name);
+                return Err(verification.wrong(
+                    &what,
+                    &difference,
+                    replayed.program(),
+                    soundness(at + 1),
+                    &|program| anywhere(program, step.as_ref()),
+                ));
+            }
+        }
+    }
+    Err(Failure::program(format_args!("the chain gives other results: {difference}")))
+}
+
+/// Applies a transformation at the first place at which it applies; gives whether there is one.
+fn anywhere(program: &mut Sdfg, transformation: &dyn Transformation) -> bool {
+    let all = places(program, transformation);
+    all.iter().any(|found| apply(program, transformation, found).is_ok())
 }
 
 /// Validates and writes the program of a pipeline.

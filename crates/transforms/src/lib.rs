@@ -34,9 +34,11 @@
 mod engine;
 mod loops;
 pub mod pattern;
+mod random;
 pub mod retarget;
 pub mod rewrites;
 pub mod strategy;
+pub mod verify;
 
 pub use engine::{
     Anchor, Application, Chain, ChainError, Claim, Evidence, Fact, Group, Match, Matched, Metadata,

@@ -99,3 +99,25 @@ fn wrong_transformations_are_refused_with_what_to_do() {
         assert!(answer.stderr.contains(message) && answer.stdout.is_empty(), "{arguments:?}: {answer:#?}");
     }
 }
+
+#[test]
+fn rewrites_are_verified_on_request() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    let plain = ["transform", "p.sdft", "MapFusion", "--at", "add", "--at", "scale"];
+    let fused = bench.run(&plain);
+    let verified = bench.run(&[&plain[..], &["--verify", "--set", "N=5", "--record", "c.json"]].concat());
+    assert_eq!(fused.stdout, verified.stdout);
+    let replayed = bench.run(&["chain", "apply", "p.sdft", "c.json", "--verify"]);
+    assert_eq!(fused.stdout, replayed.stdout);
+    let simplified = bench.run(&["simplify", "p.sdft"]);
+    assert_eq!(simplified.stdout, bench.run(&["simplify", "p.sdft", "--verify"]).stdout);
+    for (options, message) in [
+        (&["--set", "N=5"][..], "--verify"),
+        (&["--verify", "--set", "M=5"], "the program has no symbol `M`"),
+        (&["--verify", "--set", "N=-1"], "no inputs were found"),
+    ] {
+        let answer = bench.run(&[&plain[..], options].concat());
+        assert!(answer.stderr.contains(message) && answer.stdout.is_empty(), "{options:?}: {answer:#?}");
+    }
+}

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Anchor, Pipeline, Registry, Step, TransformError};
+use super::{Anchor, Pipeline, Registry, Step, TransformError, Transformation};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -34,6 +34,12 @@ pub(super) struct ChainStep {
     pub(super) transformation: String,
     pub(super) parameters: Value,
     pub(super) at: Anchor,
+}
+
+impl ChainStep {
+    fn failed(&self, at: usize, error: TransformError) -> ChainError {
+        ChainError::Step { number: at + 1, name: self.transformation.clone(), error: Box::new(error) }
+    }
 }
 
 /// Why a chain could not be read or replayed.
@@ -220,17 +226,24 @@ impl Chain {
     /// [`ChainError::Step`] tells which step does not apply, and why.
     pub fn replay(&self, program: Sdfg, registry: &Registry) -> Result<Pipeline, ChainError> {
         let mut pipeline = Pipeline::on(program);
-        for (at, step) in self.steps.iter().enumerate() {
-            let failed = |error| ChainError::Step {
-                number: at + 1,
-                name: step.transformation.clone(),
-                error: Box::new(error),
-            };
-            let transformation = registry
-                .make(&step.transformation, &step.parameters)
-                .map_err(|error| failed(error.into()))?;
-            pipeline.apply(Step { transformation, at: step.at.clone() }).map_err(failed)?;
+        for (transformation, (at, step)) in
+            self.transformations(registry)?.into_iter().zip(self.steps.iter().enumerate())
+        {
+            let step_taken = pipeline.apply(Step { transformation, at: step.at.clone() });
+            step_taken.map_err(|error| step.failed(at, error))?;
         }
         Ok(pipeline)
+    }
+
+    /// The transformation of each step, from a registry.
+    ///
+    /// # Errors
+    /// [`ChainError::Step`] if there is none of a name, or if it has other parameters.
+    pub fn transformations(&self, registry: &Registry) -> Result<Vec<Box<dyn Transformation>>, ChainError> {
+        let made = |(at, step): (usize, &ChainStep)| {
+            let made = registry.make(&step.transformation, &step.parameters);
+            made.map_err(|error| step.failed(at, error.into()))
+        };
+        self.steps.iter().enumerate().map(made).collect()
     }
 }

@@ -60,8 +60,8 @@ impl Group {
     }
 }
 
-/// How far the results of a program stay the same (decision 14).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far the results of a program stay the same (decision 14), the strongest guarantee first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Soundness {
     /// Bit by bit.
     Always,

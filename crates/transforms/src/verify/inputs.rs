@@ -1,23 +1,21 @@
-//! Search for inputs on which a graph runs without a trap.
+//! Search for inputs on which a program runs without a trap.
 //!
-//! A file tells the types and symbolic shapes of arguments, not their values. Sizes, other symbols, index arrays
+//! A program tells the types and symbolic shapes of arguments, not their values. Sizes, other symbols, index arrays
 //! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. Sizes
 //! that are too small for an access grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Externals, Interpreter, Options, RunError, TrapKind};
+use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind};
 use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
 use sdfg::validate::Validated;
 use sdfg::value::Value;
-use sdfg_library::BuiltIn;
 
-use crate::random::Rng;
-use crate::trusted;
+use crate::random::Random;
 
 /// Runs for one graph.
 const RUNS: usize = 600;
@@ -111,6 +109,8 @@ struct Signature<'a> {
     sdfg: &'a Sdfg,
     /// Symbols in extents and strides of containers.
     sizes: BTreeSet<Symbol>,
+    /// Values of symbols that are given.
+    fixed: &'a BTreeMap<Symbol, i64>,
 }
 
 impl<'a> Signature<'a> {
@@ -150,7 +150,7 @@ impl<'a> Signature<'a> {
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }
 
-    fn of(sdfg: &'a Sdfg) -> Self {
+    fn of(sdfg: &'a Sdfg, fixed: &'a BTreeMap<Symbol, i64>) -> Self {
         // Transients have their sizes, too: indices into them are other symbols.
         let extents = sdfg.containers().flat_map(|(_, container)| container.shape());
         let strides = sdfg
@@ -158,7 +158,7 @@ impl<'a> Signature<'a> {
             .filter_map(|(_, container)| container.kind.layout())
             .flat_map(|layout| &layout.strides);
         let sizes = extents.chain(strides).flat_map(Expr::free_symbols).collect();
-        Signature { sdfg, sizes }
+        Signature { sdfg, sizes, fixed }
     }
 
     /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
@@ -167,6 +167,7 @@ impl<'a> Signature<'a> {
         let smallest = recipe.smallest();
         for (symbol, _) in self.sdfg.symbols() {
             let value = match recipe.sizes {
+                _ if self.fixed.contains_key(symbol) => self.fixed[symbol],
                 _ if grown.contains_key(symbol) => grown[symbol],
                 _ if !self.sizes.contains(symbol) => recipe.symbols.unwrap_or(smallest),
                 Sizes::Same(size) => size,
@@ -181,7 +182,7 @@ impl<'a> Signature<'a> {
         for (symbol, value) in &values {
             arguments.set_symbol(symbol.as_str(), *value);
         }
-        let mut rng = Rng::new(7);
+        let mut rng = Random::new(7);
         for (_, container) in self.sdfg.arguments() {
             let extents =
                 container.shape().iter().map(|extent| extent.eval(&|name| values.get(name).copied()));
@@ -237,7 +238,7 @@ impl<'a> Signature<'a> {
             Some(_) | None => self.sizes.iter().cloned().collect(),
         };
         let mut has_grown = false;
-        for symbol in symbols {
+        for symbol in symbols.into_iter().filter(|symbol| !self.fixed.contains_key(symbol)) {
             let before = grown.get(&symbol).copied().unwrap_or(recipe.smallest());
             let size = (index[at] + 1).min(4 * before).max(2 * before);
             has_grown |= size <= LARGEST;
@@ -259,8 +260,8 @@ fn overlaps(shape: &[i64], strides: &[i64]) -> bool {
     places.len() < count
 }
 
-fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Rng) -> i64 {
-    let below = |rng: &mut Rng| rng.below(usize::try_from(smallest).unwrap_or(1).max(1)) as i64;
+fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Random) -> i64 {
+    let below = |rng: &mut Random| rng.below(usize::try_from(smallest).unwrap_or(1).max(1)) as i64;
     match indices {
         Indices::Below => below(rng),
         Indices::FromOne => below(rng) + 1,
@@ -281,26 +282,27 @@ fn element(n: i64, ty: ScalarType, fill: Option<f64>) -> Value {
 }
 
 /// Inputs without a trap, and the arguments after the run.
-pub(super) struct Fitting {
-    pub(super) before: Arguments,
-    pub(super) after: Arguments,
+#[derive(Clone, Debug)]
+pub struct Fitting {
+    /// The inputs.
+    pub before: Arguments,
+    /// The arguments after the run of the interpreter.
+    pub after: Arguments,
 }
 
-/// Searches for inputs of a program, whose external tasklets are run if that is allowed.
+/// Searches for inputs of a program on which the interpreter runs it to its end: sizes, other symbols, index arrays and scalars.
+/// `fixed` are values of symbols that are not to be chosen. The limits of `options` are replaced.
 ///
 /// # Errors
-/// The trap or the refusal of the first recipe, if none fits.
-pub(super) fn search(program: &Validated, allow_external: bool) -> Result<Fitting, String> {
+/// The trap or the refusal of the first inputs, if none fit.
+pub fn search(
+    program: &Validated,
+    fixed: &BTreeMap<Symbol, i64>,
+    options: &Options<'_>,
+) -> Result<Fitting, String> {
     let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
-    let signature = Signature::of(program.sdfg());
-    let externals = trusted::externals();
-    let options = Options {
-        step_limit: Some(STEPS),
-        memory_limit: 1 << 30,
-        libraries: Some(&BuiltIn),
-        externals: allow_external.then_some(&externals as &dyn Externals),
-        ..Options::default()
-    };
+    let signature = Signature::of(program.sdfg(), fixed);
+    let options = Options { step_limit: Some(STEPS), memory_limit: 1 << 30, ..*options };
     let (mut first, mut others, mut runs) = (None, 0, 0);
     let (mut longest, mut long): (Option<(i64, Arguments)>, usize) = (None, 0);
     // Sizes that an earlier recipe found to be needed.

@@ -1,0 +1,131 @@
+//! Verification of rewrites: the interpreter runs the program before and after on the same inputs.
+//!
+//! ```text
+//! inputs    search for inputs on which a program runs to its end
+//! compare   results of two runs, within the soundness of a rewrite
+//! reduce    the smallest program that a rewrite makes wrong
+//! ```
+
+mod compare;
+mod inputs;
+mod reduce;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use inputs::{Fitting, search};
+pub use reduce::reproducer;
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Symbol;
+use sdfg::validate::validate;
+use thiserror::Error;
+
+use crate::Soundness;
+
+/// The interpreter may take this many times the steps of the first program, and some more, for a rewritten one.
+const MORE_STEPS: u64 = 20;
+
+/// A program with inputs and the results on them.
+pub struct Verifier<'l> {
+    fitting: Fitting,
+    /// Steps that a rewritten program may take.
+    limit: u64,
+    options: Options<'l>,
+}
+
+impl fmt::Debug for Verifier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier")
+            .field("fitting", &self.fitting)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A rewritten program does not do what the program before does.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Difference {
+    /// It is not valid.
+    #[error("the rewritten program is not valid: {0}")]
+    Invalid(String),
+    /// The interpreter stops it.
+    #[error("the rewritten program stops in {order}: {reason}")]
+    Stopped {
+        /// The order of execution, in words.
+        order: &'static str,
+        /// The trap.
+        reason: String,
+    },
+    /// An argument has other contents after the run.
+    #[error(
+        "`{container}` differs in {order}: element {position} is {found}, and was {expected} before the rewrite"
+    )]
+    Result {
+        /// The argument.
+        container: String,
+        /// The order of execution, in words.
+        order: &'static str,
+        /// Position in row-major order.
+        position: usize,
+        /// The element of the program before.
+        expected: String,
+        /// The element of the rewritten program.
+        found: String,
+    },
+}
+
+/// There are no inputs to verify with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no inputs were found on which the interpreter runs the program: {0}")]
+pub struct NoInputs(pub String);
+
+impl<'l> Verifier<'l> {
+    /// Searches for inputs of a program; `fixed` are values of symbols that are given. `options` run it, which contain what computes library nodes.
+    ///
+    /// # Errors
+    /// [`NoInputs`] if none are found.
+    pub fn of(
+        program: &Sdfg,
+        fixed: &BTreeMap<Symbol, i64>,
+        options: &Options<'l>,
+    ) -> Result<Self, NoInputs> {
+        let validated = validate(program.clone()).map_err(|rejected| NoInputs(rejected.to_string()))?;
+        let fitting = search(&validated, fixed, options).map_err(NoInputs)?;
+        let mut interpreter = Interpreter::new(&validated).map_err(|error| NoInputs(error.to_string()))?;
+        let report = interpreter.run(&mut fitting.before.clone(), options);
+        let steps = report.map_err(|error| NoInputs(error.to_string()))?.steps;
+        Ok(Verifier {
+            fitting,
+            limit: steps.saturating_mul(MORE_STEPS).saturating_add(100_000),
+            options: *options,
+        })
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> &Arguments {
+        &self.fitting.before
+    }
+
+    /// Runs a rewritten program on the inputs, in the fixed order and in a random one, and compares the results with those before
+    /// the rewrite: bit by bit, or up to rounding if the rewrite may change that.
+    ///
+    /// # Errors
+    /// [`Difference`] if the rewritten program is not valid, stops, or has other results.
+    pub fn check(&self, rewritten: &Sdfg, soundness: Soundness) -> Result<(), Difference> {
+        let program = validate(rewritten.clone()).map_err(|rejected| {
+            Difference::Invalid(rejected.diagnostics.first().map(ToString::to_string).unwrap_or_default())
+        })?;
+        for (order, words) in [(Order::Fixed, "the fixed order"), (Order::Random(1), "a random order")] {
+            let stopped = |reason: String| Difference::Stopped { order: words, reason };
+            let mut interpreter = Interpreter::new(&program).map_err(|error| stopped(error.to_string()))?;
+            let mut after = self.fitting.before.clone();
+            let options = Options { order, step_limit: Some(self.limit), ..self.options };
+            interpreter.run(&mut after, &options).map_err(|error| stopped(error.to_string()))?;
+            compare::compare(&self.fitting.after, &after, soundness, words)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! A wrong rewrite is found, reduced to a small program, and a right one passes.
+
+use std::collections::BTreeMap;
+
+use sdfg::edit::Editor;
+use sdfg::interpret::Options;
+use sdfg::ir::{NodeKind, Sdfg};
+
+use super::{Difference, Verifier, reproducer};
+use crate::rewrites::MapTiling;
+use crate::{Pipeline, Soundness};
+
+const PROGRAM: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array total: f64[1]
+  state clear {
+    access total
+    tasklet zero () -> (o) { o = 0.0 }
+    zero.o -> total: total[0]
+  }
+  state s {
+    access A
+    access B
+    access total
+    map shift [i = 0:N - 1] {
+      tasklet t (x) -> (y, z) { y = 3 * x; z = x / 3 }
+      shift.A -> t.x: A[i + 1]
+      t.y -> shift.B: B[i]
+      t.z -> shift.total: total[0] wcr(sum)
+    }
+    A -> shift.A
+    shift.B -> B
+    shift.total -> total
+  }
+}
+";
+
+fn program() -> Sdfg {
+    sdfg::text::parse("p.sdft", PROGRAM).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+fn verifier(program: &Sdfg) -> Verifier<'static> {
+    Verifier::of(program, &BTreeMap::new(), &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Leaves out the last iteration of each map.
+fn one_short(program: &mut Sdfg) -> bool {
+    let mut shorter = Vec::new();
+    for (state, graph) in program.states() {
+        for (node, found) in graph.nodes() {
+            if let NodeKind::MapEntry(map) = &found.kind {
+                let mut map = map.clone();
+                let range = &mut map.ranges.0[0];
+                range.end = range.end.clone() - range.step.clone();
+                shorter.push((state, node, map));
+            }
+        }
+    }
+    let changes = !shorter.is_empty();
+    let mut editor = Editor::new(program);
+    for (state, node, map) in shorter {
+        editor.replace_node(state, node, NodeKind::MapEntry(map)).unwrap_or_else(|error| panic!("{error}"));
+    }
+    editor.commit().is_ok() && changes
+}
+
+#[test]
+fn a_right_rewrite_passes_up_to_rounding() {
+    let verifier = verifier(&program());
+    let mut pipeline = Pipeline::on(program());
+    pipeline.apply(MapTiling::new([3]).at("s/shift")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verifier.check(pipeline.program(), Soundness::ChangesRounding), Ok(()));
+    assert_eq!(verifier.check(&program(), Soundness::Always), Ok(()));
+}
+
+#[test]
+fn a_wrong_rewrite_is_found_at_an_element() {
+    let mut wrong = program();
+    assert!(one_short(&mut wrong));
+    let found = verifier(&program()).check(&wrong, Soundness::ChangesRounding);
+    assert!(matches!(&found, Err(Difference::Result { container, .. }) if container == "B"), "{found:?}");
+}
+
+#[test]
+fn rewrites_that_stop_or_are_invalid_are_wrong() {
+    let beyond = PROGRAM.replace("0:N - 1]", "0:N]");
+    let outside = sdfg::text::parse("p.sdft", &beyond).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let found = verifier(&program()).check(&outside, Soundness::Always);
+    assert!(matches!(found, Err(Difference::Stopped { .. } | Difference::Invalid(_))), "{found:?}");
+}
+
+#[test]
+fn given_symbols_have_their_values() {
+    let fixed = BTreeMap::from([(sdfg::symbolic::Symbol::of("N"), 5)]);
+    let verifier =
+        Verifier::of(&program(), &fixed, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verifier.inputs().symbols().collect::<Vec<_>>(), [("N", 5)]);
+}
+
+#[test]
+fn reproducers_are_small_and_wrong() {
+    let small = reproducer(&program(), Soundness::ChangesRounding, &Options::default(), &one_short);
+    let text = sdfg::text::print(&small);
+    assert!(text.lines().count() < 20, "{text}");
+    let mut wrong = small.clone();
+    assert!(one_short(&mut wrong));
+    assert!(verifier(&small).check(&wrong, Soundness::ChangesRounding).is_err(), "{text}");
+}

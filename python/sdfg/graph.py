@@ -1,0 +1,140 @@
+"""Programs before compilation, and their transformations: the ``sdfg`` command rewrites, checks and records."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+from .command import CompileError, _command, _output, _source, compile
+
+
+class TransformError(Exception):
+    """A transformation that does not apply, or parameters that do not fit, with the message of the ``sdfg`` command."""
+
+
+class Match:
+    """A place at which the pattern of a transformation occurs."""
+
+    def __init__(self, transformation, at, refused):
+        #: The name of the transformation.
+        self.transformation = transformation
+        #: The paths of the elements, in the order of the pattern.
+        self.at = tuple(at)
+        #: The reason for which the transformation does not apply; None if it does.
+        self.refused = refused
+
+    def __repr__(self):
+        reason = f", refused: {self.refused}" if self.refused else ""
+        return f"<sdfg.Match {self.transformation} at {', '.join(self.at)}{reason}>"
+
+
+class Graph:
+    """A program that transformations rewrite. `sdfg.open` makes it."""
+
+    def __init__(self, program, *, allow_external=False):
+        self._allow_external = ["--allow-external"] * bool(allow_external)
+        with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
+            path, text, self._front_end = _source(program, folder)
+            self._text = _run(["print", *self._allow_external, "--", path], text, CompileError)
+        # The text and the steps before each step.
+        self._before = []
+        self._steps = []
+
+    def matches(self, transformation=None, **parameters):
+        """The places at which a transformation matches, with the reasons for those that it refuses; without a name, the places at which
+        some transformation applies."""
+        name = [] if transformation is None else [transformation, *_options(parameters)]
+        found = json.loads(self._rewritten(["match", "--json"], name))
+        return [Match(each["transformation"], each["at"], each.get("refused")) for each in found]
+
+    def apply(self, transformation, *, at=(), verify=False, **parameters):
+        """Applies a transformation at one place: `at` is a path of the match, or several in the order of its pattern.
+
+        The other arguments are the parameters of the transformation. With `verify`, the interpreter compares the program before and
+        after. Gives the graph, so that calls can follow each other.
+        """
+        paths = [at] if isinstance(at, str) else at
+        options = [*(f"--at={path}" for path in paths), *["--verify"] * bool(verify), *_options(parameters)]
+        with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
+            record = os.path.join(folder, "chain.json")
+            text = self._rewritten(["transform", f"--record={record}", *options], [transformation])
+            steps = json.loads(pathlib.Path(record).read_text(encoding="utf-8"))["steps"]
+        return self._now(text, self._steps + steps)
+
+    def simplify(self, *, fuel=None, verify=False):
+        """Applies the strict transformations until none applies, at most `fuel` times. Chains do not record this step: the chain begins anew."""
+        fuel = [] if fuel is None else [f"--fuel={fuel}"]
+        return self._now(self._rewritten(["simplify", *fuel, *["--verify"] * bool(verify)]), [])
+
+    def replay(self, chain, *, verify=False):
+        """Applies the steps of a chain: the path of a file, or what `chain` gives."""
+        if isinstance(chain, (str, os.PathLike)):
+            chain = json.loads(pathlib.Path(chain).read_text(encoding="utf-8"))
+        with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
+            path = os.path.join(folder, "chain.json")
+            pathlib.Path(path).write_text(json.dumps(chain), encoding="utf-8")
+            text = self._rewritten(["chain", "apply", *["--verify"] * bool(verify)], [path])
+        return self._now(text, self._steps + chain.get("steps", []))
+
+    def undo(self):
+        """Takes the last call of `apply`, `simplify` or `replay` back."""
+        if not self._before:
+            raise TransformError("there is nothing to undo")
+        self._text, self._steps = self._before.pop()
+        return self
+
+    @property
+    def chain(self):
+        """The steps since the program was opened or simplified, as the content of a chain file."""
+        return {"version": 1, "steps": self._steps}
+
+    def save(self, path):
+        """Writes the program in the text form; a path that ends with `.json` gets the chain instead."""
+        path = pathlib.Path(path)
+        text = json.dumps(self.chain, indent=2) + "\n" if path.suffix == ".json" else self._text
+        path.write_text(text, encoding="utf-8")
+
+    def compile(self, **options):
+        """Compiles the program; the options are those of `sdfg.compile`."""
+        program = compile(self._text, **options)
+        program._front_end = self._front_end
+        return program
+
+    def __str__(self):
+        return self._text
+
+    def __repr__(self):
+        return f"<sdfg.Graph {self._text.split(' ', 2)[1]} after {len(self._steps)} steps>"
+
+    def _rewritten(self, command, arguments=()):
+        return _run([*command, *self._allow_external, "--", "-", *arguments], self._text, TransformError)
+
+    def _now(self, text, steps):
+        self._before.append((self._text, self._steps))
+        self._text, self._steps = text, steps
+        return self
+
+
+def open(program, *, allow_external=False):
+    """Opens a program to rewrite it: what `sdfg.compile` takes.
+
+        p = sdfg.open("gemm.sdfg")
+        p.simplify()
+        p.apply("MapTiling", at="gemm", tile_sizes=[32, 32])
+        f = p.compile()
+    """
+    return Graph(program, allow_external=allow_external)
+
+
+def transformations():
+    """The names of the transformations."""
+    listed = _run(["transforms"], None, TransformError)
+    return [line.split()[0] for line in listed.splitlines()]
+
+
+def _options(parameters):
+    return [f"--param={name}={json.dumps(value)}" for name, value in parameters.items()]
+
+
+def _run(arguments, text, error):
+    return _output(_command(), arguments, text, error)[0]
