@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use sdfg::ir::structure::CallerStructure;
 use sdfg::validate::Validated;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::link;
@@ -28,11 +29,20 @@ fn options() -> CompileOptions {
 
 /// A folder with the header, both libraries and the object of a program.
 fn libraries(program: &Validated, lowering: &LowerOptions) -> tempfile::TempDir {
+    libraries_with(program, Vec::new(), lowering)
+}
+
+/// The same with structures that callers pass.
+fn libraries_with(
+    program: &Validated,
+    structures: Vec<CallerStructure>,
+    lowering: &LowerOptions,
+) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = &program.sdfg().name;
     let options = options();
     let plan = lower(program, &options.target(), lowering).expect("the program can be lowered");
-    let object = compile(&plan, &options).expect("the plan compiles");
+    let object = compile(&plan, &options).expect("the plan compiles").with_structures(structures);
     let file = |name: String| folder.path().join(name);
     link::shared_library(&object, &file(format!("lib{name}.so"))).expect("the shared library is written");
     link::static_library(&object, &file(format!("lib{name}.a"))).expect("the static library is written");
@@ -91,8 +101,10 @@ fn c_program(program: &Validated, source: &str) {
 }
 
 fn c_program_with(program: &Validated, source: &str, lowering: &LowerOptions) {
-    let folder = libraries(program, lowering);
-    let name = &program.sdfg().name;
+    c_program_in(&libraries(program, lowering), &program.sdfg().name, source);
+}
+
+fn c_program_in(folder: &tempfile::TempDir, name: &str, source: &str) {
     for linked in [Linked::Shared, Linked::Static, Linked::Object] {
         run(&build(&C99, source, name, linked, folder.path()).expect("these tests need a C compiler"));
     }
@@ -111,6 +123,16 @@ fn one_handle_many_calls() {
 #[test]
 fn one_shot() {
     c_program(&laplace().expect("it is valid").0, "laplace");
+}
+
+/// Callers of a DaCe program pass its structures as they do to DaCe's own code.
+#[test]
+fn structures_of_callers() {
+    let bytes = include_bytes!("data/members.sdfg");
+    let import = sdfg_dace::read(bytes, &sdfg_dace::Options::default()).expect("the graph is read");
+    let program = sdfg::validate::validate(import.sdfg).expect("the graph is valid");
+    let folder = libraries_with(&program, import.structures, &options().lowering());
+    c_program_in(&folder, "members", "structures");
 }
 
 /// Complex arguments have one layout and one type name in both languages.

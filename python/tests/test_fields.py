@@ -43,9 +43,9 @@ class Fields(unittest.TestCase):
     def test_fields_are_arrays_with_ranges(self):
         f = compiled(SHIFTED)
         a, out = numpy.arange(20.0)[::2], numpy.zeros(4)
-        f(a=field(a, range(1, 11)), out=field(out, range(2, 6)))
-        # `out` at 2 is twice `a` at 3, which is its third element.
-        assert_array_equal(out, [2 * a[2] + 2, 2 * a[3] + 3, 2 * a[4] + 4, 2 * a[5] + 5])
+        f(a=field(a, range(-3, 7)), out=field(out, range(-2, 2)))
+        # `out` at -2 is twice `a` at -1, which is its third element.
+        assert_array_equal(out, [2 * a[2] - 2, 2 * a[3] - 1, 2 * a[4], 2 * a[5] + 1])
 
     def test_given_symbols_and_arrays_stay(self):
         f = compiled(SHIFTED)

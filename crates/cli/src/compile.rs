@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use sdfg::ir::structure::CallerStructure;
 use sdfg_codegen::fortran::fortran_module;
 use sdfg_codegen::header::c_header;
 use sdfg_codegen::json::json_interface;
@@ -145,7 +146,7 @@ impl Compile {
             Some(path) => Some(path.clone()),
             None => self.emit.default_file(&lowered.plan.name),
         };
-        self.write(&lowered, path.as_deref())
+        self.write(&lowered, source.structures(), path.as_deref())
     }
 
     /// Refuses an output that cannot be written before anything is compiled for it.
@@ -196,7 +197,12 @@ impl Compile {
         self.emit == Emit::C
     }
 
-    fn write(&self, lowered: &Lowered, path: Option<&str>) -> Result<(), Failure> {
+    fn write(
+        &self,
+        lowered: &Lowered,
+        structures: Vec<CallerStructure>,
+        path: Option<&str>,
+    ) -> Result<(), Failure> {
         let Lowered { plan, options, .. } = lowered;
         let file = Path::new(path.unwrap_or_default());
         let failed = |error| uncompiled(&error);
@@ -210,7 +216,7 @@ impl Compile {
             }
             Emit::Asm => destination.write(assembly(plan, options).map_err(failed)?.as_bytes()),
             Emit::Header => {
-                let interface = plan.interface().map_err(Failure::program)?;
+                let interface = plan.interface().map_err(Failure::program)?.with_structures(structures);
                 destination.write(c_header(&interface).as_bytes())
             }
             Emit::Fortran => {
@@ -238,7 +244,7 @@ impl Compile {
             Emit::Package => {
                 self.native.consent(lowered)?;
                 let source = if self.with_source { Some(source_of(lowered)?) } else { None };
-                let object = self.native.compile(lowered)?;
+                let object = self.native.compile(lowered)?.with_structures(structures);
                 write_package(&object, source.as_deref(), file).map_err(|error| unlinked(&error))
             }
         }

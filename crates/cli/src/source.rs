@@ -1,10 +1,12 @@
 //! Reads programs from a file or the standard input, as text, JSON or a DaCe file, and validates them.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
 
 use sdfg::diagnostic::{Code, Diagnostic, ElementPath, render};
 use sdfg::ir::Sdfg;
+use sdfg::ir::structure::CallerStructure;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
 use sdfg_dace::{Finding, Import, Refused};
@@ -35,6 +37,8 @@ pub(crate) struct Source {
     allow_external: bool,
     /// Whether the program gets the schedules and storages of another machine.
     retarget: RetargetOption,
+    /// Structures that callers of a DaCe program pass, once it was read.
+    structures: OnceCell<Vec<CallerStructure>>,
 }
 
 /// The form of a program, determined by its content.
@@ -78,6 +82,7 @@ impl Source {
                 content: Content::Dace(bytes),
                 allow_external,
                 retarget: RetargetOption::default(),
+                structures: OnceCell::new(),
             });
         }
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -89,7 +94,13 @@ impl Source {
         // No text program begins with a brace.
         let is_json = text.trim_start().starts_with('{');
         let content = if is_json { Content::Json(text) } else { Content::Text(text) };
-        Ok(Source { name, content, allow_external, retarget: RetargetOption::default() })
+        Ok(Source {
+            name,
+            content,
+            allow_external,
+            retarget: RetargetOption::default(),
+            structures: OnceCell::new(),
+        })
     }
 
     /// The same program for another machine.
@@ -104,6 +115,7 @@ impl Source {
             content: Content::Text(text),
             allow_external: false,
             retarget: RetargetOption::default(),
+            structures: OnceCell::new(),
         }
     }
 
@@ -128,6 +140,11 @@ impl Source {
         sdfg_dace::read(bytes, &sdfg_dace::Options { allow_external, ..Default::default() })
     }
 
+    /// Structures that callers pass in the place of arguments; none before the program was read.
+    pub(crate) fn structures(&self) -> Vec<CallerStructure> {
+        self.structures.get().cloned().unwrap_or_default()
+    }
+
     /// The graph, which may still be wrong.
     pub(crate) fn parse(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
         let mut sdfg = self.as_written(terminal)?;
@@ -144,7 +161,11 @@ impl Source {
                 Failure::findings(self.render(&found, terminal))
             }),
             Content::Dace(bytes) => match self.read_dace(bytes) {
-                Ok(import) => Ok(import.sdfg),
+                Ok(import) => {
+                    // Reading again gives the same.
+                    let _ = self.structures.set(import.structures);
+                    Ok(import.sdfg)
+                }
                 Err(refused) => Err(Failure::findings(self.render_told(&refused.report.findings))),
             },
         }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use sdfg::dtype::ScalarType;
 
 use crate::interface::{Argument, ArgumentKind, Interface, ProfileFormat, Status, is_c_identifier};
+use crate::structures::structure_functions;
 
 /// The text of the header for `interface`.
 pub fn c_header(interface: &Interface) -> String {
@@ -19,7 +20,9 @@ pub fn c_header(interface: &Interface) -> String {
         "/* Interface of the SDFG program `{name}`. Generated; do not edit.\n *\n * {LINKING} */\n\
          #ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
     );
-    if interface.arguments().iter().any(|argument| argument.element().lane().is_complex()) {
+    let elements = interface.arguments().iter().map(|argument| argument.element().lane());
+    let members = interface.structures().iter().flat_map(|structure| structure.ty.numbers());
+    if elements.chain(members).any(ScalarType::is_complex) {
         text.push_str(COMPLEX_TYPES);
     }
     if interface.arguments().iter().any(|argument| matches!(argument.kind, ArgumentKind::Queue { .. })) {
@@ -60,9 +63,10 @@ pub fn c_header(interface: &Interface) -> String {
         text,
         " */\nint32_t {name}_run(\n    {});\n\n\
          /* The same with an instance of its own, for a single call. */\n\
-         int32_t {name}(\n    {one_shot});\n\n{profile}\
+         int32_t {name}(\n    {one_shot});\n\n{profile}{}\
          #ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n",
-        with_handle.collect::<Vec<_>>().join(",\n    ")
+        with_handle.collect::<Vec<_>>().join(",\n    "),
+        structure_functions(interface)
     );
     text
 }
@@ -133,7 +137,7 @@ fn profile(name: &str) -> String {
 }
 
 /// `const double *A`, `int64_t N`.
-fn parameter(argument: &Argument) -> String {
+pub(crate) fn parameter(argument: &Argument) -> String {
     let name = parameter_name(&argument.name);
     if matches!(argument.kind, ArgumentKind::Queue { .. }) {
         return format!("sdfg_queue *{name}");
@@ -146,7 +150,7 @@ fn parameter(argument: &Argument) -> String {
     }
 }
 
-fn parameter_name(name: &str) -> String {
+pub(crate) fn parameter_name(name: &str) -> String {
     if is_c_identifier(name) { name.to_owned() } else { format!("{name}_") }
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::Layout;
+use sdfg::ir::structure::CallerStructure;
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::reserved::is_reserved;
@@ -228,6 +229,7 @@ pub struct Interface {
     name: String,
     arguments: Vec<Argument>,
     has_profile: bool,
+    structures: Vec<CallerStructure>,
 }
 
 /// Why a list of arguments is no interface.
@@ -329,12 +331,23 @@ impl Interface {
                 }
             }
         }
-        Ok(Interface { name: name.to_owned(), arguments, has_profile: false })
+        Ok(Interface { name: name.to_owned(), arguments, has_profile: false, structures: Vec::new() })
     }
 
     /// The same of a program with or without timers.
     pub fn with_profile(self, has_profile: bool) -> Self {
         Interface { has_profile, ..self }
+    }
+
+    /// The same with structures that C callers may pass in the place of their members.
+    #[must_use]
+    pub fn with_structures(self, structures: Vec<CallerStructure>) -> Self {
+        Interface { structures, ..self }
+    }
+
+    /// Structures that C callers may pass in the place of their members.
+    pub fn structures(&self) -> &[CallerStructure] {
+        &self.structures
     }
 
     /// Whether the program has timers, and with them [`EntryPoint::Profile`].

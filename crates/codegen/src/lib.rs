@@ -25,6 +25,7 @@ pub mod plan;
 mod processor;
 mod reserved;
 pub mod source;
+mod structures;
 
 #[cfg(feature = "llvm")]
 pub use compile::{CompileError, compile};

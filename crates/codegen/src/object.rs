@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use sdfg::diagnostic::Code;
+use sdfg::ir::structure::CallerStructure;
 use sdfg::tasklet::ExternalOrigin;
 use sdfg_runtime::Sanitizer;
 
@@ -31,6 +32,12 @@ impl ObjectCode {
     /// The object files: one, or several of a large program, which call each other.
     pub fn files(&self) -> &[Vec<u8>] {
         &self.files
+    }
+
+    /// The same with structures that C callers may pass in the place of their members.
+    #[must_use]
+    pub fn with_structures(self, structures: Vec<CallerStructure>) -> Self {
+        ObjectCode { interface: self.interface.with_structures(structures), ..self }
     }
 
     /// The name of each object file with its bytes.

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Lifetime, Port, Storage};
 use sdfg::symbolic::Expr;
-use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index, parse_expression};
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
 
 use self::bindings::{Binding, VIEWS};
 use crate::model::{
@@ -42,7 +42,10 @@ pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed>
     }
     let names: BTreeSet<&str> = floats.keys().map(String::as_str).collect();
     let known = Known { bindings: bindings::of(program), containers: &program.containers };
-    region(&mut program.body, &known, &names, log)
+    let mut values = Vec::new();
+    region(&mut program.body, &known, &names, &mut values, log)?;
+    program.containers.extend(values);
+    Ok(())
 }
 
 /// The declarations of a program.
@@ -193,17 +196,23 @@ fn type_of(value: &Expression, program: &Program, floats: &BTreeMap<String, Dtyp
 }
 
 /// Changes the states and edges of a region.
-fn region(found: &mut Region, known: &Known<'_>, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Failed> {
+fn region(
+    found: &mut Region,
+    known: &Known<'_>,
+    floats: &BTreeSet<&str>,
+    values: &mut Vec<(String, Descriptor)>,
+    log: &Log,
+) -> Result<(), Failed> {
     for block in &mut found.blocks {
         match &mut block.kind {
-            BlockKind::State(found) => state(found, floats, log)?,
-            BlockKind::Loop(repeated) => region(&mut repeated.body, known, floats, log)?,
+            BlockKind::State(found) => state(found, known.containers, floats, values, log)?,
+            BlockKind::Loop(repeated) => region(&mut repeated.body, known, floats, values, log)?,
             BlockKind::Conditional(branches) => {
                 for (_, part) in branches {
-                    region(part, known, floats, log)?;
+                    region(part, known, floats, values, log)?;
                 }
             }
-            BlockKind::Group { body, .. } => region(body, known, floats, log)?,
+            BlockKind::Group { body, .. } => region(body, known, floats, values, log)?,
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
         }
     }
@@ -333,8 +342,17 @@ pub(crate) fn edge(src: (usize, Option<&str>), dst: (usize, Option<&str>), data:
 }
 
 /// Connects code of a state that names scalars which were symbols, and nested SDFGs that ask for them.
-fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Failed> {
+///
+/// `values` gets the scalars for what nested SDFGs are given that is no symbol.
+fn state(
+    state: &mut State,
+    containers: &IndexMap<String, Descriptor>,
+    floats: &BTreeSet<&str>,
+    values: &mut Vec<(String, Descriptor)>,
+    log: &Log,
+) -> Result<(), Failed> {
     let mut wanted: Vec<(usize, String, String)> = Vec::new();
+    let mut computed: Vec<(usize, String, String, Dtype)> = Vec::new();
     for (at, node) in state.nodes.iter_mut().enumerate() {
         match &mut node.kind {
             NodeKind::Tasklet { code, .. } => {
@@ -346,26 +364,22 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
             }
             NodeKind::Nested { program, mapping } => {
                 to_scalars(program, log)?;
-                let mut constants = Vec::new();
                 for (name, value) in mapping.iter() {
-                    let is_scalar = program.containers.get(name).is_some_and(|found| !found.transient);
-                    if !is_scalar || node.inputs.contains_key(name) {
+                    let own = program.containers.get(name).filter(|found| !found.transient);
+                    let Some(own) = own.filter(|_| !node.inputs.contains_key(name)) else { continue };
+                    if floats.contains(value.as_str()) {
+                        wanted.push((at, name.clone(), value.clone()));
                         continue;
                     }
-                    if let Some(value) = constant(value) {
-                        constants.push((name.clone(), value));
-                        continue;
-                    }
-                    if !floats.contains(value.as_str()) {
+                    if let Some(data) =
+                        words(value).find(|word| containers.contains_key(*word) && !floats.contains(word))
+                    {
                         let message = format!(
-                            "the symbol `{name}` is no integer and gets `{value}`, which is no symbol"
+                            "the symbol `{name}` is no integer and gets `{value}`, which reads the data `{data}`"
                         );
                         return Err(log.error(Code::Symbol, &node.path, message));
                     }
-                    wanted.push((at, name.clone(), value.clone()));
-                }
-                for (name, value) in constants {
-                    begin_with(program, &name, &value, &node.path);
+                    computed.push((at, name.clone(), value.clone(), own.dtype.clone()));
                 }
             }
             NodeKind::Access { .. }
@@ -376,34 +390,61 @@ fn state(state: &mut State, floats: &BTreeSet<&str>, log: &Log) -> Result<(), Fa
         }
     }
     for (at, connector, data) in wanted {
-        pass(state, at, &connector, &data);
+        let scopes = scopes_around(state, at);
+        pass(state, scopes, at, &connector, &data);
+    }
+    for (at, connector, value, dtype) in computed {
+        let mut data = format!("__value_of_{connector}_{}", values.len());
+        while containers.contains_key(&data) {
+            data.push('_');
+        }
+        compute(state, at, &connector, &value, &data, floats);
+        values.push((data, Descriptor { lifetime: Lifetime::Scope, ..scalar(dtype, true) }));
     }
     Ok(())
 }
 
-/// The value of a text that names nothing.
-fn constant(text: &str) -> Option<Expression> {
-    parse_expression(text).ok().filter(|value| value.names().is_empty())
-}
-
-/// Lets a program set one of its scalars when it begins, instead of getting it from its caller.
-fn begin_with(program: &mut Program, name: &str, value: &Expression, path: &Path) {
-    if let Some(scalar) = program.containers.get_mut(name) {
-        scalar.transient = true;
+/// Brings a value of scalars and integers to a connector of a node: a tasklet in the scope of the node computes it.
+fn compute(
+    state: &mut State,
+    node: usize,
+    connector: &str,
+    value: &str,
+    data: &str,
+    floats: &BTreeSet<&str>,
+) {
+    let scopes = scopes_around(state, node);
+    let path = state.nodes[node].path.clone();
+    let (code, language) = (format!("__out = {value}"), "Python".to_owned());
+    let kind = NodeKind::Tasklet { code, language, is_pythonic: false, foreign: Foreign::default() };
+    let outputs = IndexMap::from([("__out".to_owned(), None)]);
+    let (tasklet, access) = (state.nodes.len(), state.nodes.len() + 1);
+    state.nodes.push(Node {
+        label: format!("compute_{connector}"),
+        kind,
+        inputs: IndexMap::new(),
+        outputs,
+        path: path.clone(),
+    });
+    state.nodes.push(Node {
+        label: data.to_owned(),
+        kind: NodeKind::Access { data: data.to_owned(), setzero: false },
+        inputs: IndexMap::new(),
+        outputs: IndexMap::new(),
+        path: path.clone(),
+    });
+    let names: BTreeSet<&str> = words(value).filter(|word| floats.contains(word)).collect();
+    for name in &names {
+        pass(state, scopes.clone(), tasklet, name, name);
     }
-    let known = Known { bindings: BTreeMap::new(), containers: &program.containers };
-    let kind = BlockKind::State(assignment(name, value, &known, path));
-    let first = program.body.blocks.len();
-    program.body.blocks.push(Block { label: format!("assign_{name}"), kind });
-    if let Some(start) = program.body.start.replace(first) {
-        program.body.edges.push(InterstateEdge {
-            src: first,
-            dst: start,
-            condition: None,
-            assignments: Vec::new(),
-            path: path.to_string(),
-        });
+    if let (true, Some(entry)) = (names.is_empty(), scopes.first()) {
+        let memlet = Memlet::default();
+        let ordered = Edge { memlet, ..edge((*entry, None), (tasklet, None), data, &path) };
+        state.edges.push(ordered);
     }
+    state.edges.push(edge((tasklet, Some("__out")), (access, None), data, &path));
+    state.edges.push(edge((access, None), (node, Some(connector)), data, &path));
+    state.nodes[node].inputs.insert(connector.to_owned(), None);
 }
 
 /// The scalars that the code of node number `at` names and has no connector for, with connectors of the same names.
@@ -425,9 +466,8 @@ fn library_code(properties: &IndexMap<String, Json>) -> &str {
     code.and_then(|code| code.as_text().or_else(|| code.get("string_data")?.as_text())).unwrap_or_default()
 }
 
-/// Brings a scalar to a connector of a node, through the scopes around it.
-fn pass(state: &mut State, node: usize, connector: &str, data: &str) {
-    let scopes = scopes_around(state, node);
+/// Brings a scalar to a connector of a node, through the scopes around it, the innermost first.
+fn pass(state: &mut State, scopes: Vec<usize>, node: usize, connector: &str, data: &str) {
     let path = state.nodes[node].path.clone();
     state.nodes.push(access(data, &path));
     let mut from = (state.nodes.len() - 1, None);

@@ -24,6 +24,7 @@ mod wire;
 mod write;
 
 use sdfg::ir::Sdfg;
+use sdfg::ir::structure::CallerStructure;
 use sdfg::tasklet::Dialect;
 
 pub use report::{Code, Finding, Report};
@@ -57,6 +58,8 @@ pub struct Import {
     pub sdfg: Sdfg,
     /// Parts of the file that are not honoured; it contains no errors.
     pub report: Report,
+    /// Structures that callers of DaCe's code pass in the place of arguments, in the order of the file.
+    pub structures: Vec<CallerStructure>,
 }
 
 /// A file that is no program here.
@@ -91,17 +94,22 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
     let sdfg = read_into(bytes, options, &log);
     let (report, failed) = log.finish();
     match sdfg {
-        Ok(sdfg) if !failed => Ok(Import { sdfg, report }),
+        Ok((sdfg, structures)) if !failed => Ok(Import { sdfg, report, structures }),
         _ => Err(Refused { report }),
     }
 }
 
-fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report::Failed> {
+fn read_into(
+    bytes: &[u8],
+    options: &Options,
+    log: &Log,
+) -> Result<(Sdfg, Vec<CallerStructure>), report::Failed> {
     let not_a_file = |error: wire::WireError| log.error(Code::NotAFile, &"file", error.to_string());
     let text = wire::unfold(bytes).map_err(not_a_file)?;
     let document = wire::parse(&text).map_err(not_a_file)?;
     let mut decoded = decode::decode(&document, options.allow_external, log)?;
-    structures::flatten(&mut decoded.program, log)?;
+    let described = decoded.program.structures.clone();
+    let passed = structures::flatten(&mut decoded.program, log)?;
     vectors::to_numbers(&mut decoded.program);
     float_symbols::to_scalars(&mut decoded.program, log)?;
     sizing_scalars::to_symbols(&mut decoded.program);
@@ -113,5 +121,5 @@ fn read_into(bytes: &[u8], options: &Options, log: &Log) -> Result<Sdfg, report:
     } else {
         sdfg::propagate::propagate(&mut sdfg);
     }
-    Ok(sdfg)
+    Ok((sdfg, structures::of_callers(&described, &passed)))
 }

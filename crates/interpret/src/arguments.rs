@@ -240,16 +240,16 @@ impl Arguments {
             if container.is_stream() {
                 continue;
             }
-            for (dimension, (extent, found)) in container.shape().iter().zip(tensor.shape()).enumerate() {
-                for symbol in extent.free_symbols() {
-                    match values.get(&symbol) {
-                        Some(value) if *value < 0 => {
-                            let (name, value) = (symbol.to_string(), *value);
-                            return Err(ArgumentError::NegativeSymbol { name, value });
-                        }
-                        Some(_) | None => {}
+            for symbol in container.size_symbols() {
+                match values.get(&symbol) {
+                    Some(value) if *value < 0 => {
+                        let (name, value) = (symbol.to_string(), *value);
+                        return Err(ArgumentError::NegativeSymbol { name, value });
                     }
+                    Some(_) | None => {}
                 }
+            }
+            for (dimension, (extent, found)) in container.shape().iter().zip(tensor.shape()).enumerate() {
                 let name = container.name.clone();
                 let expected = extent
                     .eval(&|symbol| values.get(symbol).copied())

@@ -54,8 +54,7 @@ impl ScopeContext {
     pub(super) fn outermost(program: &Program<'_>, defined: PersistentSet) -> Self {
         let sdfg = program.sdfg;
         let mut assumptions = Assumptions::new();
-        let in_shapes = sdfg.arguments().flat_map(|(_, container)| container.shape());
-        let in_shapes = in_shapes.flat_map(Expr::free_symbols);
+        let in_shapes = sdfg.arguments().flat_map(|(_, container)| container.size_symbols());
         let unsigned = sdfg.symbols().filter(|(_, ty)| ty.kind() == ScalarKind::Unsigned);
         for symbol in in_shapes.chain(unsigned.map(|(symbol, _)| symbol.clone())) {
             if !program.assigned.contains(&symbol) {

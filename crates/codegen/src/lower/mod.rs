@@ -184,11 +184,8 @@ impl<'g> Lowering<'g> {
 
     /// The frame of the program itself: its arguments are those of the compiled function.
     fn outermost(&mut self, sdfg: &'g Sdfg) -> Result<CallFrame<'g>, LowerError> {
-        let in_shapes: BTreeSet<Symbol> = sdfg
-            .arguments()
-            .flat_map(|(_, container)| container.shape())
-            .flat_map(Expr::free_symbols)
-            .collect();
+        let in_shapes: BTreeSet<Symbol> =
+            sdfg.arguments().flat_map(|(_, container)| container.size_symbols()).collect();
         for (symbol, ty) in sdfg.symbols() {
             let non_negative = in_shapes.contains(symbol);
             self.take_name(symbol.as_str());

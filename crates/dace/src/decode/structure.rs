@@ -21,8 +21,10 @@ impl Decoder<'_> {
         };
         let object = Object::of(value, place, self.log)?;
         let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let name = attributes.get("name").and_then(Value::as_text).unwrap_or_default();
         let own = |members, extents| -> Result<Structure, Failed> {
             Ok(Structure {
+                name: name.to_owned(),
                 members,
                 extents,
                 is_view,

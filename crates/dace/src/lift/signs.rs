@@ -1,6 +1,6 @@
 //! Signs of symbols: DaCe's C++ rounds quotients towards zero, ours round down.
 //!
-//! A symbol is non-negative if it occurs in the shape of an argument. It is also non-negative if every value
+//! A symbol is non-negative if it is a size in the shape of an argument. It is also non-negative if every value
 //! that it is given is non-negative under the assumption that the other symbols are (induction over
 //! assignments).
 
@@ -48,9 +48,9 @@ pub(super) fn known_signs(sdfg: &Sdfg, call: Option<(&NestedSdfg, &Assumptions)>
     known
 }
 
-/// Symbols that occur in the shapes of arguments.
+/// Symbols that are sizes in the shapes of arguments.
 fn symbols_of_shapes(sdfg: &Sdfg) -> BTreeSet<Symbol> {
-    sdfg.arguments().flat_map(|(_, container)| container.shape()).flat_map(Expr::free_symbols).collect()
+    sdfg.arguments().flat_map(|(_, container)| container.size_symbols()).collect()
 }
 
 /// Whether a call gives a symbol a value that is never below zero.

@@ -9,6 +9,8 @@ use super::Descriptor;
 /// A structure, or an array of structures.
 #[derive(Clone, Debug)]
 pub(crate) struct Structure {
+    /// The name of its type, which is that of a `struct` in C++.
+    pub(crate) name: String,
     pub(crate) members: IndexMap<String, Member>,
     /// Extents of an array of structures; none for a single structure.
     pub(crate) extents: Vec<Expr>,

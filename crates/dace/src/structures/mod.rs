@@ -5,6 +5,7 @@
 //! to a nested SDFG or a tasklet is passed member by member. Members that nothing uses are left out. Names
 //! follow a rule: the member `b` of `a` is `a_b`. An access that does not tell its member is refused.
 
+mod callers;
 mod place;
 mod state;
 
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::syntax::{Expression, ExpressionKind, Name};
 
+pub(crate) use self::callers::of_callers;
 use self::place::Place;
 use crate::model::{Block, BlockKind, DescriptorKind, InterstateEdge, NodeKind, Program, Region, Structures};
 use crate::report::{Code, Failed, Log};

@@ -108,8 +108,8 @@ fn spelled(expression: Expression, structs: &Structs) -> Expression {
             match operator(name.strip_prefix("dace.").unwrap_or(name), &arguments) {
                 Some(kind) => Expression { kind, span },
                 None => {
-                    // The tasklet language knows `dace.math` by itself.
-                    let is_known = function.text.starts_with("dace.math.");
+                    // The tasklet language knows these modules by itself.
+                    let is_known = ["dace.math.", "math."].iter().any(|it| function.text.starts_with(it));
                     let text = if is_known { function.text.clone() } else { name.to_owned() };
                     let function = Name { text, span: function.span };
                     Expression { kind: ExpressionKind::Call { function, arguments }, span }
@@ -238,6 +238,7 @@ mod tests {
             ("__out = (__in1 ** dace.float64(2))", "__out = __in1 ** 2"),
             ("o = dace.math.ipow(x, int64_t(2))", "o = x ** 2"),
             ("o = dace.math.ifloor(x)", "o = int64(floor(x))"),
+            ("o = math.ifloor(x) + math.exp(x)", "o = int64(floor(x)) + math.exp(x)"),
             ("o = IfExpr(Lt(i, 3), AND(a, b), Not(c))", "o = a and b if i < 3 else not c"),
             ("o = _pair(val=max(x.val, 1), idx=x.idx)", "o = lanes(lane(x, 0), max(lane(x, 1), 1))"),
             ("o = decltype(o)(a, b) * decltype(o)(1)", "o = complex(a, b) * __converted_to_o(1)"),

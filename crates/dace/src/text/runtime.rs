@@ -143,7 +143,7 @@ const OF_FLOATS: &[&str] = &[
 ];
 
 /// Modules and namespaces that functions of C++ have in DaCe's code.
-const NAMESPACES: [&str; 3] = ["dace.math.", "dace.cmath.", "std."];
+const NAMESPACES: [&str; 4] = ["dace.math.", "dace.cmath.", "math.", "std."];
 
 /// `name` without the namespace of DaCe's runtime or of C++.
 pub(super) fn without_namespace(name: &str) -> &str {

@@ -155,6 +155,11 @@ impl Container {
         self.kind.shape()
     }
 
+    /// The symbols that are sizes by their place in the shape ([`size_symbols`]).
+    pub fn size_symbols(&self) -> BTreeSet<Symbol> {
+        size_symbols(self.shape()).into_iter().collect()
+    }
+
     /// Whether this is an array of queues.
     pub fn is_stream(&self) -> bool {
         matches!(self.kind, ContainerKind::Stream { .. })
@@ -169,4 +174,23 @@ impl Container {
     pub fn is_argument(&self) -> bool {
         !self.transient && self.constant.is_none()
     }
+}
+
+/// The symbols that are sizes by their place in a shape: those of every extent that subtracts no symbol, once for each.
+///
+/// The extent `end - begin` tells the sign of neither: ranges may begin below zero.
+pub fn size_symbols(shape: &[Expr]) -> Vec<Symbol> {
+    let is_subtracted = |extent: &Expr, symbol: &Symbol| {
+        extent
+            .linear_in(symbol)
+            .is_some_and(|(coefficient, _)| coefficient.as_int().is_some_and(|coefficient| coefficient < 0))
+    };
+    let mut sizes = Vec::new();
+    for extent in shape {
+        let symbols = extent.free_symbols();
+        if !symbols.iter().any(|symbol| is_subtracted(extent, symbol)) {
+            sizes.extend(symbols);
+        }
+    }
+    sizes
 }

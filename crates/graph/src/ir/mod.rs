@@ -19,6 +19,7 @@ pub mod sdfg;
 pub mod source;
 pub mod state;
 pub mod storage;
+pub mod structure;
 pub(crate) mod undo;
 
 pub use container::{Container, ContainerKind, Layout};

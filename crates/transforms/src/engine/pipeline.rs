@@ -133,7 +133,7 @@ pub fn matches(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match
     matches_with(program, transformation, &Tables::new())
 }
 
-/// As [`matches`], with the tables of the program: for the matches of many transformations.
+/// As [`matches()`], with the tables of the program: for the matches of many transformations.
 pub fn matches_with(program: &Sdfg, transformation: &dyn Transformation, tables: &Tables) -> Vec<Match> {
     let passes = |found: &Match| {
         Site::of(program, found, tables).is_some_and(|site| transformation.check(&site).is_ok())

@@ -6,6 +6,7 @@ use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 
 use crate::analysis::symbols::assigned_symbols;
 use crate::ir::Sdfg;
+use crate::ir::container::size_symbols;
 
 /// Symbols that control flow assigns, and symbols in sizes that it does not assign: these are non-negative at
 /// every place. Two are equal if the symbols are.
@@ -38,7 +39,7 @@ impl Sizes {
     /// Follows a new container of this shape. False, and nothing is changed, if a symbol of it was in no size before.
     pub fn followed_new(&mut self, shape: &[Expr]) -> bool {
         let is_known = |symbol: &Symbol| self.assigned.contains(symbol) || self.has(symbol);
-        let follows = shape.iter().flat_map(Expr::free_symbols).all(|symbol| is_known(&symbol));
+        let follows = size_symbols(shape).into_iter().all(|symbol| is_known(&symbol));
         if follows {
             self.add(shape);
         }
@@ -48,7 +49,7 @@ impl Sizes {
     /// Follows the removal of a container of this shape. False, and nothing is changed, if a symbol of it is in no other size.
     pub fn followed_removed(&mut self, shape: &[Expr]) -> bool {
         let mut left = self.of_shapes.clone();
-        for symbol in shape.iter().flat_map(Expr::free_symbols) {
+        for symbol in size_symbols(shape) {
             if let Some(count) = left.get_mut(&symbol) {
                 *count = count.saturating_sub(1);
                 if *count == 0 {
@@ -61,7 +62,7 @@ impl Sizes {
     }
 
     fn add(&mut self, shape: &[Expr]) {
-        for symbol in shape.iter().flat_map(Expr::free_symbols) {
+        for symbol in size_symbols(shape) {
             if !self.assigned.contains(&symbol) {
                 *self.of_shapes.entry(symbol).or_insert(0) += 1;
             }
