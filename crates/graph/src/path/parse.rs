@@ -30,6 +30,11 @@ impl FromStr for ElementPath {
     }
 }
 
+/// A label with a dot, as rewrites derive them: `gemm.tile0`.
+pub(super) fn dotted(label: &str, last: &ConnectorName) -> String {
+    format!("{label}.{}", last.name())
+}
+
 struct Reader<'t> {
     text: &'t str,
     rest: Peekable<CharIndices<'t>>,
@@ -52,13 +57,13 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
+            let End { node: name, connector } = self.connector_of(name)?;
             self.blanks();
-            if self.eat('/') {
-                labels.push(name);
+            if !matches!(connector, Some(ConnectorName::Exact(_))) && self.eat('/') {
+                // What follows lies in a block or node, whose label has dots: `gemm.tile0/t`.
+                labels.push(connector.map_or(name.clone(), |last| dotted(&name, &last)));
                 continue;
             }
-            let connector = self.connector()?;
-            self.blanks();
             if self.eat('-') {
                 let source = End { node: name, connector };
                 if !self.eat('>') {
@@ -85,17 +90,26 @@ impl Reader<'_> {
     }
 
     fn end(&mut self) -> Result<End, PathError> {
-        Ok(End { node: self.name("a label")?, connector: self.connector()? })
+        let label = self.name("a label")?;
+        self.connector_of(label)
     }
 
-    fn connector(&mut self) -> Result<Option<ConnectorName>, PathError> {
-        if self.eat('.') {
-            Ok(Some(ConnectorName::Plain(self.name("the name of a connector")?)))
-        } else if self.eat('@') {
-            Ok(Some(ConnectorName::Exact(self.name("the name of a connector")?)))
-        } else {
-            Ok(None)
+    /// The connector behind a label. Of several dots the last one begins the connector.
+    fn connector_of(&mut self, label: String) -> Result<End, PathError> {
+        let mut end = End { node: label, connector: None };
+        while self.eat('.') {
+            let name = self.name("the name of a connector")?;
+            if let Some(last) = end.connector.replace(ConnectorName::Plain(name)) {
+                end.node = dotted(&end.node, &last);
+            }
         }
+        if self.eat('@') {
+            let name = self.name("the name of a connector")?;
+            if let Some(last) = end.connector.replace(ConnectorName::Exact(name)) {
+                end.node = dotted(&end.node, &last);
+            }
+        }
+        Ok(end)
     }
 
     /// ` #2` behind ends that several edges have.

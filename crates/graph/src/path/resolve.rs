@@ -1,8 +1,9 @@
 //! Resolution of paths: from names to ids.
 
+use super::parse::dotted;
 use super::place::{ElementPlace, each_element};
 use super::similar::nearest;
-use super::{Element, ElementPath};
+use super::{ConnectorName, Element, ElementPath, End};
 use crate::ir::Sdfg;
 
 /// Why a path names no element of a program, or not one.
@@ -69,7 +70,7 @@ impl Paths {
     /// The element that a path means: that which has this path, or the only one whose path ends so.
     ///
     /// A name without a word in front is that of a block or node; only where there is none, that of a container or
-    /// symbol.
+    /// symbol. `gemm.tile0` is a connector of `gemm`; only where there is none, the node of this label.
     ///
     /// # Errors
     /// If there is no such element, or more than one.
@@ -98,9 +99,14 @@ impl Paths {
         let ends =
             |end: &ElementPath| self.iter().filter(|(_, other)| other.ends_with(end)).collect::<Vec<_>>();
         let found = ends(path);
-        let (true, Element::Scope, Some((name, labels))) =
-            (found.is_empty(), &path.element, path.labels.split_last())
-        else {
+        if !found.is_empty() {
+            return found;
+        }
+        if let Element::Node(End { node, connector: Some(last @ ConnectorName::Plain(_)) }) = &path.element {
+            let labels = path.labels.iter().cloned().chain([dotted(node, last)]).collect();
+            return ends(&ElementPath { labels, element: Element::Scope });
+        }
+        let (Element::Scope, Some((name, labels))) = (&path.element, path.labels.split_last()) else {
             return found;
         };
         let elements = [Element::Container(name.clone()), Element::Symbol(name.clone())];

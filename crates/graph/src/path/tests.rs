@@ -62,6 +62,43 @@ fn blanks_may_stand_around_arrows_and_ordinals() {
 }
 
 #[test]
+fn labels_with_dots_need_no_quotes() {
+    for (text, printed) in [
+        ("p/gemm.tile0/t", "p/\"gemm.tile0\"/t"),
+        ("p/a.b.c", "p/\"a.b\".c"),
+        ("p/a.tile0.A -> b", "p/\"a.tile0\".A -> b"),
+        ("exit a.tile0@k", "exit \"a.tile0\"@k"),
+    ] {
+        assert_eq!(text.parse::<ElementPath>().unwrap().to_string(), printed);
+    }
+    let program = text::parse(
+        "p.sdft",
+        "sdfg p {
+  array A: f64[4]
+  state s {
+    access A
+    map \"m.tile0\" [i = 0:4] {
+      tasklet t () -> (y) { y = 1.0 }
+      t.y -> \"m.tile0\".A: A[i]
+    }
+    \"m.tile0\".A -> A
+  }
+}",
+    )
+    .unwrap();
+    for (text, whole) in [
+        ("m.tile0", "p/s/\"m.tile0\""),
+        ("s/m.tile0", "p/s/\"m.tile0\""),
+        ("exit m.tile0.A", "p/s/exit \"m.tile0\".A"),
+        ("t.y", "p/s/t.y"),
+    ] {
+        let place = text.parse::<ElementPath>().unwrap().resolve(&program).unwrap();
+        assert_eq!(place.path(&program).unwrap().to_string(), whole);
+    }
+    assert!("m.tile1".parse::<ElementPath>().unwrap().resolve(&program).is_err());
+}
+
+#[test]
 fn what_is_no_path_is_refused_with_the_character() {
     for (text, expected, at) in [
         ("", "a name", 1),
@@ -71,7 +108,7 @@ fn what_is_no_path_is_refused_with_the_character() {
         ("p/a - b", "`->`", 6),
         ("p/a -> b #0", "a number from 1 on", 12),
         ("p/\"a", "`\"`", 5),
-        ("é/a.b/c", "the end", 6),
+        ("é/a@b/c", "the end", 6),
     ] {
         let error = text.parse::<ElementPath>().unwrap_err();
         assert_eq!((error.expected, error.at), (expected, at), "{text}: {error}");
