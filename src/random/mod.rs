@@ -14,6 +14,7 @@
 //! features    features of a program           reached            features that a run reached
 //! loops       loops at every level, for vectors of several widths
 //! vectors     maps of schedule `simd`
+//! reducible   programs with sums and products
 //! rewritable  programs with what transformations look for
 //! rewrites    transformations at every match, and random chains of them
 //! ```
@@ -37,6 +38,7 @@ mod maps;
 mod operations;
 mod races;
 mod reached;
+mod reducible;
 mod resolutions;
 mod rewritable;
 mod rewrites;

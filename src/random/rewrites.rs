@@ -17,6 +17,7 @@ use sdfg_transforms::{
 use super::check::{Failure, difference, interpret, on_text};
 use super::generate::generate;
 use super::inputs::inputs;
+use super::reducible::reducible;
 use super::rewritable::rewritable;
 use super::rng::Rng;
 
@@ -220,7 +221,11 @@ fn on_program<T>(
     check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {
     // Programs of all kinds, and those that transformations look for.
-    let source_text = if seed.is_multiple_of(2) { generate(seed) } else { rewritable(seed) };
+    let source_text = match seed % 4 {
+        0 | 2 => generate(seed),
+        1 => rewritable(seed),
+        _ => reducible(seed),
+    };
     on_text(seed, source_text, |program, sizes, rng| {
         let arguments = inputs(program.sdfg(), sizes, rng);
         let expected = interpret(program, arguments.clone(), Order::Fixed)?;

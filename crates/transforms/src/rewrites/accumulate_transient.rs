@@ -1,18 +1,12 @@
 //! [`AccumulateTransient`].
 
-use std::collections::BTreeSet;
-
 use sdfg::analysis::leaf_edges;
 use sdfg::edit::{Cover, EditError, Editor};
-use sdfg::ir::{
-    Access, ConflictResolution, Connector, ContainerId, Edge, EdgeId, Map, Memlet, Node, NodeId, NodeKind,
-    State, StateId, Storage, Tasklet, TaskletBody,
-};
-use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::{Expr, Symbol};
-use sdfg::tasklet::{Code, Dialect};
+use sdfg::ir::{ContainerId, EdgeId, NodeId, State, Storage};
+use sdfg::subset::Subset;
 use serde::{Deserialize, Serialize};
 
+use super::fill::{self, Fill};
 use super::local_storage::{self, CopyDirection};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
@@ -49,26 +43,6 @@ static METADATA: Metadata = Metadata {
 
 anchored!(AccumulateTransient);
 
-/// The element that changes nothing, as code.
-fn neutral(resolution: &ConflictResolution) -> Option<&'static str> {
-    match resolution {
-        ConflictResolution::Sum => Some("0"),
-        ConflictResolution::Product => Some("1"),
-        ConflictResolution::Min
-        | ConflictResolution::Max
-        | ConflictResolution::And
-        | ConflictResolution::Or
-        | ConflictResolution::Xor
-        | ConflictResolution::BitAnd
-        | ConflictResolution::BitOr
-        | ConflictResolution::BitXor
-        | ConflictResolution::MinLocation
-        | ConflictResolution::MaxLocation
-        | ConflictResolution::Replace
-        | ConflictResolution::Custom(_) => None,
-    }
-}
-
 impl AccumulateTransient {
     /// The edge from the inner exit to the outer one that brings the container, with the neutral element.
     fn edge(
@@ -87,7 +61,7 @@ impl AccumulateTransient {
             let leaves = leaf_edges(state, id);
             let mut resolutions = leaves.iter().map(|leaf| state.edge(*leaf).memlet.resolution());
             let first = resolutions.next()??;
-            let neutral = neutral(first)?;
+            let neutral = fill::neutral(first)?;
             resolutions.all(|other| other == Some(first)).then_some((id, access.container, neutral))
         })
     }
@@ -119,51 +93,10 @@ impl Transformation for AccumulateTransient {
         let origin = editor.sdfg().container(container).name.clone();
         let name = editor.derived_container_name(&origin, "sum");
         let (local, node) = editor.add_local_copy(state, edge, &name, Storage::Default, Cover::Exact)?;
-        let begun = fill(editor, state, (outer, node), local, neutral)?;
+        let origin = editor.state(state)?.node(node).label.clone();
+        let part = Subset::full(editor.sdfg().container(local).shape());
+        let begun = Fill { container: local, part: &part, value: neutral, resolution: None, origin: &origin };
+        let begun = begun.add(editor, state, Some(outer))?;
         editor.add_order(state, begun, inner)
     }
-}
-
-/// Writes a value to all elements of a transient at the beginning of a scope. Gives the access node that holds them.
-fn fill(
-    editor: &mut Editor<'_>,
-    state: StateId,
-    (scope, like): (NodeId, NodeId),
-    container: ContainerId,
-    value: &str,
-) -> Result<NodeId, EditError> {
-    let origin = editor.state(state)?.node(like).label.clone();
-    let shape = editor.sdfg().container(container).shape().to_vec();
-    let label = editor.derived_label(state, &origin, "begin")?;
-    let access = editor.add_node(state, Node { label, kind: NodeKind::Access(container), loc: None })?;
-    let Ok(code) = Code::parse(&format!("y = {value}"), Dialect::Python) else {
-        return Err(EditError::NoNode(like));
-    };
-    let tasklet =
-        Tasklet { inputs: Vec::new(), outputs: vec![Connector::new("y")], body: TaskletBody::Code(code) };
-    let label = editor.derived_label(state, &origin, "neutral")?;
-    let tasklet = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })?;
-    let mut params = Vec::new();
-    for at in 0..shape.len() {
-        let name = editor.derived_container_name(&format!("i{at}"), "element");
-        params.push(Symbol::of(&name));
-    }
-    let element: Vec<Expr> = params.iter().cloned().map(Expr::symbol).collect();
-    let to = Access::elements(container, Subset::element(&element));
-    let edge = Edge {
-        src: tasklet,
-        src_connector: Some("y".to_owned()),
-        dst: access,
-        dst_connector: None,
-        memlet: Memlet::write(to),
-        loc: None,
-    };
-    editor.add_edge(state, edge)?;
-    editor.add_order(state, scope, tasklet)?;
-    if !params.is_empty() {
-        let ranges = shape.into_iter().map(|extent| Range::new(Expr::zero(), extent)).collect();
-        let label = editor.derived_label(state, &origin, "fill")?;
-        editor.wrap_in_map(state, &BTreeSet::from([tasklet]), &label, Map::new(params, Subset(ranges)))?;
-    }
-    Ok(access)
 }

@@ -184,27 +184,9 @@ impl Pair {
     /// Nothing but the two maps uses the transient, and iterations read the element that they wrote.
     fn check_transient(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
         let state = site.state();
-        let container = site.sdfg.container(self.container);
-        let name = container.name.as_str();
-        let is_plain = matches!(container.kind, ContainerKind::Array(_) | ContainerKind::Scalar);
-        if container.is_argument() || container.constant.is_some() || !is_plain {
-            return Err(Refusal::container(name, "is no transient array"));
-        }
-        if !matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg) {
-            return Err(Refusal::container(name, "outlives the program"));
-        }
+        private_transient(site, self.container, self.between)?;
+        let name = site.sdfg.container(self.container).name.as_str();
         let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
-        for used in site.uses().of(self.container) {
-            match *used {
-                Use::Access(of, node) if (of, node) == (site.found.state(), self.between) => {}
-                Use::Memlet(of, _) if of == site.found.state() => {}
-                Use::Access(..) => return Err(elsewhere("another access node")),
-                Use::Memlet(..) => return Err(elsewhere("a memlet of another state")),
-                Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
-                    return Err(elsewhere("a condition or an assignment"));
-                }
-            }
-        }
         evidence.note(name, Claim::NoOtherUse);
         let into = state.in_edges(self.between);
         let out = state.out_edges(self.between);
@@ -295,6 +277,33 @@ impl Pair {
         }
         Ok(())
     }
+}
+
+/// Refuses a container that is no transient array or scalar of this execution of the state, or that has another access node than
+/// one of the match.
+pub(super) fn private_transient(site: &Site<'_>, id: ContainerId, node: NodeId) -> Result<(), Refusal> {
+    let container = site.sdfg.container(id);
+    let name = container.name.as_str();
+    let is_plain = matches!(container.kind, ContainerKind::Array(_) | ContainerKind::Scalar);
+    if container.is_argument() || container.constant.is_some() || !is_plain {
+        return Err(Refusal::container(name, "is no transient array"));
+    }
+    if !matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg) {
+        return Err(Refusal::container(name, "outlives the program"));
+    }
+    let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
+    for used in site.uses().of(id) {
+        match *used {
+            Use::Access(of, other) if (of, other) == (site.found.state(), node) => {}
+            Use::Memlet(of, _) if of == site.found.state() => {}
+            Use::Access(..) => return Err(elsewhere("another access node")),
+            Use::Memlet(..) => return Err(elsewhere("a memlet of another state")),
+            Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
+                return Err(elsewhere("a condition or an assignment"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a memlet moves exactly one element.
