@@ -34,6 +34,7 @@ Commands:
   bench baseline    Compare compiled programs with the same algorithms in C by clang-19 and gcc; NAME... selects some,
                     --target c compares the C source of the programs with LLVM's code
   bench calls       Measure the cost of a prepared call of a small program
+  bench chain       Measure the paper's matrix product after each transformation of its chain
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench edit        Measure series of edits in states of up to 100,000 nodes
@@ -93,6 +94,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),
+            ["chain"] => jobs::example("sdfg-programs", "bench_chain", &[]),
             ["edit"] => jobs::example("sdfg", "bench_edit", &[]),
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
@@ -101,7 +103,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["baseline", names @ ..] => jobs::baseline(names),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `dace`, `edit`, `interpret`, `strategy` and `transforms`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `dace`, `edit`, `interpret`, `strategy` and `transforms`"
                 )
             }
         },

@@ -10,7 +10,7 @@ use sdfg_graph::ir::{
 };
 use sdfg_graph::workspace::Sizes;
 use sdfg_language::subset::Range;
-use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::symbolic::{Atom, Expr, Symbol};
 
 use super::editor::Editor;
 use super::propagate_pending::exactness;
@@ -242,8 +242,15 @@ impl Hull {
                     .filter_map(|(symbol, range)| Some((symbol, ends(range)?)))
                     .map(|(symbol, (first, end))| (symbol.clone(), first, end - 1))
                     .collect();
-                let upper = extent.bounds_over_all(&ranges, &known).upper;
-                extent = upper.ok_or_else(|| refuse("its size varies from iteration to iteration"))?;
+                let is_fixed = |extent: &Expr| extent.free_symbols().is_disjoint(&bound);
+                let tile = tile_size(&first, &end).filter(is_fixed);
+                let upper = || extent.bounds_over_all(&ranges, &known).upper;
+                let size = match tile {
+                    Some(size) if size.as_int().is_some() => Some(size),
+                    Some(size) => upper().map(|upper| Expr::min(&size, &upper)),
+                    None => upper(),
+                };
+                extent = size.ok_or_else(|| refuse("its size varies from iteration to iteration"))?;
             }
             if extent.free_symbols().iter().any(|symbol| sdfg.symbol_type(symbol).is_none()) {
                 return Err(refuse("its size varies from iteration to iteration"));
@@ -256,6 +263,14 @@ impl Hull {
         }
         Ok(hull)
     }
+}
+
+/// An upper bound of the number of elements of a tile that may be cut off: `size`, for the tile from `t` to `min(t + size, end)`.
+fn tile_size(first: &Expr, end: &Expr) -> Option<Expr> {
+    let Some(Atom::Min(operands)) = end.as_atom() else { return None };
+    let lengths = operands.iter().map(|operand| operand - first);
+    let of_first = first.free_symbols();
+    lengths.filter(|length| length.free_symbols().is_disjoint(&of_first)).reduce(|a, b| Expr::min(&a, &b))
 }
 
 /// The first element of a range in ascending order, and the end behind the last.

@@ -5,7 +5,7 @@
 //! join without gaps or form tiles. Otherwise the result is a bounding range.
 
 use super::{Approx, Range, Subset};
-use crate::symbolic::{Assumptions, Expr, Sign, Symbol};
+use crate::symbolic::{Assumptions, Atom, Expr, Sign, Symbol};
 
 impl Subset {
     /// All elements that the subset names while the parameters run through their ranges; later ranges may mention
@@ -99,7 +99,7 @@ impl Elimination {
     fn union(&self, range: &Range) -> Option<Union> {
         let values = self.values.as_ref()?;
         let range = range.ascending(&self.within)?;
-        if let Some(union) = self.progression(&range, values) {
+        if let Some(union) = self.progression(&range, values).or_else(|| self.clipped_tiles(&range, values)) {
             return Some(union);
         }
         self.hull(&range, values)
@@ -140,6 +140,28 @@ impl Elimination {
             return Some((Range { begin: first, end, step: stride, tile: length }.with_proper_tile(), true));
         }
         None
+    }
+
+    /// The union of tiles of which the last is cut off, as a tiled map runs through them: `t:min(t + s, e)` for `t` in `b:e:s`.
+    fn clipped_tiles(&self, range: &Range, values: &Range) -> Option<Union> {
+        if !range.is_contiguous() || !values.tile.is_one() {
+            return None;
+        }
+        let (slope, rest) = range.begin.linear_in(&self.symbol)?;
+        let Some(Atom::Min(operands)) = range.end.as_atom() else { return None };
+        let (moving, fixed): (Vec<&Expr>, Vec<&Expr>) =
+            operands.iter().partition(|operand| operand.depends_on(&self.symbol));
+        let [end] = moving[..] else { return None };
+        let length = end - &range.begin;
+        if !slope.is_one() || length.depends_on(&self.symbol) {
+            return None;
+        }
+        let stop =
+            fixed.iter().skip(1).fold((*fixed.first()?).clone(), |least, other| Expr::min(&least, other));
+        // Tiles touch, and the last one would reach to the end of the values, which is not before the cut.
+        let proved_le = |a: &Expr, b: &Expr| a.le(b, &self.outer).is_proved();
+        let is_exact = proved_le(&values.step, &length) && proved_le(&stop, &(&values.end + &rest));
+        is_exact.then(|| (Range::new(&values.begin + &rest, stop), true))
     }
 
     /// The bounding range, which is exact when neighbouring ranges touch and its ends are attained.

@@ -94,7 +94,12 @@ impl Transformation for AccumulateTransient {
         let name = editor.derived_container_name(&origin, "sum");
         let (local, node) = editor.add_local_copy(state, edge, &name, Storage::Default, Cover::Exact)?;
         let origin = editor.state(state)?.node(node).label.clone();
-        let part = Subset::full(editor.sdfg().container(local).shape());
+        // Of a tile that is cut off, the transient has more elements than are combined.
+        let copied = editor
+            .state(state)?
+            .each_out_edge(node)
+            .find_map(|(_, edge)| edge.memlet.read_access().map(|from| from.subset().clone()));
+        let part = copied.unwrap_or_else(|| Subset::full(editor.sdfg().container(local).shape()));
         let begun = Fill { container: local, part: &part, value: neutral, resolution: None, origin: &origin };
         let begun = begun.add(editor, state, Some(outer))?;
         editor.add_order(state, begun, inner)

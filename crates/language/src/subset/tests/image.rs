@@ -46,15 +46,17 @@ fn parameter(outer: Option<&'static str>) -> impl Strategy<Value = Range> {
         (outer, 0_i64..=2).prop_map(|(outer, constant)| outer + constant)
     };
     let size = prop_oneof![Just(Expr::sym("N")), Just(Expr::sym("K")), (0_i64..=5).prop_map(Expr::int)];
-    (bound(), size, bound(), prop_oneof![4 => Just(1_i64), 1 => 2_i64..=4, 1 => -2_i64..=-1]).prop_map(
-        |(begin, size, more, step)| {
-            if step < 0 {
-                Range::new(begin.clone() + size, begin - 1).with_step(step)
-            } else {
-                Range::new(begin, size + more).with_step(step)
-            }
-        },
-    )
+    let step = prop_oneof![4 => Just(1_i64), 1 => 2_i64..=4, 1 => -2_i64..=-1];
+    // Ranges of tiles, of which the last is cut off.
+    let cut = prop_oneof![2 => Just(None), 1 => (1_i64..=5).prop_map(Some)];
+    (bound(), size, bound(), step, cut).prop_map(|(begin, size, more, step, cut)| {
+        let end = size.clone() + more;
+        match cut {
+            _ if step < 0 => Range::new(begin.clone() + size, begin - 1).with_step(step),
+            None => Range::new(begin, end).with_step(step),
+            Some(cut) => Range::new(begin.clone(), Expr::min(&(begin + cut), &end)).with_step(step),
+        }
+    })
 }
 
 proptest! {
@@ -110,6 +112,10 @@ fn images_of_usual_accesses() {
     let whole = |end: &Expr| Range::new(0, end.clone());
     let index = |at: Expr| Range::index(at);
     let ij = [("i", whole(&n)), ("j", whole(&k))];
+    let tiles = |end: &Expr, cut: &Expr| {
+        let tile = Range::new(i.clone(), Expr::min(&(&i + 8), cut));
+        [("i", Range { step: Expr::int(8), ..whole(end) }), ("j", tile)]
+    };
     let shown = |approx: Approx<Subset>| (approx.is_exact(), approx.into_inner().to_string());
     let cases = [
         (image(vec![index(i.clone())], &ij[..1]), exact("0:N")),
@@ -121,6 +127,10 @@ fn images_of_usual_accesses() {
         (image(vec![Range::new(i.clone() - 1, i.clone() + 2)], &ij[..1]), exact("-1:N + 1")),
         (image(vec![Range::new(&i * 4, &i * 4 + 2)], &ij[..1]), exact("0:4*N - 3:4:2")),
         (image(vec![index(i.clone()), index(i.clone())], &ij[..1]), over("0:N, 0:N")),
+        (image(vec![index(j.clone())], &tiles(&n, &n)), exact("0:N")),
+        (image(vec![index(&j + 2)], &tiles(&n, &n)), exact("2:N + 2")),
+        // The last tile is cut off behind the end of the values, or not at all.
+        (image(vec![index(j.clone())], &tiles(&n, &(&n + 3))), exact("0:min(N + 3, 8*ceil_div(N, 8))")),
         (image(vec![index(j.clone())], &[("i", whole(&n)), ("j", whole(&(&i + 1)))]), exact("0:N")),
         (image(vec![index(j.clone())], &[("i", Range::new(1, &n + 1)), ("j", whole(&i))]), exact("0:N")),
         (

@@ -1,0 +1,56 @@
+//! The chains of transformations in `examples/chains`, with the programs that they are for.
+
+use std::collections::BTreeMap;
+
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg_transforms::{Chain, ChainError};
+
+use crate::programs::matmul;
+
+/// A chain with the program that it begins with.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Name of the file, without its extension.
+    pub name: &'static str,
+    /// The program.
+    pub program: Sdfg,
+    /// The chain.
+    pub chain: Chain,
+}
+
+/// Why a chain could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// The file.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] sdfg::validate::Rejected),
+    /// The values of its symbols.
+    #[error(transparent)]
+    Size(#[from] EditError),
+}
+
+/// The matrix product of the paper (section 6.2, Fig. 9b and 15): for any sizes, and for 512 by 512 matrices, where tiles
+/// divide all ranges and registers hold a tile of the result.
+///
+/// # Errors
+/// Never, unless a file or the builder is wrong.
+pub fn matrix_products() -> Result<[Recorded; 2], RecordedError> {
+    let (program, _) = matmul()?;
+    let mut fixed = program.sdfg().clone();
+    let values: BTreeMap<Symbol, Expr> =
+        ["M", "N", "K"].map(|symbol| (Symbol::of(symbol), Expr::int(512))).into_iter().collect();
+    let mut editor = Editor::new(&mut fixed);
+    editor.substitute(&values)?;
+    editor.commit()?;
+    let any = include_str!("../examples/chains/matmul.chain.json");
+    let even = include_str!("../examples/chains/matmul-512.chain.json");
+    Ok([
+        Recorded { name: "matmul", program: program.sdfg().clone(), chain: Chain::from_json(any)? },
+        Recorded { name: "matmul-512", program: fixed, chain: Chain::from_json(even)? },
+    ])
+}
