@@ -4,7 +4,7 @@
 use sdfg::interpret::{Libraries, LibraryOperand};
 use sdfg::ir::{Connector, LibraryNode, NestedSdfg};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg_library::{Context, ExpandErrorKind, Registry};
+use sdfg_library::{BuiltIn, Context, ExpandErrorKind, Registry};
 
 use super::generate::Generator;
 
@@ -23,6 +23,9 @@ impl Libraries for Operations {
         inputs: &[LibraryOperand],
         outputs: &mut [LibraryOperand],
     ) -> Result<(), String> {
+        if !NAMES.contains(&node.operation.as_str()) {
+            return BuiltIn.compute(node, inputs, outputs);
+        }
         let ([first, ..], [out]) = (inputs, outputs) else { return Err("an operand is missing".to_owned()) };
         let second = inputs.last().unwrap_or(first);
         let size = out.element.size();
@@ -48,7 +51,8 @@ impl Registry for Operations {
             "Mixed" => {
                 "tasklet t (x, z) -> (y) { y = x if k % 2 == 0 else z }; m.a -> t.x: a[k]; m.c -> t.z: c[k]"
             }
-            _ => return Err(unknown(library)),
+            // Transformations make nodes of the library.
+            _ => return BuiltIn.expand(library, context),
         };
         let edge = context.state.in_edges(context.node).first().map(|edge| context.state.edge(*edge));
         let access = edge.and_then(|edge| edge.memlet.read_access()).ok_or_else(|| unknown(library))?;

@@ -6,13 +6,12 @@ use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Order};
 use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
+use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
     LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit, MapTiling, Size,
     StripMining,
 };
-use sdfg_transforms::{
-    Chain, Match, Pipeline, Registry, TransformError, Transformation, apply, places, simplify,
-};
+use sdfg_transforms::{Chain, Match, Pipeline, TransformError, Transformation, apply, places, simplify};
 
 use super::check::{Failure, difference, interpret, on_text};
 use super::generate::generate;
@@ -86,7 +85,7 @@ pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, 
 pub fn check_simplify(seed: u64) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, _| {
         let mut program = case.program.clone();
-        let counts = simplify(&mut program, &Registry::standard(), None);
+        let counts = simplify(&mut program, &transformations(), None);
         case.compare(&program).map_err(|what| format!("after simplification: {what}"))?;
         Ok(counts
             .into_iter()
@@ -127,7 +126,7 @@ pub fn check_chain(seed: u64, length: usize) -> Result<Applications, Box<Failure
         }
         let json = pipeline.chain().to_json().map_err(|error| error.to_string())?;
         let chain = Chain::from_json(&json).map_err(|error| error.to_string())?;
-        let replayed = chain.replay(case.program.clone(), &Registry::standard());
+        let replayed = chain.replay(case.program.clone(), &transformations());
         let replayed =
             replayed.map_err(|error| format!("replay of {}: {error}", chain.lines().join("; ")))?;
         if sdfg::text::print(replayed.program()) != sdfg::text::print(pipeline.program()) {
@@ -139,7 +138,7 @@ pub fn check_chain(seed: u64, length: usize) -> Result<Applications, Box<Failure
 
 /// Every transformation with its default parameters, and some with others.
 fn variants() -> Vec<Box<dyn Transformation>> {
-    let mut all = Registry::standard().defaults();
+    let mut all = transformations().defaults();
     let sizes = |sizes: &[i64]| MapTiling::new(sizes.iter().map(|size| Size::from(*size)));
     all.extend([
         Box::new(sizes(&[2])) as Box<dyn Transformation>,
@@ -152,6 +151,9 @@ fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(LoopPeeling { count: 2 }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),
+        Box::new(ExpandLibrary::by("sequential")),
+        Box::new(ExpandLibrary::by("parallel")),
+        Box::new(ExpandLibrary::by("tree")),
         Box::new(MapSchedule::new("sequential")),
         Box::new(MapSchedule::new("cpu_multicore")),
     ]);

@@ -5,8 +5,8 @@ use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::verify::Verifier;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Pipeline, Registry, Site, Soundness, Step, Tables,
-    TransformError, Transformation, apply, places, simplify,
+    Anchor, Application, Chain, ChainError, Pipeline, Site, Soundness, Step, Tables, TransformError,
+    Transformation, apply, places, simplify,
 };
 use serde_json::{Map, Value, json};
 
@@ -165,7 +165,7 @@ impl Parameters {
     }
 
     fn make(&self, name: &str) -> Result<Box<dyn Transformation>, Failure> {
-        let made = Registry::standard().make(name, &self.value()?);
+        let made = sdfg_library::transformations().make(name, &self.value()?);
         made.map_err(|error| {
             Failure::usage(error).help(
                 "`sdfg transforms` lists the transformations and `sdfg transforms NAME` their parameters",
@@ -176,7 +176,7 @@ impl Parameters {
 
 impl Transforms {
     pub(crate) fn execute(&self) -> Result<(), Failure> {
-        let registry = Registry::standard();
+        let registry = sdfg_library::transformations();
         let mut out = String::new();
         match &self.name {
             None => {
@@ -227,7 +227,7 @@ impl Match {
         let found: Vec<Found> = match &self.name {
             Some(name) => matches(&program, self.parameters.make(name)?.as_ref(), &tables, true),
             None => {
-                let all = Registry::standard().defaults().into_iter();
+                let all = sdfg_library::transformations().defaults().into_iter();
                 all.flat_map(|each| matches(&program, each.as_ref(), &tables, false)).collect()
             }
         };
@@ -341,10 +341,11 @@ impl Simplify {
         let mut program = self.program.read(terminal)?;
         let before = program.clone();
         let verifier = self.verification.of(&before)?;
-        let counts = simplify(&mut program, &Registry::standard(), self.fuel);
+        let counts = simplify(&mut program, &sdfg_library::transformations(), self.fuel);
         let exact = Soundness::Always;
         if let Some(difference) = verifier.and_then(|verifier| verifier.check(&program, exact).err()) {
-            let simplified = |program: &mut Sdfg| !simplify(program, &Registry::standard(), None).is_empty();
+            let simplified =
+                |program: &mut Sdfg| !simplify(program, &sdfg_library::transformations(), None).is_empty();
             return Err(self.verification.wrong("simplification", &difference, &before, exact, &simplified));
         }
         let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
@@ -363,7 +364,8 @@ impl ChainCommand {
                 let chain = chain.cut(steps.unwrap_or(chain.len()));
                 let program = program.read(terminal)?;
                 let verifier = verification.of(&program)?;
-                let replayed = chain.replay(program, &Registry::standard()).map_err(wrong_chain)?;
+                let replayed =
+                    chain.replay(program, &sdfg_library::transformations()).map_err(wrong_chain)?;
                 let replayed = match verifier {
                     Some(verifier) => verified(&chain, replayed, &verifier, verification)?,
                     None => replayed,
@@ -398,7 +400,7 @@ fn verified(
     verifier: &Verifier<'_>,
     verification: &Verification,
 ) -> Result<Pipeline, Failure> {
-    let steps = chain.transformations(&Registry::standard()).map_err(wrong_chain)?;
+    let steps = chain.transformations(&sdfg_library::transformations()).map_err(wrong_chain)?;
     let soundness = |count: usize| {
         let all = steps[..count].iter().map(|step| step.metadata().soundness);
         all.max().unwrap_or(Soundness::Always)

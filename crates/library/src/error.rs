@@ -57,6 +57,14 @@ pub enum ExpandErrorKind {
         "the edge out of the reduction has another conflict resolution than the reduction; write to a transient in between"
     )]
     OutputResolution,
+    /// A reduction cannot be carried out in parts.
+    #[error(
+        "the expansion `{expansion}` combines parts of an axis in another order, which a reduction without axes, or by a function of its own, does not allow"
+    )]
+    ReduceParts {
+        /// The expansion.
+        expansion: &'static str,
+    },
     /// A library node asks for an expansion that its operation does not have.
     #[error("there is no expansion `{expansion}`{}", listed(known))]
     UnknownExpansion {
@@ -206,6 +214,7 @@ impl ExpandErrorKind {
             ExpandErrorKind::NoCall { .. }
             | ExpandErrorKind::Memory { .. }
             | ExpandErrorKind::OutputResolution
+            | ExpandErrorKind::ReduceParts { .. }
             | ExpandErrorKind::Edit(_)
             | ExpandErrorKind::Template { .. } => "L005",
         }

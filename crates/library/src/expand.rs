@@ -8,7 +8,7 @@ use sdfg::path::ElementPath;
 use sdfg::tasklet::Direction;
 
 use crate::error::{ExpandError, ExpandErrorKind};
-use crate::reduce;
+use crate::reduce::{self, ReduceExpansion};
 use crate::registry::{Context, Registry};
 
 /// The same program without reductions and library nodes: each is replaced, in place and under its label, by a
@@ -128,37 +128,20 @@ fn expand_node(
     let path = path.enter(&sdfg.state(state).node(node).label);
     let fail = |kind| ExpandError { path: Box::new(path.clone()), kind };
     let edited = |refusal| fail(ExpandErrorKind::Edit(Box::new(refusal)));
+    // The path has a label for the program, and two for each node and call.
+    let is_nested = path.labels().len() > 3;
     match &sdfg.state(state).node(node).kind {
-        NodeKind::Reduce(reduce) if expander.reductions => {
-            let nested = match reduce::expand(sdfg, sdfg.state(state), node, reduce) {
+        NodeKind::Reduce(_) | NodeKind::Library(_)
+            if expander.reductions || !matches!(sdfg.state(state).node(node).kind, NodeKind::Reduce(_)) =>
+        {
+            let nested = match expansion_of(sdfg, (state, node), expander.registry, is_nested, None) {
                 Ok(nested) => nested,
                 Err(kind) => {
                     failed.push(fail(kind));
                     return Ok(());
                 }
             };
-            let connector = |_: Option<&str>, direction| {
-                Some(if direction == Direction::In { reduce::INPUT } else { reduce::OUTPUT }.to_owned())
-            };
-            combine_inside(editor, state, node)
-                .and_then(|()| editor.replace_node_with(state, node, call(nested), connector))
-                .map_err(edited)?;
-            Ok(())
-        }
-        NodeKind::Library(library) => {
-            // The path has a label for the program, and two for each node and call.
-            let is_nested = path.labels().len() > 3;
-            let context = Context { sdfg, state: sdfg.state(state), node, is_nested };
-            let nested = match expander.registry.expand(library, context) {
-                Ok(nested) => nested,
-                Err(kind) => {
-                    failed.push(fail(kind));
-                    return Ok(());
-                }
-            };
-            combine_inside(editor, state, node)
-                .and_then(|()| editor.replace_node(state, node, call(nested)))
-                .map_err(edited)?;
+            put_expansion(editor, (state, node), nested).map_err(edited)?;
             expand_called(editor, (state, node), expander, &path, failed)
         }
         NodeKind::Nested(_) => expand_called(editor, (state, node), expander, &path, failed),
@@ -168,12 +151,65 @@ fn expand_node(
         | NodeKind::MapExit(_)
         | NodeKind::ConsumeEntry(_)
         | NodeKind::ConsumeExit(_)
-        | NodeKind::Reduce(_) => Ok(()),
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => Ok(()),
     }
 }
 
-fn call(nested: NestedSdfg) -> NodeKind {
-    NodeKind::Nested(Box::new(nested))
+/// A nested SDFG that does what a reduction or library node does, by an expansion of this name or the one that the node asks for.
+pub(crate) fn expansion_of(
+    sdfg: &Sdfg,
+    (state, node): (StateId, NodeId),
+    registry: &dyn Registry,
+    is_nested: bool,
+    implementation: Option<&str>,
+) -> Result<NestedSdfg, ExpandErrorKind> {
+    let graph = sdfg.state(state);
+    match &graph.node(node).kind {
+        NodeKind::Reduce(reduce) => {
+            let name = implementation.unwrap_or(ReduceExpansion::ALL[0].name());
+            let found = ReduceExpansion::ALL.into_iter().find(|how| how.name() == name);
+            let how = found.ok_or_else(|| ExpandErrorKind::UnknownExpansion {
+                expansion: name.to_owned(),
+                known: ReduceExpansion::ALL.map(|how| how.name().to_owned()).to_vec(),
+            })?;
+            reduce::expand_by(sdfg, graph, node, reduce, how)
+        }
+        NodeKind::Library(library) => {
+            let mut library = library.clone();
+            if let Some(name) = implementation {
+                library.expansion = Some(name.to_owned());
+            }
+            registry.expand(&library, Context { sdfg, state: graph, node, is_nested })
+        }
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapEntry(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeEntry(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_) => {
+            Err(ExpandErrorKind::UnknownOperation { operation: String::new(), known: Vec::new() })
+        }
+    }
+}
+
+/// Puts an expansion in the place of its node.
+pub(crate) fn put_expansion(
+    editor: &mut Editor<'_>,
+    (state, node): (StateId, NodeId),
+    mut nested: NestedSdfg,
+) -> Result<(), EditError> {
+    let is_reduction = matches!(editor.sdfg().state(state).node(node).kind, NodeKind::Reduce(_));
+    let connector = |own: Option<&str>, direction| {
+        let of_reduction = if direction == Direction::In { reduce::INPUT } else { reduce::OUTPUT };
+        if is_reduction { Some(of_reduction.to_owned()) } else { own.map(str::to_owned) }
+    };
+    // Labels that are derived have dots, which names of programs have not.
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    nested.sdfg.name = nested.sdfg.name.replace(|c| !is_part(c), "_");
+    combine_inside(editor, state, node)?;
+    editor.replace_node_with(state, node, NodeKind::Nested(Box::new(nested)), connector).map(|_| ())
 }
 
 /// Expands what a node calls.

@@ -27,6 +27,7 @@ mod solve;
 mod sparse;
 mod stencil;
 mod template;
+mod transformation;
 mod values;
 
 pub use blas::Blas;
@@ -35,3 +36,4 @@ pub use expand::{expand, expand_all, expand_library_nodes};
 pub use operation::operations;
 pub use pages::PAGES;
 pub use registry::{BuiltIn, Context, Pure, Registry};
+pub use transformation::{ExpandLibrary, transformations};

@@ -6,13 +6,17 @@
 //! other dimensions, kept axes enclose reduced ones. Back ends that run the inner dimensions in order
 //! therefore access memory in order. They also keep an output element in a register where the last axis is
 //! reduced.
+//!
+//! Other expansions combine [parts] first.
+
+mod parts;
 
 use sdfg::dtype::ElementType;
 use sdfg::ir::draft::{DraftSdfg, DraftState};
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Edge, Flow, Layout, Map,
-    Memlet, NestedSdfg, Node, NodeId, NodeKind, Port, Reduce, ScopeExit, Sdfg, State, Tasklet, TaskletBody,
-    Transition, Volume,
+    Memlet, NestedSdfg, Node, NodeId, NodeKind, Port, Reduce, ScheduleKind, ScopeExit, Sdfg, State, Tasklet,
+    TaskletBody, Transition, Volume,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -27,13 +31,18 @@ pub(crate) const INPUT: &str = "_in";
 /// Output connector of the expansion.
 pub(crate) const OUTPUT: &str = "_out";
 
-/// A nested SDFG that does what the reduction does.
-pub(crate) fn expand(
+pub(crate) use parts::ReduceExpansion;
+
+/// A nested SDFG that does what the reduction does, by one of the expansions.
+pub(crate) fn expand_by(
     sdfg: &Sdfg,
     state: &State,
     id: NodeId,
     reduce: &Reduce,
+    how: ReduceExpansion,
 ) -> Result<NestedSdfg, ExpandErrorKind> {
+    let sequential = Reduce { schedule: ScheduleKind::Sequential, ..reduce.clone() };
+    let reduce = if how == ReduceExpansion::Sequential { &sequential } else { reduce };
     let from = only(state.in_edges(id).into_iter().filter_map(|e| state.edge(e).memlet.read_access()))?;
     let out =
         only(state.out_edges(id).into_iter().filter(|e| state.edge(*e).memlet.write_access().is_some()))?;
@@ -47,31 +56,49 @@ pub(crate) fn expand(
     };
     let shape = Shape::of(from.subset(), to.subset(), reduce.axes.as_deref())?;
 
-    let mut inner = Sdfg::new(state.node(id).label.clone());
-    inner.float_mode = sdfg.float_mode;
     let mut extents = Extents::new("n");
-    let in_extents: Vec<Expr> = from.subset().sizes().into_iter().map(|size| extents.name(size)).collect();
+    let mut in_extents: Vec<Expr> =
+        from.subset().sizes().into_iter().map(|size| extents.name(size)).collect();
     let out_extents: Vec<Expr> = to.subset().sizes().into_iter().map(|size| extents.name(size)).collect();
-    extents.declare(&mut inner);
-    let input = inner.add_container(argument(INPUT, element(from)?, in_extents.clone()));
-    let output = inner.add_container(argument(OUTPUT, element(to)?, out_extents.clone()));
+    let (mut inner, input, output) = match how {
+        ReduceExpansion::Pure | ReduceExpansion::Sequential => {
+            let mut inner = Sdfg::new("");
+            extents.declare(&mut inner);
+            let input = inner.add_container(argument(INPUT, element(from)?, in_extents.clone()));
+            let output = inner.add_container(argument(OUTPUT, element(to)?, out_extents.clone()));
+            (inner, input, output)
+        }
+        ReduceExpansion::Parallel | ReduceExpansion::Tree => {
+            let axis = (0..in_extents.len()).find(|axis| reduces(reduce, *axis));
+            let axis = axis.ok_or(ExpandErrorKind::ReduceParts { expansion: how.name() })?;
+            let elements = (element(from)?, element(to)?);
+            let (text, rest) =
+                parts::shrinking(how, (&in_extents, &out_extents), axis, elements, &reduce.resolution)?;
+            let reason = |reason: String| ExpandErrorKind::Template { text: text.clone(), reason };
+            let inner = sdfg::text::parse("expansion.sdft", &text);
+            let inner = inner
+                .map_err(|errors| reason(errors.first().map(ToString::to_string).unwrap_or_default()))?;
+            let find = |name: &str| inner.find_container(name).ok_or_else(|| reason(name.to_owned()));
+            let (input, output) = (find(parts::PARTS)?, find(OUTPUT)?);
+            in_extents = rest;
+            (inner, input, output)
+        }
+    };
+    inner.name.clone_from(&state.node(id).label);
+    inner.float_mode = sdfg.float_mode;
 
     let body = inner.body();
-    let mut initialised = None;
+    let mut blocks: Vec<_> = inner.find_block(parts::LAST).into_iter().collect();
     if let Some(identity) = &reduce.identity {
         let state = initialise(output, &out_extents, identity, outer, reduce)?;
-        initialised = Some(inner.add_state(body, state).0);
+        blocks.push(inner.add_state(body, state).0);
     }
     let combining = combine(&shape, input, &in_extents, output, reduce)?;
-    let (combined, _) = inner.add_state(body, combining);
-    if let Some(initialised) = initialised {
-        inner.add_transition(Transition {
-            src: initialised,
-            dst: combined,
-            condition: None,
-            assignments: Vec::new(),
-            loc: None,
-        });
+    blocks.push(inner.add_state(body, combining).0);
+    for pair in blocks.windows(2) {
+        let (src, dst) = (pair[0], pair[1]);
+        let always = Transition { src, dst, condition: None, assignments: Vec::new(), loc: None };
+        inner.add_transition(always);
     }
     Ok(NestedSdfg {
         sdfg: inner,
@@ -79,6 +106,11 @@ pub(crate) fn expand(
         outputs: vec![Connector::new(OUTPUT)],
         symbol_mapping: extents.into_mapping(),
     })
+}
+
+/// Whether the elements along an axis are combined.
+fn reduces(reduce: &Reduce, axis: usize) -> bool {
+    reduce.axes.as_ref().is_none_or(|axes| axes.contains(&axis))
 }
 
 fn only<T>(mut items: impl Iterator<Item = T>) -> Result<T, ExpandErrorKind> {

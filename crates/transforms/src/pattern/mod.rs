@@ -31,6 +31,8 @@ pub enum NodeClass {
     Reduce,
     /// A library node.
     Library,
+    /// A reduction or a library node: what has expansions.
+    Operation,
 }
 
 impl NodeClass {
@@ -45,6 +47,7 @@ impl NodeClass {
             NodeClass::Nested => matches!(kind, NodeKind::Nested(_)),
             NodeClass::Reduce => matches!(kind, NodeKind::Reduce(_)),
             NodeClass::Library => matches!(kind, NodeKind::Library(_)),
+            NodeClass::Operation => matches!(kind, NodeKind::Reduce(_) | NodeKind::Library(_)),
         }
     }
 }

@@ -1,0 +1,252 @@
+//! Transformations that make library nodes, or expand them, keep results in the interpreter.
+
+use sdfg::edit::Editor;
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::{ContainerKind, Sdfg};
+use sdfg::symbolic::{Expr, Symbol};
+use sdfg::tensor::Tensor;
+use sdfg::validate::validate;
+use sdfg_library::{BuiltIn, ExpandLibrary, transformations};
+use sdfg_transforms::rewrites::{LiftToLibrary, MapReduceFusion};
+use sdfg_transforms::{Match, Transformation, apply, matches, places};
+
+fn parsed(text: &str) -> Sdfg {
+    sdfg::text::parse("test.sdft", text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"))
+}
+
+/// The arguments after a run, where every symbol is `n`, and elements are small integers.
+fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments, String> {
+    let valid = validate(program.clone()).map_err(|rejected| format!("{:?}", rejected.diagnostics))?;
+    let mut interpreter = Interpreter::new(&valid).map_err(|error| error.to_string())?;
+    let mut arguments = Arguments::new();
+    for (symbol, _) in program.symbols() {
+        arguments.set_symbol(symbol.as_str(), n);
+    }
+    for (seed, (_, container)) in (0..).zip(program.arguments()) {
+        let extent = |extent: &Expr| extent.eval(&|_: &Symbol| Some(n)).expect("an extent");
+        let shape: Vec<i64> = match &container.kind {
+            ContainerKind::Scalar => Vec::new(),
+            _ => container.shape().iter().map(extent).collect(),
+        };
+        let count = shape.iter().product::<i64>().max(0);
+        let bytes = (0..count).flat_map(|i| (((i * 7 + seed * 3) % 5 - 2) as f64).to_le_bytes()).collect();
+        arguments
+            .set(&container.name, Tensor::from_bytes(container.element, shape, bytes).expect("a tensor"));
+    }
+    let options = Options { order, libraries: Some(&BuiltIn), ..Options::default() };
+    interpreter.run(&mut arguments, &options).map_err(|error| error.to_string())?;
+    Ok(arguments)
+}
+
+fn difference(before: &Sdfg, after: &Sdfg, sizes: &[i64]) -> Option<String> {
+    for n in sizes {
+        let expected = results(before, *n, Order::Fixed).unwrap_or_else(|error| panic!("{error}"));
+        for order in [Order::Fixed, Order::Random(1), Order::Random(2)] {
+            match results(after, *n, order) {
+                Ok(found) if expected.tensors().all(|(name, tensor)| found.get(name) == Some(tensor)) => {}
+                Ok(_) => return Some(format!("results differ for {n} in {order:?}")),
+                Err(error) => return Some(error),
+            }
+        }
+    }
+    None
+}
+
+fn first_match(program: &Sdfg, transformation: &dyn Transformation) -> Match {
+    let passing = matches(program, transformation).into_iter().next();
+    passing.or_else(|| places(program, transformation).into_iter().last()).expect("a match")
+}
+
+fn applies(text: &str, transformation: &dyn Transformation) -> String {
+    let before = parsed(text);
+    let mut after = before.clone();
+    let found = first_match(&before, transformation);
+    apply(&mut after, transformation, &found).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let text = sdfg::text::print(&after);
+    let wrong = difference(&before, &after, &[0, 1, 2, 5, 19]);
+    assert!(wrong.is_none(), "{wrong:?}\n{text}");
+    text
+}
+
+fn refuses(text: &str, transformation: &dyn Transformation) -> String {
+    let mut program = parsed(text);
+    let found = first_match(&program, transformation);
+    apply(&mut program, transformation, &found).expect_err("a refusal").to_string()
+}
+
+fn refuses_rightly(text: &str, transformation: &dyn Transformation) -> String {
+    let before = parsed(text);
+    let found = first_match(&before, transformation);
+    let mut forced = before.clone();
+    let mut editor = Editor::new(&mut forced);
+    assert!(transformation.apply(&mut editor, &found).is_ok(), "the rewrite cannot be forced");
+    let is_wrong = editor.commit().is_err() || difference(&before, &forced, &[1, 2, 5]).is_some();
+    assert!(is_wrong, "the forced rewrite is right:\n{}", sdfg::text::print(&forced));
+    refuses(text, transformation)
+}
+
+/// The page shows a program before and after.
+fn page_is_true(transformation: &dyn Transformation) {
+    let page = transformation.metadata().page();
+    let programs: Vec<&str> =
+        page.split("```sdft\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let [before, after] = programs[..] else { panic!("the page shows no two programs:\n{page}") };
+    assert_eq!(applies(before, transformation), sdfg::text::print(&parsed(after)));
+}
+
+#[test]
+fn the_pages_are_true() {
+    page_is_true(&LiftToLibrary::default());
+    page_is_true(&ExpandLibrary::default());
+}
+
+fn reduction(reduce: &str, shape: &str, read: &str, to: &str, target: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[{shape}]
+  {to}
+  state s {{
+    access A
+    access B
+    reduce r {reduce}
+    A -> r: A[{read}]
+    r -> B: {target}
+  }}
+}}"
+    )
+}
+
+#[test]
+fn reductions_are_expanded_in_every_way() {
+    for implementation in ["", "pure", "sequential", "parallel", "tree"] {
+        let expand = ExpandLibrary::by(implementation);
+        for resolution in ["sum", "max"] {
+            for identity in ["", " identity(0.5)"] {
+                let one = format!("wcr({resolution}){identity}");
+                applies(&reduction(&one, "N", "0:N", "scalar B: f64", "B"), &expand);
+                applies(&reduction(&one, "N, 3", "0:N, 0:3", "array B: f64[2]", "B[1]"), &expand);
+                for axis in [0, 1, 2] {
+                    let some = format!("wcr({resolution}) axes({axis}){identity}");
+                    let text =
+                        reduction(&some, "N, N, N", "0:N, 0:N, 0:N", "array B: f64[N, N]", "B[0:N, 0:N]");
+                    let text = applies(&text, &expand);
+                    assert!(!text.contains("reduce"), "{text}");
+                }
+                let some = format!("wcr({resolution}) axes(0, 2){identity}");
+                let text = reduction(&some, "N, 2, N", "0:N, 0:2, 0:N", "array B: f64[2]", "B[0:2] wcr(RES)");
+                applies(&text.replace("RES", resolution), &expand);
+            }
+        }
+    }
+}
+
+#[test]
+fn expansions_that_are_not_there_are_refused() {
+    let text = reduction("wcr(sum)", "N", "0:N", "scalar B: f64", "B");
+    assert!(refuses(&text, &ExpandLibrary::by("blocks")).contains("no expansion `blocks`; known: pure"));
+    let ordered = reduction("wcr(lambda old, new: 2 * old - new)", "N", "0:N", "scalar B: f64", "B");
+    for implementation in ["parallel", "tree"] {
+        let message = refuses(&ordered, &ExpandLibrary::by(implementation));
+        assert!(message.contains("another order"), "{message}");
+    }
+}
+
+#[test]
+fn the_registry_has_the_transformations_of_both_crates() {
+    let registry = transformations();
+    let parameters = serde_json::json!({ "implementation": "tree" });
+    assert!(registry.make("ExpandLibrary", &parameters).is_ok());
+    assert!(registry.make("MapFusion", &serde_json::Value::Null).is_ok());
+}
+
+/// A map that adds products of `A[a]` and `B[b]` to `C[c]`.
+fn product(ranges: &str, [a, b, c]: [&str; 3], code: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N + 1, N + 2]
+  array B: f64[N, N + 1, N + 2]
+  array C: f64[N, N + 1, N + 2]
+  array D: f64[N + 2, N + 2]
+  array E: f64[N + 2, N + 2]
+  array F: f64[N + 2, N + 2]
+  state s {{
+    access A
+    access B
+    access C
+    map m [{ranges}] {{
+      tasklet t (x, z) -> (y) {{ {code} }}
+      m.A -> t.x: A[{a}]
+      m.B -> t.z: B[{b}]
+      t.y -> m.C: C[{c}] wcr(sum)
+    }}
+    A -> m.A
+    B -> m.B
+    m.C -> C
+  }}
+}}"
+    )
+}
+
+#[test]
+fn products_of_matrices_are_lifted_in_every_order_and_in_batches() {
+    let lift = LiftToLibrary::default();
+    let flat = |a: &str, b: &str, c: &str, ranges: &str| {
+        let text = product(ranges, [a, b, c], "y = x * z");
+        text.replace("A[", "D[").replace("B[", "E[").replace("C[", "F[").replace("array D: f64[N, N + 1, N + 2]\n  array E: f64[N, N + 1, N + 2]\n  array F: f64[N, N + 1, N + 2]\n", "")
+            .replace("access A", "access D").replace("access B", "access E").replace("access C", "access F")
+            .replace("    A ->", "    D ->").replace("    B ->", "    E ->").replace("-> C\n", "-> F\n")
+    };
+    for a in ["i, k", "k, i"] {
+        for b in ["k, j", "j, k"] {
+            for c in ["i, j", "j, i"] {
+                let text = applies(&flat(a, b, c, "i = 0:N, k = 0:N + 1, j = 1:N + 2"), &lift);
+                assert!(text.contains("MatMul") && !text.contains("map "), "{text}");
+            }
+        }
+    }
+    let text =
+        product("b = 0:N, i = 0:N, j = 0:N, k = 0:N + 1", ["b, i, k", "b, k, j", "b, i, j"], "y = z * x");
+    applies(&text, &lift);
+}
+
+#[test]
+fn other_sums_are_not_lifted() {
+    let lift = LiftToLibrary::default();
+    let all = "b = 0:N, i = 0:N, j = 0:N, k = 0:N";
+    let plain = ["b, i, k", "b, k, j", "b, i, j"];
+    let is_refused = |text: &str, reason: &str| {
+        let message = refuses(text, &lift);
+        assert!(message.contains(reason), "{message}");
+    };
+    is_refused(&product(all, plain, "y = x * z + 1"), "is no product");
+    is_refused(&product(all, plain, "y = x - z"), "is no product");
+    is_refused(&product(all, ["b, i, k", "b, k, j", "i, b, j"], "y = x * z"), "has not the indices");
+    is_refused(&product(all, ["b, i, k", "b, i, j", "b, i, j"], "y = x * z"), "has not the indices");
+    is_refused(&product(all, ["b, i, i", "b, k, j", "b, i, j"], "y = x * z"), "or one twice");
+    is_refused(&product(all, ["b, i, N - 1 - k", "b, k, j", "b, i, j"], "y = x * z"), "no parameter");
+    let triangle = product("b = 0:N, i = 0:N, j = 0:N, k = 0:i", plain, "y = x * z");
+    assert!(refuses_rightly(&triangle, &lift).contains("depends on `i`"));
+    let steps = product("b = 0:N, i = 0:N, j = 0:N, k = N - 1:-1:-1", plain, "y = x * z");
+    is_refused(&steps, "with steps");
+    let part = product("b = 0:N, i = 0:N, j = 2:N, k = 0:N", plain, "y = x * z");
+    is_refused(&part, "2 <= N");
+}
+
+#[test]
+fn the_matrix_product_of_the_paper_is_lifted_after_fusion() {
+    let text = std::fs::read_to_string("../../programs/matmul.sdft").expect("the program");
+    let mut program = parsed(&text);
+    for transformation in [&MapReduceFusion::default() as &dyn Transformation, &LiftToLibrary::default()] {
+        let found = first_match(&program, transformation);
+        apply(&mut program, transformation, &found).unwrap_or_else(|error| panic!("{error}"));
+    }
+    assert!(sdfg::text::print(&program).contains("MatMul"));
+    let mut expanded = program.clone();
+    let expand = ExpandLibrary::default();
+    let found = first_match(&program, &expand);
+    apply(&mut expanded, &expand, &found).unwrap_or_else(|error| panic!("{error}"));
+    let wrong = difference(&parsed(&text), &expanded, &[1, 2, 5]);
+    assert!(wrong.is_none(), "{wrong:?}");
+}

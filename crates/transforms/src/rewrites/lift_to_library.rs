@@ -1,0 +1,310 @@
+//! [`LiftToLibrary`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::ScopeTree;
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{
+    Access, ConflictResolution, Connector, ContainerId, ContainerKind, Edge, EdgeId, Flow, LibraryNode, Map,
+    Memlet, Node, NodeId, NodeKind, Port, State, Tasklet, TaskletBody, Volume,
+};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Symbol;
+use sdfg::syntax::Expression;
+use serde::{Deserialize, Serialize};
+
+use super::sole_write::SoleWrite;
+use super::{anchored, described, nested_maps};
+use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Replaces a map that sums up products of two elements by the library node `MatMul`.
+///
+/// The map adds the product of an element of one array and an element of another to an element of a third one. Each index is
+/// a parameter of the map: rows, columns and summands one each, and any number of further ones, first in all three arrays, for
+/// batches of matrices. Matrices may be transposed, also the result. A product before a reduction becomes such a sum by
+/// `MapReduceFusion`.
+///
+/// It applies if ranges ascend in steps of one, if all elements have one type, and if the result is neither of the factors. The
+/// node combines with what the result held, as the map does. Back ends may choose among its expansions, or call BLAS.
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N, N]
+///   array B: f64[N, N]
+///   array C: f64[N, N]
+///
+///   state s {
+///     access A
+///     access B
+///     map pairs [i = 0:N, j = 0:N, k = 0:N] {
+///       tasklet times (a, b) -> (c) { c = a * b }
+///       pairs.A -> times.a: A[i, k]
+///       pairs.B -> times.b: B[j, k]
+///       times.c -> pairs.C: C[i, j] wcr(sum)
+///     }
+///     access C
+///     A -> pairs.A
+///     B -> pairs.B
+///     pairs.C -> C
+///   }
+/// }
+/// ```
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N, N]
+///   array B: f64[N, N]
+///   array C: f64[N, N]
+///
+///   state s {
+///     access A
+///     access B
+///     access C
+///     library "pairs.product0": MatMul (_a, _b) -> (_c) { transB = True }
+///     A -> "pairs.product0"._a: A[0:N, 0:N]
+///     B -> "pairs.product0"._b: B[0:N, 0:N]
+///     "pairs.product0"._c -> C: C[0:N, 0:N] wcr(sum)
+///   }
+/// }
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LiftToLibrary {}
+
+static METADATA: Metadata = Metadata {
+    name: "LiftToLibrary",
+    group: Group::Map,
+    summary: "Replaces a map that sums up products by a matrix product of the library.",
+    source: "DaCe, LiftEinsum; paper, section 6.2",
+    soundness: Soundness::ChangesRounding,
+    is_strict: false,
+    file: include_str!("lift_to_library.rs"),
+    parameters: &[],
+};
+
+anchored!(LiftToLibrary);
+
+impl Transformation for LiftToLibrary {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let tree = site.scopes();
+        let product = Product::of(site.state(), &tree, site.found.node(0))?;
+        let label = site.label(0);
+        let containers = product.containers();
+        for id in containers {
+            let container = site.sdfg.container(id);
+            if !matches!(container.kind, ContainerKind::Array(_)) {
+                return Err(Refusal::container(&container.name, "is no array"));
+            }
+            if container.element != site.sdfg.container(containers[2]).element
+                || container.element.lanes() != 1
+            {
+                return Err(Refusal::container(&container.name, "has elements of another type, or vectors"));
+            }
+        }
+        if containers[..2].contains(&containers[2]) {
+            let name = &site.sdfg.container(containers[2]).name;
+            return Err(Refusal::container(name, "is a factor and the result"));
+        }
+        let known = site.known_in(tree.scope_of(site.found.node(0)));
+        let mut evidence = Evidence::default();
+        for (symbol, range) in product.map.params.iter().zip(&product.map.ranges.0) {
+            if !range.step.is_one() || !range.tile.is_one() {
+                return Err(Refusal::structure(label, format!("has a range of `{symbol}` with steps")));
+            }
+            nested_maps::independent(&Subset(vec![range.clone()]), &product.map.params)?;
+            // A range that ends before it begins has no size.
+            if !range.begin.le(&range.end, &known).is_proved() {
+                let needed = format!("{} <= {}", range.begin, range.end);
+                return Err(Refusal::Unproved { about: symbol.to_string(), needed });
+            }
+            evidence.note(symbol.as_str(), Claim::Positive(&(&range.end - &range.begin) + 1));
+        }
+        nested_maps::no_declared_memlets(site, &[site.found.node(0)])?;
+        Ok(evidence)
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let graph = editor.state(state)?;
+        let tree = ScopeTree::of(graph);
+        let Ok(product) = Product::of(graph, &tree, entry) else { return Err(EditError::NoNode(entry)) };
+        let origin = graph.node(entry).label.clone();
+        let exit = graph.exit_of(entry).unwrap_or(entry);
+        let order = |edge: &Edge| matches!(edge.memlet.flow, Flow::Order);
+        let before: Vec<NodeId> =
+            graph.each_in_edge(entry).filter(|(_, edge)| order(edge)).map(|(_, edge)| edge.src).collect();
+        let after: Vec<NodeId> =
+            graph.each_out_edge(exit).filter(|(_, edge)| order(edge)).map(|(_, edge)| edge.dst).collect();
+        let part = |access: &Access| product.part(access);
+        let read = |factor: &Factor<'_>| {
+            let outside = graph.edge(factor.outside);
+            let memlet = Memlet::read(Access::elements(factor.access.container, part(factor.access)));
+            (outside.src, outside.src_connector.clone(), memlet)
+        };
+        let reads = [read(&product.left), read(&product.right)];
+        let outside = graph.edge(product.outside);
+        let target = (outside.dst, outside.dst_connector.clone());
+        let to = product.write.access;
+        let mut write = Memlet::write(Access::elements(to.container, part(to)));
+        if let Flow::Write { resolution, .. } = &mut write.flow {
+            *resolution = Some(ConflictResolution::Sum);
+        }
+        let flag = |name: &str, is_set: bool| is_set.then(|| (name.to_owned(), Expression::bool(true)));
+        let properties =
+            [flag("transA", product.left.is_transposed), flag("transB", product.right.is_transposed)];
+        let node = LibraryNode {
+            operation: "MatMul".to_owned(),
+            inputs: ["_a", "_b"].map(Connector::new).to_vec(),
+            outputs: vec![Connector::new("_c")],
+            properties: properties.into_iter().flatten().collect(),
+            expansion: None,
+        };
+        let label = editor.derived_label(state, &origin, "product")?;
+        let node = editor.add_node(state, Node { label, kind: NodeKind::Library(node), loc: None })?;
+        for ((src, src_connector, memlet), connector) in reads.into_iter().zip(["_a", "_b"]) {
+            let dst_connector = Some(connector.to_owned());
+            editor
+                .add_edge(state, Edge { src, src_connector, dst: node, dst_connector, memlet, loc: None })?;
+        }
+        let src_connector = Some("_c".to_owned());
+        let (dst, dst_connector) = target;
+        editor.add_edge(
+            state,
+            Edge { src: node, src_connector, dst, dst_connector, memlet: write, loc: None },
+        )?;
+        for src in before {
+            editor.add_order(state, src, node)?;
+        }
+        for dst in after {
+            editor.add_order(state, node, dst)?;
+        }
+        editor.remove_node(state, entry)
+    }
+}
+
+/// A factor of the product.
+struct Factor<'p> {
+    /// The edge that brings the array to the map.
+    outside: EdgeId,
+    /// The element.
+    access: &'p Access,
+    /// Whether the summands are the rows of the left matrix, or the columns of the right one.
+    is_transposed: bool,
+}
+
+/// A map that sums up products.
+struct Product<'p> {
+    map: &'p Map,
+    left: Factor<'p>,
+    right: Factor<'p>,
+    /// The edge from the map to the result.
+    outside: EdgeId,
+    write: SoleWrite<'p>,
+}
+
+impl<'p> Product<'p> {
+    fn of(state: &'p State, tree: &ScopeTree, entry: NodeId) -> Result<Self, Refusal> {
+        let label = &state.node(entry).label;
+        let refuse = |reason: &str| Refusal::structure(label, reason);
+        let (NodeKind::MapEntry(map), Some(exit)) = (&state.node(entry).kind, state.exit_of(entry)) else {
+            return Err(refuse("is no map"));
+        };
+        let moves = |edge: &Edge| !matches!(edge.memlet.flow, Flow::Order);
+        let out: Vec<EdgeId> =
+            state.each_out_edge(exit).filter(|(_, edge)| moves(edge)).map(|(id, _)| id).collect();
+        let [outside] = out[..] else { return Err(refuse("has not one result")) };
+        let write = SoleWrite::behind(state, tree, outside)?;
+        if write.resolution != Some(&ConflictResolution::Sum) {
+            return Err(refuse("computes no sum"));
+        }
+        let inside = tree.children(Some(entry));
+        if write.entries != [entry] || inside.iter().any(|node| *node != write.node && *node != exit) {
+            return Err(refuse("contains more than one tasklet"));
+        }
+        if !is_product(write.tasklet) {
+            return Err(Refusal::structure(&state.node(write.node).label, "is no product of two elements"));
+        }
+        let factor = |connector: &Connector| {
+            let (_, edge) = state
+                .each_in_edge(write.node)
+                .find(|(_, edge)| edge.dst_connector.as_deref() == Some(connector.name.as_str()))?;
+            let Flow::Read(access) = &edge.memlet.flow else { return None };
+            let is_one = matches!(&edge.memlet.volume, Volume::Exact(volume) if volume.is_one());
+            let port = edge.out_port().filter(|_| edge.src == entry && is_one && !access.is_queue())?;
+            let [outside] = state.edges_at(entry, Port::In(port)) else { return None };
+            Some((*outside, access))
+        };
+        let [first, second] = &write.tasklet.inputs[..] else { return Err(refuse("has not two factors")) };
+        let (Some(first), Some(second)) = (factor(first), factor(second)) else {
+            return Err(refuse("does not read one element of each factor"));
+        };
+        let indices = |access: &Access| {
+            let index = |range: &Range| range.begin.as_symbol().filter(|_| range.is_index()).cloned();
+            let found: Option<Vec<Symbol>> = access.subset().0.iter().map(index).collect();
+            let distinct = |found: &Vec<Symbol>| found.iter().collect::<BTreeSet<_>>().len() == found.len();
+            found.filter(|found| distinct(found) && found.iter().all(|symbol| map.params.contains(symbol)))
+        };
+        let (Some(a), Some(b), Some(c)) = (indices(first.1), indices(second.1), indices(write.access)) else {
+            return Err(refuse("has an index that is no parameter of it, or one twice"));
+        };
+        let no_product = || refuse("has not the indices of a matrix product");
+        // The result is the product of the factors in one order, or in the other one.
+        let [left, right] = Self::transposed(map, &a, &b, &c)
+            .map(|flags| [(first, flags[0]), (second, flags[1])])
+            .or_else(|| {
+                Self::transposed(map, &b, &a, &c).map(|flags| [(second, flags[0]), (first, flags[1])])
+            })
+            .ok_or_else(no_product)?;
+        let factor = |((outside, access), is_transposed)| Factor { outside, access, is_transposed };
+        Ok(Product { map, left: factor(left), right: factor(right), outside, write })
+    }
+
+    /// Whether the left and the right matrix are transposed; `None` if the indices are not those of a product.
+    fn transposed(map: &Map, a: &[Symbol], b: &[Symbol], c: &[Symbol]) -> Option<[bool; 2]> {
+        let batches = c.len().checked_sub(2)?;
+        let is_alike = [a, b].iter().all(|other| other.len() == c.len() && other[..batches] == c[..batches]);
+        if !is_alike || map.params.len() != c.len() + 1 {
+            return None;
+        }
+        let [row, column] = [&c[batches], &c[batches + 1]];
+        let inner = map.params.iter().find(|param| !c.contains(param))?;
+        let order = |pair: &[Symbol], plain: [&Symbol; 2]| match pair {
+            [x, y] if [x, y] == plain => Some(false),
+            [x, y] if [y, x] == plain => Some(true),
+            _ => None,
+        };
+        Some([order(&a[batches..], [row, inner])?, order(&b[batches..], [inner, column])?])
+    }
+
+    fn containers(&self) -> [ContainerId; 3] {
+        [self.left.access.container, self.right.access.container, self.write.container()]
+    }
+
+    /// The elements that an access names in all iterations.
+    fn part(&self, access: &Access) -> Subset {
+        let range = |index: &Range| {
+            let at = self.map.params.iter().position(|param| index.begin.as_symbol() == Some(param));
+            at.map_or_else(|| index.clone(), |at| self.map.ranges.0[at].clone())
+        };
+        access.subset().0.iter().map(range).collect()
+    }
+}
+
+/// Whether a tasklet assigns the product of its two inputs to its output.
+fn is_product(tasklet: &Tasklet) -> bool {
+    let ([first, second], [output]) = (&tasklet.inputs[..], &tasklet.outputs[..]) else { return false };
+    let TaskletBody::Code(code) = &tasklet.body else { return false };
+    let text: String = code.to_string().split_whitespace().collect();
+    [(first, second), (second, first)]
+        .iter()
+        .any(|(a, b)| text == format!("{}={}*{}", output.name, a.name, b.name))
+}
